@@ -1,0 +1,41 @@
+"""What passed over the connection in one HTTP request and its response."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import BinaryIO
+
+
+class Truncation(StrEnum):
+    """Why a response is shorter than its server meant it to be (WARC 1.1, section 5.13)."""
+
+    LENGTH = "length"
+    TIME = "time"
+    DISCONNECT = "disconnect"
+    UNSPECIFIED = "unspecified"
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """One request and its response, byte for byte as they passed, after decryption.
+
+    ``response`` is positioned at its start, may lie on disk, and is closed by whoever consumes the exchange
+    (``close``). It holds the status line, header lines in their order and case, and the message body with its
+    transfer and content codings; interim (1xx) responses are left out.
+    ``payload_digest`` is the SHA-1 of the body after transfer decoding and before content decoding, as WARC 1.1
+    defines a payload. All times are UTC.
+    """
+
+    url: str
+    method: str
+    request: bytes
+    response: BinaryIO
+    response_size: int
+    payload_digest: bytes
+    ip_address: str
+    started_at: datetime
+    truncated: Truncation | None = None
+
+    def close(self) -> None:
+        """Release the response bytes. Calling it twice does no harm."""
+        self.response.close()

@@ -1,0 +1,50 @@
+"""What an application-aware crawler extracts from a page: posts, comments, articles, and who wrote them when."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Somebody named on a page; ``url`` is an absolute profile address, or None where there is no link."""
+
+    name: str
+    url: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """An absolute address as a value: an image, a permalink, the parent of a reply."""
+
+    url: str
+
+
+Value = str | int | float | datetime | Person | Reference
+
+
+@dataclass(frozen=True, slots=True)
+class WebObject:
+    """One object of a page (ARCOMEM, section 3.1).
+
+    ``iri`` is stable: the same object met under another address or in another capture has the same one.
+    ``type`` is an object type of the knowledge base (``post``, ``reply``, ``comment``, ``article``, ``page``, ...).
+    ``properties`` maps property names (``title``, ``author``, ``date``, ``body``, ``url``, ...) to one or more
+    values in document order; absent ones have no entry. Datetimes are aware and in UTC.
+    ``part_of`` is the IRI of what holds the object (thread, post, page), or None.
+    """
+
+    iri: str
+    type: str
+    source_url: str
+    properties: Mapping[str, tuple[Value, ...]]
+    part_of: str | None = None
+
+    def first(self, name: str) -> Value | None:
+        """Return the first value of a property, or None where it is absent.
+
+        >>> WebObject("urn:x", "post", "http://a.test/", {"title": ("Hello",)}).first("title")
+        'Hello'
+        """
+        values = self.properties.get(name)
+        return values[0] if values else None
