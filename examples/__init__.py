@@ -1,0 +1,1 @@
+"""A small world to crawl, and the definitions that crawl it."""

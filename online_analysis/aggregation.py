@@ -50,7 +50,9 @@ def aggregate(document: Document, scores: Sequence[Scores], weights: Mapping[str
     weight counts 1.
     """
     return tuple(
-        ScoredLink(link.url, _weighted(((s.analyser, _link_score(s, i)) for s in scores), weights), link.anchor, link.action)
+        ScoredLink(
+            link.url, _weighted(((s.analyser, _link_score(s, i)) for s in scores), weights), link.anchor, link.action
+        )
         for i, link in enumerate(document.outlinks)
     )
 

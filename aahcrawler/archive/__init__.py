@@ -1,0 +1,1 @@
+"""WARC files: writing them while crawling, recovering and reading them."""

@@ -1,0 +1,1 @@
+"""The crawl as a Scrapy project: the only code that knows Scrapy and Twisted."""

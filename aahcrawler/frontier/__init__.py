@@ -1,0 +1,1 @@
+"""URLs with scores: which are known, which is fetched next, and by whom."""

@@ -1,0 +1,1 @@
+"""Web objects and captures as RDF."""

@@ -1,0 +1,1 @@
+"""Analysers that ship with the crawler, one a module."""
