@@ -48,7 +48,7 @@ class Offered(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A canonical URL, the queue it belongs to (``urls.queue_of``) and its score; ``depth`` counts links from a seed."""
+    """A canonical URL, its queue (``urls.queue_of``) and its score; ``depth`` counts links from a seed."""
 
     url: str
     queue: str
@@ -104,7 +104,7 @@ class Counts:
 class Frontier(Protocol):
     """Every operation is atomic, one round trip for a batch, and safe to repeat. Scores may exceed 1 (SUM).
 
-    Operations raise ``FrontierUnavailable`` when the server cannot be reached; nothing was lost then, and the
+    Operations raise ``FrontierUnavailableError`` when the server cannot be reached; nothing was lost then, and the
     operation may or may not have been carried out.
     """
 
@@ -156,5 +156,5 @@ class Frontier(Protocol):
         ...
 
 
-class FrontierUnavailable(Exception):
+class FrontierUnavailableError(Exception):
     """The frontier's server cannot be reached or refuses to serve; the message says why."""
