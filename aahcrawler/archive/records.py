@@ -1,0 +1,132 @@
+"""WARC 1.1 record headers, made of plain values (ISO 28500:2017). Nothing here reads, writes or tells the time."""
+
+import base64
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from urllib.parse import quote
+
+from aahcrawler.exchange import Exchange
+
+Fields = tuple[tuple[str, str], ...]
+
+_BREAKING = re.compile(r"[\x00-\x1f\x7f]+")
+_NO_URI = re.compile(r"[^\x21-\x3b\x3d\x3f-\x7e]")
+
+
+@dataclass(frozen=True, slots=True)
+class CrawlInfo:
+    """What the ``warcinfo`` record of each file says about the crawl; empty values are left out.
+
+    ``crawl`` is the ICD's id, ``robots`` the policy towards robots.txt (``obey``), ``software`` name and version.
+    """
+
+    crawl: str
+    software: str
+    operator: str = ""
+    contact: str = ""
+    robots: str = ""
+    user_agent: str = ""
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Identified:
+    """What was found out about a payload apart from what its header claims; None where nothing was."""
+
+    media_type: str | None = None
+    language: str | None = None
+
+
+def warcinfo_block(info: CrawlInfo) -> bytes:
+    """Return the ``application/warc-fields`` block of a ``warcinfo`` record."""
+    return _lines(
+        (
+            ("software", info.software),
+            ("operator", info.operator),
+            ("contact", info.contact),
+            ("isPartOf", info.crawl),
+            ("description", info.description),
+            ("robots", info.robots),
+            ("http-header-user-agent", info.user_agent),
+            ("format", "WARC File Format 1.1"),
+            ("conformsTo", "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/"),
+        )
+    )
+
+
+def warcinfo_fields(record_id: str, date: datetime, file: str) -> Fields:
+    """Return the named fields of a ``warcinfo`` record, block digest and length apart."""
+    return (
+        ("WARC-Type", "warcinfo"),
+        ("WARC-Record-ID", f"<{record_id}>"),
+        ("WARC-Date", warc_date(date)),
+        ("WARC-Filename", file),
+        ("Content-Type", "application/warc-fields"),
+    )
+
+
+def response_fields(exchange: Exchange, record_id: str, warcinfo_id: str, identified: Identified) -> Fields:
+    """Return the named fields of a ``response`` record, block digest and length apart."""
+    return (
+        *_http_fields("response", exchange, record_id, warcinfo_id),
+        ("WARC-Payload-Digest", labelled_digest(exchange.payload_digest)),
+        ("WARC-Identified-Payload-Type", identified.media_type or ""),
+        ("WARC-Identified-Content-Language", identified.language or ""),
+        ("WARC-Truncated", exchange.truncated.value if exchange.truncated else ""),
+    )
+
+
+def request_fields(exchange: Exchange, record_id: str, warcinfo_id: str, response_id: str) -> Fields:
+    """Return the named fields of the ``request`` record that led to a response, block digest and length apart."""
+    return (
+        *_http_fields("request", exchange, record_id, warcinfo_id),
+        ("WARC-Concurrent-To", f"<{response_id}>"),
+    )
+
+
+def header(fields: Fields, block_digest: bytes, length: int) -> bytes:
+    """Return a whole record header, its closing empty line included; fields without a value are left out."""
+    closing = (("WARC-Block-Digest", labelled_digest(block_digest)), ("Content-Length", str(length)))
+    return b"WARC/1.1\r\n" + _lines((*fields, *closing)) + b"\r\n"
+
+
+def warc_date(moment: datetime) -> str:
+    """Return a time in UTC as WARC-Date writes it, to the microsecond.
+
+    >>> warc_date(datetime(2026, 1, 2, 3, 4, 5, 600, UTC))
+    '2026-01-02T03:04:05.000600Z'
+    """
+    return moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
+
+
+def labelled_digest(digest: bytes) -> str:
+    """Return a SHA-1 digest as archives write it.
+
+    >>> labelled_digest(bytes(20))
+    'sha1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA'
+    """
+    return "sha1:" + base64.b32encode(digest).decode("ascii")
+
+
+def _http_fields(kind: str, exchange: Exchange, record_id: str, warcinfo_id: str) -> Fields:
+    return (
+        ("WARC-Type", kind),
+        ("WARC-Record-ID", f"<{record_id}>"),
+        ("WARC-Date", warc_date(exchange.started_at)),
+        ("WARC-Target-URI", _uri(exchange.url)),
+        ("WARC-IP-Address", exchange.ip_address),
+        ("WARC-Warcinfo-ID", f"<{warcinfo_id}>"),
+        ("Content-Type", f"application/http;msgtype={kind}"),
+    )
+
+
+def _uri(url: str) -> str:
+    # A line break or a blank in a URL would let whoever wrote it add fields to the record.
+    return _NO_URI.sub(lambda match: quote(match[0], errors="replace"), url)
+
+
+def _lines(fields: Iterable[tuple[str, str]]) -> bytes:
+    text = "".join(f"{name}: {value}\r\n" for name, raw in fields if (value := _BREAKING.sub(" ", raw).strip()))
+    return text.encode("utf-8", "replace")
