@@ -1,0 +1,141 @@
+"""How much a page and the words around its links speak of the topic (ARCOMEM, section 4.2).
+
+A score is a cosine of tf-idf vectors, normalised so that it means the same for a page of 2,000 words and an anchor of
+three, and for a topic of five keywords and one of fifty. A cosine is a product of two factors::
+
+    cos(text, topic) = |text'| / |text|  *  cos(text', topic)         text' = the part of the text in the topic's terms
+                       share                coverage
+
+- **Share** falls with the length of a text even if it never leaves the topic, as it has more and more other words.
+  It is saturated: ``share^2 / (share^2 + 0.02)``, which is one half where two percent of the text's weight lie in
+  the topic's terms.
+- **Coverage** falls with the size of the topic, as no page speaks of everything. It is measured against the best that
+  a text with as many of the topic's terms could have, and a page is expected to have at least six, a paragraph two.
+
+A page counts as having at least the weight of a hundred ordinary terms, so that one word does not make a short page
+relevant. The document's score is two thirds that of its content as a whole and one third that of its best part. A
+link's score is the mean of the document (weight 2), the paragraph (1) and the anchor (2), those without terms left
+out: so links beside a match rise above the others of the page, and links that are a match above these.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from online_analysis.aggregation import Scores
+from online_analysis.document import Document, DocumentPart, Outlink
+from online_analysis.topic import Topic, TopicVector
+
+_HALF_SHARE = 0.02
+_TERMS_OF_A_PAGE = 6
+_TERMS_OF_A_PARAGRAPH = 2
+_LEAST_WEIGHT_OF_A_PAGE = 100 * 7.0**2
+_DOCUMENT_WEIGHT, _PARAGRAPH_WEIGHT, _ANCHOR_WEIGHT = 2.0, 1.0, 2.0
+
+
+Terms = Counter[str]
+"""How often each term and each phrase of the topic occurs in a piece of text."""
+
+
+class TextAnalyser:
+    """Scores documents and links; a page is tokenised once for all scores. Silent where there are no terms."""
+
+    name = "text"
+
+    def __init__(self, topic: Topic) -> None:
+        self._topic = topic
+
+    def analyse(self, document: Document) -> Scores:
+        """Score the document and each link by their text. None: the document has no terms at all."""
+        topic = self._topic.vector(document.language)
+        units = _Units(topic)
+        page = _document_score(document, topic, units)
+        return Scores(self.name, page, tuple(_link_score(link, page, topic, units) for link in document.outlinks))
+
+
+class _Units:
+    """The units of one page: each different text is tokenised once."""
+
+    def __init__(self, topic: TopicVector) -> None:
+        self._topic = topic
+        self._units: dict[str, Terms] = {}
+
+    def of(self, text: str) -> Terms:
+        unit = self._units.get(text)
+        if unit is None:
+            unit = self._units[text] = count_terms(text, self._topic)
+        return unit
+
+
+def count_terms(text: str, topic: TopicVector) -> Terms:
+    """Count the terms of a text, and the topic's phrases in it."""
+    terms = topic.language.terms(text)
+    counts = Counter(terms)
+    for first, phrases in topic.phrases.items():
+        if first in counts:
+            for phrase in phrases:
+                if found := _occurrences(phrase, terms):
+                    counts[" ".join(phrase)] = found
+    return counts
+
+
+def score(counts: Terms, topic: TopicVector, *, least_terms: int = 1, least_weight: float = 0.0) -> float:
+    """Return how much a text speaks of the topic, in [0, 1]; the module's docstring says how it is measured."""
+    weights = topic.weights
+    matched = [term for term in counts if term in weights]
+    if not matched:
+        return 0.0
+    idf = topic.language.idf
+    dot = on_topic = 0.0
+    for term in matched:
+        component = (1.0 + math.log(counts[term])) * (topic.phrase_idf.get(term) or idf[term])
+        dot += component * weights[term]
+        on_topic += component * component
+    off_topic = math.fsum(
+        ((1.0 + math.log(count)) * idf[term]) ** 2 for term, count in counts.items() if term not in weights
+    )
+    share = on_topic / max(on_topic + off_topic, least_weight)
+    reach = topic.reach[min(max(len(matched), least_terms), len(topic.reach) - 1)]
+    coverage = dot / (math.sqrt(on_topic) * reach)
+    return min(1.0, coverage * share / (share + _HALF_SHARE) * (1.0 + _HALF_SHARE))
+
+
+def _document_score(document: Document, topic: TopicVector, units: _Units) -> float | None:
+    parts = [units.of(part.text) for part in _content(document.parts)]
+    whole = sum(parts, Counter(units.of(document.title)))
+    if not whole:
+        return None
+    best = max((_page_score(unit, topic) for unit in parts), default=0.0)
+    return (2.0 * _page_score(whole, topic) + best) / 3.0 if parts else _page_score(whole, topic)
+
+
+def _page_score(counts: Terms, topic: TopicVector) -> float:
+    return score(counts, topic, least_terms=_TERMS_OF_A_PAGE, least_weight=_LEAST_WEIGHT_OF_A_PAGE)
+
+
+def _content(parts: Sequence[DocumentPart]) -> Iterable[DocumentPart]:
+    return [part for part in parts if part.role == "content"] or parts
+
+
+def _link_score(link: Outlink, page: float | None, topic: TopicVector, units: _Units) -> float | None:
+    total = weights = 0.0
+    if page is not None:
+        total, weights = _DOCUMENT_WEIGHT * page, _DOCUMENT_WEIGHT
+    for text, least_terms, weight in (
+        (link.context, _TERMS_OF_A_PARAGRAPH, _PARAGRAPH_WEIGHT),
+        (link.anchor, 1, _ANCHOR_WEIGHT),
+    ):
+        unit = units.of(text)
+        if any(not term.isdigit() for term in unit):
+            total += weight * score(unit, topic, least_terms=least_terms)
+            weights += weight
+    return total / weights if weights else None
+
+
+def _occurrences(phrase: tuple[str, ...], terms: Sequence[str]) -> int:
+    width, first = len(phrase), phrase[0]
+    return sum(
+        1
+        for start in range(len(terms) - width + 1)
+        if terms[start] == first and tuple(terms[start : start + width]) == phrase
+    )

@@ -1,0 +1,34 @@
+"""The Intelligent Crawl Definition (ICD): what to collect, why, from where, and within which limits."""
+
+from online_analysis.icd.definition import Icd, ReferenceUrl, changes
+from online_analysis.icd.mistakes import IcdError, Mistake
+from online_analysis.icd.references import plain_text
+from online_analysis.icd.sections import (
+    ANALYSERS,
+    Endpoint,
+    Event,
+    Limits,
+    Network,
+    Politeness,
+    Scope,
+    Scoring,
+    TopicWords,
+)
+
+__all__ = [
+    "ANALYSERS",
+    "Endpoint",
+    "Event",
+    "Icd",
+    "IcdError",
+    "Limits",
+    "Mistake",
+    "Network",
+    "Politeness",
+    "ReferenceUrl",
+    "Scope",
+    "Scoring",
+    "TopicWords",
+    "changes",
+    "plain_text",
+]

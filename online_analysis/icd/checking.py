@@ -1,0 +1,145 @@
+"""Reading all parts of an ICD, so that every mistake is found in one go."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Generic, TypeVar
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from online_analysis.icd.explanations import mistakes_of
+from online_analysis.icd.mistakes import FieldPath, IcdError, Mistake
+from online_analysis.icd.references import ReferenceFileError, read_hosts, read_reference
+from online_analysis.icd.sections import Scope, TopicWords, WebAddress
+from online_analysis.icd.source import Source, Value
+from online_analysis.terms import Lexicon
+from online_analysis.url_patterns import UrlPattern, first_match
+
+Definition = TypeVar("Definition", bound=BaseModel)
+_SEEDS: TypeAdapter[tuple[str, ...]] = TypeAdapter(tuple[WebAddress, ...])
+_TOPIC = TypeAdapter(TopicWords)
+_SCOPE = TypeAdapter(Scope)
+_T = TypeVar("_T")
+_USELESS = "single letters, punctuation and words such as 'the' do not count"
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded(Generic[Definition]):
+    """A definition without mistakes, and the texts of its reference files by name."""
+
+    definition: Definition
+    texts: Mapping[str, str] = field(default_factory=dict)
+
+
+def load_parts(model: type[Definition], source: Source, folder: Path, analysers: tuple[str, ...]) -> Loaded[Definition]:
+    """Validate a source and the files it names; raise IcdError with all mistakes, those across fields included."""
+    check = _Check(source, folder)
+    data = check.without_empty_values(source.data)
+    check.read_spam_hosts(data)
+    definition = None
+    try:
+        definition = model.model_validate(data, context={"analysers": analysers})
+    except ValidationError as error:
+        check.mistakes += mistakes_of(error, model, source)
+    topic, scope, seeds = (
+        _valid(_TOPIC, data.get("topic")),
+        _valid(_SCOPE, data.get("scope", {})),
+        _valid(_SEEDS, data.get("seeds")),
+    )
+    texts = check.topic(topic, scope.languages if scope else ()) if topic else {}
+    if seeds and scope:
+        check.seeds(seeds, scope)
+    if check.mistakes or definition is None:
+        raise IcdError(check.mistakes)
+    return Loaded(definition, texts)
+
+
+def _valid(adapter: TypeAdapter[_T], value: Value) -> _T | None:
+    try:
+        return adapter.validate_python(value)
+    except ValidationError:
+        return None
+
+
+class _Check:
+    """Collects the mistakes of one source."""
+
+    def __init__(self, source: Source, folder: Path) -> None:
+        self._source = source
+        self._folder = folder
+        self.mistakes: list[Mistake] = list(source.mistakes)
+
+    def without_empty_values(self, data: Mapping[str, Value]) -> dict[str, Value]:
+        """Leave out fields that were given no value: they have their defaults."""
+        kept: dict[str, Value] = {}
+        for name, value in data.items():
+            if isinstance(value, dict):
+                kept[name] = self.without_empty_values(value)
+            elif value is not None:
+                kept[name] = value
+        return kept
+
+    def read_spam_hosts(self, data: dict[str, Value]) -> None:
+        """Put the hosts of a list that is a file in place of the file's name."""
+        scoring = data.get("scoring")
+        if not isinstance(scoring, dict) or not isinstance(name := scoring.get("spam_hosts"), str):
+            return
+        try:
+            scoring["spam_hosts"] = list(read_hosts(self._folder / name))
+        except ReferenceFileError as error:
+            del scoring["spam_hosts"]
+            advice = "name a text file with one host a line, beside the ICD, or list the hosts here"
+            self._add(("scoring", "spam_hosts"), f"the file '{name}' {error}", advice)
+
+    def topic(self, topic: TopicWords, languages: tuple[str, ...]) -> dict[str, str]:
+        """Read the reference files; report those without terms, and a topic that has no usable term at all."""
+        lexicon = Lexicon()
+        texts: dict[str, str] = {}
+        for position, name in enumerate(topic.documents):
+            if is_web_address(name):
+                continue
+            if (text := self._reference(name, position)) is not None:
+                texts[name] = text
+                if not lexicon.has_usable_term(text, languages):
+                    advice = "name a document with text about the topic"
+                    self._add(("topic", "documents", position), f"the file '{name}' holds no usable term", advice)
+        unusable = [path for path, phrase in _phrases(topic) if not lexicon.has_usable_term(phrase, languages)]
+        if topic.documents or len(unusable) < len(topic.keywords) + len(topic.entities):
+            for path in unusable:
+                self._add(path, "has no usable term", f"add a word that says more, or remove it; {_USELESS}")
+        else:
+            self._add(("topic",), "has no usable term", f"add keywords that say what the crawl is about; {_USELESS}")
+        return texts
+
+    def seeds(self, seeds: tuple[str, ...], scope: Scope) -> None:
+        """Report seeds that the scope itself would refuse."""
+        allow, deny = ([UrlPattern.parse(text) for text in texts] for texts in (scope.allow, scope.deny))
+        for position, seed in enumerate(seeds):
+            denied = first_match(deny, seed)
+            if denied:
+                advice = "remove the seed, or make the pattern narrower"
+                self._add(("seeds", position), f"is denied by scope.deny ({denied.text})", advice)
+            elif allow and not first_match(allow, seed):
+                advice = "add a pattern that covers it"
+                self._add(("seeds", position), "is not among what scope.allow admits", advice)
+
+    def _reference(self, name: str, position: int) -> str | None:
+        try:
+            return read_reference(self._folder / name)
+        except ReferenceFileError as error:
+            advice = "name a text or HTML file relative to the ICD, or a URL"
+            self._add(("topic", "documents", position), f"the file '{name}' {error}", advice)
+            return None
+
+    def _add(self, path: FieldPath, problem: str, advice: str) -> None:
+        self.mistakes.append(self._source.mistake(path, problem, advice))
+
+
+def _phrases(topic: TopicWords) -> Iterator[tuple[FieldPath, str]]:
+    for kind, phrases in (("keywords", topic.keywords), ("entities", topic.entities)):
+        yield from ((("topic", kind, position), phrase) for position, phrase in enumerate(phrases))
+
+
+def is_web_address(name: str) -> bool:
+    """Tell a reference document on the web from one that is a file."""
+    return name.lower().startswith(("http://", "https://"))

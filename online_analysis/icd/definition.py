@@ -1,0 +1,179 @@
+"""The Intelligent Crawl Definition as a whole: loaded, checked, compared."""
+
+import hashlib
+import json
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from types import MappingProxyType
+from typing import Annotated, Any, Self
+
+import yaml
+from pydantic import AfterValidator, Field, PrivateAttr
+
+from online_analysis.icd.checking import Loaded, load_parts
+from online_analysis.icd.mistakes import IcdError, Mistake
+from online_analysis.icd.sections import (
+    ANALYSERS,
+    Event,
+    Limits,
+    Line,
+    Network,
+    Politeness,
+    Scope,
+    Scoring,
+    Section,
+    TopicWords,
+    WebAddress,
+    refuse,
+)
+from online_analysis.icd.source import LARGEST, Source, read_source
+
+
+def _folder_name(name: str) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", name) or name.endswith("."):
+        raise refuse(
+            "is no safe folder name", "write at most 64 letters, digits, `-`, `_` and dots, a letter or digit first"
+        )
+    return name
+
+
+def _contact(text: str) -> str:
+    if re.fullmatch(r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9-]{1,63}(\.[A-Za-z0-9-]{1,63}){1,8}", text):
+        return text
+    if re.fullmatch(r"https?://[!-~]{3,500}", text):
+        return text
+    raise refuse(
+        "is neither an e-mail address nor a URL", "write where a webmaster reaches you, such as archive@example.org"
+    )
+
+
+def _default_output(data: dict[str, Any]) -> Path:
+    return Path("crawls", data.get("id", "unnamed"))
+
+
+def _default_title(data: dict[str, Any]) -> str:
+    return str(data.get("id", ""))
+
+
+@dataclass(frozen=True, slots=True)
+class ReferenceUrl:
+    """A reference document on the web and the line of the ICD that names it."""
+
+    url: str
+    line: int
+
+
+class Icd(Section):
+    """One crawl as its author defined it. Instances are made by ``load`` or ``parse`` and never change."""
+
+    id: Annotated[str, AfterValidator(_folder_name)] = Field(examples=["solar-villages"])
+    title: Line = Field(default_factory=_default_title, examples=["Solar villages of Germany"])
+    operator: Line = Field(default="", examples=["Example City Archive"])
+    contact: Annotated[str, AfterValidator(_contact)] = Field(examples=["archive@example.org"])
+    seeds: tuple[WebAddress, ...] = Field(min_length=1, examples=["[https://forum.example.org/]"])
+    topic: TopicWords = Field(examples=["{keywords: [solar power, photovoltaics]}"])
+    event: Event | None = Field(default=None, examples=["{start: 2024-05-01, end: 2024-05-31}"])
+    scope: Scope = Field(default=Scope(), examples=["{sites: anywhere}"])
+    scoring: Scoring = Field(default=Scoring(), examples=["{update: max}"])
+    limits: Limits = Field(default=Limits(), examples=["{pages: 10000}"])
+    politeness: Politeness = Field(default=Politeness(), examples=["{delay: 2 s}"])
+    network: Network = Field(default=Network(), examples=["{allow_private: false}"])
+    output: Path = Field(default_factory=_default_output, examples=["crawls/solar-villages"])
+
+    _source: Source = PrivateAttr(default_factory=lambda: Source(""))
+    _texts: Mapping[str, str] = PrivateAttr(default_factory=lambda: MappingProxyType({}))
+
+    @classmethod
+    def load(cls, path: Path | str, analysers: tuple[str, ...] = ANALYSERS) -> Self:
+        """Read an ICD file; ``analysers`` are the names that may be weighted.
+
+        Reference documents and host lists that are files are read as well, relative to the ICD. Raise IcdError
+        with every mistake found.
+        """
+        try:
+            with Path(path).open("rb") as file:
+                content = file.read(LARGEST + 1)
+        except (OSError, ValueError) as error:
+            problem = f"cannot be read ({getattr(error, 'strerror', None) or error})"
+            raise IcdError([Mistake(str(path), 1, "", problem, "give the path of an ICD file")]) from None
+        return cls.parse(content, Path(path), analysers)
+
+    @classmethod
+    def parse(cls, content: bytes, file: Path = Path("icd.yaml"), analysers: tuple[str, ...] = ANALYSERS) -> Self:
+        """Read an ICD from its bytes; ``file`` names it in messages and is what relative paths start from."""
+        source = read_source(content, str(file))
+        loaded: Loaded[Self] = load_parts(cls, source, file.parent, analysers)
+        icd = loaded.definition
+        icd._source, icd._texts = source, MappingProxyType(dict(loaded.texts))  # noqa: SLF001 - still being made
+        return icd
+
+    @property
+    def file_texts(self) -> Mapping[str, str]:
+        """The plain text of each reference document that is a file, by its name in the ICD."""
+        return self._texts
+
+    def document_urls(self) -> tuple[ReferenceUrl, ...]:
+        """Return the reference documents that are yet to be fetched."""
+        return tuple(
+            ReferenceUrl(name, self._source.line(("topic", "documents", position)))
+            for position, name in enumerate(self.topic.documents)
+            if name not in self._texts
+        )
+
+    def document_mistake(self, url: str, problem: str) -> Mistake:
+        """Report a reference document that could not be had; ``problem`` completes "the document ..."."""
+        position = self.topic.documents.index(url)
+        advice = "check the address, or save the page and name the file"
+        return self._source.mistake(("topic", "documents", position), problem, advice)
+
+    def user_agent(self) -> str:
+        """Return the value of the User-Agent header: one line of printable ASCII that says who crawls and why."""
+        parts = [f"+{self.contact}", _header_text(self.operator), _header_text(self.title)]
+        return f"AAHCrawler/{version('aahcrawler')} ({'; '.join(filter(None, parts))})"
+
+    def meaning(self) -> dict[str, str]:
+        """Return every field by its path, as JSON text; the order of lists, comments and spelling are gone.
+
+        The texts of reference files count, the output folder does not. Two ICDs that mean the same crawl have the
+        same meaning, and the mapping can be kept as JSON beside a crawl.
+        """
+        fields = self.model_dump(mode="json", exclude={"output"})
+        texts = {
+            name: hashlib.sha256(text.encode("utf-8", "replace")).hexdigest() for name, text in self._texts.items()
+        }
+        return dict(sorted((*_flat(fields, ""), *_flat({"file": texts}, ""))))
+
+    def fingerprint(self) -> str:
+        """Return a digest of ``meaning``, equal on every machine and in every version that knows the same fields."""
+        return hashlib.sha256(json.dumps(self.meaning(), sort_keys=True).encode()).hexdigest()
+
+    def to_yaml(self) -> str:
+        """Write the ICD with every field, so that ``parse`` beside the same files gives it back."""
+        fields = self.model_dump(mode="json", exclude_none=True)
+        return yaml.safe_dump(fields, sort_keys=False, allow_unicode=True, width=110)
+
+
+def changes(old: Icd | Mapping[str, str], new: Icd | Mapping[str, str]) -> tuple[str, ...]:
+    """Return the paths of the fields in which two ICDs, or two ``Icd.meaning``, differ."""
+    before = old.meaning() if isinstance(old, Icd) else old
+    after = new.meaning() if isinstance(new, Icd) else new
+    return tuple(sorted(path for path in {*before, *after} if before.get(path) != after.get(path)))
+
+
+def _flat(value: object, path: str) -> Iterator[tuple[str, str]]:
+    if isinstance(value, dict) and value:
+        for name, inner in value.items():
+            yield from _flat(inner, f"{path}.{name}" if path else str(name))
+    elif isinstance(value, list):
+        yield path, json.dumps(sorted(json.dumps(item, ensure_ascii=False) for item in value), ensure_ascii=False)
+    else:
+        yield path, json.dumps(value, ensure_ascii=False)
+
+
+def _header_text(text: str) -> str:
+    plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
+    return " ".join(re.sub(r"[^ -~]|[()\\;<>\"]", " ", plain).split())[:100].strip()

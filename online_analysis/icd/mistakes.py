@@ -1,0 +1,55 @@
+"""What is wrong with an ICD, said so that its author can put it right."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+FieldPath = tuple[str | int, ...]
+
+
+def field_name(path: Sequence[str | int]) -> str:
+    """Write a path as its author would: ``topic.keywords[0]``.
+
+    >>> field_name(("topic", "keywords", 0))
+    'topic.keywords[0]'
+    """
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).removeprefix(".")
+
+
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """One thing wrong at one place. ``line`` counts from 1; ``field`` is empty where the whole file is meant.
+
+    ``problem`` completes the sentence that begins with the field; ``advice`` says what to do instead.
+    """
+
+    file: str
+    line: int
+    field: str
+    problem: str
+    advice: str
+
+    def __str__(self) -> str:
+        """Render as ``file:line: field: problem; advice``, on one line.
+
+        >>> str(Mistake("a.yaml", 3, "id", "is missing", "write `id: my-crawl`"))
+        'a.yaml:3: id: is missing; write `id: my-crawl`'
+        """
+        place = f"{self.file}:{self.line}: "
+        field = f"{self.field}: " if self.field else ""
+        return " ".join(f"{place}{field}{self.problem}; {self.advice}".split())
+
+
+class IcdError(Exception):
+    """An ICD cannot be used. ``mistakes`` holds every one that was found, in the order of the file."""
+
+    def __init__(self, mistakes: Iterable[Mistake]) -> None:
+        self.mistakes = tuple(sorted(set(mistakes), key=lambda mistake: (mistake.line, mistake.field, mistake.problem)))
+        super().__init__("\n".join(map(str, self.mistakes)))
+
+
+class FieldError(Exception):
+    """A value of the right form that does not make sense, found where only the field's path is known."""
+
+    def __init__(self, path: FieldPath, problem: str, advice: str) -> None:
+        super().__init__(path, problem, advice)
+        self.path, self.problem, self.advice = path, problem, advice

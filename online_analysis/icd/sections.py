@@ -1,0 +1,292 @@
+"""The sections of an ICD as pydantic reads them. Every field's meaning is in docs/icd.md.
+
+Values arrive as strings, lists and mappings. A validator that refuses one raises ``refuse(problem, advice)``.
+"""
+
+import re
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+from typing import Annotated, Any, Literal
+
+import ada_url
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
+from pydantic_core import PydanticCustomError
+
+from online_analysis.icd.units import format_duration, parse_duration, parse_moment, parse_size
+from online_analysis.url_patterns import UrlPattern, UrlPatternError
+
+ANALYSERS = ("text", "url", "spam")
+"""The names of the analysers that ship; other ones may be weighted when the loader is told of them."""
+
+DEFAULT_WEIGHTS: Mapping[str, float] = {"text": 1.0, "url": 1.0, "spam": 10.0}
+"""What an analyser weighs when the ICD does not say; ``spam`` speaks of listed hosts only, and must then prevail."""
+
+IpNetwork = IPv4Network | IPv6Network
+_EVERYWHERE = (ip_network("0.0.0.0/0"), ip_network("::/0"))
+
+
+def refuse(problem: str, advice: str, *at: str | int) -> PydanticCustomError:
+    """Return the error to raise for a value; ``at`` leads from the validated value down to the one to blame."""
+    return PydanticCustomError("icd", "{problem}", {"problem": problem, "advice": advice, "at": at})
+
+
+def _duration(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    try:
+        return parse_duration(value)
+    except ValueError as error:
+        raise refuse(str(error), 'write a number and a unit: "30 days", "12 hours", "1.5 s"') from None
+
+
+def _size(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    try:
+        return parse_size(value)
+    except ValueError as error:
+        raise refuse(str(error), 'write a number and a unit: "500 MB", "2 GB"') from None
+
+
+def _moment(value: Any, info: ValidationInfo) -> Any:
+    if not isinstance(value, str):
+        return value
+    try:
+        return parse_moment(value, end=info.field_name == "end")
+    except ValueError as error:
+        raise refuse(str(error), "write a date such as 2024-05-01 or 2024-05-01T18:00:00Z") from None
+
+
+def _pattern(text: str) -> str:
+    try:
+        return UrlPattern.parse(text).text
+    except UrlPatternError as error:
+        raise refuse(
+            f"the pattern {error}", "write a glob `*://example.org/news/*`, `host:example.org`, or a part of the URL"
+        ) from None
+
+
+def _web_address(text: str) -> str:
+    """Return the WHATWG spelling of an http(s) URL without its fragment."""
+    try:
+        url = ada_url.URL(text.strip())
+    except ValueError:
+        raise refuse("is no URL", "write the whole address, with http:// or https://") from None
+    if url.protocol not in {"http:", "https:"}:
+        raise refuse(f"is a {url.protocol} address, and only http and https are crawled", "write an http(s) address")
+    if url.username or url.password:
+        raise refuse("holds a user name", "remove what stands before the @")
+    if re.search(r"\s", text.strip()):
+        raise refuse("holds a space", "write one address an entry")
+    url.hash = ""
+    return str(url.href)
+
+
+def _line(text: str) -> str:
+    folded = " ".join(text.split())
+    if not folded:
+        raise refuse("is empty", "write some words, or leave the field out")
+    return folded
+
+
+Duration = Annotated[timedelta, BeforeValidator(_duration), PlainSerializer(format_duration, when_used="json")]
+Size = Annotated[int, BeforeValidator(_size), Field(ge=0)]
+Moment = Annotated[datetime, BeforeValidator(_moment)]
+Pattern = Annotated[str, AfterValidator(_pattern)]
+WebAddress = Annotated[str, AfterValidator(_web_address)]
+Line = Annotated[str, Field(max_length=1000), AfterValidator(_line)]
+Weight = Annotated[float, Field(ge=0, le=1e6, allow_inf_nan=False)]
+Score = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+Count = Annotated[int, Field(ge=0, le=10**15)]
+
+
+class Section(BaseModel):
+    """A frozen part of an ICD that knows all its fields."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+
+class TopicWords(Section):
+    """What the crawl is about. Each keyword and entity may be several words; they count as a phrase too."""
+
+    keywords: tuple[Line, ...] = Field(default=(), examples=["[solar power, photovoltaics]"])
+    entities: tuple[Line, ...] = Field(default=(), examples=["[Hermann Scheer, Freiburg]"])
+    documents: tuple[Line, ...] = Field(default=(), examples=["[https://example.org/about-solar, texts/solar.html]"])
+
+
+class Event(Section):
+    """A span of time that the crawl is about, both ends included, in UTC."""
+
+    start: Moment = Field(examples=["2024-05-01"])
+    end: Moment = Field(examples=["2024-05-31"])
+    lead: Duration = Field(default=timedelta(0), examples=["30 days"])
+    cool_down: Duration = Field(default=timedelta(0), examples=["12 weeks"])
+
+    @field_validator("end")
+    @classmethod
+    def _after_start(cls, end: datetime, info: ValidationInfo) -> datetime:
+        start = info.data.get("start")
+        if start is not None and end < start:
+            raise refuse("is before the start", f"write {start.date()} or later")
+        return end
+
+
+class Scope(Section):
+    """Which URLs may be fetched."""
+
+    sites: Literal["seeds", "anywhere"] = Field(default="seeds", examples=["anywhere"])
+    allow: tuple[Pattern, ...] = Field(default=(), examples=['["*://blog.example.org/2024/*"]'])
+    deny: tuple[Pattern, ...] = Field(default=(), examples=['["*/calendar/*", "host:ads.example.org"]'])
+    languages: tuple[str, ...] = Field(default=(), examples=["[de, en]"])
+    depth: Count | None = Field(default=None, examples=["10"])
+
+    @field_validator("languages")
+    @classmethod
+    def _known_form(cls, languages: tuple[str, ...]) -> tuple[str, ...]:
+        for position, language in enumerate(languages):
+            if not re.fullmatch("[a-zA-Z]{2}", language.strip()):
+                raise refuse("is no ISO 639-1 code", "write two letters, such as de, en, el", position)
+        return tuple(language.strip().lower() for language in languages)
+
+
+class Scoring(Section):
+    """How scores become priorities."""
+
+    weights: Mapping[str, Weight] = Field(default=DEFAULT_WEIGHTS, examples=["{text: 1, url: 0.5}"])
+    update: Literal["first", "last", "max", "sum", "avg"] = Field(default="max", examples=["max"])
+    batch: int = Field(default=1, ge=1, le=10**6, examples=["50"])
+    balance: int = Field(default=1, ge=1, le=10**6, examples=["5"])
+    relevant: Score = Field(default=0.2, examples=["0.2"])
+    spam_hosts: tuple[str, ...] = Field(default=(), examples=["[ads.example.net], or the name of a file"])
+    url_patterns: Mapping[Pattern, Score] = Field(default={}, examples=['{"*/tag/solar/*": 0.9}'])
+
+    @field_validator("spam_hosts")
+    @classmethod
+    def _hosts(cls, hosts: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(_host(host, position) for position, host in enumerate(hosts))
+
+    @field_validator("weights", mode="after")
+    @classmethod
+    def _usable(cls, weights: Mapping[str, float], info: ValidationInfo) -> Mapping[str, float]:
+        known: tuple[str, ...] = (info.context or {}).get("analysers", ANALYSERS)
+        for name in weights:
+            if name not in known:
+                raise refuse("is no analyser", f"write one of {', '.join(known)}", name)
+        complete = {**DEFAULT_WEIGHTS, **weights}
+        effective = {**dict.fromkeys(known, 1.0), **complete}
+        idle = weights and not any(weights.values())
+        if idle or not any(weight for name, weight in effective.items() if name != "spam"):
+            raise refuse(
+                "leave nothing to score with, they are all zero", "give at least one analyser a weight above 0"
+            )
+        return complete
+
+
+class Limits(Section):
+    """Where the crawl ends; 0 is no limit, except for ``requisite_bytes``, where it means none at all."""
+
+    pages: Count = Field(default=0, examples=["10000"])
+    bytes: Size = Field(default=0, examples=["20 GB"])
+    time: Duration = Field(default=timedelta(0), examples=["3 hours"])
+    pages_per_domain: Count = Field(default=0, examples=["2000"])
+    requisite_bytes: Size = Field(default=10**9, examples=["500 MB"])
+    page_bytes: Annotated[Size, Field(ge=1000)] = Field(default=10**7, examples=["10 MB"])
+
+
+class Politeness(Section):
+    """How servers are treated. A site's Crawl-delay prevails over ``delay`` where it is longer."""
+
+    delay: Duration = Field(default=timedelta(seconds=1), examples=["2 s"])
+    connections: int = Field(default=1, ge=1, le=100, examples=["1"])
+    timeout: Duration = Field(default=timedelta(seconds=60), examples=["60 s"])
+    retries: int = Field(default=2, ge=0, le=100, examples=["2"])
+    robots: Literal["obey", "ignore"] = Field(default="obey", examples=["obey"])
+    max_delay: Duration = Field(default=timedelta(seconds=60), examples=["60 s"])
+
+    @field_validator("timeout")
+    @classmethod
+    def _some_time(cls, timeout: timedelta) -> timedelta:
+        if not timeout:
+            raise refuse("is zero, so nothing could be fetched", "write for example 60 s")
+        return timeout
+
+
+class Endpoint(Section):
+    """Where to connect for a host: an address, and a port where it is not the URL's."""
+
+    address: str
+    port: int | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read(cls, value: Any) -> Any:
+        if not isinstance(value, str):
+            return value
+        found = re.fullmatch(r"(?:\[([0-9a-fA-F:.%]+)\]|([0-9.]+))(?::([0-9]{1,5}))?|([0-9a-fA-F:.]+)", value.strip())
+        try:
+            if not found:
+                raise ValueError
+            address = ip_address(found[1] or found[2] or found[4])
+            port = int(found[3]) if found[3] else None
+            if port is not None and not 0 < port < 65536:
+                raise ValueError
+        except ValueError:
+            advice = "write 127.0.0.1, 127.0.0.1:8080, ::1 or [::1]:8080"
+            raise refuse("is no address", advice) from None
+        return {"address": str(address), "port": port}
+
+    def __str__(self) -> str:
+        """Write the endpoint as an ICD does."""
+        host = f"[{self.address}]" if ":" in self.address and self.port else self.address
+        return f"{host}:{self.port}" if self.port else host
+
+
+class Network(Section):
+    """Names and addresses for closed worlds. Private, loopback and link-local addresses are refused by default."""
+
+    resolve: Mapping[str, Annotated[Endpoint, PlainSerializer(str, when_used="json")]] = Field(
+        default={}, examples=['{forum.test: "127.0.0.1:8080"}']
+    )
+    allow_private: tuple[IpNetwork, ...] = Field(default=(), examples=["[127.0.0.0/8], or true"])
+
+    @field_validator("resolve")
+    @classmethod
+    def _hosts(cls, resolve: Mapping[str, Endpoint]) -> Mapping[str, Endpoint]:
+        return {_host(host, host): endpoint for host, endpoint in resolve.items()}
+
+    @field_validator("allow_private", mode="before")
+    @classmethod
+    def _networks(cls, value: Any) -> Any:
+        if isinstance(value, str):
+            switch = {"true": _EVERYWHERE, "yes": _EVERYWHERE, "on": _EVERYWHERE, "false": (), "no": (), "off": ()}
+            if value.lower() not in switch:
+                raise refuse("is neither true nor false nor a list", "write true, false, or a list like [127.0.0.0/8]")
+            return switch[value.lower()]
+        if isinstance(value, list):
+            return tuple(_network(item, position) for position, item in enumerate(value))
+        return value
+
+
+def _network(value: object, position: int) -> IpNetwork:
+    try:
+        return ip_network(str(value), strict=False)
+    except ValueError:
+        raise refuse("is no network", "write 127.0.0.0/8, 192.168.1.10, or fd00::/8", position) from None
+
+
+def _host(name: str, at: str | int) -> str:
+    try:
+        return UrlPattern.parse(f"host:{name.strip()}").host
+    except UrlPatternError:
+        raise refuse("is no host", "write a host name such as forum.test, without http:// and path", at) from None
