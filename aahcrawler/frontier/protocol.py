@@ -4,13 +4,17 @@ A URL of a crawl is in exactly one of these states::
 
     queued -> leased -> done | failed | blocked
               leased -> queued     when the lease runs out, or the fetch is to be retried
+              leased -> failed     when that happens for the last time
 
 A known URL that is offered again is re-scored by the crawl's update function while it is queued; it is never queued
 twice, and never resurrected once it is done, failed or blocked.
+
+A queue is polite to its servers on behalf of every crawl that shares the frontier's server: how many connections are
+out and when the next one may be made is kept for each queue, not for each crawl.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal, Protocol
 
@@ -42,13 +46,26 @@ class Offered(StrEnum):
 
     ADDED = "added"
     RESCORED = "rescored"
+    """It is queued and the update function was applied, whether or not its score changed."""
     KNOWN = "known"
-    """It is leased or ended; nothing changed."""
+    """It is leased or ended, or a page that was offered as a requisite; nothing changed."""
+
+
+LEASE_RAN_OUT = "lease ran out"
+"""The reason of a URL that failed because every attempt ended with a lease nobody finished."""
+
+RETRIES_USED_UP = "retries used up"
+"""The reason of a URL whose last attempt was to be retried, where the caller names no other."""
 
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A canonical URL, its queue (``urls.queue_of``) and its score; ``depth`` counts links from a seed."""
+    """A canonical URL, its queue (``urls.queue_of``) and its score; ``depth`` counts links from a seed.
+
+    Scores are kept to a millionth. Of several offers of one URL the first one's ``via`` and the smallest ``depth``
+    stay. A queued requisite that is offered as a page becomes a page with the score of that offer; a queued page
+    that is offered as a requisite stays as it is.
+    """
 
     url: str
     queue: str
@@ -80,7 +97,9 @@ class FrontierSettings:
 
     ``pages`` and ``pages_per_queue`` bound how many pages (requisites apart) are leased plus done; 0 is no bound.
     ``lease_seconds`` is how long a worker may take; ``attempts`` how often a URL is tried before it has failed;
-    ``connections`` how many leases of one queue may be out at once.
+    ``connections`` how many connections to one queue may be out at once. The URLs that one call leases from one
+    queue (``balance`` at most) share a connection: their worker fetches them one after another, and the connection
+    is free again when the last of them has been finished, retried or released.
     """
 
     update: Update = Update.MAX
@@ -91,64 +110,104 @@ class FrontierSettings:
     attempts: int = 3
     connections: int = 1
 
+    def __post_init__(self) -> None:
+        if min(self.balance, self.attempts, self.connections) < 1:
+            raise ValueError("balance, attempts and connections are at least 1")
+        if min(self.pages, self.pages_per_queue) < 0 or self.lease_seconds <= 0:
+            raise ValueError("pages and pages_per_queue are at least 0, lease_seconds is more than 0")
+
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How many URLs are in each state, pages and requisites apart; ``queues`` counts queues that hold queued URLs."""
+    """How many URLs are in each state, pages and requisites apart; ``queues`` counts queues that hold queued URLs.
+
+    ``reasons`` counts failed and blocked URLs by the reason given, those without one left out.
+    """
 
     pages: Mapping[State, int]
     requisites: Mapping[State, int]
     queues: int
+    reasons: Mapping[str, int] = field(default_factory=dict)
 
 
-class Frontier(Protocol):
-    """Every operation is atomic, one round trip for a batch, and safe to repeat. Scores may exceed 1 (SUM).
+@dataclass(frozen=True, slots=True)
+class QueueCounts:
+    """How many pages of one queue are queued, leased and done, and how many requisites are queued."""
+
+    pages_queued: int
+    pages_leased: int
+    pages_done: int
+    requisites_queued: int
+
+
+class Scheduling(Protocol):
+    """What workers do: every operation is atomic and one round trip for a batch.
+
+    Scores may exceed 1 (SUM). An operation that ends a lease is safe to repeat. A repeated ``offer`` is applied
+    again, which shows under SUM and AVG; of a ``lease`` whose answer was lost the leases run out.
 
     Operations raise ``FrontierUnavailableError`` when the server cannot be reached; nothing was lost then, and the
     operation may or may not have been carried out.
     """
 
     def offer(self, offers: Sequence[Offer]) -> tuple[Offered, ...]:
-        """Queue new URLs and re-score queued ones; the answer runs parallel to ``offers``."""
+        """Queue new URLs and re-score queued ones; the answer runs parallel to ``offers``.
+
+        Very long sequences are offered in several atomic parts.
+        """
         ...
 
     def lease(self, worker: str, n: int) -> tuple[Lease, ...]:
         """Lease at most ``n`` URLs: the best of the queue whose best URL scores highest, then of the next one.
 
-        Only queues are considered whose delay has passed and that have fewer than ``connections`` lease holders;
-        up to ``balance`` URLs are taken from one queue at a time. Expired leases are requeued first.
+        Of equal scores requisites come first, then what was offered first. Only queues are considered whose delay
+        has passed and that have fewer than ``connections`` connections out; up to ``balance`` URLs are taken from
+        one queue at a time. Leases that ran out are taken back first: their URLs are queued again, or have failed
+        when that was their last attempt.
         """
         ...
 
-    def finish(self, lease: Lease, state: State, *, delay: float = 0.0, links: Sequence[Offer] = ()) -> bool:
+    def finish(
+        self, lease: Lease, state: State, *, delay: float = 0.0, links: Sequence[Offer] = (), reason: str = ""
+    ) -> bool:
         """Move a leased URL to ``done``, ``failed`` or ``blocked`` and offer its links, all or nothing.
 
-        The URL's queue is not leased from again for ``delay`` seconds. Return False, and change nothing, when the
-        lease had been lost.
+        The URL's queue is not leased from again for ``delay`` seconds. The delay of a URL that is done is
+        remembered as the queue's usual one: it is also kept between connections that are out at once, and after a
+        lease that was lost. Return False, and change nothing, when the lease had been lost; a lease that has run
+        out but was not taken back yet still counts. A finish repeated within a minute returns True again.
         """
         ...
 
-    def retry(self, lease: Lease, *, delay: float) -> State:
-        """Put a leased URL back, its queue to rest for ``delay`` seconds; ``FAILED`` after the last attempt."""
+    def retry(self, lease: Lease, *, delay: float, reason: str = RETRIES_USED_UP) -> State:
+        """Put a leased URL back, its queue to rest for ``delay`` seconds; ``FAILED`` after the last attempt.
+
+        ``reason`` is counted where it fails. Of a lost lease the URL's present state is returned.
+        """
         ...
 
     def release(self, leases: Sequence[Lease]) -> None:
-        """Put back what was leased and not fetched, as if it had not been leased."""
+        """Put back what was leased and not fetched: the attempt does not count. Lost leases are passed over."""
+        ...
+
+    def renew(self, leases: Sequence[Lease]) -> tuple[bool, ...]:
+        """Let leases run for another ``lease_seconds`` from now; False for one that had been lost."""
         ...
 
     def recover(self) -> int:
-        """Requeue every lease that is out, whoever holds it; return how many.
+        """Requeue every lease that is out, whoever holds it; return how many. The attempts do not count.
 
-        For a crawl that is known to have no other worker: a restart after a crash.
+        For a crawl that is known to have no other worker: a restart after a crash. Queues that were being fetched
+        from rest for their usual delay.
         """
         ...
 
     def next_ready(self) -> float | None:
-        """Return in how many seconds a lease may succeed (0: now), None while nothing is queued or leased."""
-        ...
+        """Return in how many seconds a lease may succeed (0: now), None when none ever will.
 
-    def counts(self) -> Counts:
-        """Count URLs by state."""
+        None means that this crawl has nothing leased, and nothing queued that its bounds allow. What other
+        workers finish in the meantime may make it sooner.
+        """
         ...
 
     def close(self) -> None:
@@ -156,5 +215,48 @@ class Frontier(Protocol):
         ...
 
 
+class Inspection(Protocol):
+    """What can be asked of a frontier; nothing changes."""
+
+    def counts(self) -> Counts:
+        """Count URLs by state, at one moment."""
+        ...
+
+    def queue_counts(self) -> Mapping[str, QueueCounts]:
+        """Count the pages of every queue that was ever offered a URL; large frontiers are read piece by piece."""
+        ...
+
+    def state(self, url: str) -> State | None:
+        """Return where a canonical URL is, None when it was never offered."""
+        ...
+
+    def iterate(self, n: int) -> Sequence[Offer]:
+        """Return the ``n`` best queued URLs, best first, politeness and bounds aside.
+
+        Read piece by piece beside workers, so that a URL which is being leased may be missing.
+        """
+        ...
+
+
+class Facts(Protocol):
+    """Small facts about a crawl that survive restarts, such as what its limits have been used up to."""
+
+    def add(self, name: str, amount: float) -> float:
+        """Add to a number, atomically, and return the total; it starts at 0."""
+        ...
+
+    def get(self, name: str) -> str | None:
+        """Return a fact as text, None where there is none."""
+        ...
+
+    def put(self, name: str, value: str) -> None:
+        """Set a fact."""
+        ...
+
+
+class Frontier(Scheduling, Inspection, Facts, Protocol):
+    """All of it: what a crawl is given."""
+
+
 class FrontierUnavailableError(Exception):
-    """The frontier's server cannot be reached or refuses to serve; the message says why."""
+    """The frontier's server cannot be reached or refuses to serve; the message says why, and what to do."""

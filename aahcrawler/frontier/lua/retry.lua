@@ -1,0 +1,14 @@
+-- ARGV: fingerprint, token, delay, reason. Returns the letter of the URL's state, false for one that is not known.
+local fp, token, delay, reason = ARGV[3], ARGV[4], tonumber(ARGV[5]), ARGV[6]
+local r, state = holding(fp, token)
+if not r then return state end
+rest(r.queue, delay)
+if r.attempt >= ATTEMPTS then
+  state = 'f'
+  conclude(r, token, state, reason)
+else
+  state = 'q'
+  requeue(r, token)
+end
+flush()
+return state

@@ -1,0 +1,110 @@
+"""Which server process works in a crawl's folder, and how one that was left behind is ended."""
+
+import json
+import logging
+import os
+import signal
+import subprocess
+import time
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from aahcrawler.frontier.protocol import FrontierUnavailableError
+
+_FILE = "server.json"
+_GRACE_SECONDS = 30.0
+_logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Ownership:
+    """A server process, the crawler that started it, and the path of its socket, which no other process has."""
+
+    server: int
+    crawler: int
+    socket: str
+
+
+def claim(folder: Path, ownership: Ownership) -> None:
+    """Write down who works in a folder."""
+    (folder / _FILE).write_text(json.dumps(asdict(ownership)) + "\n", encoding="utf-8")
+
+
+def disclaim(folder: Path) -> None:
+    """Forget who worked in a folder."""
+    (folder / _FILE).unlink(missing_ok=True)
+
+
+def end_orphan(folder: Path) -> None:
+    """End the server that a killed crawler left behind in a folder, if there is one, and remove its socket.
+
+    Raise ``FrontierUnavailableError`` when the crawler that started it still runs.
+    """
+    ownership = _read(folder)
+    if ownership is None:
+        return
+    parent = _parent(ownership)
+    if parent == ownership.crawler:
+        raise FrontierUnavailableError(
+            f"{folder} is in use by another crawl, process {parent}; stop that one first, or choose another folder"
+        )
+    if parent is not None:
+        _logger.warning("ending server %d, left behind in %s by a crawl that was killed", ownership.server, folder)
+        _end(ownership)
+    _remove_socket(Path(ownership.socket))
+    disclaim(folder)
+
+
+def _read(folder: Path) -> Ownership | None:
+    try:
+        return Ownership(**json.loads((folder / _FILE).read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        return None
+    except (ValueError, TypeError):
+        _logger.warning("%s is damaged; it is ignored", folder / _FILE)
+        return None
+
+
+def _parent(ownership: Ownership) -> int | None:
+    """Return the parent of the server's process; None when it is gone, also when its number was given to another."""
+    look = _look_in_proc if Path("/proc/self/stat").exists() else _ask_ps
+    found = look(ownership.server)
+    if found is None or ownership.socket not in found[1]:
+        return None
+    return found[0]
+
+
+def _look_in_proc(process: int) -> tuple[int, str] | None:
+    try:
+        command = Path(f"/proc/{process}/cmdline").read_bytes()
+        stat = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+    return int(stat.rpartition(")")[2].split()[1]), os.fsdecode(command)
+
+
+def _ask_ps(process: int) -> tuple[int, str] | None:
+    asked = subprocess.run(
+        ["ps", "-ww", "-o", "ppid=,command=", "-p", str(process)], capture_output=True, text=True, check=False
+    )
+    parent, _, command = asked.stdout.strip().partition(" ")
+    return (int(parent), command) if parent.isdigit() else None
+
+
+def _end(ownership: Ownership) -> None:
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with suppress(ProcessLookupError):
+            os.kill(ownership.server, number)
+        deadline = time.monotonic() + _GRACE_SECONDS
+        while time.monotonic() < deadline:
+            if _parent(ownership) is None:
+                return
+            time.sleep(0.005)
+    raise FrontierUnavailableError(f"server {ownership.server}, left behind by a killed crawl, does not end; end it")
+
+
+def _remove_socket(socket: Path) -> None:
+    with suppress(OSError):
+        socket.unlink(missing_ok=True)
+        socket.parent.rmdir()
