@@ -1,0 +1,174 @@
+"""Scrapy's way to the wire client: a download handler that keeps every byte of request and response."""
+
+import ipaddress
+from collections.abc import Iterable
+from dataclasses import dataclass
+from ipaddress import IPv4Network, IPv6Network
+from pathlib import Path
+from typing import Any, Self
+
+from scrapy import Request
+from scrapy.core.downloader.handlers.base import BaseDownloadHandler
+from scrapy.crawler import Crawler
+from scrapy.http import Response
+from scrapy.settings import BaseSettings
+
+from aahcrawler.decoding import decode_content
+from aahcrawler.exchange import Exchange
+from aahcrawler.wire.addresses import AddressPolicy
+from aahcrawler.wire.client import Answer, Limits, Timeouts, WireClient, WireRequest, WireSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Captured:
+    """What a response has beyond Scrapy's attributes.
+
+    ``headers`` are in the order and case of the wire. ``complete`` is False when the body is shorter than the server
+    meant it to be, or than the crawl's limit allows. ``elapsed`` and ``latency`` are the seconds to the last and to the
+    first byte.
+    """
+
+    exchange: Exchange
+    reason: str
+    headers: tuple[tuple[str, str], ...]
+    complete: bool
+    elapsed: float
+    latency: float
+
+
+class CapturedResponse(Response):
+    """A response with the exchange it came in. ``body`` is without transfer and content coding.
+
+    ``captured`` survives ``replace`` and ``copy``; whoever settles the response closes its exchange, once for all
+    copies.
+    """
+
+    attributes: tuple[str, ...] = (*Response.attributes, "captured")
+
+    def __init__(self, url: str, *, captured: Captured, **kwargs: Any) -> None:
+        super().__init__(url, **kwargs)
+        self.captured = captured
+
+    @property
+    def exchange(self) -> Exchange:
+        """What passed over the connection."""
+        return self.captured.exchange
+
+    @property
+    def reason(self) -> str:
+        """The reason phrase of the status line, often empty."""
+        return self.captured.reason
+
+    @property
+    def wire_headers(self) -> tuple[tuple[str, str], ...]:
+        """The header fields in the order and case of the wire."""
+        return self.captured.headers
+
+    @property
+    def complete(self) -> bool:
+        """Whether ``body`` is all that the server meant to send."""
+        return self.captured.complete
+
+
+class WireDownloadHandler(BaseDownloadHandler):
+    """Downloads http and https requests through a ``WireClient``; its ``WireError`` reaches the errback as it is.
+
+    Settings: ``AAH_SPOOL``, folder for large bodies on their way (default ``.spool``); ``AAH_RESOLVE``, mapping of
+    hosts to addresses; ``AAH_ALLOW_PRIVATE``, a boolean or a list of networks that may be connected to although they
+    are not public (default: none; a mapping alone opens nothing); ``AAH_VERIFY_TLS`` (default true);
+    ``AAH_PAGE_BYTES``, how long a body may be for parsing, before and after content decoding (default 10 MiB);
+    ``AAH_RESPONSE_BYTES``, after how many bytes a body is cut (default 2 GiB); and Scrapy's ``DOWNLOAD_TIMEOUT`` with
+    the request's ``download_timeout``, seconds for the whole exchange. A request's ``download_latency`` is set.
+
+    Redirects, cookies, proxies and retries are none of its business. The URL is sent as the request has it.
+    """
+
+    lazy = True
+
+    def __init__(self, crawler: Crawler, client: WireClient, page_bytes: int) -> None:
+        super().__init__(crawler)
+        self._client = client
+        self._page_bytes = page_bytes
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Build the handler that the crawler's settings describe; raise ``ValueError`` for one that makes no sense."""
+        settings = wire_settings(crawler.settings)
+        return cls(crawler, WireClient(settings), settings.limits.payload_bytes)
+
+    async def download_request(self, request: Request) -> CapturedResponse:
+        """Return the answer, whatever its status; raise ``WireError`` where there is none."""
+        timeout = request.meta.get("download_timeout")
+        answer = await self._client.fetch(
+            WireRequest(
+                url=request.url,
+                headers=tuple(_sent_headers(request)),
+                method=request.method,
+                body=request.body,
+                timeout=None if timeout is None else float(timeout),
+            )
+        )
+        request.meta["download_latency"] = answer.latency
+        return _response(request, answer, self._page_bytes)
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._client.close()
+
+
+def wire_settings(settings: BaseSettings) -> WireSettings:
+    """Read the settings that ``WireDownloadHandler`` names; raise ``ValueError`` for one that makes no sense."""
+    defaults = Limits()
+    return WireSettings(
+        spool=Path(settings.get("AAH_SPOOL", ".spool")),
+        addresses=AddressPolicy(
+            allow_private=_networks(settings.get("AAH_ALLOW_PRIVATE", False)),
+            resolve=settings.getdict("AAH_RESOLVE"),
+        ),
+        timeouts=Timeouts(total=settings.getfloat("DOWNLOAD_TIMEOUT", Timeouts().total)),
+        limits=Limits(
+            payload_bytes=settings.getint("AAH_PAGE_BYTES", defaults.payload_bytes),
+            body_bytes=settings.getint("AAH_RESPONSE_BYTES", defaults.body_bytes),
+        ),
+        verify_tls=settings.getbool("AAH_VERIFY_TLS", True),
+    )
+
+
+def _networks(value: bool | str | Iterable[str]) -> bool | tuple[IPv4Network | IPv6Network, ...]:
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        word = value.strip().lower()
+        if word in {"true", "1", "false", "0", ""}:
+            return word in {"true", "1"}
+        value = word.split(",")
+    return tuple(ipaddress.ip_network(network.strip(), strict=False) for network in value)
+
+
+def _sent_headers(request: Request) -> Iterable[tuple[str, str]]:
+    for name, values in request.headers.items():
+        for value in values:
+            yield name.decode("latin-1"), value.decode("latin-1")
+
+
+def _response(request: Request, answer: Answer, page_bytes: int) -> CapturedResponse:
+    codings = ", ".join(value for name, value in answer.headers if name.lower() == "content-encoding")
+    decoded = decode_content(answer.payload, codings, page_bytes)
+    captured = Captured(
+        exchange=answer.exchange,
+        reason=answer.reason,
+        headers=answer.headers,
+        complete=answer.payload_complete and decoded.complete,
+        elapsed=answer.elapsed,
+        latency=answer.latency,
+    )
+    return CapturedResponse(
+        request.url,
+        captured=captured,
+        status=answer.status,
+        headers=[(name.encode("latin-1"), value.encode("latin-1")) for name, value in answer.headers],
+        body=decoded.body,
+        request=request,
+        ip_address=ipaddress.ip_address(answer.exchange.ip_address.partition("%")[0]),
+        protocol="HTTP/{}.{}".format(*answer.version),
+    )

@@ -1,0 +1,61 @@
+"""The bytes of a response on their way from the connection to the archive."""
+
+import tempfile
+from io import BytesIO
+from pathlib import Path
+from typing import BinaryIO
+
+
+class Capture:
+    """Collects bytes in memory up to a limit, then in an unlinked temporary file of the spool folder.
+
+    ``write`` never touches the disk. When ``overdue`` is True, ``spill`` is to be called, from any thread, before much
+    more is written; nothing else may be called on the instance until it returns. ``spill`` and ``open`` raise
+    ``OSError`` when the disk is full or the folder cannot be written to.
+    """
+
+    def __init__(self, spool: Path, memory_bytes: int) -> None:
+        self._spool = spool
+        self._memory_bytes = memory_bytes
+        self._buffer = bytearray()
+        self._file: BinaryIO | None = None
+        self.size = 0
+
+    @property
+    def overdue(self) -> bool:
+        """Whether more bytes wait in memory than the limit allows."""
+        return len(self._buffer) > self._memory_bytes
+
+    @property
+    def spilled(self) -> bool:
+        """Whether part of the bytes lies on disk."""
+        return self._file is not None
+
+    def write(self, data: bytes | memoryview) -> None:
+        """Append bytes."""
+        self._buffer += data
+        self.size += len(data)
+
+    def spill(self) -> None:
+        """Move what is in memory to the temporary file."""
+        buffer, self._buffer = self._buffer, bytearray()
+        if self._file is None:
+            self._spool.mkdir(parents=True, exist_ok=True)
+            self._file = tempfile.TemporaryFile(dir=self._spool)  # noqa: SIM115  # the exchange owns it
+        self._file.write(buffer)
+        self._file.flush()
+
+    def open(self) -> BinaryIO:
+        """Return everything, positioned at the start; the caller closes it and the capture is over."""
+        if self._file is None:
+            return BytesIO(self._buffer)
+        if self._buffer:
+            self.spill()
+        self._file.seek(0)
+        return self._file
+
+    def close(self) -> None:
+        """Give up what was collected."""
+        self._buffer = bytearray()
+        if self._file is not None:
+            self._file.close()

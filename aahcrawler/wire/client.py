@@ -1,0 +1,222 @@
+"""The wire client: one request in, one answer out, and every byte of both."""
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from aahcrawler.exchange import Exchange
+from aahcrawler.wire.addresses import AddressPolicy
+from aahcrawler.wire.capture import Capture
+from aahcrawler.wire.connection import Connection, Patience
+from aahcrawler.wire.dial import Dialler
+from aahcrawler.wire.errors import (
+    ConnectError,
+    DisconnectError,
+    HeaderLimitError,
+    InvalidRequestError,
+    ProtocolError,
+    RefusedAddressError,
+    ResolveError,
+    SpoolError,
+    TlsError,
+    WireError,
+    WireReason,
+    WireTimeoutError,
+)
+from aahcrawler.wire.pool import Pool
+from aahcrawler.wire.reception import Bounds, Reception
+from aahcrawler.wire.request import IDEMPOTENT, Target, WireRequest, serialise, target_of
+from aahcrawler.wire.settings import KeepAlive, Limits, Timeouts, WireSettings
+
+__all__ = [
+    "AddressPolicy",
+    "Answer",
+    "ConnectError",
+    "DisconnectError",
+    "HeaderLimitError",
+    "InvalidRequestError",
+    "KeepAlive",
+    "Limits",
+    "ProtocolError",
+    "RefusedAddressError",
+    "ResolveError",
+    "SpoolError",
+    "Timeouts",
+    "TlsError",
+    "WireClient",
+    "WireError",
+    "WireReason",
+    "WireRequest",
+    "WireSettings",
+    "WireTimeoutError",
+]
+
+SPOOL_THREADS = 4
+CLOSE_SECONDS = 2.0
+
+
+def _utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A response of any status.
+
+    ``headers`` are in the order and case of the wire. ``payload`` is the body without transfer coding, content coding
+    still on, at most ``WireRequest.keep`` bytes of it; ``payload_complete`` says that this is all the server meant to
+    send. ``elapsed`` is how many seconds the exchange took, ``latency`` how many passed until its first byte. Whoever
+    takes the answer closes its exchange.
+    """
+
+    exchange: Exchange
+    status: int
+    reason: str
+    version: tuple[int, int]
+    headers: tuple[tuple[str, str], ...]
+    payload: bytes
+    payload_complete: bool
+    elapsed: float
+    latency: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Sent:
+    request: WireRequest
+    target: Target
+    raw: bytes
+    started: float
+    deadline: float
+
+
+class WireClient:
+    """Fetches over HTTP/1.1, follows nothing, decodes nothing, and keeps what passed.
+
+    Any number of fetches may run at once; how many is the caller's business. Bodies that exceed
+    ``limits.memory_bytes`` go to an unlinked file in the spool folder while they arrive.
+
+    What servers get wrong is read as browsers read it: odd status lines, LF alone, bodies without length, several
+    lengths. A body that breaks its own framing ends there and is marked ``truncated=unspecified``; one that is longer
+    than allowed, too slow or cut off is marked ``length``, ``time`` or ``disconnect`` and kept as far as it came. Only
+    a response whose head does not come whole is an error.
+    """
+
+    def __init__(self, settings: WireSettings, now: Callable[[], datetime] = _utc_now) -> None:
+        self._settings = settings
+        self._now = now
+        self._executor = ThreadPoolExecutor(SPOOL_THREADS, thread_name_prefix="spool")
+        self._open: set[Connection] = set()
+        self._pool = Pool(settings.keep_alive)
+        self._dialler = Dialler(settings, self._new_connection)
+
+    async def fetch(self, request: WireRequest) -> Answer:
+        """Return the answer to a request, whatever its status.
+
+        A connection that the server had kept open, and that gives no response, is replaced by a fresh one once where
+        the method is idempotent. Raise ``WireError``; nothing else, but for cancellation.
+        """
+        target = target_of(request.url)
+        started = asyncio.get_running_loop().time()
+        total = self._settings.timeouts.total if request.timeout is None else request.timeout
+        sent = _Sent(request, target, serialise(request, target), started, started + total)
+        kept = self._pool.take(target.origin)
+        if kept is not None:
+            try:
+                return await self._converse(kept, sent)
+            except (DisconnectError, ProtocolError) as error:
+                if error.exchange is not None or request.method not in IDEMPOTENT:
+                    raise
+        patience = min(self._settings.timeouts.connect, sent.deadline - asyncio.get_running_loop().time())
+        return await self._converse(await self._dialler.dial(target.origin, patience), sent)
+
+    async def close(self) -> None:
+        """Close every connection; fetches under way end with ``DisconnectError`` or a truncated answer."""
+        connections = tuple(self._open)
+        for connection in connections:
+            connection.abort()
+        if connections:
+            await asyncio.wait([connection.closed for connection in connections], timeout=CLOSE_SECONDS)
+        self._executor.shutdown(wait=False)
+
+    def _new_connection(self) -> Connection:
+        connection = Connection(self._executor, self._connection_closed)
+        self._open.add(connection)
+        return connection
+
+    def _connection_closed(self, connection: Connection) -> None:
+        self._open.discard(connection)
+        self._pool.forget(connection)
+
+    async def _converse(self, connection: Connection, sent: _Sent) -> Answer:
+        limits, timeouts = self._settings.limits, self._settings.timeouts
+        capture = Capture(self._settings.spool, limits.memory_bytes)
+        reception = Reception(sent.request.method, self._bounds(sent.request), capture)
+        patience = Patience(timeouts.first_byte, timeouts.idle, sent.deadline)
+        started_at = self._now()
+        try:
+            latency = await connection.exchange(sent.raw, reception, patience)
+            exchange = await self._exchange(sent, reception, connection, started_at)
+        except SpoolError:
+            capture.close()
+            raise
+        except WireError as error:
+            if reception.salvage():
+                reception.truncated = error.truncation
+                exchange = await self._exchange(sent, reception, connection, started_at)
+                error.exchange = exchange
+            raise
+        except BaseException:
+            capture.close()
+            raise
+        if reception.reusable:
+            self._pool.put(sent.target.origin, connection)
+        return _answer(reception, exchange, asyncio.get_running_loop().time() - sent.started, latency)
+
+    def _bounds(self, request: WireRequest) -> Bounds:
+        limits = self._settings.limits
+        return Bounds(
+            head_bytes=limits.head_bytes,
+            head_lines=limits.head_lines,
+            body_bytes=limits.body_bytes if request.max_bytes is None else request.max_bytes,
+            payload_bytes=limits.payload_bytes if request.keep is None else request.keep,
+        )
+
+    async def _exchange(
+        self, sent: _Sent, reception: Reception, connection: Connection, started_at: datetime
+    ) -> Exchange:
+        capture = reception.capture
+        loop = asyncio.get_running_loop()
+        try:
+            opened = await loop.run_in_executor(self._executor, capture.open) if capture.spilled else capture.open()
+        except OSError as error:
+            raise SpoolError(f"the response could not be kept: {error}") from error
+        return Exchange(
+            url=sent.request.url,
+            method=sent.request.method,
+            request=sent.raw,
+            response=opened,
+            response_size=capture.size,
+            payload_digest=reception.payload_digest,
+            ip_address=connection.address,
+            started_at=started_at,
+            truncated=reception.truncated,
+        )
+
+
+def _answer(reception: Reception, exchange: Exchange, elapsed: float, latency: float) -> Answer:
+    assert reception.head is not None  # noqa: S101  # a response without a head is an error
+    line = reception.head.line
+    payload = reception.payload
+    return Answer(
+        exchange=exchange,
+        status=line.status,
+        reason=line.reason,
+        version=line.version,
+        headers=reception.head.headers,
+        payload=payload,
+        payload_complete=reception.truncated is None and len(payload) == reception.payload_size,
+        elapsed=elapsed,
+        latency=latency,
+    )

@@ -1,0 +1,207 @@
+"""One connection to a server: exchanges one after another, with timeouts and back-pressure."""
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from functools import partial
+from typing import cast
+
+from aahcrawler.exchange import Truncation
+from aahcrawler.wire.errors import DisconnectError, SpoolError, WireError, WireTimeoutError
+from aahcrawler.wire.reception import Reception
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """Seconds to wait for the first byte and between bytes, and the loop time at which the exchange must be over."""
+
+    first_byte: float
+    idle: float
+    deadline: float
+
+
+class Connection(asyncio.Protocol):
+    """States: idle -> receiving -> idle | closed.
+
+    While a reception's capture is written to disk (in ``executor``) reading is paused, so that memory stays bounded
+    however fast the server sends. Bytes that arrive while idle belong to no response: the connection is closed.
+    ``on_closed`` is called once, when nothing more can be done with the connection.
+    """
+
+    def __init__(self, executor: Executor, on_closed: Callable[["Connection"], None]) -> None:
+        self.address = ""
+        self.closed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._loop = asyncio.get_running_loop()
+        self._executor = executor
+        self._on_closed = on_closed
+        self._transport: asyncio.Transport | None = None
+        self._reception: Reception | None = None
+        self._settled: asyncio.Future[None] | None = None
+        self._spilling: asyncio.Future[None] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._patience = Patience(0, 0, 0)
+        self._heard_at = 0.0
+        self._first_byte_at: float | None = None
+
+    @property
+    def usable(self) -> bool:
+        """Whether another exchange can be started."""
+        return self._reception is None and self._transport is not None and not self._transport.is_closing()
+
+    async def exchange(self, request: bytes, reception: Reception, patience: Patience) -> float:
+        """Send a request and fill the reception; return the seconds until the first byte came.
+
+        Raise ``WireError`` when the head of the response does not come whole. The connection is closed unless the
+        response ended where its framing says and the server keeps it open.
+        """
+        assert self._transport is not None  # noqa: S101
+        if self._transport.is_closing():
+            raise DisconnectError("the server closed the connection before the request was sent")
+        self._reception, self._patience, self._first_byte_at = reception, patience, None
+        self._settled = self._loop.create_future()
+        started = self._heard_at = self._loop.time()
+        self._transport.write(request)
+        self._watch()
+        try:
+            await self._settled
+            await self._spilled()
+        finally:
+            self._stop_watching()
+            if not reception.reusable:
+                self._discard(reception)
+            self._reception = self._settled = self._spilling = None
+        return (self._first_byte_at or self._loop.time()) - started
+
+    def close(self) -> None:
+        """Close in order."""
+        if self._transport is not None:
+            self._transport.close()
+
+    def abort(self) -> None:
+        """Close at once, whatever is under way."""
+        if self._transport is not None:
+            self._transport.abort()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Take the transport."""
+        self._transport = cast("asyncio.Transport", transport)
+
+    def data_received(self, data: bytes) -> None:
+        """Hand bytes to the reception that is under way."""
+        reception = self._reception
+        if reception is None:
+            self.abort()
+            return
+        self._heard_at = self._loop.time()
+        if self._first_byte_at is None:
+            self._first_byte_at = self._heard_at
+        try:
+            reception.feed(data)
+        except WireError as error:
+            self._settle(error)
+            return
+        if reception.done:
+            self._settle()
+        elif reception.capture.overdue and self._spilling is None:
+            self._spill(reception)
+
+    def eof_received(self) -> None:
+        """Take note that the server will send no more; the transport closes itself."""
+        self._ended(clean=True)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Take note that the connection is gone."""
+        self._ended(clean=exc is None)
+        if not self.closed.done():
+            self.closed.set_result(None)
+        self._on_closed(self)
+
+    def _ended(self, *, clean: bool) -> None:
+        reception = self._reception
+        if reception is None or reception.done:
+            return
+        try:
+            if clean:
+                reception.end()
+            else:
+                reception.cut(Truncation.DISCONNECT)
+        except WireError as error:
+            self._settle(error)
+        else:
+            self._settle()
+
+    def _settle(self, error: Exception | None = None) -> None:
+        if self._settled is None or self._settled.done():
+            return
+        if error is None:
+            self._settled.set_result(None)
+        else:
+            self._settled.set_exception(error)
+
+    def _discard(self, reception: Reception) -> None:
+        # A body that was cut would go on arriving during an orderly close.
+        if reception.truncated or not reception.done:
+            self.abort()
+        else:
+            self.close()
+
+    def _watch(self) -> None:
+        patience = self._patience
+        gap = patience.first_byte if self._first_byte_at is None else patience.idle
+        limit = min(patience.deadline, self._heard_at + gap)
+        now = self._loop.time()
+        if now < limit:
+            # The gap that counts shrinks when the first byte comes: look again no later than that.
+            self._timer = self._loop.call_at(min(limit, now + patience.idle), self._watch)
+        elif self._spilling is not None and now < patience.deadline:
+            self._heard_at = now
+            self._timer = self._loop.call_at(min(patience.deadline, now + gap), self._watch)
+        else:
+            self._expire(now - self._heard_at)
+
+    def _expire(self, silence: float) -> None:
+        reception = self._reception
+        if reception is None or reception.done:
+            return
+        if reception.head is None:
+            what = "no response" if self._first_byte_at is None else "the head of the response was not complete"
+            self._settle(WireTimeoutError(f"{what} when time ran out, {silence:.1f} s after the last sign of life"))
+        else:
+            reception.cut(Truncation.TIME)
+            self._settle()
+
+    def _stop_watching(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _spill(self, reception: Reception) -> None:
+        assert self._transport is not None  # noqa: S101
+        self._transport.pause_reading()
+        self._spilling = self._loop.run_in_executor(self._executor, reception.capture.spill)
+        self._spilling.add_done_callback(partial(self._resume, reception))
+
+    def _resume(self, reception: Reception, spilling: asyncio.Future[None]) -> None:
+        error = None if spilling.cancelled() else spilling.exception()
+        if self._spilling is not spilling:
+            reception.capture.close()  # The exchange was cancelled meanwhile: nobody else will.
+        elif error is not None:
+            self._settle(_spool_error(error))
+        else:
+            self._spilling = None
+            self._heard_at = self._loop.time()
+            if self._transport is not None and not self._transport.is_closing():
+                self._transport.resume_reading()
+
+    async def _spilled(self) -> None:
+        spilling = self._spilling
+        if spilling is not None:
+            await asyncio.wait([spilling])
+            error = spilling.exception()
+            if error is not None:
+                raise _spool_error(error)
+
+
+def _spool_error(error: BaseException) -> SpoolError:
+    return SpoolError(f"the response could not be kept: {error}")

@@ -1,0 +1,108 @@
+"""Why a request got no answer, and whether asking again later makes sense."""
+
+from enum import StrEnum
+from typing import ClassVar
+
+from aahcrawler.exchange import Exchange, Truncation
+
+
+class WireReason(StrEnum):
+    """What went wrong, in the word that counts and reports use."""
+
+    REQUEST = "request"
+    RESOLVE = "resolve"
+    ADDRESS = "address"
+    CONNECT = "connect"
+    TLS = "tls"
+    TIMEOUT = "timeout"
+    DISCONNECT = "disconnect"
+    PROTOCOL = "protocol"
+    HEADERS = "headers"
+    SPOOL = "spool"
+
+
+class WireError(Exception):
+    """A request that ended without an answer.
+
+    ``retryable`` says whether the same request may succeed later. ``exchange`` is what passed over the connection when
+    at least a status line came, else None; whoever catches the error closes it.
+    """
+
+    reason: ClassVar[WireReason]
+    truncation: ClassVar[Truncation] = Truncation.UNSPECIFIED
+    retryable: bool = False
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.exchange: Exchange | None = None
+
+
+class InvalidRequestError(WireError):
+    """The request cannot be sent: the message says which part of it is wrong. Nothing was sent."""
+
+    reason = WireReason.REQUEST
+
+
+class ResolveError(WireError):
+    """The host has no address. Retryable when the name service, and not the name, is at fault."""
+
+    reason = WireReason.RESOLVE
+
+    def __init__(self, message: str, *, retryable: bool) -> None:
+        super().__init__(message)
+        self.retryable = retryable
+
+
+class RefusedAddressError(WireError):
+    """The host leads to an address that the crawl must not connect to. Nothing was sent."""
+
+    reason = WireReason.ADDRESS
+
+
+class ConnectError(WireError):
+    """None of the host's addresses accepted a connection."""
+
+    reason = WireReason.CONNECT
+    retryable = True
+
+
+class TlsError(WireError):
+    """The handshake failed: a certificate that does not verify, or no version or cipher in common."""
+
+    reason = WireReason.TLS
+
+
+class WireTimeoutError(WireError, TimeoutError):
+    """Time ran out before the head of the response was complete."""
+
+    reason = WireReason.TIMEOUT
+    truncation = Truncation.TIME
+    retryable = True
+
+
+class DisconnectError(WireError):
+    """The server closed the connection before the head of the response was complete."""
+
+    reason = WireReason.DISCONNECT
+    truncation = Truncation.DISCONNECT
+    retryable = True
+
+
+class ProtocolError(WireError):
+    """What came is not an HTTP/1 response."""
+
+    reason = WireReason.PROTOCOL
+
+
+class HeaderLimitError(WireError):
+    """The head of the response has more bytes or more lines than the settings allow."""
+
+    reason = WireReason.HEADERS
+    truncation = Truncation.LENGTH
+
+
+class SpoolError(WireError):
+    """The response could not be written to the spool folder; the message has the system's reason."""
+
+    reason = WireReason.SPOOL
+    retryable = True

@@ -1,0 +1,63 @@
+"""Connections that servers keep open for the next request."""
+
+import asyncio
+from collections import OrderedDict
+
+from aahcrawler.wire.connection import Connection
+from aahcrawler.wire.request import Origin
+from aahcrawler.wire.settings import KeepAlive
+
+
+class Pool:
+    """Idle connections by origin. The one used last is taken first; the one idle longest gives way when it is full.
+
+    A connection keeps the address it was judged at, whatever the name service says of its host later.
+    """
+
+    def __init__(self, settings: KeepAlive) -> None:
+        self._settings = settings
+        self._idle: OrderedDict[Connection, Origin] = OrderedDict()
+        self._by_origin: dict[Origin, list[Connection]] = {}
+        self._timers: dict[Connection, asyncio.TimerHandle] = {}
+
+    def __len__(self) -> int:
+        return len(self._idle)
+
+    def take(self, origin: Origin) -> Connection | None:
+        """Remove and return an idle connection to an origin, None where there is none."""
+        while waiting := self._by_origin.get(origin):
+            connection = waiting[-1]
+            self.forget(connection)
+            if connection.usable:
+                return connection
+            connection.close()
+        return None
+
+    def put(self, origin: Origin, connection: Connection) -> None:
+        """Keep a usable connection, and close what that makes too many."""
+        if not connection.usable or self._settings.seconds <= 0 or self._settings.connections < 1:
+            connection.close()
+            return
+        loop = asyncio.get_running_loop()
+        self._idle[connection] = origin
+        self._by_origin.setdefault(origin, []).append(connection)
+        self._timers[connection] = loop.call_later(self._settings.seconds, self._drop, connection)
+        if len(self._by_origin[origin]) > self._settings.per_origin:
+            self._drop(self._by_origin[origin][0])
+        elif len(self._idle) > self._settings.connections:
+            self._drop(next(iter(self._idle)))
+
+    def forget(self, connection: Connection) -> None:
+        """Take a connection out of the pool, if it is there."""
+        origin = self._idle.pop(connection, None)
+        if origin is None:
+            return
+        self._timers.pop(connection).cancel()
+        waiting = self._by_origin[origin]
+        waiting.remove(connection)
+        if not waiting:
+            del self._by_origin[origin]
+
+    def _drop(self, connection: Connection) -> None:
+        self.forget(connection)
+        connection.close()

@@ -1,0 +1,103 @@
+"""What is asked of a server, and the exact bytes that ask it."""
+
+import re
+from dataclasses import dataclass
+
+from aahcrawler.wire.errors import InvalidRequestError
+
+IDEMPOTENT = frozenset({"GET", "HEAD", "OPTIONS", "PUT", "DELETE", "TRACE"})
+WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
+ACCEPT_ENCODING = "gzip, deflate"
+
+_URL = re.compile(r"(?P<scheme>https?)://(?P<authority>[^/?#]*)(?P<target>[^#]*)(?:#.*)?", re.IGNORECASE | re.DOTALL)
+_AUTHORITY = re.compile(r"(?:[^@]*@)?(?P<host>\[[0-9A-Fa-f:.]+\]|[^\[\]:@]+)(?::(?P<port>\d{0,5}))?")
+_TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+_VISIBLE = re.compile(r"[\x21-\x7e]+")
+_FIELD_VALUE = re.compile(r"[^\x00\r\n]*")
+_OWN = frozenset({"host", "content-length", "transfer-encoding"})
+
+
+@dataclass(frozen=True, slots=True)
+class WireRequest:
+    """A request as the caller wants it sent.
+
+    ``url`` is an absolute http or https URL in ASCII; path and query are sent as they stand, the fragment and any user
+    information are not. ``headers`` are sent in their order and case. ``keep`` is how many bytes of the payload are
+    kept in memory for parsing, ``max_bytes`` how long a body may be on the wire, ``timeout`` how many seconds the
+    whole exchange may take; None takes what the settings say.
+    """
+
+    url: str
+    headers: tuple[tuple[str, str], ...] = ()
+    method: str = "GET"
+    body: bytes = b""
+    timeout: float | None = None
+    keep: int | None = None
+    max_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What a connection leads to. ``host`` has no brackets."""
+
+    scheme: str
+    host: str
+    port: int
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where a request goes: the origin, the Host field, and the path with its query."""
+
+    origin: Origin
+    authority: str
+    path: str
+
+
+def target_of(url: str) -> Target:
+    """Split a URL without changing its path or query. Raise ``InvalidRequestError`` when it is no http(s) URL."""
+    if not _VISIBLE.fullmatch(url):
+        raise InvalidRequestError(f"not a URL in canonical form (blanks or non-ASCII characters): {url!r}")
+    match = _URL.fullmatch(url)
+    place = match and _AUTHORITY.fullmatch(match["authority"])
+    if match is None or place is None:
+        raise InvalidRequestError(f"not an http or https URL: {url!r}")
+    scheme = match["scheme"].lower()
+    default = 443 if scheme == "https" else 80
+    port = int(place["port"] or default)
+    if not 0 < port < 65536:
+        raise InvalidRequestError(f"no such port: {url!r}")
+    host = place["host"].lower()
+    path = match["target"]
+    return Target(
+        Origin(scheme, host.strip("[]"), port),
+        host if port == default else f"{host}:{port}",
+        path if path.startswith("/") else "/" + path,
+    )
+
+
+def serialise(request: WireRequest, target: Target) -> bytes:
+    """Return the bytes of a request: Host first, as browsers do, then the caller's fields.
+
+    Connection and Accept-Encoding are added where the caller gives none; Content-Length is always our own. Raise
+    ``InvalidRequestError`` for a method or field that could not be told apart from the next one.
+    """
+    if not _TOKEN.fullmatch(request.method):
+        raise InvalidRequestError(f"not a method: {request.method!r}")
+    given = {name.lower(): value for name, value in request.headers}
+    fields = [("Host", given.get("host", target.authority))]
+    if "connection" not in given:
+        fields.append(("Connection", "keep-alive"))
+    fields.extend((name, value) for name, value in request.headers if name.lower() not in _OWN)
+    if "accept-encoding" not in given:
+        fields.append(("Accept-Encoding", ACCEPT_ENCODING))
+    if request.body or request.method in WITH_BODY:
+        fields.append(("Content-Length", str(len(request.body))))
+    for name, value in fields:
+        if not _TOKEN.fullmatch(name) or not _FIELD_VALUE.fullmatch(value):
+            raise InvalidRequestError(f"not a header field: {name!r}: {value!r}")
+    lines = [f"{request.method} {target.path} HTTP/1.1", *(f"{name}: {value}" for name, value in fields), "", ""]
+    try:
+        return "\r\n".join(lines).encode("latin-1") + request.body
+    except UnicodeEncodeError as error:
+        raise InvalidRequestError(f"a header field is not ISO 8859-1: {error}") from error

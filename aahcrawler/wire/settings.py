@@ -1,0 +1,65 @@
+"""What a wire client may do and how long it waits."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from aahcrawler.wire.addresses import AddressPolicy
+
+MEBIBYTE = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Timeouts:
+    """How many seconds to wait.
+
+    ``connect`` covers name resolution, connection and TLS handshake; ``first_byte`` the wait after the request was
+    sent; ``idle`` the gap between bytes; ``total`` the whole exchange.
+    """
+
+    connect: float = 20.0
+    first_byte: float = 60.0
+    idle: float = 30.0
+    total: float = 180.0
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much of a response is taken.
+
+    ``head_bytes`` and ``head_lines`` bound its head, ``body_bytes`` its body on the wire. ``payload_bytes`` of the
+    payload are kept in memory for parsing, ``memory_bytes`` of the capture before it goes to the spool folder.
+    """
+
+    head_bytes: int = 256 * 1024
+    head_lines: int = 1000
+    body_bytes: int = 2 * 1024 * MEBIBYTE
+    payload_bytes: int = 10 * MEBIBYTE
+    memory_bytes: int = MEBIBYTE
+
+
+@dataclass(frozen=True, slots=True)
+class KeepAlive:
+    """How many idle connections are kept, in all and per origin, and for how many seconds."""
+
+    connections: int = 256
+    per_origin: int = 6
+    seconds: float = 15.0
+
+
+@dataclass(frozen=True, slots=True)
+class WireSettings:
+    """Everything a ``WireClient`` is told.
+
+    ``spool`` is a folder for temporary files, made when needed. ``verify_tls`` may be False for an archive that wants
+    sites with broken certificates as well; ``ca_file`` names certificates to trust beside the system's.
+    ``dns_seconds`` caps how long an answer of the name service is used.
+    """
+
+    spool: Path
+    addresses: AddressPolicy = field(default_factory=AddressPolicy)
+    timeouts: Timeouts = field(default_factory=Timeouts)
+    limits: Limits = field(default_factory=Limits)
+    keep_alive: KeepAlive = field(default_factory=KeepAlive)
+    verify_tls: bool = True
+    ca_file: Path | None = None
+    dns_seconds: float = 60.0
