@@ -1,11 +1,27 @@
 """A fetched page, parsed once and shared by detection, actions, text and links."""
 
+import re
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE, getincrementaldecoder
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 
-from lxml.html import HtmlElement
+from lxml.etree import ParserError
+from lxml.html import HtmlElement, HTMLParser, document_fromstring
+from resiliparse.parse.encoding import detect_encoding, map_encoding_to_html5
+
+from aahcrawler.urls import resolve
+
+PARSED_BYTES = 10_000_000
+"""How much of a body is decoded and parsed; what follows is archived and not looked at."""
+
+MAX_ATTRIBUTES = 256
+"""How many attributes of one tag are parsed: the parser's time grows with their square."""
+
+_HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
+_UNKNOWN_TYPES = frozenset({"unknown/unknown", "application/unknown", "*/*"})
+_EMPTY = "<html><head></head><body></body></html>"
 
 
 @dataclass(frozen=True)
@@ -30,7 +46,7 @@ class Page:
 
     ``body`` is after transfer and content decoding and may have been cut at the crawl's size limit
     (``complete`` is False then). ``fetched_at`` is aware and in UTC. The instance keeps its parsed tree; treat the
-    tree as read-only, everybody shares it.
+    tree as read-only, everybody shares it. Only the first ``PARSED_BYTES`` of a body are decoded and parsed.
     """
 
     url: str
@@ -43,27 +59,203 @@ class Page:
     @cached_property
     def media_type(self) -> str:
         """Type and subtype in lower case, sniffed where the header is missing: ``text/html``."""
-        raise NotImplementedError
+        declared = ""
+        for field in self.headers.all("content-type"):
+            for value in field.split(","):
+                essence = value.partition(";")[0].strip().lower()
+                if _MEDIA_TYPE.fullmatch(essence) and essence not in _UNKNOWN_TYPES:
+                    declared = essence
+        return declared or sniff(self.body)
 
     @cached_property
     def encoding(self) -> str:
-        """The encoding a browser would use (WHATWG): BOM, header, meta, then a guess; a Python codec name."""
-        raise NotImplementedError
+        """The encoding a browser would use (WHATWG): BOM, header, meta, then a guess; a Python codec name.
+
+        Labels that nobody knows are passed over. The guess is UTF-8 if the bytes allow it.
+        """
+        return (
+            _bom(self.body)
+            or self._header_charset()
+            or _declared_charset(self.body, self.media_type)
+            or _guess(self.body[:PARSED_BYTES])
+        )
 
     @property
     def is_html(self) -> bool:
         """Whether the page can be parsed as HTML."""
-        raise NotImplementedError
+        return self.media_type in _HTML_TYPES
+
+    @cached_property
+    def text(self) -> str:
+        """The decoded body without byte order mark; bytes that mean nothing become U+FFFD."""
+        codec = getincrementaldecoder(self.encoding)(errors="replace")
+        cut = len(self.body) > PARSED_BYTES
+        return codec.decode(self.body[:PARSED_BYTES], final=not cut).removeprefix("\ufeff")
 
     @cached_property
     def tree(self) -> HtmlElement:
-        """The document element; an empty document for a body that holds no markup. Never raises on hostile input."""
-        raise NotImplementedError
+        """The document element; an empty document for a body that holds no markup. Never raises on hostile input.
+
+        A body of another media type has an empty document. Elements are nested at most 2,048 deep, the markup
+        beyond is left out; so are a tag's attributes beyond ``MAX_ATTRIBUTES``.
+        """
+        if not self.is_html:
+            return _parse(_EMPTY.encode())
+        raw = self.body[:PARSED_BYTES] if self.encoding == "utf-8" else self.text.encode("utf-8", "replace")
+        try:
+            return _parse(_without_attribute_floods(raw))
+        except ParserError:
+            return _parse(_EMPTY.encode())
 
     @cached_property
     def base_url(self) -> str:
         """What relative links resolve against: the first ``base`` element's address, else the page's."""
-        raise NotImplementedError
+        for element in self.tree.iter("base"):
+            reference = element.get("href")
+            if reference is not None:
+                return resolve(self.url, reference) or self.url
+        return self.url
+
+    def _header_charset(self) -> str:
+        for field in self.headers.all("content-type"):
+            match = _HEADER_CHARSET.search(field)
+            if match and (codec := codec_of(match[1])):
+                return codec
+        return ""
 
 
-__all__ = ["Headers", "Page"]
+_MEDIA_TYPE = re.compile(r"[a-z0-9!#$&^_.+-]+/[a-z0-9!#$&^_.+-]+|\*/\*")
+_HEADER_CHARSET = re.compile(r"""charset\s*=\s*["']?\s*([^\s"';,]+)""", re.IGNORECASE)
+_META_CHARSET = re.compile(
+    rb"""<meta(?=[\s/])[^>]{0,1000}?(?<=[\s/;"'])charset\s*=\s*["']?\s*([^\s"'/>;]{1,40})""", re.IGNORECASE
+)
+_XML_CHARSET = re.compile(rb"""\A\s*<\?xml\s[^>]{0,200}?encoding\s*=\s*["']([^"'>]{1,40})["']""")
+_CSS_CHARSET = re.compile(rb'\A@charset "([^"]{1,40})";')
+_COMMENT = re.compile(rb"<!--.*?-->", re.DOTALL)
+_PRESCANNED_BYTES = 4096
+_SUPERSETS = {"shift_jis": "cp932", "euc-kr": "cp949", "big5": "big5hkscs"}
+"""What the standard means by these names is what Python calls by others."""
+
+
+def codec_of(label: str) -> str:
+    """Return the Python codec for a label as the WHATWG Encoding standard reads it, or "" for an unknown label.
+
+    >>> codec_of("ISO-8859-1"), codec_of("gb2312"), codec_of("x-sjis"), codec_of("nonsense")
+    ('windows-1252', 'gb18030', 'cp932', '')
+    """
+    name = map_encoding_to_html5(label.strip().lower(), fallback_utf8=False)
+    if not name:
+        return ""
+    name = _SUPERSETS.get(name.lower(), name.lower())
+    try:
+        b"".decode(name)
+    except LookupError:
+        return ""
+    return name
+
+
+def _bom(body: bytes) -> str:
+    if body.startswith(BOM_UTF8):
+        return "utf-8"
+    if body.startswith(BOM_UTF16_LE):
+        return "utf-16-le"
+    if body.startswith(BOM_UTF16_BE):
+        return "utf-16-be"
+    return ""
+
+
+def _declared_charset(body: bytes, media_type: str) -> str:
+    head = body[:_PRESCANNED_BYTES]
+    if media_type == "text/css":
+        found = _CSS_CHARSET.search(head)
+    elif media_type in _HTML_TYPES:
+        found = _META_CHARSET.search(_COMMENT.sub(b"", head)) or _XML_CHARSET.search(head)
+    else:
+        found = _XML_CHARSET.search(head)
+    codec = codec_of(found[1].decode("ascii", "replace")) if found else ""
+    # A declaration that could be read as ASCII cannot be in UTF-16.
+    return "utf-8" if codec.startswith("utf-16") else codec
+
+
+def _guess(body: bytes) -> str:
+    try:
+        getincrementaldecoder("utf-8")().decode(body)
+    except UnicodeDecodeError:
+        return codec_of(detect_encoding(body, max_len=131_072) or "") or "windows-1252"
+    return "utf-8"
+
+
+_SIGNATURES = (
+    (b"%PDF-", "application/pdf"),
+    (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (b"GIF87a", "image/gif"),
+    (b"GIF89a", "image/gif"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"BM", "image/bmp"),
+    (b"\x00\x00\x01\x00", "image/x-icon"),
+    (b"\x1f\x8b\x08", "application/gzip"),
+    (b"PK\x03\x04", "application/zip"),
+    (b"wOFF", "font/woff"),
+    (b"wOF2", "font/woff2"),
+    (b"OggS\x00", "application/ogg"),
+    (b"\x1a\x45\xdf\xa3", "video/webm"),
+)
+_HTML_START = re.compile(
+    rb"\s*<(?:!doctype html|html|head|script|iframe|h1|div|font|table|a|style|title|b|body|br|p|meta|link|main)"
+    rb"(?=[\s>/])|\s*<!--",
+    re.IGNORECASE,
+)
+_FEED_START = re.compile(rb"(?:<\?[^>]*>|<!--.*?-->|<![^>]*>|\s)*<(rss|feed|rdf:RDF)[\s>]", re.DOTALL)
+_BINARY = re.compile(rb"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f]")
+_SNIFFED_BYTES = 1445
+
+
+def sniff(body: bytes) -> str:
+    """Return the media type of bytes that came without one, after the essentials of WHATWG's MIME Sniffing."""
+    head = body[:_SNIFFED_BYTES]
+    for signature, media_type in _SIGNATURES:
+        if head.startswith(signature):
+            return media_type
+    if head[:4] == b"RIFF" and head[8:14] == b"WEBPVP":
+        return "image/webp"
+    if head[4:8] == b"ftyp":
+        return "video/mp4"
+    return _sniff_text(head)
+
+
+def _sniff_text(head: bytes) -> str:
+    bom = _bom(head)
+    text = head.decode(bom, "replace").lstrip("\ufeff").encode() if bom else head
+    if _HTML_START.match(text):
+        return "text/html"
+    if feed := _FEED_START.match(text):
+        return {b"rss": "application/rss+xml", b"feed": "application/atom+xml"}.get(feed[1], "application/rdf+xml")
+    if text.lstrip().startswith(b"<?xml"):
+        return "application/xhtml+xml" if b"<html" in text else "text/xml"
+    return "application/octet-stream" if _BINARY.search(text) else "text/plain"
+
+
+def _parse(markup: bytes) -> HtmlElement:
+    return document_fromstring(markup, parser=HTMLParser(encoding="utf-8", huge_tree=True))
+
+
+# The grammar of the HTML standard's tokenizer; possessive, so that matching is linear.
+_ATTRIBUTE = rb"""[\s/]*+(?:=[^\s/>=]*+|[^\s/>=]++)(?:\s*+=\s*+(?:"[^"]*+"?+|'[^']*+'?+|[^\s>"'][^\s>]*+)?+)?+"""
+_TAG = rb"<[a-zA-Z][^\s/>]*+"
+_TAG_AND_SOME = _TAG + rb"(?:" + _ATTRIBUTE + rb"){0,%d}+" % MAX_ATTRIBUTES
+_CALM = re.compile(rb"(?:[^<]++|<(?![a-zA-Z])|" + _TAG_AND_SOME + rb"(?!" + _ATTRIBUTE + rb"))*+")
+_FLOODED = re.compile(rb"(" + _TAG_AND_SOME + rb")((?:" + _ATTRIBUTE + rb")*+)")
+_FLOOD_BYTES = 32_768
+
+
+def _without_attribute_floods(markup: bytes) -> bytes:
+    """Cut tags to ``MAX_ATTRIBUTES``; a page too short for a flood that takes long is left as it is."""
+    if len(markup) <= _FLOOD_BYTES:
+        return markup
+    calm = _CALM.match(markup)
+    if calm is not None and calm.end() == len(markup):
+        return markup
+    return _FLOODED.sub(rb"\1", markup)
+
+
+__all__ = ["Headers", "Page", "codec_of", "sniff"]

@@ -1,25 +1,140 @@
 """URLs as browsers see them (WHATWG), as archives name them (canonical), and as politeness groups them (queues)."""
 
+from functools import lru_cache
+from ipaddress import IPv4Address, IPv6Address, ip_address
+
+from ada_url import URL
+from tldextract import TLDExtract
+
+MAX_LENGTH = 4096
+"""The longest canonical URL, in characters; a longer one is a trap more often than a page."""
+
+_MAX_INPUT = 4 * MAX_LENGTH
+_DEFAULT_PORTS = {"http": "80", "https": "443"}
+_HOSTING_SUFFIXES = ("dreamwidth.org", "livejournal.com", "substack.com", "tumblr.com", "typepad.com", "wordpress.com")
+"""Hosts of independent sites that are missing from snapshots of the public suffix list."""
+
 
 def resolve(base: str, reference: str) -> str | None:
-    """Return the absolute http(s) URL a browser would go to, canonical; None for another scheme or nonsense."""
-    raise NotImplementedError
+    """Return the absolute http(s) URL a browser would go to, canonical; None for another scheme or nonsense.
+
+    Never raises. A base that is no URL serves for absolute references only.
+
+    >>> resolve("http://a.test/wiki/page;", "?action=raw;#top")
+    'http://a.test/wiki/page;?action=raw;'
+    >>> resolve("http://a.test/", "mailto:me@a.test") is None
+    True
+    """
+    if len(reference) > _MAX_INPUT:
+        return None
+    try:
+        parsed = URL(reference, base)
+    except ValueError:
+        return canonicalize(reference)
+    return _serialise(parsed)
 
 
 def canonicalize(url: str) -> str | None:
-    """Return the one spelling of an http(s) URL: WHATWG serialisation without fragment; None if it is not one."""
-    raise NotImplementedError
+    """Return the one spelling of an http(s) URL: WHATWG serialisation without fragment; None if it is not one.
+
+    User name and password are left out, and so is a URL of more than ``MAX_LENGTH`` characters. Canonicalizing
+    twice changes nothing. Never raises.
+
+    >>> canonicalize("HTTP://Bücher.test:80/a/../b;#c")
+    'http://xn--bcher-kva.test/b;'
+    """
+    if len(url) > _MAX_INPUT:
+        return None
+    try:
+        parsed = URL(url)
+    except ValueError:
+        return None
+    return _serialise(parsed)
 
 
 def queue_of(url: str) -> str:
     """Return the pay-level domain a canonical URL belongs to, the name of its frontier queue.
 
     Public suffixes include private ones, so ``a.wordpress.com`` is its own. Where there is no public suffix the
-    host is the queue, and on loopback the host and port.
+    host is the queue, and on loopback the host and port. A string that is no canonical URL has the empty queue.
+
+    >>> queue_of("https://www.forum.example.co.uk/t/1"), queue_of("http://127.0.0.1/")
+    ('example.co.uk', '127.0.0.1:80')
     """
-    raise NotImplementedError
+    scheme, _, rest = url.partition("://")
+    if scheme not in _DEFAULT_PORTS:
+        return ""
+    host, port = _host_and_port(rest)
+    if _is_loopback(host):
+        return f"{host}:{port or _DEFAULT_PORTS[scheme]}"
+    return _pay_level_domain(host)
 
 
 def origin(url: str) -> str:
-    """Return scheme, host and port of a canonical URL: what a robots.txt speaks for."""
-    raise NotImplementedError
+    """Return scheme, host and port of a canonical URL: what a robots.txt speaks for.
+
+    >>> origin("https://a.test:8443/b?c")
+    'https://a.test:8443'
+    """
+    scheme, separator, rest = url.partition("://")
+    return f"{scheme}{separator}{_authority(rest)}" if separator else ""
+
+
+def _serialise(parsed: URL) -> str | None:
+    if parsed.protocol not in ("http:", "https:"):
+        return None
+    del parsed.hash
+    if parsed.username or parsed.password:
+        parsed.username = parsed.password = ""
+    href = parsed.href
+    return href if len(href) <= MAX_LENGTH else None
+
+
+def _authority(rest: str) -> str:
+    for index, character in enumerate(rest):
+        if character in "/?#":
+            return rest[:index]
+    return rest
+
+
+def _host_and_port(rest: str) -> tuple[str, str]:
+    authority = _authority(rest)
+    if authority.startswith("["):
+        host, _, port = authority.partition("]")
+        return f"{host}]", port.removeprefix(":")
+    host, _, port = authority.partition(":")
+    return host, port
+
+
+@lru_cache(maxsize=65_536)
+def _is_loopback(host: str) -> bool:
+    name = host.rstrip(".")
+    if name == "localhost" or name.endswith(".localhost"):
+        return True
+    address = _address(name)
+    if isinstance(address, IPv6Address) and address.ipv4_mapped:
+        address = address.ipv4_mapped
+    return address is not None and address.is_loopback
+
+
+def _address(host: str) -> IPv4Address | IPv6Address | None:
+    try:
+        return ip_address(host.removeprefix("[").removesuffix("]"))
+    except ValueError:
+        return None
+
+
+@lru_cache(maxsize=65_536)
+def _pay_level_domain(host: str) -> str:
+    name = host.rstrip(".")
+    if not name or _address(name) is not None:
+        return host
+    return _suffixes().extract_str(name).top_domain_under_public_suffix or name
+
+
+@lru_cache(maxsize=1)
+def _suffixes() -> TLDExtract:
+    """Read the suffix list that comes with tldextract; the network is never asked."""
+    return TLDExtract(
+        suffix_list_urls=(), cache_dir=None, include_psl_private_domains=True, extra_suffixes=_HOSTING_SUFFIXES
+    )
