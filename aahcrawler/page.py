@@ -133,8 +133,15 @@ _XML_CHARSET = re.compile(rb"""\A\s*<\?xml\s[^>]{0,200}?encoding\s*=\s*["']([^"'
 _CSS_CHARSET = re.compile(rb'\A@charset "([^"]{1,40})";')
 _COMMENT = re.compile(rb"<!--.*?-->", re.DOTALL)
 _PRESCANNED_BYTES = 4096
-_SUPERSETS = {"shift_jis": "cp932", "euc-kr": "cp949", "big5": "big5hkscs"}
+_SUPERSETS = {
+    "big5": "big5hkscs",
+    "euc_kr": "cp949",
+    "gbk": "gb18030",
+    "iso8859-11": "cp874",
+    "shift_jis": "cp932",
+}
 """What the standard means by these names is what Python calls by others."""
+_OTHER_LABELS = {"x-mac-cyrillic": "mac-cyrillic", "x-mac-ukrainian": "mac-cyrillic", "x-user-defined": "windows-1252"}
 
 
 def codec_of(label: str) -> str:
@@ -143,15 +150,10 @@ def codec_of(label: str) -> str:
     >>> codec_of("ISO-8859-1"), codec_of("gb2312"), codec_of("x-sjis"), codec_of("nonsense")
     ('windows-1252', 'gb18030', 'cp932', '')
     """
-    name = map_encoding_to_html5(label.strip().lower(), fallback_utf8=False)
-    if not name:
-        return ""
-    name = _SUPERSETS.get(name.lower(), name.lower())
-    try:
-        b"".decode(name)
-    except LookupError:
-        return ""
-    return name
+    wanted = label.strip().lower()
+    name = _OTHER_LABELS.get(wanted) or map_encoding_to_html5(wanted, fallback_utf8=False) or ""
+    name = _SUPERSETS.get(name, name)
+    return name.replace("cp125", "windows-125").replace("iso8859", "iso-8859")
 
 
 def _bom(body: bytes) -> str:
