@@ -1,0 +1,195 @@
+"""Recorded sites: find and unpack them, serve one on loopback, score what was extracted from it.
+
+The sites, their server ``serve.py`` and their scorer ``score.py`` stand beside the project in ``../shared/sites``; the
+scripts are run as processes, never imported. Nothing here needs more than the standard library and filelock.
+"""
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tarfile
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from filelock import FileLock
+
+PROJECT = Path(__file__).resolve().parent.parent
+SHARED = PROJECT.parent / "shared" / "sites"
+UNPACKED = PROJECT / ".cache" / "sites"
+REQUIRED = "AAH_REQUIRE_RECORDED_SITES"
+"""The environment variable that turns the absence of recorded sites into a failure when it is ``1``."""
+
+_PORTS_TRIED = 5
+
+
+class NoRecordedSitesError(Exception):
+    """There are no recorded sites to work with; the message says where they were looked for."""
+
+
+class SiteServerError(Exception):
+    """The server of a recorded site did not start, or the scorer did not end as it should; the message is its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedSite:
+    """An unpacked site: ``folder`` holds index.jsonl, pages/, truth.jsonl, pages.jsonl and site.json."""
+
+    app: str
+    theme: str
+    folder: Path
+
+    @property
+    def name(self) -> str:
+        """``app/theme``."""
+        return f"{self.app}/{self.theme}"
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """A recorded site that is being served; ``url`` is its front page, ``control`` the base of its control port."""
+
+    url: str
+    port: int
+    control: str
+    pid: int
+
+
+def required() -> bool:
+    """Say whether the absence of recorded sites is to be a failure."""
+    return os.environ.get(REQUIRED) == "1"
+
+
+def find_sites(folder: Path) -> tuple[RecordedSite, ...]:
+    """Return the sites unpacked as ``folder/app/theme``, sorted by name; empty where there are none."""
+    found = (index.parent for index in folder.glob("*/*/index.jsonl"))
+    return tuple(RecordedSite(site.parent.name, site.name, site) for site in sorted(found))
+
+
+def recorded_sites() -> tuple[RecordedSite, ...]:
+    """Return all recorded sites, unpacked into ``.cache/sites`` on first use.
+
+    Several processes may ask at once: one unpacks while the others wait, and a site appears whole or not at all.
+    Raises NoRecordedSitesError where there is neither an archive nor an unpacked site.
+    """
+    archives = sorted(SHARED.glob("*/*.tar.xz"))
+    absent = [archive for archive in archives if not (_target(archive) / "index.jsonl").exists()]
+    if absent:
+        UNPACKED.mkdir(parents=True, exist_ok=True)
+        with FileLock(UNPACKED / ".lock"):
+            for archive in absent:
+                _unpack(archive)
+    sites = find_sites(UNPACKED)
+    if not sites:
+        raise NoRecordedSitesError(f"no recorded sites: neither archives in {SHARED} nor unpacked ones in {UNPACKED}")
+    return sites
+
+
+def recorded_site(name: str) -> RecordedSite:
+    """Return the site ``app/theme``; raises NoRecordedSitesError where it is not among the recorded ones."""
+    sites = recorded_sites()
+    for site in sites:
+        if site.name == name:
+            return site
+    raise NoRecordedSitesError(f"no recorded site {name}: there are {', '.join(site.name for site in sites)}")
+
+
+@contextmanager
+def start_site(
+    site: RecordedSite, log: Path | None = None, latency: float = 0.0, error_rate: float = 0.0, themes: bool = False
+) -> Iterator[Served]:
+    """Serve a site on a free port of loopback until the block ends.
+
+    ``log`` receives a JSON line a request; ``latency`` is in seconds. With ``themes`` all unpacked themes of the
+    application are at hand, and the control port switches between them.
+    """
+    for _ in range(_PORTS_TRIED):
+        port, control = _free_port(), _free_port()
+        where = [str(site.folder.parent), "--theme", site.theme] if themes else [str(site.folder)]
+        command = [sys.executable, str(_script("serve.py", site)), *where, "--port", str(port)]
+        command += ["--control-port", str(control), "--latency", str(latency), "--error-rate", str(error_rate)]
+        command += ["--log", str(log)] if log else []
+        with tempfile.TemporaryFile("w+") as errors:
+            process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True)
+            try:
+                if process.stdout and process.stdout.readline().startswith("serving"):
+                    yield Served(f"http://127.0.0.1:{port}/", port, f"http://127.0.0.1:{control}/", process.pid)
+                    return
+            finally:
+                _stop(process)
+            errors.seek(0)
+            said = errors.read()
+        if "Address already in use" not in said:
+            raise SiteServerError(f"the server of {site.name} did not start:\n{said}")
+    raise SiteServerError(f"the server of {site.name} found its port taken {_PORTS_TRIED} times")
+
+
+def score(
+    site: RecordedSite,
+    objects: Path,
+    requests: Path | None = None,
+    pages: Path | None = None,
+    scorer: Path | None = None,
+) -> Mapping[str, float | int | None]:
+    """Return what the scorer says of extracted objects, as its ``--json`` prints it.
+
+    ``objects``, ``requests`` and ``pages`` are JSON lines as the scorer's documentation describes them.
+    """
+    command = [sys.executable, str(scorer or _script("score.py", site)), str(site.folder), str(objects), "--json"]
+    command += ["--requests", str(requests)] if requests else []
+    command += ["--pages", str(pages)] if pages else []
+    finished = subprocess.run(command, capture_output=True, text=True, check=False)
+    if finished.returncode:
+        raise SiteServerError(f"the scorer failed on {site.name}:\n{finished.stderr}")
+    scored: Mapping[str, float | int | None] = json.loads(finished.stdout)
+    return scored
+
+
+def _script(name: str, site: RecordedSite) -> Path:
+    places = (site.folder.parent.parent, site.folder.parent.parent.parent, SHARED)
+    for place in places:
+        if (place / name).is_file():
+            return place / name
+    raise NoRecordedSitesError(f"no {name} in any of {', '.join(map(str, places))}")
+
+
+def _target(archive: Path) -> Path:
+    return UNPACKED / archive.parent.name / archive.name.removesuffix(".tar.xz")
+
+
+def _unpack(archive: Path) -> None:
+    target = _target(archive)
+    if (target / "index.jsonl").exists():
+        return
+    with tempfile.TemporaryDirectory(dir=UNPACKED, prefix=".unpacking-") as name:
+        with tarfile.open(archive) as tar:
+            if hasattr(tarfile, "data_filter"):
+                tar.extractall(name, filter="data")
+            else:
+                tar.extractall(name)  # noqa: S202 - Python before 3.11.4 has no filters; the archives are our own
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.rmtree(target, ignore_errors=True)
+        (Path(name) / archive.parent.name / target.name).rename(target)
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def _stop(process: subprocess.Popen[str]) -> None:
+    process.terminate()
+    try:
+        process.wait(timeout=5)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    if process.stdout:
+        process.stdout.close()
