@@ -1,0 +1,162 @@
+"""The command line, ``aah``. Each command imports what it needs when it runs: help has to answer at once."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+MISTAKE = 2
+"""The exit code for what the user has to mend."""
+
+app = typer.Typer(
+    help="AAHCrawler: an application-aware, focused, archiving web crawler.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+icd_app = typer.Typer(help="Intelligent Crawl Definitions.", no_args_is_help=True)
+kb_app = typer.Typer(help="The knowledge base of applications.", no_args_is_help=True)
+app.add_typer(icd_app, name="icd")
+app.add_typer(kb_app, name="kb")
+
+IcdFile = Annotated[Path, typer.Argument(metavar="FILE", help="An Intelligent Crawl Definition in YAML.")]
+CrawlFolder = Annotated[Path, typer.Argument(metavar="CRAWL", help="The folder of a crawl.")]
+
+
+class ObjectFormat(StrEnum):
+    """Formats of web objects."""
+
+    JSONL = "jsonl"
+    CSV = "csv"
+    NQ = "nq"
+
+
+class PageFormat(StrEnum):
+    """Formats of pages."""
+
+    JSONL = "jsonl"
+    CSV = "csv"
+
+
+@app.callback()
+def about() -> None:
+    """AAHCrawler: an application-aware, focused, archiving web crawler."""
+
+
+@app.command()
+def version() -> None:
+    """Print the version."""
+    from aahcrawler import __version__
+
+    typer.echo(__version__)
+
+
+@app.command()
+def crawl(
+    icd: IcdFile,
+    accept_changes: Annotated[
+        bool, typer.Option("--accept-changes", help="Go on with a crawl although its definition was changed.")
+    ] = False,
+) -> None:
+    """Crawl what a definition asks for; the same command goes on where a crawl stopped."""
+    from aahcrawler.crawl.run import project_settings, run
+
+    raise typer.Exit(run(icd, project_settings(), accept_changes=accept_changes))
+
+
+@icd_app.command("check")
+def check_icd(
+    icd: IcdFile,
+    offline: Annotated[
+        bool, typer.Option("--offline", help="Do not fetch reference documents that are given by URL.")
+    ] = False,
+) -> None:
+    """Check a definition: one line for each mistake, with file, line, field and what to write instead."""
+    from aahcrawler.crawl.reference import check
+
+    mistakes = check(icd, fetch=not offline)
+    for mistake in mistakes:
+        typer.echo(str(mistake), err=True)
+    if mistakes:
+        raise typer.Exit(MISTAKE)
+    typer.echo(f"{icd}: no mistakes")
+
+
+@kb_app.command("check")
+def check_kb(
+    folder: Annotated[Path | None, typer.Argument(metavar="[FOLDER]", help="Default: the one that ships.")] = None,
+) -> None:
+    """Check a knowledge base: one line for each mistake, with file, line and what to write instead."""
+    from knowledge_base.loader import LoadError, load
+
+    with _told(LoadError):
+        knowledge_base = load(folder) if folder else load()
+    for application in knowledge_base.applications:
+        typer.echo(f"{application.name}: {', '.join(level.name for level in application.levels)}")
+
+
+@app.command()
+def objects(
+    crawl: CrawlFolder,
+    output_format: Annotated[ObjectFormat, typer.Option("--format", help="How to write them.")] = ObjectFormat.JSONL,
+) -> None:
+    """Write the web objects of a crawl to standard output."""
+    from offline import tables
+
+    with _told(tables.TableError):
+        match output_format:
+            case ObjectFormat.JSONL:
+                tables.write_jsonl(tables.object_rows(crawl), sys.stdout)
+            case ObjectFormat.CSV:
+                tables.write_csv(tables.object_rows(crawl), sys.stdout)
+            case ObjectFormat.NQ:
+                tables.write_nq(crawl, sys.stdout)
+
+
+@app.command()
+def pages(
+    crawl: CrawlFolder,
+    output_format: Annotated[PageFormat, typer.Option("--format", help="How to write them.")] = PageFormat.JSONL,
+) -> None:
+    """Write the fetched pages of a crawl, in the order of fetching, to standard output."""
+    from offline import tables
+
+    with _told(tables.TableError):
+        write = tables.write_jsonl if output_format is PageFormat.JSONL else tables.write_csv
+        write(tables.page_rows(crawl), sys.stdout)
+
+
+@app.command()
+def report(crawl: CrawlFolder) -> None:
+    """Write report.html anew from what a crawl has kept."""
+    from aahcrawler.report import ReportError, write_report
+
+    with _told(ReportError):
+        typer.echo(write_report(crawl))
+
+
+@contextmanager
+def _told(mistake: type[Exception]) -> Iterator[None]:
+    """Say what is wrong in one line, without a traceback, and exit."""
+    try:
+        yield
+    except mistake as error:
+        typer.echo(str(error), err=True)
+        raise typer.Exit(MISTAKE) from None
+
+
+def main() -> None:
+    """Run the command line; a closed pipe (``aah pages ... | head``) ends it quietly."""
+    try:
+        app()
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(0)
+
+
+if __name__ == "__main__":
+    main()

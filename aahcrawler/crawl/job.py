@@ -1,0 +1,223 @@
+"""One crawl while it runs: its definition, its stores, its understanding of pages, its limits."""
+
+import asyncio
+import logging
+import os
+import socket
+from collections.abc import AsyncIterator, Callable
+from contextlib import ExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import ParamSpec, TypeVar
+from uuid import uuid4
+
+from aahcrawler import urls
+from aahcrawler.archive.writer import WarcWriter
+from aahcrawler.crawl.addon import CONCURRENT_REQUESTS
+from aahcrawler.crawl.folder import CrawlFolder
+from aahcrawler.crawl.leasing import FrontierLane, LeaseSource
+from aahcrawler.crawl.summary import summary
+from aahcrawler.crawl.tally import Tally
+from aahcrawler.crawl.wiring import request_headers, wire_settings
+from aahcrawler.frontier.protocol import Counts, Frontier, FrontierUnavailableError, Kind, Lease, Offer
+from aahcrawler.helper import ApplicationAwareHelper
+from aahcrawler.objects.writer import ObjectWriter
+from aahcrawler.scope import Scope
+from aahcrawler.wire.settings import WireSettings
+from online_analysis.aggregation import OnlineAnalyser
+from online_analysis.icd import Icd
+
+logger = logging.getLogger(__name__)
+
+TICK = 1.0
+"""Seconds between two looks at the time limit and the display."""
+SUMMARY_EVERY = 10.0
+"""Seconds between two writings of ``crawl.json``."""
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Stores:
+    """Where a crawl keeps things. ``closing`` closes them in the right order."""
+
+    folder: CrawlFolder
+    frontier: Frontier
+    archive: WarcWriter
+    objects: ObjectWriter
+    closing: ExitStack
+
+
+@dataclass(frozen=True, slots=True)
+class Understanding:
+    """What makes sense of pages and links."""
+
+    helper: ApplicationAwareHelper
+    analysers: tuple[OnlineAnalyser, ...]
+    scope: Scope
+
+
+class Job:
+    """A crawl that is open in this process.
+
+    States: open -> running -> ended. It ends when nothing is left to lease, when a limit is reached, when it is told
+    to stop, or when a store fails (``failure`` is set then). Whatever the way, the same definition goes on where it
+    stopped.
+    """
+
+    most_redirects = 20
+    """How many redirects in a row are followed, as browsers do (WHATWG fetch)."""
+
+    def __init__(self, icd: Icd, stores: Stores, understanding: Understanding) -> None:
+        self.icd = icd
+        self.stores = stores
+        self.understanding = understanding
+        self.tally = Tally(stores.frontier.tallies())
+        self.counts: Counts = stores.frontier.counts()
+        self.started_at = datetime.now(UTC)
+        self.failure: Exception | None = None
+        self.reason = ""
+        self.watchers: list[Callable[[Job], None]] = []
+        """Called about once a second while the job runs."""
+        self.request_headers = request_headers(icd)
+        self._lane = FrontierLane()
+        self.leases = LeaseSource(stores.frontier, self._lane, worker_name(), CONCURRENT_REQUESTS)
+        self._crawl_delays: dict[str, float] = {}
+        self._unsaved_seconds = 0.0
+
+    # What settings and settlements ask
+
+    @property
+    def wire_settings(self) -> WireSettings:
+        """How the download handler connects."""
+        return wire_settings(self.icd, self.stores.folder.spool)
+
+    @property
+    def agent(self) -> str:
+        """The user agent that requests and robots.txt rules go by."""
+        return self.request_headers["User-Agent"]
+
+    @property
+    def obeys_robots(self) -> bool:
+        """Whether robots.txt is asked for and obeyed."""
+        return self.icd.politeness.robots == "obey"
+
+    @property
+    def attempts(self) -> int:
+        """How often a URL is tried."""
+        return self.icd.politeness.retries + 1
+
+    async def call(self, operation: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run an operation of the frontier off the event loop."""
+        return await self._lane.call(operation, *args, **kwargs)
+
+    def offer(
+        self, url: str, lease: Lease, score: float, *, depth: int | None = None, kind: Kind = "page", redirects: int = 0
+    ) -> Offer:
+        """Return a canonical URL that the page of a lease leads to, as an offer; by default as deep as that page."""
+        deep = lease.depth if depth is None else depth
+        return Offer(url, urls.queue_of(url), score, deep, kind, lease.url, redirects)
+
+    def offer_foreign(self, url: str, priority: int) -> bool:
+        """Offer a URL that a Scrapy add-on asks for, with a score from its priority; False when scope refuses it."""
+        canonical = urls.canonicalize(url)
+        if canonical is None:
+            return False
+        offer = Offer(canonical, urls.queue_of(canonical), min(1.0, max(0.0, 0.5 + priority / 200)))
+        if self.understanding.scope.admit(offer.url, offer.queue) is not None:
+            return False
+        self.stores.frontier.offer([offer])
+        return True
+
+    def delay_of(self, queue: str) -> float:
+        """Return the seconds between two requests to a queue: the ICD's, or a longer Crawl-delay."""
+        politeness = self.icd.politeness
+        asked = min(self._crawl_delays.get(queue, 0.0), politeness.max_delay.total_seconds())
+        return max(politeness.delay.total_seconds(), asked)
+
+    def set_crawl_delay(self, queue: str, seconds: float) -> None:
+        """Note what a robots.txt of the queue asks for; of several hosts the longest holds."""
+        if seconds > self._crawl_delays.get(queue, 0.0):
+            self._crawl_delays[queue] = seconds
+
+    # Ends
+
+    def fail(self, error: Exception) -> None:
+        """Stop because a store failed; nothing that was acknowledged is lost."""
+        if self.failure is None:
+            self.failure = error
+            logger.error("%s", error)
+        self.stop("failed")
+
+    def stop(self, reason: str) -> None:
+        """Lease no more; what is being fetched is still settled."""
+        if not self.reason:
+            self.reason = reason
+            logger.info("stopping: %s", reason)
+        self.leases.stop()
+
+    def check_limits(self) -> None:
+        """Stop when the bytes or the time of the ICD are used up; pages are bounded by the frontier."""
+        limits = self.icd.limits
+        if limits.bytes and self.tally["bytes"] >= limits.bytes:
+            self.stop("limits.bytes reached")
+        elif limits.time and self.seconds >= limits.time.total_seconds():
+            self.stop("limits.time reached")
+
+    @property
+    def seconds(self) -> float:
+        """Seconds of crawling, those before a restart included."""
+        return self.tally["seconds"] + self._unsaved_seconds
+
+    # Running
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Keep time, limits, watchers and ``crawl.json`` up to date while the body runs."""
+        ticking = asyncio.create_task(self._tick())
+        try:
+            yield
+        finally:
+            ticking.cancel()
+            with suppress(asyncio.CancelledError):
+                await ticking
+
+    async def _tick(self) -> None:
+        last = saved = asyncio.get_running_loop().time()
+        while True:
+            await asyncio.sleep(TICK)
+            now = asyncio.get_running_loop().time()
+            self._unsaved_seconds += now - last
+            last = now
+            self.check_limits()
+            for watcher in self.watchers:
+                watcher(self)
+            if now - saved >= SUMMARY_EVERY:
+                saved = now
+                await self.save("running")
+
+    async def save(self, state: str) -> None:
+        """Put the time that has passed into the frontier, and write ``crawl.json``."""
+        seconds, self._unsaved_seconds = self._unsaved_seconds, 0.0
+        self.tally.add("seconds", seconds)
+        await self.call(self.stores.frontier.count, {"seconds": seconds})
+        self.counts = await self.call(self.stores.frontier.counts)
+        self.stores.folder.write_summary(summary(self, state))
+
+    async def close(self, reason: str) -> None:
+        """Release what is leased, write the summary, and close every store. The state stays for the next start."""
+        self.reason = self.reason or reason
+        try:
+            await self.leases.close()
+            await self.save("finished" if self.reason == "finished" else "stopped")
+        except FrontierUnavailableError as error:
+            self.fail(error)
+        finally:
+            self._lane.close()
+            self.stores.closing.close()
+
+
+def worker_name() -> str:
+    """Return a name for this process that no other worker has."""
+    return f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex[:8]}"

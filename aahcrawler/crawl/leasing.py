@@ -1,0 +1,100 @@
+"""Leases as an endless supply of work: taken when there is room, waited for when no queue is ready."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from typing import ParamSpec, TypeVar
+
+from aahcrawler.frontier.protocol import Frontier, Lease
+
+LEASE = "aah_lease"
+"""The key of ``Request.meta`` that holds a request's lease."""
+
+LONGEST_WAIT = 1.0
+"""Seconds after which the frontier is asked again: other workers and services offer URLs unheard."""
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class FrontierLane:
+    """One thread that all calls to a frontier go through, so that a slow server never blocks the event loop.
+
+    Calls are carried out in the order in which they were made.
+    """
+
+    def __init__(self) -> None:
+        self._executor = ThreadPoolExecutor(1, thread_name_prefix="frontier")
+
+    async def call(self, operation: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run an operation in the lane and return what it returns, or raise what it raises."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._executor, lambda: operation(*args, **kwargs))
+
+    def close(self) -> None:
+        """Wait for the calls that were made and end the thread."""
+        self._executor.shutdown()
+
+
+class LeaseSource:
+    """Keeps at most ``capacity`` leases out at once.
+
+    Iterating yields leases until ``stop`` is called or the frontier holds nothing that could ever be leased. Every
+    lease must come back through ``settled``; what has not by the time of ``close`` is released there.
+    """
+
+    def __init__(self, frontier: Frontier, lane: FrontierLane, worker: str, capacity: int) -> None:
+        self._frontier = frontier
+        self._lane = lane
+        self._worker = worker
+        self._capacity = capacity
+        self._out: dict[str, Lease] = {}
+        self._changed = asyncio.Event()
+        self._stopped = False
+
+    @property
+    def out(self) -> int:
+        """How many leases are out."""
+        return len(self._out)
+
+    async def __aiter__(self) -> AsyncIterator[Lease]:
+        """Yield leases; ends when no work is left or after ``stop``."""
+        while not self._stopped:
+            self._changed.clear()
+            room = self._capacity - len(self._out)
+            leases = await self._lane.call(self._frontier.lease, self._worker, room) if room else ()
+            self._out.update((lease.token, lease) for lease in leases)
+            for lease in leases:
+                yield lease
+            if not leases and not await self._wait():
+                return
+
+    async def _wait(self) -> bool:
+        """Wait until a lease may succeed; False if none ever will."""
+        ready = await self._lane.call(self._frontier.next_ready)
+        if ready is None and not self._out:
+            return False
+        # A queue that is ready while none could be leased waits for one of our own leases.
+        wait = LONGEST_WAIT if not ready else min(ready, LONGEST_WAIT)
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._changed.wait(), wait)
+        return True
+
+    def settled(self, lease: Lease) -> None:
+        """Note that a lease was finished, retried or lost."""
+        self._out.pop(lease.token, None)
+        self._changed.set()
+
+    def stop(self) -> None:
+        """Lease no more."""
+        self._stopped = True
+        self._changed.set()
+
+    async def close(self) -> None:
+        """Release everything that was leased and not settled."""
+        self.stop()
+        leases = tuple(self._out.values())
+        self._out.clear()
+        if leases:
+            await self._lane.call(self._frontier.release, leases)

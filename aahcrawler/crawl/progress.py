@@ -1,0 +1,97 @@
+"""What a person sees while a crawl runs: a live display in a terminal, plain lines elsewhere."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+
+from rich.console import Console
+from rich.live import Live
+from rich.table import Table
+
+from aahcrawler.crawl.job import Job
+from aahcrawler.frontier.protocol import State
+
+LINE_EVERY = 5.0
+"""Seconds between two plain lines."""
+
+
+class Rate:
+    """Pages a second over about the last ten seconds."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._points: list[tuple[float, float]] = []
+
+    def __call__(self, pages: float) -> float:
+        """Note the number of pages so far and return the rate."""
+        now = self._clock()
+        self._points.append((now, pages))
+        while len(self._points) > 2 and now - self._points[0][0] > 10:
+            self._points.pop(0)
+        then, before = self._points[0]
+        return (pages - before) / (now - then) if now > then else 0.0
+
+
+@contextmanager
+def shown(job: Job, console: Console) -> Iterator[None]:
+    """Show the progress of a job while the body runs."""
+    rate = Rate()
+    if not console.is_terminal:
+        job.watchers.append(_plain(console, rate))
+        yield
+        return
+    with Live(console=console, refresh_per_second=2, transient=True) as live:
+        job.watchers.append(lambda job: live.update(_table(job, rate)))
+        yield
+
+
+def _plain(console: Console, rate: Rate) -> Callable[[Job], None]:
+    last = 0.0
+
+    def show(job: Job) -> None:
+        nonlocal last
+        pages_per_second = rate(job.tally["pages"])
+        if time.monotonic() - last >= LINE_EVERY:
+            last = time.monotonic()
+            facts = ", ".join(f"{name} {value}" for name, value in facts_of(job, pages_per_second).items())
+            console.print(facts, soft_wrap=True, highlight=False)
+
+    return show
+
+
+def _table(job: Job, rate: Rate) -> Table:
+    table = Table(title=job.icd.title, show_header=False, title_justify="left")
+    for name, value in facts_of(job, rate(job.tally["pages"])).items():
+        table.add_row(name, value)
+    return table
+
+
+def facts_of(job: Job, pages_per_second: float) -> dict[str, str]:
+    """Return what is worth showing, by name: counts, rates, and the time left by the limits."""
+    tally, counts = job.tally, job.counts
+    pages = int(tally["pages"])
+    ratio = f"{tally['relevant'] / pages:.2f}" if pages else "-"
+    applications = ", ".join(f"{name} {n}" for name, n in list(tally.group("application").items())[:4])
+    return {
+        "pages": f"{pages:,}",
+        "pages/s": f"{pages_per_second:.1f}",
+        "queued": f"{counts.pages.get(State.QUEUED, 0):,}",
+        "web objects": f"{int(tally['objects']):,}",
+        "harvest ratio": ratio,
+        "applications": applications or "-",
+        "time left": time_left(job, pages_per_second),
+    }
+
+
+def time_left(job: Job, pages_per_second: float) -> str:
+    """Return when the first of the limits will be reached at the present rate, ``no limit`` where there is none."""
+    limits, tally = job.icd.limits, job.tally
+    guesses = []
+    if limits.time:
+        guesses.append(limits.time.total_seconds() - job.seconds)
+    if limits.pages and pages_per_second:
+        guesses.append((limits.pages - tally["pages"]) / pages_per_second)
+    if limits.bytes and tally["bytes"] and job.seconds:
+        guesses.append((limits.bytes - tally["bytes"]) / (tally["bytes"] / job.seconds))
+    return str(timedelta(seconds=max(0, round(min(guesses))))) if guesses else "no limit"

@@ -1,0 +1,68 @@
+"""Running a crawl from start to end, as ``aah crawl FILE`` and ``scrapy crawl aah -a icd=FILE`` do."""
+
+from pathlib import Path
+
+from rich.console import Console
+from scrapy.crawler import AsyncCrawlerProcess
+from scrapy.settings import Settings
+
+from aahcrawler.crawl.folder import CrawlRefusedError
+from aahcrawler.crawl.job import Job
+from aahcrawler.crawl.opening import open_job
+from aahcrawler.crawl.progress import shown
+from aahcrawler.crawl.spider import AahSpider
+from aahcrawler.frontier.protocol import FrontierUnavailableError
+from aahcrawler.report import write_report
+from aahcrawler.segments import SegmentError
+from knowledge_base.loader import LoadError
+from online_analysis.icd import IcdError
+
+DONE, FAILED, MISTAKE = 0, 1, 2
+"""Exit codes: the crawl ended in good order; a store failed; the definition or the folder has to be mended."""
+
+
+def project_settings() -> Settings:
+    """Return the settings of the Scrapy project that ships."""
+    settings = Settings()
+    settings.setmodule("aahcrawler.crawl.settings", priority="project")
+    return settings
+
+
+def run(icd: Path, settings: Settings, *, accept_changes: bool = False) -> int:
+    """Run the crawl of a definition in this process until it ends, and return an exit code.
+
+    Ctrl-C ends it in good order: what is being fetched is settled, what is leased goes back. Whatever went wrong is
+    said on standard error, one line for each mistake.
+    """
+    console = Console(stderr=True)
+    try:
+        job = open_job(icd, accept_changes=accept_changes)
+    except (IcdError, CrawlRefusedError, LoadError) as error:
+        _say(console, str(error))
+        return MISTAKE
+    except (FrontierUnavailableError, SegmentError) as error:
+        _say(console, str(error))
+        return FAILED
+    try:
+        process = AsyncCrawlerProcess(settings)
+        with shown(job, console):
+            process.crawl(AahSpider, job=job)
+            process.start()
+    finally:
+        job.stores.closing.close()
+    _say(console, _outcome(job))
+    return FAILED if job.failure else DONE
+
+
+def _outcome(job: Job) -> str:
+    folder = job.stores.folder.root
+    if job.failure:
+        return f"{job.failure}\n{folder}: stopped; the same command goes on from here"
+    report = write_report(folder)
+    pages, objects = int(job.tally["pages"]), int(job.tally["objects"])
+    ended = "finished" if job.reason == "finished" else f"stopped ({job.reason}); the same command goes on from here"
+    return f"{folder}: {pages:,} pages, {objects:,} web objects; {ended}. See {report}"
+
+
+def _say(console: Console, text: str) -> None:
+    console.print(text, markup=False, highlight=False, soft_wrap=True)

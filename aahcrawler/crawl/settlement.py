@@ -1,0 +1,252 @@
+"""How a lease ends: what is written, what is queued, and in which order.
+
+A page's WARC records come first, then its triples, then, in one atomic step of the frontier, its links, its counts
+and its end. A crash before that step leaves the lease to run out, so the page is fetched again; after it the page is
+never fetched again.
+"""
+
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from email.utils import parsedate_to_datetime
+from time import time
+
+from aahcrawler import requisites, urls
+from aahcrawler.archive.writer import Capture
+from aahcrawler.crawl.download import CapturedResponse
+from aahcrawler.crawl.job import Job
+from aahcrawler.crawl.robots import RobotsDeniedError, RobotsUnreachableError
+from aahcrawler.crawl.tally import Tally
+from aahcrawler.exchange import Truncation
+from aahcrawler.flow import Processed, process
+from aahcrawler.frontier.protocol import FrontierUnavailableError, Lease, Offer, State
+from aahcrawler.objects.writer import CaptureDescription
+from aahcrawler.page import Headers, Page
+from aahcrawler.segments import SegmentError
+from aahcrawler.wire.errors import RefusedAddressError, WireError
+
+logger = logging.getLogger(__name__)
+
+AGAIN = frozenset({408, 425, 429, 500, 502, 503, 504})
+"""Answers that may be another one later."""
+LONGEST_REST = 3600.0
+"""Seconds beyond which a Retry-After is not believed."""
+MOST_REDIRECTS = 20
+"""How many redirects in a row are followed, as by browsers (WHATWG Fetch, section 4.4)."""
+
+
+class Settlement:
+    """Ends leases, each exactly once; nothing that it meets on a page stops the crawl.
+
+    What does stop it is a frontier that is gone or a disk that is full: the lease stays out then, and its URL is
+    fetched again when the crawl goes on.
+    """
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+        self._frontier = job.stores.frontier
+
+    async def answered(self, lease: Lease, response: CapturedResponse) -> None:
+        """Archive an answer, understand it, queue its links, and finish its lease."""
+        try:
+            if self._worth_another_try(lease, response):
+                await self._try_again(lease, response)
+            else:
+                await self._finish(lease, response)
+        except (FrontierUnavailableError, SegmentError) as error:
+            self._job.fail(error)
+        finally:
+            response.exchange.close()
+            self._job.leases.settled(lease)
+
+    async def failed(self, lease: Lease, error: Exception) -> None:
+        """End a lease whose URL gave no answer: try again later, give up, or block."""
+        try:
+            await self._end_without_answer(lease, error)
+        except (FrontierUnavailableError, SegmentError) as gone:
+            self._job.fail(gone)
+        finally:
+            if isinstance(error, WireError) and error.exchange is not None:
+                error.exchange.close()
+            self._job.leases.settled(lease)
+
+    # Without an answer
+
+    async def _end_without_answer(self, lease: Lease, error: Exception) -> None:
+        if isinstance(error, WireError) and error.exchange is not None:
+            self._job.stores.archive.write(error.exchange)
+        match error:
+            case RobotsDeniedError():
+                await self._end(lease, State.BLOCKED, "robots")
+            case RefusedAddressError():
+                await self._end(lease, State.BLOCKED, "address")
+            case RobotsUnreachableError():
+                await self._retry(lease, "robots.txt")
+            case WireError() if error.retryable:
+                await self._retry(lease, error.reason)
+            case WireError():
+                logger.warning("%s", error)
+                await self._end(lease, State.FAILED, error.reason)
+            case _:
+                logger.error("%s: unforeseen trouble", lease.url, exc_info=error)
+                await self._end(lease, State.FAILED, type(error).__name__)
+
+    async def _end(self, lease: Lease, state: State, reason: str) -> None:
+        logger.info("%s %s: %s", lease.url, state, reason)
+        group = "blocked" if state is State.BLOCKED else "error"
+        await self._commit(lease, state, (), {f"{group}:{reason}": 1}, reason)
+
+    def _worth_another_try(self, lease: Lease, response: CapturedResponse) -> bool:
+        broken = response.status in AGAIN or response.exchange.truncated is Truncation.DISCONNECT
+        return broken and lease.attempt < self._job.attempts
+
+    async def _try_again(self, lease: Lease, response: CapturedResponse) -> None:
+        self._job.stores.archive.write(response.exchange)
+        reason = f"status {response.status}" if response.status in AGAIN else "disconnect"
+        await self._retry(lease, reason, _retry_after(Headers(response.wire_headers)))
+
+    async def _retry(self, lease: Lease, reason: str, rest: float = 0.0) -> None:
+        """Let the URL be fetched again; its queue rests longer with every attempt."""
+        pause = max(min(rest, LONGEST_REST), self._job.delay_of(lease.queue), 2.0 ** (lease.attempt - 1))
+        last = lease.attempt >= self._job.attempts
+        tally = {f"error:{reason}": 1.0} if last else {"retries": 1.0}
+        logger.info("%s attempt %d: %s; its site rests for %.0f s", lease.url, lease.attempt, reason, pause)
+        await self._job.call(self._frontier.retry, lease, delay=pause, reason=reason, tally=tally)
+        self._job.tally.merge(tally)
+
+    # With an answer
+
+    async def _finish(self, lease: Lease, response: CapturedResponse) -> None:
+        exchange = response.exchange
+        page = Page(
+            lease.url,
+            response.status,
+            Headers(response.wire_headers),
+            response.body,
+            exchange.started_at,
+            complete=response.complete,
+        )
+        capture = self._job.stores.archive.write(exchange, media_type=page.media_type or None)
+        tally = Tally({"answers": 1, "bytes": exchange.response_size, f"status:{page.status}": 1})
+        if 300 <= page.status < 400:
+            links = self._redirect(lease, page, capture, tally)
+        elif lease.kind == "requisite":
+            tally.merge({"requisites": 1, "requisite_bytes": exchange.response_size})
+            links = self._stylesheet(lease, page) if page.media_type == "text/css" else []
+        else:
+            links = self._understand(lease, page, capture, tally)
+        logger.info("%s %d %s", lease.url, page.status, lease.kind)
+        await self._commit(lease, State.DONE, links, tally.counts)
+
+    def _redirect(self, lease: Lease, page: Page, capture: Capture, tally: Tally) -> list[Offer]:
+        if lease.kind == "page":
+            self._job.stores.objects.write(_description(lease, page, capture, None))
+        target = urls.resolve(page.url, page.headers.get("Location"))
+        if target is None or target == lease.url:
+            return []
+        if lease.redirects >= MOST_REDIRECTS:
+            tally.add("refused:redirects")
+            return []
+        offer = self._job.offer(target, lease, lease.score, kind=lease.kind, redirects=lease.redirects + 1)
+        return self._admitted([offer], tally)
+
+    def _stylesheet(self, lease: Lease, page: Page) -> list[Offer]:
+        return self._requisites(lease, requisites.of_stylesheet(page.text, page.url))
+
+    def _understand(self, lease: Lease, page: Page, capture: Capture, tally: Tally) -> list[Offer]:
+        job = self._job
+        known = job.understanding
+        processed = process(page, known.helper, known.analysers, job.icd.weights)
+        description = _description(lease, page, capture, processed, job.icd.scoring.relevant)
+        job.stores.objects.write(description, processed.assistance.objects)
+        _count(description, processed, tally)
+        for action in processed.assistance.failed_actions:
+            logger.warning("%s: %s", page.url, action)
+        if page.status >= 400:
+            return []
+        if known.scope.admit_language(processed.assistance.document.language) is not None:
+            tally.add("refused:language", len(processed.links))
+            return []
+        links = [job.offer(link.url, lease, link.score, depth=lease.depth + 1) for link in processed.links]
+        return self._admitted(links, tally) + self._requisites(lease, processed.assistance.requisites)
+
+    def _admitted(self, offers: Iterable[Offer], tally: Tally) -> list[Offer]:
+        admitted = []
+        for offer in offers:
+            scope = self._job.understanding.scope
+            refusal = (
+                scope.admit(offer.url, offer.queue, offer.depth)
+                if offer.kind == "page"
+                else scope.admit_requisite(offer.url)
+            )
+            if refusal is None:
+                admitted.append(offer)
+            else:
+                tally.add(f"refused:{refusal}")
+        return admitted
+
+    def _requisites(self, lease: Lease, addresses: Sequence[str]) -> list[Offer]:
+        job = self._job
+        if job.tally["requisite_bytes"] >= job.icd.limits.requisite_bytes:
+            return []
+        offers = (job.offer(url, lease, lease.score, kind="requisite") for url in addresses)
+        return [offer for offer in offers if job.understanding.scope.admit_requisite(offer.url) is None]
+
+    async def _commit(
+        self, lease: Lease, state: State, links: Sequence[Offer], tally: Mapping[str, float], reason: str = ""
+    ) -> None:
+        delay = self._job.delay_of(lease.queue) if state is not State.BLOCKED else 0.0
+        finish = self._frontier.finish
+        if await self._job.call(finish, lease, state, delay=delay, links=links, reason=reason, tally=tally):
+            self._job.tally.merge(tally)
+            self._job.check_limits()
+        else:
+            logger.warning("%s: its lease had run out, so it is fetched again", lease.url)
+
+
+def _description(
+    lease: Lease, page: Page, capture: Capture, processed: Processed | None, relevant_at: float = 0.0
+) -> CaptureDescription:
+    match = processed.assistance.match if processed else None
+    level = match.level if match else None
+    score = processed.score if processed and page.status < 300 else None
+    return CaptureDescription(
+        iri=capture.record_id,
+        url=page.url,
+        status=page.status,
+        fetched_at=page.fetched_at,
+        media_type=page.media_type,
+        application=match.application.name if match else None,
+        level=level.name if level else None,
+        role=level.role if level else None,
+        score=score,
+        relevant=None if score is None else score >= relevant_at,
+        priority=lease.score,
+        depth=lease.depth,
+        via=lease.via,
+    )
+
+
+def _count(description: CaptureDescription, processed: Processed, tally: Tally) -> None:
+    if description.status < 300:
+        tally.merge({"pages": 1, "relevant": int(bool(description.relevant))})
+        tally.add(f"type:{description.media_type or 'unknown'}")
+        tally.add(f"application:{description.application or 'unknown'}")
+        tally.add(f"level:{description.role or 'none'}")
+    assistance = processed.assistance
+    tally.add("objects", len(assistance.objects))
+    for web_object in assistance.objects:
+        tally.add(f"object:{web_object.type}")
+    for refused in assistance.refused:
+        tally.add(f"refused:{refused.reason}")
+    tally.add("failed_actions", len(assistance.failed_actions))
+
+
+def _retry_after(headers: Headers) -> float:
+    """Return the seconds that a Retry-After asks for, 0 where there is none that can be read (RFC 9110, 10.2.3)."""
+    value = headers.get("Retry-After").strip()
+    if value.isascii() and value.isdigit():
+        return float(value[:9])
+    try:
+        return max(0.0, parsedate_to_datetime(value).timestamp() - time())
+    except ValueError:
+        return 0.0

@@ -1,0 +1,41 @@
+"""``crawl.json``: every count of a crawl."""
+
+from datetime import UTC, datetime
+from typing import Protocol
+
+from aahcrawler import __version__
+from aahcrawler.crawl.tally import Tally
+from aahcrawler.frontier.protocol import Counts, State
+from online_analysis.icd import Icd
+
+
+class Countable(Protocol):
+    """What the summary reads of a job."""
+
+    icd: Icd
+    tally: Tally
+    counts: Counts
+    started_at: datetime
+    reason: str
+
+
+def summary(job: Countable, state: str) -> dict[str, object]:
+    """Return the content of ``crawl.json``.
+
+    ``state`` is ``running``, ``stopped`` or ``finished``; ``started_at`` is when this process opened the crawl;
+    ``seconds`` and all counts include what came before a restart. ``frontier`` counts URLs by state.
+    """
+    urls = {f"pages_{state}": job.counts.pages.get(state, 0) for state in State}
+    urls |= {f"requisites_{state}": job.counts.requisites.get(state, 0) for state in State}
+    return {
+        "id": job.icd.id,
+        "title": job.icd.title,
+        "software": f"AAHCrawler/{__version__}",
+        "state": state,
+        "reason": job.reason,
+        "started_at": job.started_at.isoformat(timespec="seconds"),
+        "updated_at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "relevant_at": job.icd.scoring.relevant,
+        **job.tally.summary(),
+        "frontier": {**urls, "queues": job.counts.queues},
+    }

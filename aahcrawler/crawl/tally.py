@@ -1,0 +1,59 @@
+"""Every count of a crawl, kept with the frontier so that a crash loses none."""
+
+from collections.abc import Mapping
+from typing import Final
+
+GROUPS: Final = ("application", "level", "object", "status", "type", "refused", "blocked", "error")
+"""Counts that have a second word: ``status:200``, ``refused:login``."""
+SINGLE: Final = (
+    "answers",
+    "pages",
+    "relevant",
+    "objects",
+    "requisites",
+    "robots",
+    "retries",
+    "bytes",
+    "requisite_bytes",
+    "seconds",
+    "failed_actions",
+)
+
+
+class Tally:
+    """Counts by name; a name is one word or ``group:word``.
+
+    A delta is collected while a page is settled and goes to the frontier in the same atomic step that finishes the
+    page; the whole is what the frontier holds.
+    """
+
+    def __init__(self, counts: Mapping[str, float] | None = None) -> None:
+        self.counts: dict[str, float] = dict(counts or {})
+
+    def add(self, name: str, amount: float = 1) -> None:
+        """Add to a count."""
+        self.counts[name] = self.counts.get(name, 0) + amount
+
+    def merge(self, counts: Mapping[str, float]) -> None:
+        """Add each of the counts."""
+        for name, amount in counts.items():
+            self.add(name, amount)
+
+    def __getitem__(self, name: str) -> float:
+        return self.counts.get(name, 0)
+
+    def group(self, name: str) -> dict[str, int]:
+        """Return the counts of a group by their second word, largest first.
+
+        >>> Tally({"status:404": 1, "status:200": 7, "pages": 7}).group("status")
+        {'200': 7, '404': 1}
+        """
+        prefix = name + ":"
+        found = {key[len(prefix) :]: int(n) for key, n in self.counts.items() if key.startswith(prefix)}
+        return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
+
+    def summary(self) -> dict[str, object]:
+        """Return all counts, groups nested, and the harvest ratio: relevant pages over pages, None without pages."""
+        numbers = {name: round(self[name], 3) if name == "seconds" else int(self[name]) for name in SINGLE}
+        ratio = round(self["relevant"] / self["pages"], 4) if self["pages"] else None
+        return {**numbers, "harvest_ratio": ratio, **{group: self.group(group) for group in GROUPS}}

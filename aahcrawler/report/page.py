@@ -1,0 +1,127 @@
+"""What the report says, from ``crawl.json`` and the pages that the crawl has kept."""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import timedelta
+from html import escape
+from importlib import resources
+from itertools import accumulate
+from pathlib import Path
+
+from pydantic import BaseModel, ValidationError
+
+from aahcrawler.objects.reader import PageRow, ReadError, page_rows
+from aahcrawler.report.chart import Line, bars, line_chart
+from aahcrawler.urls import queue_of
+
+MOST_DOMAINS = 30
+"""Domains that the report lists; the others are counted in one row."""
+
+
+class ReportError(Exception):
+    """The folder holds no crawl that could be reported; the message says what is missing."""
+
+
+class Summary(BaseModel):
+    """The part of ``crawl.json`` that the report shows."""
+
+    id: str
+    title: str
+    state: str
+    reason: str
+    software: str
+    started_at: str
+    updated_at: str
+    seconds: float
+    pages: int
+    answers: int
+    objects: int
+    bytes: int
+    requisites: int
+    retries: int
+    harvest_ratio: float | None
+    application: dict[str, int]
+    level: dict[str, int]
+    object: dict[str, int]
+    status: dict[str, int]
+    refused: dict[str, int]
+    blocked: dict[str, int]
+    error: dict[str, int]
+    frontier: dict[str, int]
+
+
+def write_report(crawl: Path) -> Path:
+    """Write ``report.html`` into the folder of a crawl and return its path. Raise ``ReportError``."""
+    try:
+        summary = Summary.model_validate(json.loads((crawl / "crawl.json").read_text("utf-8")))
+        rows = tuple(row for row in page_rows(crawl) if row.status < 300)
+    except FileNotFoundError:
+        raise ReportError(f"{crawl}: no crawl.json here; name the output folder of a crawl") from None
+    except (ValueError, ValidationError, ReadError, OSError) as error:
+        raise ReportError(f"{crawl}: cannot be read: {error}") from error
+    target = crawl / "report.html"
+    target.write_text(report(summary, rows), "utf-8")
+    return target
+
+
+def report(summary: Summary, rows: Sequence[PageRow]) -> str:
+    """Return the report as HTML. Everything that came from a page is escaped; there are no scripts in it."""
+    css = resources.files(__package__).joinpath("report.css").read_text("utf-8")
+    sections = (
+        ("Relevance over time", _relevance(rows)),
+        ("Pages by application and level", bars(_applications(rows), "No page yet.")),
+        ("Web objects by type", bars(summary.object, "No web object was found.")),
+        ("Domains", bars(_domains(rows), "No page yet.")),
+        ("Links not followed, by reason", bars(summary.refused, "Every link was followed.")),
+        ("URLs not fetched, by reason", bars(summary.blocked, "None was blocked.")),
+        ("Errors", bars(summary.error, "No URL failed.")),
+        ("Answers by status", bars(summary.status, "No answer yet.")),
+        ("Where the URLs are", bars(summary.frontier, "No URL is known.")),
+    )
+    body = "".join(f"<h2>{escape(title)}</h2>{html}" for title, html in sections)
+    return (
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(summary.title)}</title>'
+        '<meta name="viewport" content="width=device-width,initial-scale=1">'
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
+        f"<style>{css}</style></head><body><h1>{escape(summary.title)}</h1>"
+        f'<p class="sub">Crawl {escape(summary.id)}, {escape(summary.state)} ({escape(summary.reason)}). '
+        f"Begun {escape(summary.started_at)}, last change {escape(summary.updated_at)}. {escape(summary.software)}</p>"
+        f"{_figures(summary)}{body}</body></html>\n"
+    )
+
+
+def _figures(summary: Summary) -> str:
+    ratio = "-" if summary.harvest_ratio is None else f"{summary.harvest_ratio:.2f}"
+    figures = {
+        "pages": f"{summary.pages:,}",
+        "harvest ratio": ratio,
+        "web objects": f"{summary.objects:,}",
+        "page requisites": f"{summary.requisites:,}",
+        "answers": f"{summary.answers:,}",
+        "MB received": f"{summary.bytes / 1e6:,.1f}",
+        "retries": f"{summary.retries:,}",
+        "time": str(timedelta(seconds=round(summary.seconds))),
+    }
+    return "<dl>" + "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in figures.items()) + "</dl>"
+
+
+def _relevance(rows: Sequence[PageRow]) -> str:
+    scores = [row.score or 0.0 for row in rows]
+    relevant = list(accumulate(int(row.relevant) for row in rows))
+    ratios = [found / (i + 1) for i, found in enumerate(relevant)]
+    return line_chart(
+        "Accumulated relevance", [Line("accumulated relevance", "#4a7fb5", list(accumulate(scores)))]
+    ) + line_chart("Harvest ratio", [Line("harvest ratio", "#b5694a", ratios)])
+
+
+def _applications(rows: Iterable[PageRow]) -> Mapping[str, int]:
+    counts = Counter(f"{row.application or 'unknown application'}, {row.level or 'no level'}" for row in rows)
+    return dict(counts.most_common())
+
+
+def _domains(rows: Iterable[PageRow]) -> Mapping[str, int]:
+    counts = Counter(queue_of(row.url) for row in rows)
+    shown = dict(counts.most_common(MOST_DOMAINS))
+    others = counts.total() - sum(shown.values())
+    return shown | ({f"{len(counts) - MOST_DOMAINS} others": others} if others else {})

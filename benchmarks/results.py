@@ -1,0 +1,31 @@
+"""The form of every benchmark's output: ``{"date", "machine", "rows": [...]}`` and a table for people."""
+
+import json
+import os
+import platform
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+Cell = str | int | float | None
+Row = Mapping[str, Cell]
+
+
+def machine() -> str:
+    """Say what ran the benchmark: cores, memory, Python."""
+    gib = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    return f"{os.cpu_count()} cores, {gib:.0f} GiB, {platform.machine()}, Python {platform.python_version()}"
+
+
+def report(rows: Sequence[Row], target: Path | None) -> None:
+    """Print rows as a table and, with a target, write them as JSON."""
+    table = Table(*rows[0].keys()) if rows else Table()
+    for row in rows:
+        table.add_row(*(f"{value:.4g}" if isinstance(value, float) else str(value) for value in row.values()))
+    Console().print(table)
+    if target:
+        document = {"date": datetime.now(UTC).isoformat(timespec="seconds"), "machine": machine(), "rows": list(rows)}
+        target.write_text(json.dumps(document, indent=2) + "\n", "utf-8")

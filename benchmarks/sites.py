@@ -1,0 +1,114 @@
+"""Crawl recorded sites over real HTTP and score what was extracted.
+
+    python -m benchmarks.sites SITES_DIR [--only app/theme ...] [--scorer score.py] --json FILE
+
+SITES_DIR holds unpacked sites as <app>/<theme>/ beside or below a server ``serve.py`` and a scorer ``score.py`` (both
+are looked for in SITES_DIR and in ``../shared/sites``). Each site is served on loopback and crawled by ``aah crawl``
+from its front page with the shipped defaults, except that the delay between requests is 0 and loopback is allowed. The
+scorer compares the objects with what was put into the site when it was recorded.
+"""
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from benchmarks.processes import Finished, run
+from benchmarks.recorded import RecordedSite, find_sites, score, start_site
+from benchmarks.results import Cell, report
+
+LONGEST = 900.0
+"""Seconds after which the crawl of a site is given up."""
+
+ICD = """\
+id: benchmark
+title: Benchmark of {site}
+contact: https://example.org/aahcrawler-benchmark
+seeds: ["{seed}"]
+topic: {{keywords: [linux, installation, network, security]}}
+politeness: {{delay: 0}}
+network: {{allow_private: true}}
+output: {output}
+"""
+
+FIELDS = (
+    "recall",
+    "precision",
+    "title",
+    "author",
+    "date",
+    "duplicate_share",
+    "requests_per_needed_page",
+    "level_accuracy",
+    "false_objects",
+)
+
+
+class BenchmarkError(Exception):
+    """A crawl of the benchmark did not end as it should; the message holds what it said."""
+
+
+def crawl(site: RecordedSite, folder: Path) -> tuple[Finished, Path]:
+    """Serve a site, crawl it into ``folder``, and return how the crawl ended and the server's log of requests."""
+    requests = folder / "requests.jsonl"
+    with start_site(site, log=requests) as served:
+        definition = folder / "icd.yaml"
+        output = folder / "crawl"
+        definition.write_text(ICD.format(site=site.name, seed=served.url, output=json.dumps(str(output))), "utf-8")
+        finished = run([sys.executable, "-m", "aahcrawler.cli", "crawl", str(definition)], os.environ, LONGEST)
+    if finished.code:
+        raise BenchmarkError(f"{site.name}: the crawl ended with {finished.code}:\n{finished.output}")
+    return finished, requests
+
+
+def table(crawled: Path, command: str, target: Path) -> Path:
+    """Write the output of ``aah objects`` or ``aah pages`` to a file, with the recorded host in place of the server."""
+    finished = run([sys.executable, "-m", "aahcrawler.cli", command, str(crawled)], os.environ, LONGEST)
+    if finished.code:
+        raise BenchmarkError(f"aah {command} ended with {finished.code}:\n{finished.output}")
+    target.write_text(finished.output, "utf-8")
+    return target
+
+
+def measure(site: RecordedSite, scorer: Path) -> Mapping[str, Cell]:
+    """Crawl and score one site; return a row of the benchmark."""
+    with tempfile.TemporaryDirectory(prefix="aah-sites-") as name:
+        folder = Path(name)
+        finished, requests = crawl(site, folder)
+        crawled = folder / "crawl"
+        objects = table(crawled, "objects", folder / "objects.jsonl")
+        pages = table(crawled, "pages", folder / "pages.jsonl")
+        scored = score(site, objects, requests, pages, scorer)
+        summary = json.loads((crawled / "crawl.json").read_text("utf-8"))
+    seconds = summary["seconds"] or finished.seconds
+    return {
+        "app": site.app,
+        "theme": site.theme,
+        **{name: scored[name] for name in FIELDS},
+        "pages_per_second": round(summary["pages"] / seconds, 1),
+        "peak_mib": round(finished.peak_mib, 1),
+    }
+
+
+def main() -> None:
+    """Run the benchmark from the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("sites", type=Path, metavar="SITES_DIR")
+    parser.add_argument("--only", nargs="+", default=[], metavar="app/theme", help="measure these sites alone")
+    parser.add_argument("--scorer", type=Path, help="the scorer to run; default: score.py beside the sites")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows here")
+    arguments = parser.parse_args()
+    sites = find_sites(arguments.sites)
+    unknown = set(arguments.only) - {site.name for site in sites}
+    if unknown or not sites:
+        known = ", ".join(site.name for site in sites) or "none"
+        parser.error(f"no such site under {arguments.sites}: {', '.join(unknown) or 'any'}; there are: {known}")
+    chosen = [site for site in sites if not arguments.only or site.name in arguments.only]
+    report([measure(site, arguments.scorer) for site in chosen], arguments.json)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,105 @@
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+
+import pytest
+
+from aahcrawler.crawl.leasing import FrontierLane, LeaseSource
+from aahcrawler.frontier.protocol import FrontierUnavailableError, Lease
+
+
+class Shelf:
+    """A frontier of equal URLs that are ready at once, as far as leasing goes."""
+
+    def __init__(self, n: int) -> None:
+        self.queued = [Lease(f"http://a.test/{i}", "a.test", 0.5, 0, "page", "", 1, str(i)) for i in range(n)]
+        self.released: list[Lease] = []
+        self.asked: list[int] = []
+
+    def lease(self, worker: str, n: int) -> tuple[Lease, ...]:
+        assert worker
+        self.asked.append(n)
+        taken, self.queued = self.queued[:n], self.queued[n:]
+        return tuple(taken)
+
+    def release(self, leases: Sequence[Lease]) -> None:
+        self.released += leases
+
+    def next_ready(self) -> float | None:
+        return 0.0 if self.queued else None
+
+
+class Gone(Shelf):
+    def lease(self, worker: str, n: int) -> tuple[Lease, ...]:
+        raise FrontierUnavailableError(f"no server for {worker} and {n}")
+
+
+@pytest.fixture
+def lane() -> AsyncIterator[FrontierLane]:
+    lane = FrontierLane()
+    yield lane  # type: ignore[misc]
+    lane.close()
+
+
+def test_never_more_leases_are_out_than_there_is_room_for(lane: FrontierLane) -> None:
+    shelf = Shelf(25)
+    most = 0
+
+    async def crawl() -> list[str]:
+        nonlocal most
+        source = LeaseSource(shelf, lane, "w", 4)  # type: ignore[arg-type]
+        seen = []
+        async for lease in source:
+            seen.append(lease.url)
+            most = max(most, source.out)
+            asyncio.get_running_loop().call_later(0.001, source.settled, lease)
+        return seen
+
+    seen = asyncio.run(crawl())
+    assert len(seen) == len(set(seen)) == 25
+    assert most <= 4
+    assert max(shelf.asked) <= 4
+
+
+def test_it_waits_for_leases_that_are_out_before_it_ends(lane: FrontierLane) -> None:
+    shelf = Shelf(1)
+
+    async def crawl() -> int:
+        source = LeaseSource(shelf, lane, "w", 2)  # type: ignore[arg-type]
+        seen = 0
+
+        def settle(lease: Lease) -> None:
+            if len(lease.url) < 20:  # The page's link is queued just before the page is settled.
+                shelf.queued.append(Lease(lease.url + "/next", "a.test", 0.5, 1, "page", lease.url, 1, "n"))
+            source.settled(lease)
+
+        async for lease in source:
+            seen += 1
+            asyncio.get_running_loop().call_later(0.05, settle, lease)
+        return seen
+
+    assert asyncio.run(crawl()) == 2
+
+
+def test_stopping_ends_it_and_closing_releases_what_is_out(lane: FrontierLane) -> None:
+    shelf = Shelf(10)
+
+    async def crawl() -> None:
+        source = LeaseSource(shelf, lane, "w", 3)  # type: ignore[arg-type]
+        async for lease in source:
+            source.settled(lease)
+            source.stop()
+        await source.close()
+        await source.close()
+
+    asyncio.run(crawl())
+    assert [lease.token for lease in shelf.released] == ["1", "2"]
+    assert len(shelf.queued) == 7
+
+
+def test_a_frontier_that_is_gone_is_an_error_to_the_one_who_iterates(lane: FrontierLane) -> None:
+    async def crawl() -> None:
+        async for _ in LeaseSource(Gone(1), lane, "w", 3):  # type: ignore[arg-type]
+            pass
+
+    with pytest.raises(FrontierUnavailableError, match="no server"):
+        asyncio.run(crawl())
