@@ -19,7 +19,7 @@ _KINDS: dict[bytes, Kind] = {b"p": "page", b"r": "requisite"}
 _KIND_LETTERS: dict[Kind, bytes] = {kind: letter for letter, kind in _KINDS.items()}
 _OFFER_HEAD = struct.Struct(">8scHdB")
 _RECORD_HEAD = struct.Struct(">ccHHId5sB")
-_QUEUE = struct.Struct(">c5s5sIIII")
+_QUEUE = struct.Struct(">cB5sdB5sdIIII")
 _LENGTH = struct.Struct(">I")
 _MILLION = 1_000_000
 _MAX_DEPTH = 65_535
@@ -86,7 +86,7 @@ def unpack_lease(token: bytes, record: bytes) -> Lease:
 
 def unpack_queue(raw: bytes) -> QueueCounts:
     """Return the counts in the record of a queue."""
-    _place, _page, _requisite, pages, requisites, leased, done = _QUEUE.unpack(raw)
+    pages, requisites, leased, done = _QUEUE.unpack(raw)[-4:]
     return QueueCounts(pages, leased, done, requisites)
 
 

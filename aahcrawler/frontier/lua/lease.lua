@@ -24,32 +24,29 @@ end
 
 local function wake()
   for _, name in ipairs(call('ZRANGEBYSCORE', OWN .. 'waiting', '-inf', NOW, 'LIMIT', 0, AT_ONCE)) do
+    polite(name)
     settle(queue(name))
   end
 end
 
-local function better(page, requisite)
-  if requisite[1] and (not page[1] or tonumber(requisite[2]) <= tonumber(page[2])) then
-    return 'r', requisite[1]
-  end
-  return 'p', page[1]
-end
-
 local function best_queue()
   local page = pages_open() and call('ZRANGE', OWN .. 'ready:p', 0, 0, 'WITHSCORES') or {}
-  local _, top = better(page, call('ZRANGE', OWN .. 'ready:r', 0, 0, 'WITHSCORES'))
-  return top and top:sub(6)
+  local requisite = call('ZRANGE', OWN .. 'ready:r', 0, 0, 'WITHSCORES')
+  if requisite[1] and (not page[1] or tonumber(requisite[2]) <= tonumber(page[2])) then
+    return requisite[1]:sub(6)
+  end
+  return page[1] and page[1]:sub(6)
 end
 
-local function best_url(q)
-  local page = q.pages > 0 and pages_open(q) and call('ZRANGE', OWN .. 'p:' .. q.name, 0, 0, 'WITHSCORES') or {}
-  local requisite = q.requisites > 0 and call('ZRANGE', OWN .. 'r:' .. q.name, 0, 0, 'WITHSCORES') or {}
-  return better(page, requisite)
+local function best_kind(q)
+  local page = q.pages > 0 and pages_open(q)
+  if q.requisites == 0 then return page and 'p' end
+  return page and refresh(q, 'p').best < refresh(q, 'r').best and 'p' or 'r'
 end
 
-local function take(q, kind, top, token)
-  call('ZREM', OWN .. kind .. ':' .. q.name, top)
-  local r = read(top:sub(6))
+local function take(q, kind, token)
+  local r = read(call('ZPOPMIN', OWN .. kind .. ':' .. q.name)[1]:sub(6))
+  q[kind].stale = true
   r.state = 'l'
   r.attempt = math.min(r.attempt + 1, 65535)
   tally(q, kind, 'q', -1)
@@ -63,12 +60,12 @@ local function take_batch(q, most, leases)
   local batch = string.format('%.0f', next_number('batch'))
   local token = batch .. '-' .. string.format('%.0f', NOW)
   local taken = 0
-  local kind, top = best_url(q)
-  while top and taken < most do
+  local kind = best_kind(q)
+  while kind and taken < most do
     leases[#leases + 1] = token
-    leases[#leases + 1] = take(q, kind, top, token)
+    leases[#leases + 1] = take(q, kind, token)
     taken = taken + 1
-    kind, top = best_url(q)
+    kind = best_kind(q)
   end
   if taken == 0 then error('queue ' .. q.name .. ' stands ready and has nothing to lease') end
   call('HSET', OWN .. 'batches', batch, taken)

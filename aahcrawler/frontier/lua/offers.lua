@@ -22,6 +22,7 @@ end
 local function promote(r, value)
   call('ZREM', OWN .. 'r:' .. r.queue, member(r))
   local q = queue(r.queue)
+  q.r.stale = q.r.stale or q.r.sequence == r.sequence
   tally(q, 'r', 'q', -1)
   tally(q, 'p', 'q', 1)
   r.kind, r.value, r.offers = 'p', value, 1
@@ -37,7 +38,6 @@ local function again(r, kind, depth, value)
   end
   r.depth = math.min(r.depth, depth)
   if r.value ~= old_value or r.offers ~= old_offers or r.kind ~= old_kind then
-    queue(r.queue)
     enqueue(r)
     write(r)
   elseif r.depth ~= old_depth then

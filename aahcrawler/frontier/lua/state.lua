@@ -31,7 +31,6 @@ end
 local call = redis.call
 local INFINITY = math.huge
 local RECORD = '>c1c1I2I2I4dI5Bc0'
-local NOBODY = '\0\0\0\0\0'
 
 local totals = {}
 local deltas = {}
@@ -129,17 +128,24 @@ end
 
 -- Queues of the crawl
 
+local QUEUE = '>c1BI5dBI5dI4I4I4I4'
+local EMPTY = struct.pack(QUEUE, '-', 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
 local queues = {}
+
+-- The best URL of one kind: its sequence (0: none) and negated score, and as what it stands among the ready ones.
+local function new_head(listed, sequence, best)
+  return {sequence = sequence, best = best, listed = listed == 1, old_sequence = sequence, old_best = best}
+end
 
 local function queue(name)
   local q = queues[name]
   if not q then
-    q = {name = name, place = '-', page = NOBODY, requisite = NOBODY, pages = 0, requisites = 0, leased = 0, done = 0}
-    local raw = call('HGET', OWN .. 'queues', name)
-    if raw then
-      q.place, q.page, q.requisite, q.pages, q.requisites, q.leased, q.done = struct.unpack('>c1c5c5I4I4I4I4', raw)
-    end
-    q.held = q.pages + q.requisites > 0
+    local raw = call('HGET', OWN .. 'queues', name) or EMPTY
+    local place, page_listed, page, page_best, requisite_listed, requisite, requisite_best, pages, requisites, leased,
+      done = struct.unpack(QUEUE, raw)
+    q = {name = name, place = place, p = new_head(page_listed, page, page_best),
+      r = new_head(requisite_listed, requisite, requisite_best),
+      pages = pages, requisites = requisites, leased = leased, done = done, held = pages + requisites > 0}
     queues[name] = q
   end
   return q
@@ -150,44 +156,76 @@ local function pages_open(q)
   return not q or QUEUE_PAGES == 0 or q.leased + q.done < QUEUE_PAGES
 end
 
-local function head(ready, key, name, before)
-  local top = call('ZRANGE', key .. name, 0, 0, 'WITHSCORES')
-  local now = top[1] and top[1]:sub(1, 5) or NOBODY
-  if before ~= now and before ~= NOBODY then call('ZREM', OWN .. ready, before .. name) end
-  if top[1] then call('ZADD', OWN .. ready, top[2], now .. name) end
-  return now
+local function enqueue(r)
+  local best = -score(r)
+  r.state = 'q'
+  call('ZADD', OWN .. r.kind .. ':' .. r.queue, best, member(r))
+  local head = queue(r.queue)[r.kind]
+  if head.sequence == r.sequence then
+    head.stale = head.stale or best > head.best
+    head.best = best
+  elseif head.sequence == 0 or best < head.best or (best == head.best and r.sequence < head.sequence) then
+    head.sequence, head.best = r.sequence, best
+  end
 end
 
-local function no_head(ready, name, before)
-  if before ~= NOBODY then call('ZREM', OWN .. ready, before .. name) end
-  return NOBODY
+local function refresh(q, kind)
+  local head = q[kind]
+  if head.stale then
+    local top = call('ZRANGE', OWN .. kind .. ':' .. q.name, 0, 0, 'WITHSCORES')
+    head.sequence = top[1] and struct.unpack('>I5', top[1]) or 0
+    head.best = tonumber(top[2] or 0)
+    head.stale = false
+  end
+  return head
 end
 
--- Put a queue where it belongs: among the ready ones, the waiting ones, or nowhere while nothing of it may be leased.
+local function list(q, kind, wanted)
+  local head = refresh(q, kind)
+  local ready = OWN .. 'ready:' .. kind
+  local moved = head.sequence ~= head.old_sequence
+  if head.listed and (moved or not wanted) then
+    call('ZREM', ready, struct.pack('>I5', head.old_sequence) .. q.name)
+  end
+  if wanted and (moved or not head.listed or head.best ~= head.old_best) then
+    call('ZADD', ready, head.best, struct.pack('>I5', head.sequence) .. q.name)
+  end
+  head.listed, head.old_sequence, head.old_best = wanted, head.sequence, head.best
+  return wanted and 1 or 0
+end
+
+-- Whether a queue is ready, waits, or stands nowhere while nothing of it may be leased. A call that
+-- has not looked at its politeness cannot have changed it.
+local function place(q, eligible)
+  if not eligible then
+    if q.place == 'w' then call('ZREM', OWN .. 'waiting', q.name) end
+    return '-'
+  end
+  if q.place ~= '-' and not politeness[q.name] then return q.place end
+  local opens = opens_at(q.name)
+  if opens > NOW then
+    call('ZADD', OWN .. 'waiting', opens == INFINITY and '+inf' or opens, q.name)
+    if opens == INFINITY then call('SADD', SHARED .. 'parked:' .. q.name, ARGV[1]) end
+    return 'w'
+  end
+  if q.place == 'w' then call('ZREM', OWN .. 'waiting', q.name) end
+  return 'r'
+end
+
+-- Put a queue where it belongs and write it down.
 local function settle(q)
-  local name = q.name
   local page = q.pages > 0 and (QUEUE_PAGES == 0 or q.leased + q.done < QUEUE_PAGES)
   local requisite = q.requisites > 0
-  local opens = (page or requisite) and opens_at(name) or 0
-  local waits = opens > NOW
-  if waits then
-    call('ZADD', OWN .. 'waiting', opens == INFINITY and '+inf' or opens, name)
-    if opens == INFINITY then call('SADD', SHARED .. 'parked:' .. name, ARGV[1]) end
-  elseif q.place == 'w' then
-    call('ZREM', OWN .. 'waiting', name)
-  end
-  if page and not waits then q.page = head('ready:p', OWN .. 'p:', name, q.page)
-  else q.page = no_head('ready:p', name, q.page) end
-  if requisite and not waits then q.requisite = head('ready:r', OWN .. 'r:', name, q.requisite)
-  else q.requisite = no_head('ready:r', name, q.requisite) end
-  q.place = waits and 'w' or (page or requisite) and 'r' or '-'
+  q.place = place(q, page or requisite)
+  local page_listed = list(q, 'p', page and q.place == 'r')
+  local requisite_listed = list(q, 'r', requisite and q.place == 'r')
   local holds = q.pages + q.requisites > 0
   if holds ~= q.held then
     count('queues', holds and 1 or -1)
     q.held = holds
   end
-  call('HSET', OWN .. 'queues', name,
-    struct.pack('>c1c5c5I4I4I4I4', q.place, q.page, q.requisite, q.pages, q.requisites, q.leased, q.done))
+  call('HSET', OWN .. 'queues', q.name, struct.pack(QUEUE, q.place, page_listed, q.p.sequence, q.p.best,
+    requisite_listed, q.r.sequence, q.r.best, q.pages, q.requisites, q.leased, q.done))
 end
 
 -- Write down what the call changed; nothing may be read or changed afterwards.
@@ -217,9 +255,4 @@ local function tally(q, kind, state, by)
   elseif state == 'd' then
     q.done = q.done + by
   end
-end
-
-local function enqueue(r)
-  r.state = 'q'
-  call('ZADD', OWN .. r.kind .. ':' .. r.queue, -score(r), member(r))
 end
