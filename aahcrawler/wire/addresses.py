@@ -171,6 +171,7 @@ def _not_public(address: Address) -> str | None:
         "unspecified": address.is_unspecified,
         "a loopback address": address.is_loopback,
         "a link-local address": address.is_link_local,
+        "a site-local address": isinstance(address, IPv6Address) and address.is_site_local,
         "a multicast address": address.is_multicast,
         "a private address": address.is_private,
         "a reserved address": address.is_reserved or not address.is_global,

@@ -107,7 +107,6 @@ class WireClient:
         self._settings = settings
         self._now = now
         self._executor = ThreadPoolExecutor(SPOOL_THREADS, thread_name_prefix="spool")
-        self._open: set[Connection] = set()
         self._pool = Pool(settings.keep_alive)
         self._dialler = Dialler(settings, self._new_connection)
 
@@ -133,21 +132,11 @@ class WireClient:
 
     async def close(self) -> None:
         """Close every connection; fetches under way end with ``DisconnectError`` or a truncated answer."""
-        connections = tuple(self._open)
-        for connection in connections:
-            connection.abort()
-        if connections:
-            await asyncio.wait([connection.closed for connection in connections], timeout=CLOSE_SECONDS)
+        await self._pool.close(CLOSE_SECONDS)
         self._executor.shutdown(wait=False)
 
     def _new_connection(self) -> Connection:
-        connection = Connection(self._executor, self._connection_closed)
-        self._open.add(connection)
-        return connection
-
-    def _connection_closed(self, connection: Connection) -> None:
-        self._open.discard(connection)
-        self._pool.forget(connection)
+        return Connection(self._executor, self._pool)
 
     async def _converse(self, connection: Connection, sent: _Sent) -> Answer:
         limits, timeouts = self._settings.limits, self._settings.timeouts

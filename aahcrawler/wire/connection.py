@@ -1,11 +1,10 @@
 """One connection to a server: exchanges one after another, with timeouts and back-pressure."""
 
 import asyncio
-from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial
-from typing import cast
+from typing import Protocol, cast
 
 from aahcrawler.exchange import Truncation
 from aahcrawler.wire.errors import DisconnectError, SpoolError, WireError, WireTimeoutError
@@ -21,20 +20,30 @@ class Patience:
     deadline: float
 
 
+class Owner(Protocol):
+    """Keeps count of connections. ``closed`` follows ``opened`` for each of them."""
+
+    def opened(self, connection: "Connection") -> None:
+        """Learn of a connection that can be used."""
+        ...
+
+    def closed(self, connection: "Connection") -> None:
+        """Learn that nothing more can be done with a connection."""
+        ...
+
+
 class Connection(asyncio.Protocol):
     """States: idle -> receiving -> idle | closed.
 
     While a reception's capture is written to disk (in ``executor``) reading is paused, so that memory stays bounded
     however fast the server sends. Bytes that arrive while idle belong to no response: the connection is closed.
-    ``on_closed`` is called once, when nothing more can be done with the connection.
     """
 
-    def __init__(self, executor: Executor, on_closed: Callable[["Connection"], None]) -> None:
+    def __init__(self, executor: Executor, owner: Owner) -> None:
         self.address = ""
-        self.closed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._loop = asyncio.get_running_loop()
         self._executor = executor
-        self._on_closed = on_closed
+        self._owner = owner
         self._transport: asyncio.Transport | None = None
         self._reception: Reception | None = None
         self._settled: asyncio.Future[None] | None = None
@@ -86,6 +95,7 @@ class Connection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Take the transport."""
         self._transport = cast("asyncio.Transport", transport)
+        self._owner.opened(self)
 
     def data_received(self, data: bytes) -> None:
         """Hand bytes to the reception that is under way."""
@@ -113,9 +123,7 @@ class Connection(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Take note that the connection is gone."""
         self._ended(clean=exc is None)
-        if not self.closed.done():
-            self.closed.set_result(None)
-        self._on_closed(self)
+        self._owner.closed(self)
 
     def _ended(self, *, clean: bool) -> None:
         reception = self._reception

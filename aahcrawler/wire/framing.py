@@ -56,7 +56,10 @@ class LengthFraming:
 
 
 class CloseFraming:
-    """A body that lasts until the server closes the connection."""
+    """A body that lasts until the server closes the connection.
+
+    Many servers leave out TLS's closing alert; as for browsers, the body is whole all the same.
+    """
 
     self_delimiting = False
 

@@ -1,7 +1,8 @@
-"""Connections that servers keep open for the next request."""
+"""Connections that are open, and those of them that servers keep open for the next request."""
 
 import asyncio
 from collections import OrderedDict
+from contextlib import suppress
 
 from aahcrawler.wire.connection import Connection
 from aahcrawler.wire.request import Origin
@@ -9,25 +10,45 @@ from aahcrawler.wire.settings import KeepAlive
 
 
 class Pool:
-    """Idle connections by origin. The one used last is taken first; the one idle longest gives way when it is full.
+    """Knows all connections, and the idle ones by origin.
 
-    A connection keeps the address it was judged at, whatever the name service says of its host later.
+    The one used last is taken first; the one idle longest gives way when there are too many. A connection keeps the
+    address it was judged at, whatever the name service says of its host later.
     """
 
     def __init__(self, settings: KeepAlive) -> None:
         self._settings = settings
+        self._open: set[Connection] = set()
+        self._all_closed = asyncio.Event()
         self._idle: OrderedDict[Connection, Origin] = OrderedDict()
         self._by_origin: dict[Origin, list[Connection]] = {}
         self._timers: dict[Connection, asyncio.TimerHandle] = {}
 
-    def __len__(self) -> int:
-        return len(self._idle)
+    def opened(self, connection: Connection) -> None:
+        """Count a connection in."""
+        self._open.add(connection)
+        self._all_closed.clear()
+
+    def closed(self, connection: Connection) -> None:
+        """Count a connection out."""
+        self._open.discard(connection)
+        self._forget(connection)
+        if not self._open:
+            self._all_closed.set()
+
+    async def close(self, patience: float) -> None:
+        """Close every connection at once; wait for that for so many seconds at most."""
+        for connection in tuple(self._open):
+            connection.abort()
+        if self._open:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._all_closed.wait(), patience)
 
     def take(self, origin: Origin) -> Connection | None:
         """Remove and return an idle connection to an origin, None where there is none."""
         while waiting := self._by_origin.get(origin):
             connection = waiting[-1]
-            self.forget(connection)
+            self._forget(connection)
             if connection.usable:
                 return connection
             connection.close()
@@ -47,8 +68,7 @@ class Pool:
         elif len(self._idle) > self._settings.connections:
             self._drop(next(iter(self._idle)))
 
-    def forget(self, connection: Connection) -> None:
-        """Take a connection out of the pool, if it is there."""
+    def _forget(self, connection: Connection) -> None:
         origin = self._idle.pop(connection, None)
         if origin is None:
             return
@@ -59,5 +79,5 @@ class Pool:
             del self._by_origin[origin]
 
     def _drop(self, connection: Connection) -> None:
-        self.forget(connection)
+        self._forget(connection)
         connection.close()

@@ -10,7 +10,7 @@ import pytest
 
 from aahcrawler.exchange import Truncation
 from aahcrawler.wire.client import Answer, WireClient, WireRequest, WireSettings
-from tests.wire.serving import OPEN, answering, client, serving
+from tests.wire.serving import OPEN, Server, answering, client, serving
 
 GZIPPED = zlib.compress(b"<p>bonjour</p>" * 50, wbits=31)
 CHUNKED = b"4;name=value\r\nWiki\r\nA  \r\npedia, in \r\n3\r\n\r\n\n\r\n0\r\nX-Trailer: yes\r\n\r\n"
@@ -98,7 +98,7 @@ async def fetch_one(wire: WireClient, request: WireRequest) -> tuple[Answer, byt
 def test_response_is_kept_as_it_passed(tmp_path: Path, name: str, step: int) -> None:
     wire_bytes, payload, closes = WHOLE[name]
 
-    async def handler(server, reader, writer):  # type: ignore[no-untyped-def]
+    async def handler(server: Server, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while await server.head(reader):
             for start in range(0, len(wire_bytes), step):
                 writer.write(wire_bytes[start : start + step])
@@ -182,7 +182,7 @@ def test_path_is_not_normalised(tmp_path: Path, path: str, sent: bytes) -> None:
 
 
 def test_body_is_sent_with_its_length(tmp_path: Path) -> None:
-    async def handler(server, reader, writer):  # type: ignore[no-untyped-def]
+    async def handler(server: Server, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await server.head(reader)
         server.requests.append(await reader.readexactly(7))
         writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
@@ -232,7 +232,7 @@ def test_bytes_beyond_the_message_are_not_kept(tmp_path: Path, step: int) -> Non
     first = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n"
     smuggled = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"
 
-    async def handler(server, reader, writer):  # type: ignore[no-untyped-def]
+    async def handler(server: Server, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while await server.head(reader):
             raw = first + smuggled
             for start in range(0, len(raw), step):
@@ -275,7 +275,7 @@ def test_body_beyond_max_bytes_is_cut_there(tmp_path: Path, coding: str) -> None
     }[coding]
     piece = b"400\r\n" + b"x" * 1024 + b"\r\n" if coding == "chunked" else b"x" * 1024
 
-    async def handler(server, reader, writer):  # type: ignore[no-untyped-def]
+    async def handler(server: Server, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await server.head(reader)
         writer.write(head)
         while True:

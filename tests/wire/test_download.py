@@ -1,0 +1,144 @@
+"""Scrapy over the wire client."""
+
+import asyncio
+import zlib
+from pathlib import Path
+
+import pytest
+from scrapy import Request, Spider
+from scrapy.http import Response
+from scrapy.settings import Settings
+from scrapy.utils.test import get_crawler
+
+from aahcrawler.crawl.download import CapturedResponse, WireDownloadHandler, wire_settings
+from aahcrawler.exchange import Truncation
+from aahcrawler.wire.client import DisconnectError, RefusedAddressError
+from tests.wire.serving import answering, serving
+
+PAGE = b"<p>bonjour</p>" * 100
+GZIPPED = zlib.compress(PAGE, wbits=31)
+RAW = (
+    b"HTTP/1.1 203 Fine\r\nSet-Cookie: a=1\r\ncontent-ENCODING: gzip\r\nSet-Cookie: b=\xe9\r\nContent-Length: %d\r\n\r\n"
+    % len(GZIPPED)
+) + GZIPPED
+
+
+def handler(tmp_path: Path, **settings: object) -> WireDownloadHandler:
+    named = {"AAH_SPOOL": str(tmp_path), "AAH_ALLOW_PRIVATE": True, **settings}
+    return WireDownloadHandler.from_crawler(get_crawler(Spider, named))
+
+
+def download(tmp_path: Path, raw: bytes, *, close: bool = False, **settings: object) -> tuple[CapturedResponse, bytes]:
+    async def run() -> tuple[CapturedResponse, bytes]:
+        async with serving(answering(raw, close=close)) as server:
+            downloader = handler(tmp_path, **settings)
+            request = Request(server.url("/a%7Eb;?x=y z"), headers={"User-Agent": "aah"})
+            response = await downloader.download_request(request)
+            await downloader.close()
+            with response.exchange.response as kept:
+                return response, kept.read()
+
+    return asyncio.run(run())
+
+
+def test_response_is_decoded_and_the_exchange_is_not(tmp_path: Path) -> None:
+    response, kept = download(tmp_path, RAW)
+    assert kept == RAW
+    assert response.exchange.request.startswith(b"GET /a%7Eb;?x=y%20z HTTP/1.1\r\nHost: 127.0.0.1:")
+    assert b"\r\nUser-Agent: aah\r\n" in response.exchange.request
+    assert (response.status, response.reason, response.body, response.complete) == (203, "Fine", PAGE, True)
+    assert response.headers.getlist("set-cookie") == [b"a=1", b"b=\xe9"]
+    assert response.wire_headers[1] == ("content-ENCODING", "gzip")
+    assert response.protocol == "HTTP/1.1"
+    assert str(response.ip_address) == "127.0.0.1"
+    assert response.request is not None
+    assert response.meta["download_latency"] == response.captured.latency > 0
+
+
+def test_capture_survives_replace(tmp_path: Path) -> None:
+    response, _ = download(tmp_path, RAW)
+    copied = response.replace(url="http://other.test/", body=b"x").copy()
+    assert isinstance(copied, CapturedResponse)
+    assert copied.captured is response.captured
+    assert (copied.url, copied.body, copied.status) == ("http://other.test/", b"x", 203)
+    assert type(response.replace(cls=CapturedResponse)) is CapturedResponse
+
+
+def test_body_is_bounded_and_the_exchange_is_not(tmp_path: Path) -> None:
+    response, kept = download(tmp_path, RAW, AAH_PAGE_BYTES=1000)
+    assert (response.body, response.complete, kept) == (PAGE[:1000], False, RAW)
+    response, kept = download(tmp_path, RAW, AAH_PAGE_BYTES=10)
+    assert not response.complete
+    assert len(response.body) <= 10
+    assert kept == RAW
+
+
+def test_exchange_is_bounded(tmp_path: Path) -> None:
+    raw = b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n" + b"x" * 100
+    response, kept = download(tmp_path, raw, AAH_RESPONSE_BYTES=60)
+    assert (response.body, kept) == (b"x" * 60, raw[:-40])
+    assert response.exchange.truncated is Truncation.LENGTH
+    assert not response.complete
+
+
+def test_broken_off_body_is_incomplete(tmp_path: Path) -> None:
+    response, kept = download(tmp_path, RAW[:-5], close=True)
+    assert kept == RAW[:-5]
+    assert not response.complete
+    assert PAGE.startswith(response.body)
+    assert response.body
+
+
+def test_errors_reach_the_caller(tmp_path: Path) -> None:
+    with pytest.raises(DisconnectError):
+        download(tmp_path, b"", close=True)
+    with pytest.raises(RefusedAddressError):
+        download(tmp_path, RAW, AAH_ALLOW_PRIVATE=False)
+    with pytest.raises(RefusedAddressError):
+        download(tmp_path, RAW, AAH_ALLOW_PRIVATE=["10.0.0.0/8", "::1/128"])
+
+
+@pytest.mark.parametrize(
+    ("value", "opens"),
+    [(True, True), ("true", True), ("0", False), ("127.0.0.0/8, ::1/128", True), (["10.0.0.0/8"], False), ([], False)],
+)
+def test_private_networks_in_settings(value: object, opens: bool) -> None:
+    policy = wire_settings(Settings({"AAH_ALLOW_PRIVATE": value})).addresses
+    assert (policy.refusal("127.0.0.1") is None) is opens
+
+
+def test_settings_are_read() -> None:
+    named = {
+        "AAH_SPOOL": "spool",
+        "AAH_RESOLVE": {"a.test": "127.0.0.1:81"},
+        "AAH_VERIFY_TLS": "false",
+        "DOWNLOAD_TIMEOUT": "7.5",
+        "AAH_PAGE_BYTES": "11",
+        "AAH_RESPONSE_BYTES": 12,
+    }
+    settings = wire_settings(Settings(named))
+    assert settings.spool == Path("spool")
+    assert settings.addresses.mapped("a.test", 80) is not None
+    assert not settings.verify_tls
+    assert settings.timeouts.total == 7.5
+    assert (settings.limits.payload_bytes, settings.limits.body_bytes) == (11, 12)
+
+
+class Fetching(Spider):
+    name = "fetching"
+    custom_settings = {  # noqa: RUF012
+        "DOWNLOAD_HANDLERS": {"http": "aahcrawler.crawl.download.WireDownloadHandler"},
+        "AAH_ALLOW_PRIVATE": True,
+    }
+
+
+def test_handler_is_one_that_scrapy_takes() -> None:
+    from scrapy.core.downloader.handlers import DownloadHandlers
+
+    handlers = DownloadHandlers(get_crawler(Fetching))
+    assert isinstance(handlers._get_handler("http"), WireDownloadHandler)
+
+
+def test_captured_response_is_a_response() -> None:
+    assert issubclass(CapturedResponse, Response)
+    assert set(Response.attributes) < set(CapturedResponse.attributes)

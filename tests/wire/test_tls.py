@@ -1,0 +1,157 @@
+"""HTTPS: the bytes after decryption, and certificates that do or do not verify."""
+
+import asyncio
+import datetime
+import ipaddress
+import ssl
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+from aahcrawler.wire.client import AddressPolicy, ConnectError, TlsError, WireError, WireReason, WireRequest
+from tests.wire.serving import Server, answering, client, serving
+
+OK = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n"
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Write a PEM file with the key and self-signed certificate of ``secure.test`` and 127.0.0.1."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "secure.test")])
+    now = datetime.datetime.now(datetime.UTC)
+    names = [x509.DNSName("secure.test"), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]
+    signed = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - datetime.timedelta(days=1))
+        .not_valid_after(now + datetime.timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName(names), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    path = tmp_path_factory.mktemp("tls") / "secure.pem"
+    private = key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    path.write_bytes(private + signed.public_bytes(serialization.Encoding.PEM))
+    return path
+
+
+@pytest.fixture
+def server_context(certificate: Path) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    return context
+
+
+def test_decrypted_bytes_are_kept_and_connections_too(
+    tmp_path: Path, certificate: Path, server_context: ssl.SSLContext
+) -> None:
+    async def run() -> None:
+        async with serving(answering(OK), tls=server_context) as server:
+            policy = AddressPolicy(True, {"secure.test": f"127.0.0.1:{server.port}"})
+            async with client(tmp_path, addresses=policy, ca_file=certificate) as wire:
+                for _ in range(3):
+                    answer = await wire.fetch(WireRequest("https://secure.test/x"))
+                    with answer.exchange.response as response:
+                        assert response.read() == OK
+                    assert answer.exchange.request.startswith(b"GET /x HTTP/1.1\r\nHost: secure.test\r\n")
+            assert server.connections == 1
+
+    asyncio.run(run())
+
+
+def test_certificate_must_verify(tmp_path: Path, server_context: ssl.SSLContext) -> None:
+    async def run() -> None:
+        async with serving(answering(OK), tls=server_context) as server:
+            async with client(tmp_path) as wire:
+                with pytest.raises(TlsError, match="certificate") as caught:
+                    await wire.fetch(WireRequest(server.url(scheme="https")))
+                assert not caught.value.retryable
+                assert caught.value.reason is WireReason.TLS
+            async with client(tmp_path, verify_tls=False) as wire:
+                answer = await wire.fetch(WireRequest(server.url(scheme="https")))
+                answer.exchange.close()
+                assert answer.payload == b"ok"
+
+    asyncio.run(run())
+
+
+def test_certificate_must_name_the_host(tmp_path: Path, certificate: Path, server_context: ssl.SSLContext) -> None:
+    async def run() -> None:
+        async with serving(answering(OK), tls=server_context) as server:
+            policy = AddressPolicy(True, {"other.test": f"127.0.0.1:{server.port}"})
+            async with client(tmp_path, addresses=policy, ca_file=certificate) as wire:
+                with pytest.raises(TlsError, match=r"other\.test"):
+                    await wire.fetch(WireRequest("https://other.test/"))
+
+    asyncio.run(run())
+
+
+def test_plain_text_where_tls_is_expected(tmp_path: Path) -> None:
+    async def handler(_: Server, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(10)
+        writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+
+    async def closing(_: Server, reader: asyncio.StreamReader, __: asyncio.StreamWriter) -> None:
+        await reader.read(10_000)
+
+    async def run() -> list[type[WireError]]:
+        kinds = []
+        for answer in (handler, closing):
+            async with serving(answer) as server, client(tmp_path) as wire:
+                with pytest.raises((TlsError, ConnectError)) as caught:
+                    await wire.fetch(WireRequest(server.url(scheme="https")))
+                kinds.append(type(caught.value))
+        return kinds
+
+    assert asyncio.run(run()) == [TlsError, ConnectError]
+
+
+def test_large_body_over_tls_spills(tmp_path: Path, server_context: ssl.SSLContext) -> None:
+    body = bytes(range(256)) * 40_000
+    raw = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body) + body
+
+    async def run() -> None:
+        serve = serving(answering(raw), tls=server_context)
+        async with serve as server, client(tmp_path, verify_tls=False) as wire:
+            answer = await wire.fetch(WireRequest(server.url(scheme="https"), keep=1000))
+            with answer.exchange.response as response:
+                assert response.read() == raw
+            assert answer.exchange.truncated is None
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("orderly", [True, False])
+def test_end_of_a_body_without_length(tmp_path: Path, server_context: ssl.SSLContext, orderly: bool) -> None:
+    """Many servers leave out TLS's closing alert: as for browsers, the body is whole all the same."""
+
+    async def handler(server: Server, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await server.head(reader)
+        writer.write(b"HTTP/1.0 200 OK\r\n\r\npart")
+        await writer.drain()
+        if orderly:
+            return
+        # Half-closes the TCP connection under the TLS one.
+        transport = writer.transport._ssl_protocol._transport  # type: ignore[attr-defined]
+        await asyncio.sleep(0.05)
+        transport.write_eof()
+        await asyncio.sleep(0.2)
+
+    async def run() -> None:
+        async with serving(handler, tls=server_context) as server, client(tmp_path, verify_tls=False) as wire:
+            answer = await wire.fetch(WireRequest(server.url(scheme="https")))
+            answer.exchange.close()
+            assert answer.payload == b"part"
+            assert answer.exchange.truncated is None
+
+    asyncio.run(run())
