@@ -1,0 +1,106 @@
+"""The terms that web objects and captures are described with; ``docs/vocabulary.md`` explains them."""
+
+from collections.abc import Mapping
+from functools import lru_cache
+from urllib.parse import quote
+
+RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+XSD = "http://www.w3.org/2001/XMLSchema#"
+SCHEMA = "https://schema.org/"
+SIOC = "http://rdfs.org/sioc/ns#"
+DCTERMS = "http://purl.org/dc/terms/"
+PROV = "http://www.w3.org/ns/prov#"
+AAH = "urn:aahcrawler:term:"
+"""Terms of this crawler, for what the common vocabularies have no word for."""
+
+RDF_TYPE = RDF + "type"
+
+XSD_BOOLEAN = XSD + "boolean"
+XSD_INTEGER = XSD + "integer"
+XSD_DOUBLE = XSD + "double"
+XSD_DATE_TIME = XSD + "dateTime"
+XSD_ANY_URI = XSD + "anyURI"
+
+CAPTURE = AAH + "Capture"
+GENERATED_AT = PROV + "generatedAtTime"
+DERIVED_FROM = PROV + "wasDerivedFrom"
+URL = SCHEMA + "url"
+FORMAT = DCTERMS + "format"
+STATUS = AAH + "status"
+APPLICATION = AAH + "application"
+LEVEL = AAH + "level"
+ROLE = AAH + "levelRole"
+SCORE = AAH + "score"
+RELEVANT = AAH + "relevant"
+PRIORITY = AAH + "priority"
+DEPTH = AAH + "depth"
+VIA = AAH + "via"
+
+OBJECT_TYPE = AAH + "objectType"
+PERSON = SCHEMA + "Person"
+NAME = SCHEMA + "name"
+TITLE = DCTERMS + "title"
+AUTHOR = SCHEMA + "author"
+DATE = SCHEMA + "datePublished"
+BODY = SCHEMA + "text"
+PART_OF = SCHEMA + "isPartOf"
+
+TYPES: Mapping[str, tuple[str, ...]] = {
+    "answer": (SIOC + "Post", SCHEMA + "Answer"),
+    "article": (SCHEMA + "Article",),
+    "audio": (SCHEMA + "AudioObject",),
+    "comment": (SIOC + "Post", SCHEMA + "Comment"),
+    "forum": (SIOC + "Forum",),
+    "image": (SCHEMA + "ImageObject",),
+    "page": (SCHEMA + "WebPage",),
+    "post": (SIOC + "Post", SCHEMA + "DiscussionForumPosting"),
+    "profile": (SCHEMA + "ProfilePage",),
+    "question": (SIOC + "Post", SCHEMA + "Question"),
+    "reply": (SIOC + "Post", SCHEMA + "Comment"),
+    "thread": (SIOC + "Thread",),
+    "video": (SCHEMA + "VideoObject",),
+}
+"""The classes of each object type of the knowledge base; others get a class of this crawler's."""
+
+PROPERTIES: Mapping[str, str] = {
+    "author": AUTHOR,
+    "body": BODY,
+    "date": DATE,
+    "description": SCHEMA + "description",
+    "image": SCHEMA + "image",
+    "images": SCHEMA + "image",
+    "language": SCHEMA + "inLanguage",
+    "links": SIOC + "links_to",
+    "modified": SCHEMA + "dateModified",
+    "reply_to": SIOC + "reply_of",
+    "tag": SCHEMA + "keywords",
+    "tags": SCHEMA + "keywords",
+    "title": TITLE,
+    "url": URL,
+    "video": SCHEMA + "video",
+}
+"""The predicate of each property name; others get a predicate of this crawler's."""
+
+
+@lru_cache(maxsize=256)
+def classes(object_type: str) -> tuple[str, ...]:
+    """Return the classes of an object type.
+
+    >>> classes("recipe card")
+    ('urn:aahcrawler:term:type:recipe%20card',)
+    """
+    return TYPES.get(object_type) or (f"{AAH}type:{_segment(object_type)}",)
+
+
+@lru_cache(maxsize=256)
+def predicate(name: str) -> str:
+    """Return the predicate of a property.
+
+    >>> predicate("title"), predicate("likes")
+    ('http://purl.org/dc/terms/title', 'urn:aahcrawler:term:property:likes')
+    """
+    return PROPERTIES.get(name) or f"{AAH}property:{_segment(name)}"
+
+
+def _segment(name: str) -> str:
+    return quote(name, safe="", errors="replace")
