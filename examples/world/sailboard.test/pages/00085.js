@@ -1,0 +1,1 @@
+var MyBB = { init: function () {} };
