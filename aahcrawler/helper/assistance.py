@@ -1,0 +1,59 @@
+"""What the helper says of a page."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from aahcrawler.webobject import WebObject
+from knowledge_base.addresses import Reason
+from knowledge_base.model import Match
+from online_analysis.document import Document
+
+
+class Failure(StrEnum):
+    """Why an action did not do its work."""
+
+    NOTHING_FOUND = "nothing-found"
+    """A page of the level has no object although each such page has one: the template may have changed."""
+    INCOMPLETE = "incomplete"
+    """Objects were found, none of them with a body."""
+    ERROR = "error"
+    """The expression cannot be evaluated on this page."""
+    TOO_MUCH = "too-much"
+    """The page holds more than one page reasonably can; the rest was left out."""
+    CONFLICT = "conflict"
+    """Two applications claim the page with equal strength; it was treated as one of no known application."""
+
+
+@dataclass(frozen=True, slots=True)
+class FailedAction:
+    """An action that should have worked here and did not. ``level`` is empty where none was found."""
+
+    application: str
+    level: str
+    action: str
+    failure: Failure
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A link of the page that is not followed because the knowledge base calls it junk."""
+
+    url: str
+    reason: Reason
+
+
+@dataclass(frozen=True, slots=True)
+class Assistance:
+    """All that is known of one page (ARCOMEM, section 4.1).
+
+    ``match`` is None for a page of no known application. ``objects`` have distinct IRIs. ``requisites`` are absolute
+    addresses of images, style sheets, scripts and fonts; they are no links. ``refused`` names each junk link once.
+    """
+
+    match: Match | None
+    document: Document
+    objects: tuple[WebObject, ...] = ()
+    requisites: tuple[str, ...] = ()
+    refused: tuple[Refused, ...] = ()
+    failed_actions: tuple[FailedAction, ...] = ()

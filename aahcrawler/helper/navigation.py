@@ -1,0 +1,186 @@
+"""Runs the navigation actions of a page level, and decides which links of the content are worth following."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from lxml import etree
+from lxml.html import HtmlElement
+
+from aahcrawler import urls
+from aahcrawler.helper.assistance import Refused
+from aahcrawler.helper.sites import Sites, Verdict, site_of
+from aahcrawler.page import Page
+from knowledge_base.model import Application, Navigate, PageLevel
+
+MOST_LINKS = 10_000
+"""Different addresses of one page that are looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A link to follow: its canonical address, the element it stands on, and the action that chose it."""
+
+    url: str
+    element: HtmlElement | None
+    action: str | None
+
+
+@dataclass
+class Links:
+    """The links of one page, resolved once; remembers which ones were refused."""
+
+    page: Page
+    sites: Sites
+    _resolved: dict[str, str | None] = field(default_factory=dict)
+    _refused: dict[str, Refused] = field(default_factory=dict)
+
+    @cached_property
+    def site(self) -> str:
+        """The site the page belongs to."""
+        return site_of(self.page.url)
+
+    @cached_property
+    def anchors(self) -> tuple[tuple[str, HtmlElement], ...]:
+        """Every different address the page links to, with the first element that does, in document order."""
+        found: dict[str, HtmlElement] = {}
+        for element in self.page.tree.iter("a", "area"):
+            url = self.resolve(element.get("href"))
+            if url is not None:
+                found.setdefault(url, element)
+                if len(found) >= MOST_LINKS:
+                    break
+        return tuple(found.items())
+
+    @property
+    def refused(self) -> tuple[Refused, ...]:
+        """The junk links met so far, each address once."""
+        return tuple(self._refused.values())
+
+    def resolve(self, href: str | None) -> str | None:
+        """Return the canonical address of a reference of this page; None for none and for links within the page."""
+        if not href or href.startswith(("#", "javascript:")):
+            return None
+        if href not in self._resolved:
+            if len(self._resolved) >= MOST_LINKS:
+                return None
+            self._resolved[href] = urls.resolve(self.page.base_url, href)
+        return self._resolved[href]
+
+    def judge(self, application: Application, url: str) -> Verdict | None:
+        """Return what the application says of an address; None for junk, which is noted."""
+        verdict = self.sites.verdict(application, url)
+        if verdict.reason is None:
+            return verdict
+        self._refused.setdefault(verdict.url, Refused(verdict.url, verdict.reason))
+        return None
+
+    def is_here(self, url: str) -> bool:
+        """Say whether an address is on the page's own site."""
+        return site_of(url) == self.site
+
+
+@dataclass(frozen=True)
+class Navigation:
+    """The navigation actions of one page level on one page."""
+
+    links: Links
+    application: Application
+    level: PageLevel
+
+    @cached_property
+    def here(self) -> Verdict:
+        """What the application says of the page's own address."""
+        return self.links.sites.verdict(self.application, self.links.page.url)
+
+    def run(self, failed: Callable[[Navigate, etree.XPathError], None]) -> tuple[Chosen, ...]:
+        """Return the links of all navigation actions, each address once, in the order of the actions.
+
+        An action whose expression cannot be evaluated is handed to ``failed``; the others go on.
+        """
+        chosen: dict[str, Chosen] = {}
+        productive: set[str] = set()
+        for action in self.level.actions:
+            if not isinstance(action, Navigate) or not productive.isdisjoint(action.when_none):
+                continue
+            try:
+                found = list(self._pages(action) if action.pages else self._selected(action))
+            except etree.XPathError as error:
+                failed(action, error)
+                continue
+            if found:
+                productive.add(action.name)
+            for link in found:
+                chosen.setdefault(link.url, link)
+        chosen.pop(self.here.url, None)
+        return tuple(chosen.values())
+
+    def _selected(self, action: Navigate) -> Iterator[Chosen]:
+        target = self.application.level(action.to)
+        for source in action.sources:
+            for node in source.selector.nodes(self.links.page.tree):
+                element = None if isinstance(node, str) else node
+                verdict = self._verdict(self.links.resolve(node if isinstance(node, str) else node.get("href")))
+                if verdict is not None and (not source.documented or verdict.level is target):
+                    yield Chosen(verdict.url, element, action.name)
+
+    def _pages(self, action: Navigate) -> Iterator[Chosen]:
+        level = self.application.level(action.to)
+        first = level.first_page(self.here.address)
+        for url, element in self.links.anchors:
+            if not self.links.is_here(url):
+                continue
+            verdict = self.links.sites.verdict(self.application, url)
+            if verdict.reason is None and level.first_page(verdict.address) == first:
+                yield Chosen(verdict.url, element, action.name)
+
+    def _verdict(self, url: str | None) -> Verdict | None:
+        if url is None or not self.links.is_here(url):
+            return None
+        return self.links.judge(self.application, url)
+
+
+def starting_points(links: Links, application: Application) -> Iterator[Chosen]:
+    """Return links to levels that are worth fetching from anywhere: all there is for a page of no known level."""
+    for url, element in links.anchors:
+        if links.is_here(url):
+            verdict = links.judge(application, url)
+            if verdict is not None and verdict.level is not None and verdict.level.start:
+                yield Chosen(verdict.url, element, None)
+
+
+def content_links(links: Links, application: Application, body: HtmlElement) -> Iterator[Chosen]:
+    """Return the links within an extracted body.
+
+    Links to other sites are all followed. Those to the same site only where a terminal level documents the address:
+    a link to a quoted post, say, would fetch its thread a second time.
+    """
+    for element in body.iter("a", "area"):
+        url = links.resolve(element.get("href"))
+        if url is None:
+            continue
+        if not links.is_here(url):
+            yield from abroad(links, ((url, element),))
+            continue
+        verdict = links.judge(application, url)
+        if verdict is not None and verdict.level is not None and verdict.level.role == "terminal":
+            yield Chosen(verdict.url, element, None)
+
+
+def abroad(links: Links, found: Iterable[tuple[str, HtmlElement]]) -> Iterator[Chosen]:
+    """Return links in the form that the application of their site, where it is known, calls canonical."""
+    for url, element in found:
+        application = links.sites.application(url)
+        if application is None:
+            yield Chosen(url, element, None)
+            continue
+        verdict = links.judge(application, url)
+        if verdict is not None:
+            yield Chosen(verdict.url, element, None)
+
+
+def note_junk(links: Links, application: Application) -> None:
+    """Note every junk link of the page to its own site, chosen by an action or not."""
+    for url, _ in links.anchors:
+        if links.is_here(url):
+            links.judge(application, url)

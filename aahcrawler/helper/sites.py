@@ -1,0 +1,74 @@
+"""What is known of sites: which application runs on a host, and what that application says of its addresses."""
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from functools import lru_cache
+
+from knowledge_base.addresses import Address, Reason
+from knowledge_base.model import Application, PageLevel, Pattern
+
+MOST_HOSTS = 10_000
+MOST_VERDICTS = 50_000
+MOST_EVIDENCE = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What an application says of one address.
+
+    ``url`` is the canonical form, ``level`` the level that documents it, ``reason`` why it is not to be fetched.
+    """
+
+    url: str
+    address: Address
+    level: PageLevel | None
+    reason: Reason | None
+
+
+class Sites:
+    """Remembers the application of each host, the least recently seen forgotten first, and verdicts on addresses."""
+
+    def __init__(self, most_hosts: int = MOST_HOSTS) -> None:
+        self._hosts: OrderedDict[str, tuple[Application, tuple[Pattern, ...]]] = OrderedDict()
+        self._most_hosts = most_hosts
+        self.verdict = lru_cache(MOST_VERDICTS)(_verdict)
+
+    def remember(self, url: str, application: Application, evidence: tuple[Pattern, ...]) -> None:
+        """Keep the application of the URL's site and the strongest patterns that showed it."""
+        site = site_of(url)
+        self._hosts[site] = (application, evidence[:MOST_EVIDENCE])
+        self._hosts.move_to_end(site)
+        while len(self._hosts) > self._most_hosts:
+            self._hosts.popitem(last=False)
+
+    def recall(self, url: str) -> tuple[Application, tuple[Pattern, ...]] | None:
+        """Return what was remembered last of the URL's site."""
+        site = site_of(url)
+        if site in self._hosts:
+            self._hosts.move_to_end(site)
+        return self._hosts.get(site)
+
+    def application(self, url: str) -> Application | None:
+        """Return the application remembered for the URL's site, without refreshing the memory."""
+        known = self._hosts.get(site_of(url))
+        return known[0] if known else None
+
+
+def site_of(url: str) -> str:
+    """Return host and port of a canonical URL, without a leading ``www.``.
+
+    >>> site_of("https://www.a.test:8080/x")
+    'a.test:8080'
+    """
+    start = url.find("://") + 3
+    end = start
+    while end < len(url) and url[end] not in "/?#":
+        end += 1
+    return url[start:end].removeprefix("www.")
+
+
+def _verdict(application: Application, url: str) -> Verdict:
+    address = application.canonical(Address.parse(url))
+    refusal = application.refusal(address)
+    level = application.level_of(address) if refusal is None else None
+    return Verdict(address.url, address, level, refusal.reason if refusal else None)

@@ -1,0 +1,251 @@
+"""URL rules of the knowledge base: which addresses an application documents, avoids, and writes in more than one way.
+
+Rules are globs over path segments and names of query parameters, never free regular expressions, so that matching
+takes time linear in the length of the URL for each rule. URLs come in canonical form (an absolute, serialised http
+URL); fragments are ignored.
+"""
+
+import re
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from fnmatch import translate
+from functools import cached_property
+from urllib.parse import unquote, unquote_plus
+
+LONGEST = 8_192
+"""Characters of a URL beyond which no rule matches it and it is left as it is."""
+
+
+class Reason(StrEnum):
+    """Why an address is not worth a request."""
+
+    LOGIN = "login"
+    REGISTER = "register"
+    REPLY_FORM = "reply-form"
+    EDIT = "edit"
+    MODERATION = "moderation"
+    PRINT_VIEW = "print-view"
+    SORT_ORDER = "sort-order"
+    SESSION = "session"
+    OLD_REVISION = "old-revision"
+    FEED = "feed"
+    API = "api"
+    SEARCH = "search"
+    PROFILE = "profile"
+    MEMBER_LIST = "member-list"
+    CALENDAR = "calendar"
+    DUPLICATE = "duplicate"
+    REDIRECT = "redirect"
+    ARCHIVE_VIEW = "archive-view"
+    HELP = "help"
+    STATISTICS = "statistics"
+    VOTE = "vote"
+    ACTION = "action"
+
+
+@dataclass(frozen=True)
+class Address:
+    """A canonical URL taken apart: ``prefix`` is scheme and host, ``query`` the raw parameters in their order."""
+
+    prefix: str
+    path: str
+    query: tuple[str, ...] = ()
+
+    @classmethod
+    def parse(cls, url: str) -> "Address":
+        """Split a canonical URL.
+
+        >>> Address.parse("http://a.test/f/viewtopic.php?t=1&start=10#p3")
+        Address(prefix='http://a.test', path='/f/viewtopic.php', query=('t=1', 'start=10'))
+        """
+        url = url.partition("#")[0]
+        start = url.find("/", url.find("://") + 3)
+        if start < 0:
+            return cls(url, "/")
+        path, _, query = url[start:].partition("?")
+        return cls(url[:start], path, tuple(part for part in query.split("&") if part))
+
+    @property
+    def url(self) -> str:
+        """Return the URL this is made of."""
+        return f"{self.prefix}{self.path}{'?' if self.query else ''}{'&'.join(self.query)}"
+
+    @cached_property
+    def segments(self) -> tuple[str, ...]:
+        """Path segments, percent-decoded; the last is empty where the path ends with a slash."""
+        return tuple(unquote(segment) for segment in self.path[1:].split("/"))
+
+    @cached_property
+    def parameters(self) -> dict[str, str]:
+        """Decoded query parameters; of a repeated one the last value."""
+        return dict(_decoded(part) for part in self.query)
+
+    @property
+    def is_too_long(self) -> bool:
+        """Whether rules leave this address alone."""
+        return len(self.path) + sum(map(len, self.query)) > LONGEST
+
+
+def _decoded(parameter: str) -> tuple[str, str]:
+    name, _, value = parameter.partition("=")
+    return unquote_plus(name), unquote_plus(value)
+
+
+class PathGlob:
+    """A pattern over path segments: ``*`` within a segment, ``**`` for any number of whole segments.
+
+    >>> [PathGlob("**/viewtopic.php").matches(Address("", p)) for p in ("/viewtopic.php", "/f/viewtopic.php", "/x")]
+    [True, True, False]
+    """
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self._parts = tuple(
+            None if part == "**" else re.compile(translate(part)).match for part in source.lstrip("/").split("/")
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, PathGlob) and other.source == self.source
+
+    def __hash__(self) -> int:
+        return hash(self.source)
+
+    def __repr__(self) -> str:
+        return f"PathGlob({self.source!r})"
+
+    def matches(self, address: Address) -> bool:
+        """Say whether the whole path fits."""
+        segments, parts = address.segments, self._parts
+        at = part = 0
+        retry: tuple[int, int] | None = None
+        while at < len(segments):
+            fits = parts[part] if part < len(parts) else None
+            if part < len(parts) and fits is None:
+                retry, part = (part + 1, at), part + 1
+            elif fits is not None and fits(segments[at]):
+                at, part = at + 1, part + 1
+            elif retry is not None:
+                part, at = retry[0], retry[1] + 1
+                retry = (part, at)
+            else:
+                return False
+        return all(rest is None for rest in parts[part:])
+
+
+@dataclass(frozen=True, slots=True)
+class UrlRule:
+    """Which URLs are meant: all that is given must hold.
+
+    ``present`` are parameters (name, glob of the value) that must be there; ``absent`` ones must not; with ``allowed``
+    given, no parameter other than those and the present ones may be there.
+    """
+
+    path: PathGlob | None = None
+    present: tuple[tuple[str, str], ...] = ()
+    absent: frozenset[str] = frozenset()
+    allowed: frozenset[str] | None = None
+
+    def matches(self, address: Address) -> bool:
+        """Say whether the address fits."""
+        if address.is_too_long or (self.path is not None and not self.path.matches(address)):
+            return False
+        parameters = address.parameters
+        if not self.absent.isdisjoint(parameters):
+            return False
+        if not all(name in parameters and _value_fits(value, parameters[name]) for name, value in self.present):
+            return False
+        if self.allowed is None:
+            return True
+        required = {name for name, _ in self.present}
+        return all(name in required or name in self.allowed for name in parameters)
+
+
+def _value_fits(glob: str, value: str) -> bool:
+    return glob == "*" or glob == value or ("*" in glob and bool(re.match(translate(glob), value)))
+
+
+@dataclass(frozen=True, slots=True)
+class AvoidRule:
+    """Addresses that are not fetched, and why."""
+
+    rule: UrlRule
+    reason: Reason
+
+
+@dataclass(frozen=True, slots=True)
+class DropRule:
+    """What is left out of an address because the page is the same without it.
+
+    ``parameter`` with ``value`` (a glob) goes from addresses that ``where`` fits and that have the parameter
+    ``beside`` as well, where one is named. ``file`` goes from the end of the path when no parameters are left.
+    """
+
+    where: UrlRule
+    parameter: str = ""
+    value: str = "*"
+    beside: str = ""
+    file: str = ""
+
+    def apply(self, address: Address) -> Address:
+        """Return the address without what this rule drops; the same one where it drops nothing."""
+        if self.file:
+            return self._without_file(address)
+        if self.parameter not in address.parameters or not self.where.matches(address):
+            return address
+        if self.beside and self.beside not in address.parameters:
+            return address
+        kept = tuple(part for part in address.query if not self._drops(part))
+        return address if len(kept) == len(address.query) else Address(address.prefix, address.path, kept)
+
+    def _drops(self, parameter: str) -> bool:
+        name, value = _decoded(parameter)
+        return name == self.parameter and _value_fits(self.value, value)
+
+    def _without_file(self, address: Address) -> Address:
+        if address.query or not address.path.endswith("/" + self.file):
+            return address
+        return Address(address.prefix, address.path[: -len(self.file)])
+
+
+@dataclass(frozen=True, slots=True)
+class Paging:
+    """How the pages of one list or thread differ: by a query parameter, or by a part of the path.
+
+    In ``part`` the sign ``#`` stands for a number: ``/page/#`` or ``-page-#``.
+    """
+
+    parameter: str = ""
+    part: str = ""
+
+    def strip(self, address: Address) -> Address:
+        """Return the address of the first page."""
+        if self.parameter:
+            kept = tuple(raw for raw in address.query if _decoded(raw)[0] != self.parameter)
+            return address if len(kept) == len(address.query) else Address(address.prefix, address.path, kept)
+        path = _part_pattern(self.part).sub("", address.path)
+        return address if path == address.path else Address(address.prefix, path or "/", address.query)
+
+
+def _part_pattern(part: str) -> re.Pattern[str]:
+    return re.compile(re.escape(part).replace(r"\#", "[0-9]{1,9}") + r"(?=[/.]|$)")
+
+
+def first_page(address: Address, paging: Iterable[Paging]) -> Address:
+    """Return the address without any of the page numbers."""
+    for rule in paging:
+        address = rule.strip(address)
+    return address
+
+
+def canonical(address: Address, drops: Collection[DropRule]) -> Address:
+    """Apply the rules in their order until none changes anything."""
+    if address.is_too_long:
+        return address
+    for _ in range(len(drops) + 1):
+        before = address
+        for rule in drops:
+            address = rule.apply(address)
+        if address is before:
+            break
+    return address

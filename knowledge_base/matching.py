@@ -1,0 +1,216 @@
+"""Recognises the application and the level of a page, at a cost that does not grow with the knowledge base.
+
+Each detection pattern has literals of which a matching page holds at least one. One automaton looks for all of them
+at once; only patterns whose literal was seen are evaluated.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from fnmatch import translate
+from functools import cached_property
+from re import match
+from typing import Protocol
+
+from ahocorasick_rs import BytesAhoCorasick
+from lxml import etree
+from lxml.html import HtmlElement
+
+from knowledge_base.addresses import Address
+from knowledge_base.model import Application, Condition, KnowledgeBase, PageLevel, Pattern, Signal, Strength
+
+HEAD, TAIL = 768 * 1024, 256 * 1024
+"""Bytes at the start and the end of a body in which literals are looked for: software signs there."""
+
+
+class HeaderFields(Protocol):
+    """Response header fields as detection needs them."""
+
+    @property
+    def fields(self) -> tuple[tuple[str, str], ...]:
+        """Names and values in their order."""
+        ...
+
+    def all(self, name: str) -> Iterator[str]:
+        """Yield every value of a field, whatever the case of its name."""
+        ...
+
+
+class PageView(Protocol):
+    """What recognition needs of a page. ``url`` is canonical; ``tree`` is parsed once and shared."""
+
+    @property
+    def url(self) -> str: ...  # noqa: D102
+    @property
+    def headers(self) -> HeaderFields: ...  # noqa: D102
+    @property
+    def body(self) -> bytes: ...  # noqa: D102
+    @property
+    def encoding(self) -> str: ...  # noqa: D102
+    @property
+    def tree(self) -> HtmlElement: ...  # noqa: D102
+
+
+@dataclass(frozen=True, slots=True)
+class Detection:
+    """Which application a page belongs to, and the patterns that say so, the strongest first.
+
+    ``rivals`` names applications that claim the page with equal strength; there is no application then.
+    """
+
+    application: Application | None = None
+    evidence: tuple[Pattern, ...] = ()
+    rivals: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Sight:
+    """A page as patterns look at it; what several of them need is prepared once."""
+
+    page: PageView
+
+    @cached_property
+    def address(self) -> Address:
+        """The page's URL, taken apart."""
+        return Address.parse(self.page.url)
+
+    @cached_property
+    def source(self) -> bytes:
+        """URL, header fields and body, lower-case and with ASCII kept; a long body without its middle."""
+        body = self.page.body
+        if len(body) > HEAD + TAIL:
+            body = body[:HEAD] + b"\n" + body[-TAIL:]
+        if self.page.encoding.lower().startswith(("utf-16", "utf_16", "utf-32", "utf_32")):
+            body = body.decode(self.page.encoding, "replace").encode()
+        fields = "\n".join(f"{name}: {value}" for name, value in self.page.headers.fields)
+        return b"\n".join((self.page.url.encode(), fields.encode("utf-8", "replace"), body)).lower()
+
+    @cached_property
+    def generators(self) -> tuple[str, ...]:
+        """What generators the page names, lower-case."""
+        metas = self.page.tree.iter("meta")
+        return tuple((m.get("content") or "").lower() for m in metas if (m.get("name") or "").lower() == "generator")
+
+    @cached_property
+    def scripts(self) -> tuple[str, ...]:
+        """Addresses of scripts as written, lower-case."""
+        return tuple((script.get("src") or "").lower() for script in self.page.tree.iter("script"))
+
+    @cached_property
+    def links(self) -> tuple[str, ...]:
+        """Addresses of link elements as written, lower-case."""
+        return tuple((link.get("href") or "").lower() for link in self.page.tree.iter("link"))
+
+    @cached_property
+    def cookies(self) -> tuple[str, ...]:
+        """Names of the cookies that are set."""
+        return tuple(field.partition("=")[0].strip() for field in self.page.headers.all("Set-Cookie"))
+
+    def shows(self, pattern: Pattern) -> bool:
+        """Say whether the page holds a sign."""
+        value = pattern.value.lower()
+        match pattern.signal:
+            case Signal.SELECTOR:
+                return pattern.selector is not None and _holds(pattern, self.page.tree)
+            case Signal.URL:
+                return pattern.rule is not None and pattern.rule.matches(self.address)
+            case Signal.GENERATOR:
+                return any(generator.startswith(value) for generator in self.generators)
+            case Signal.SCRIPT:
+                return any(value in script for script in self.scripts)
+            case Signal.LINK:
+                return any(value in link for link in self.links)
+            case Signal.HEADER:
+                return any(value in field.lower() for field in self.page.headers.all(pattern.name))
+            case Signal.COOKIE:
+                return any(_fits(pattern.value, name) for name in self.cookies)
+            case Signal.TEXT:
+                return value.encode() in self.source
+
+    def meets(self, condition: Condition) -> bool:
+        """Say whether all parts of a level's sign hold."""
+        if condition.rule is not None and not condition.rule.matches(self.address):
+            return False
+        return condition.selector is None or condition.selector.holds(self.page.tree)
+
+
+def _holds(pattern: Pattern, tree: HtmlElement) -> bool:
+    try:
+        return pattern.selector is not None and pattern.selector.holds(tree)
+    except etree.XPathError:
+        return False
+
+
+def _fits(glob: str, name: str) -> bool:
+    return bool(match(translate(glob), name))
+
+
+class Detector:
+    """Detects the applications of one knowledge base; immutable after its construction."""
+
+    def __init__(self, knowledge_base: KnowledgeBase) -> None:
+        owners: defaultdict[str, list[tuple[Application, Pattern]]] = defaultdict(list)
+        for application in knowledge_base.applications:
+            for pattern in application.patterns:
+                for literal in pattern.literals:
+                    owners[literal].append((application, pattern))
+        self._owners = [tuple(owners[literal]) for literal in owners]
+        self._automaton = BytesAhoCorasick([literal.encode() for literal in owners]) if owners else None
+
+    def detect(self, page: PageView) -> Detection:
+        """Find the application with the strongest evidence.
+
+        The strongest single pattern decides, then the number of patterns that strong, then all of them. Equal
+        evidence for two applications is reported, never settled by chance.
+        """
+        sight = Sight(page)
+        claims = [
+            (_weight(evidence), application, evidence)
+            for application, patterns in self._candidates(sight).items()
+            if _suffices(evidence := tuple(pattern for pattern in patterns if sight.shows(pattern)))
+        ]
+        if not claims:
+            return Detection()
+        best = max(weight for weight, _, _ in claims)
+        winners = [claim for claim in claims if claim[0] == best]
+        if len(winners) > 1:
+            return Detection(rivals=tuple(sorted(application.name for _, application, _ in winners)))
+        _, application, evidence = winners[0]
+        return Detection(application, tuple(sorted(evidence, key=lambda pattern: -pattern.strength)))
+
+    def _candidates(self, sight: Sight) -> dict[Application, tuple[Pattern, ...]]:
+        if self._automaton is None:
+            return {}
+        hits = {index for index, _, _ in self._automaton.find_matches_as_indexes(sight.source, overlapping=True)}
+        found: defaultdict[Application, dict[Pattern, None]] = defaultdict(dict)
+        for index in sorted(hits):
+            for application, pattern in self._owners[index]:
+                found[application][pattern] = None
+        return {application: tuple(patterns) for application, patterns in found.items()}
+
+
+def still_holds(page: PageView, evidence: Iterable[Pattern]) -> bool:
+    """Say whether a page of a known host shows one of the patterns that identified the host's application."""
+    sight = Sight(page)
+    return any(sight.shows(pattern) for pattern in evidence if pattern.strength > Strength.HINT)
+
+
+def find_level(page: PageView, application: Application) -> PageLevel | None:
+    """Return the first level, in the order of the file, whose conditions hold.
+
+    Raises `lxml.etree.XPathError` for a condition that fails on this page.
+    """
+    sight = Sight(page)
+    for level in application.levels:
+        if any(map(sight.meets, level.when)) and not any(map(sight.meets, level.unless)):
+            return level
+    return None
+
+
+def _weight(evidence: tuple[Pattern, ...]) -> tuple[int, ...]:
+    counts = [sum(pattern.strength is strength for pattern in evidence) for strength in sorted(Strength, reverse=True)]
+    return tuple(counts)
+
+
+def _suffices(evidence: tuple[Pattern, ...]) -> bool:
+    return any(pattern.strength > Strength.HINT for pattern in evidence) or len(evidence) > 1

@@ -1,0 +1,273 @@
+"""What the knowledge base says of an application (ARCOMEM, section 4.1): patterns, page levels, crawling actions.
+
+Values are immutable and expressions are compiled, so that one loaded knowledge base serves any number of pages.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum, StrEnum
+from typing import Literal
+
+from knowledge_base.addresses import Address, AvoidRule, DropRule, Paging, UrlRule, canonical, first_page
+from knowledge_base.selectors import Selector
+
+
+class Strength(IntEnum):
+    """How much a detection pattern says: a proof stands alone, two hints make a strong sign."""
+
+    HINT = 1
+    STRONG = 2
+    PROOF = 3
+
+
+class Signal(StrEnum):
+    """Where a detection pattern looks."""
+
+    SELECTOR = "selector"
+    GENERATOR = "generator"
+    SCRIPT = "script"
+    LINK = "link"
+    HEADER = "header"
+    COOKIE = "cookie"
+    URL = "url"
+    TEXT = "text"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pattern:
+    """A sign of an application.
+
+    ``value`` is what the signal must hold: the start of the generator's name, a part of a script's, style sheet's or
+    header's text, a glob of a cookie's name. ``literals`` are lower-case texts of which the URL, the header or the
+    body holds at least one whenever the pattern matches.
+    """
+
+    signal: Signal
+    strength: Strength
+    cite: str
+    value: str = ""
+    name: str = ""
+    selector: Selector | None = None
+    rule: UrlRule | None = None
+    literals: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What makes two patterns the same sign."""
+        source = self.selector.source if self.selector else repr(self.rule) if self.rule else ""
+        return (self.signal, f"{self.name}\n{self.value.lower()}", source)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Condition:
+    """A sign of a page level: all of what is given must hold."""
+
+    selector: Selector | None = None
+    rule: UrlRule | None = None
+    cite: str = ""
+
+
+class FieldKind(StrEnum):
+    """What the text of a field is read as."""
+
+    TEXT = "text"
+    HTML = "html"
+    DATETIME = "datetime"
+    URL = "url"
+    PERSON = "person"
+    NUMBER = "number"
+
+
+@dataclass(frozen=True, slots=True)
+class DateFormat:
+    """How dates are written: order of day and month, the zone's name, and optionally an strptime format."""
+
+    order: Literal["dmy", "mdy", "ymd"] | None = None
+    zone: str = "UTC"
+    format: str | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Field:
+    """One property of an object.
+
+    The selectors are alternatives: the first that yields a value wins, and so it is with several fields of one name.
+    ``page`` ones look at the whole page instead of the object's element; ``first_only`` ones belong to the first
+    object of a first page. ``without`` are parts left out of the value; ``strip`` are characters taken off both ends.
+    """
+
+    name: str
+    kind: FieldKind
+    selectors: tuple[Selector, ...]
+    without: tuple[Selector, ...] = ()
+    page: bool = False
+    first_only: bool = False
+    many: bool = False
+    strip: str = ""
+    date: DateFormat = DateFormat()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Identity:
+    """Where an object's number stands, and how the fragment of its address is made of it."""
+
+    selectors: tuple[Selector, ...]
+    trims: tuple[str, ...] = ("",)
+    prefix: str = ""
+
+    def fragment(self, value: str) -> str | None:
+        """Turn the found text into a fragment; None where it is not of the expected form.
+
+        >>> Identity((), trims=("post_",), prefix="pid").fragment("post_12")
+        'pid12'
+        """
+        value = value.strip()
+        trim = max((trim for trim in self.trims if value.startswith(trim)), key=len, default=None)
+        if trim is None:
+            return None
+        rest = value.removeprefix(trim)
+        return self.prefix + rest if rest and len(rest) < 100 and not any(sign.isspace() for sign in rest) else None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Extract:
+    """An extraction action: which elements are objects, of what type, with which fields.
+
+    ``items`` are alternatives; the first that finds anything wins, and without ``many`` only its first element
+    counts. ``first_type`` is the type of the first object of a first page (the post that opens a thread);
+    ``instead`` gives the type on pages that show a sign. Without ``identity`` the object is what the page itself is
+    about. With ``always``, a page of the level that has no such object is a failure, not an absence.
+    """
+
+    name: str
+    type: str
+    items: tuple[Selector, ...]
+    fields: tuple[Field, ...]
+    many: bool = False
+    always: bool = False
+    first_type: str = ""
+    instead: tuple[tuple[str, Selector], ...] = ()
+    identity: Identity | None = None
+    parent: Identity | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LinkSource:
+    """Elements (or address attributes) of links; ``documented`` keeps those that an address of the level fits."""
+
+    selector: Selector
+    documented: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Navigate:
+    """A navigation action: links that lead to pages of the level ``to``.
+
+    The sources add up. ``when_none`` names actions of the same level; this one runs only where they find nothing.
+    ``pages`` follows the other pages of the same list or thread instead, as the level's paging tells them.
+    """
+
+    name: str
+    to: str
+    sources: tuple[LinkSource, ...] = ()
+    when_none: tuple[str, ...] = ()
+    pages: bool = False
+
+
+Action = Navigate | Extract
+Role = Literal["intermediate", "terminal"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PageLevel:
+    """A kind of page of an application. Intermediate levels have navigation actions only.
+
+    ``when`` are alternatives, ``unless`` exclude. ``addresses`` are the documented URLs of the level, ``start`` says
+    that its pages are worth fetching from anywhere on the site. ``own`` finds the address under which the page
+    names itself; without one the page's URL counts.
+    """
+
+    name: str
+    role: Role
+    when: tuple[Condition, ...]
+    unless: tuple[Condition, ...] = ()
+    actions: tuple[Action, ...] = ()
+    addresses: tuple[UrlRule, ...] = ()
+    paging: tuple[Paging, ...] = ()
+    own: tuple[Selector, ...] = ()
+    start: bool = False
+
+    def first_page(self, address: Address) -> Address:
+        """Return the address of the first page of what this page is a page of."""
+        return first_page(address, self.paging)
+
+    def documents(self, address: Address) -> bool:
+        """Say whether an address of this level fits, on any of its pages."""
+        first = self.first_page(address)
+        return any(rule.matches(address) or rule.matches(first) for rule in self.addresses)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Kind:
+    """A kind of application and what its applications share."""
+
+    name: str
+    title: str
+    types: frozenset[str]
+    avoid: tuple[AvoidRule, ...] = ()
+    drops: tuple[DropRule, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Application:
+    """A web application as documented by one file; rules of its kind are included."""
+
+    name: str
+    kind: str
+    patterns: tuple[Pattern, ...]
+    levels: tuple[PageLevel, ...]
+    avoid: tuple[AvoidRule, ...] = ()
+    drops: tuple[DropRule, ...] = ()
+    _by_name: Mapping[str, PageLevel] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_by_name", {level.name: level for level in self.levels})
+
+    def level(self, name: str) -> PageLevel:
+        """Return a level by its name. Raises KeyError."""
+        return self._by_name[name]
+
+    def canonical(self, address: Address) -> Address:
+        """Return the one address among all that lead to the same page of this application."""
+        return canonical(address, self.drops)
+
+    def refusal(self, address: Address) -> AvoidRule | None:
+        """Return the first rule that says not to fetch a canonical address."""
+        return next((rule for rule in self.avoid if rule.rule.matches(address)), None)
+
+    def level_of(self, address: Address) -> PageLevel | None:
+        """Return the first level, in the order of the file, that documents a canonical address."""
+        return next((level for level in self.levels if level.documents(address)), None)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Match:
+    """What a page was recognised as: the application, and the level where one fits."""
+
+    application: Application
+    level: PageLevel | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KnowledgeBase:
+    """All applications, in the order of their names."""
+
+    applications: tuple[Application, ...]
+    kinds: tuple[Kind, ...] = ()
+
+    def application(self, name: str) -> Application:
+        """Return an application by its name. Raises KeyError."""
+        for application in self.applications:
+            if application.name == name:
+                return application
+        raise KeyError(name)

@@ -1,0 +1,129 @@
+"""XPath and CSS expressions of the knowledge base, compiled once, and the literals a page must hold to match them."""
+
+import re
+from dataclasses import dataclass
+from typing import cast
+
+from cssselect import SelectorError
+from cssselect.xpath import HTMLTranslator
+from lxml import etree
+from lxml.html import HtmlElement
+
+MOST_RESULTS = 20_000
+"""Nodes of one result that are looked at; a page that holds more is hostile or broken."""
+
+Node = HtmlElement | str
+
+
+class BadExpressionError(ValueError):
+    """An expression cannot be used; the message says what to write instead."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Selector:
+    """A compiled expression. ``cite`` says where the structure it looks for is documented."""
+
+    source: str
+    xpath: etree.XPath
+    attribute: str = ""
+    cite: str = ""
+
+    def nodes(self, context: HtmlElement) -> list[Node]:
+        """Return elements and attribute or text values in document order; with ``attribute``, its values.
+
+        Raises `lxml.etree.XPathError` for an expression that fails on this page.
+        """
+        found = self.found(context)
+        if not self.attribute:
+            return found
+        values = (node.get(self.attribute) for node in found if isinstance(node, HtmlElement))
+        return [value for value in values if value is not None]
+
+    def found(self, context: HtmlElement) -> list[Node]:
+        """Return what the expression itself finds, whatever ``attribute`` says."""
+        result = self.xpath(context)
+        return cast("list[Node]", result[:MOST_RESULTS] if isinstance(result, list) else [str(result)])
+
+    def elements(self, context: HtmlElement) -> list[HtmlElement]:
+        """Return the elements of the result."""
+        return [node for node in self.found(context) if isinstance(node, HtmlElement)]
+
+    def holds(self, context: HtmlElement) -> bool:
+        """Say whether anything is there."""
+        result = self.xpath(context)
+        return bool(result)
+
+
+def compile_selector(*, xpath: str = "", css: str = "", attribute: str = "", cite: str = "") -> Selector:
+    """Compile an XPath 1.0 expression or a CSS selector.
+
+    CSS is relative: it finds descendants of the context element. Raises `BadExpressionError`.
+    """
+    source = xpath or css_to_xpath(css)
+    if "re:" in source and re.search(r"\bre:(test|match|replace)\s*\(", source):
+        raise BadExpressionError("regular expressions can take seconds; use contains() or starts-with() instead")
+    try:
+        compiled = etree.XPath(source, regexp=False, smart_strings=False)
+    except etree.XPathSyntaxError as error:
+        raise BadExpressionError(f"this is no XPath 1.0 expression ({error}): {xpath or css}") from error
+    return Selector(source, compiled, attribute, cite)
+
+
+def css_to_xpath(css: str) -> str:
+    """Translate a CSS selector to an XPath expression relative to the context node.
+
+    >>> css_to_xpath("#posts")
+    "descendant::*[@id = 'posts']"
+    """
+    try:
+        return HTMLTranslator().css_to_xpath(css, prefix="descendant::")
+    except SelectorError as error:
+        raise BadExpressionError(f"this is no CSS selector ({error}): {css}") from error
+
+
+_STRING = re.compile(r"""'([^']*)'|"([^"]*)\"""")
+_UNSAFE = re.compile(r"""[&<>"'\s\x00-\x1f]|[^\x00-\x7f]""")
+_UNDECIDED = re.compile(r"\bor\b|\bnot\s*\(")
+
+
+def safe_literal(text: str) -> str:
+    """Return the longest stretch of a text that stands in markup byte for byte: no escapes, no other letters.
+
+    >>> safe_literal("MyBB & friends")
+    'friends'
+    """
+    return max(_UNSAFE.split(text), key=len, default="").lower()
+
+
+def required_literals(expression: str) -> tuple[str, ...]:
+    """Return literals of which a matching page holds at least one; none where the expression does not tell.
+
+    Only what every match needs counts, so a branch with ``or`` or ``not()`` tells nothing.
+
+    >>> required_literals("//body[@id='phpbb'] | //a[contains(@href,'viewtopic.php')]")
+    ('phpbb', 'viewtopic.php')
+    >>> required_literals("//a[@id='x' or @class='y']")
+    ()
+    """
+    literals = []
+    for branch in _branches(expression):
+        if _UNDECIDED.search(_STRING.sub("''", branch)):
+            return ()
+        found = (safe_literal(single or double) for single, double in _STRING.findall(branch))
+        best = max(found, key=len, default="")
+        if len(best) < 3:
+            return ()
+        literals.append(best)
+    return tuple(literals)
+
+
+def _branches(expression: str) -> list[str]:
+    """Split a union; a sign within a string or a predicate does not count."""
+    masked = _STRING.sub(lambda match: "_" * len(match.group()), expression)
+    depth, start, branches = 0, 0, []
+    for index, sign in enumerate(masked):
+        depth += (sign in "([") - (sign in ")]")
+        if sign == "|" and depth == 0:
+            branches.append(expression[start:index])
+            start = index + 1
+    return [*branches, expression[start:]]
