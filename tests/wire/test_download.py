@@ -18,8 +18,8 @@ from tests.wire.serving import answering, serving
 PAGE = b"<p>bonjour</p>" * 100
 GZIPPED = zlib.compress(PAGE, wbits=31)
 RAW = (
-    b"HTTP/1.1 203 Fine\r\nSet-Cookie: a=1\r\ncontent-ENCODING: gzip\r\nSet-Cookie: b=\xe9\r\nContent-Length: %d\r\n\r\n"
-    % len(GZIPPED)
+    b"HTTP/1.1 203 Fine\r\nSet-Cookie: a=1\r\ncontent-ENCODING: gzip\r\nSet-Cookie: b=\xe9\r\n"
+    b"Content-Length: %d\r\n\r\n" % len(GZIPPED)
 ) + GZIPPED
 
 
