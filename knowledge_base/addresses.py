@@ -6,7 +6,7 @@ URL); fragments are ignored.
 """
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from fnmatch import translate
@@ -92,6 +92,9 @@ def _decoded(parameter: str) -> tuple[str, str]:
     return unquote_plus(name), unquote_plus(value)
 
 
+_WILD = frozenset("*?[")
+
+
 class PathGlob:
     """A pattern over path segments: ``*`` within a segment, ``**`` for any number of whole segments.
 
@@ -101,9 +104,13 @@ class PathGlob:
 
     def __init__(self, source: str) -> None:
         self.source = source
-        self._parts = tuple(
-            None if part == "**" else re.compile(translate(part)).match for part in source.lstrip("/").split("/")
-        )
+        self._parts = tuple(None if part == "**" else _segment_test(part) for part in source.lstrip("/").split("/"))
+
+    @property
+    def file(self) -> str | None:
+        """The last segment of every path that fits, None where it varies."""
+        last = self.source.rpartition("/")[2]
+        return None if _WILD.intersection(last) else last
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, PathGlob) and other.source == self.source
@@ -131,6 +138,10 @@ class PathGlob:
             else:
                 return False
         return all(rest is None for rest in parts[part:])
+
+
+def _segment_test(part: str) -> Callable[[str], object]:
+    return re.compile(translate(part)).match if _WILD.intersection(part) else part.__eq__
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +182,27 @@ class AvoidRule:
 
     rule: UrlRule
     reason: Reason
+
+
+class AvoidRules:
+    """Finds the first rule, in the order of the file, that fits an address; rules of other file names cost nothing."""
+
+    def __init__(self, rules: Iterable[AvoidRule] = ()) -> None:
+        self.rules = tuple(rules)
+        self._by_file: dict[str, list[tuple[int, AvoidRule]]] = {}
+        self._others: list[tuple[int, AvoidRule]] = []
+        for place in enumerate(self.rules):
+            file = place[1].rule.path.file if place[1].rule.path is not None else None
+            (self._others if file is None else self._by_file.setdefault(file, [])).append(place)
+
+    def first(self, address: Address) -> AvoidRule | None:
+        """Return the first rule that fits, None where none does."""
+        candidates = self._by_file.get(address.segments[-1], ())
+        found = [
+            next((place for place in places if place[1].rule.matches(address)), None)
+            for places in (candidates, self._others)
+        ]
+        return min((place for place in found if place is not None), key=lambda place: place[0], default=(0, None))[1]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 from typing import Literal
 
-from knowledge_base.addresses import Address, AvoidRule, DropRule, Paging, UrlRule, canonical, first_page
+from knowledge_base.addresses import Address, AvoidRule, AvoidRules, DropRule, Paging, UrlRule, canonical, first_page
 from knowledge_base.selectors import Selector
 
 
@@ -226,7 +226,7 @@ class Application:
     kind: str
     patterns: tuple[Pattern, ...]
     levels: tuple[PageLevel, ...]
-    avoid: tuple[AvoidRule, ...] = ()
+    avoid: AvoidRules = field(default_factory=AvoidRules)
     drops: tuple[DropRule, ...] = ()
     _by_name: Mapping[str, PageLevel] = field(default_factory=dict, repr=False)
 
@@ -243,7 +243,7 @@ class Application:
 
     def refusal(self, address: Address) -> AvoidRule | None:
         """Return the first rule that says not to fetch a canonical address."""
-        return next((rule for rule in self.avoid if rule.rule.matches(address)), None)
+        return self.avoid.first(address)
 
     def level_of(self, address: Address) -> PageLevel | None:
         """Return the first level, in the order of the file, that documents a canonical address."""

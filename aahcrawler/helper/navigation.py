@@ -126,12 +126,13 @@ class Navigation:
 
     def _pages(self, action: Navigate) -> Iterator[Chosen]:
         level = self.application.level(action.to)
-        first = level.first_page(self.here.address)
+        whole = self.links.sites.whole
+        first = whole(level, self.here.url)
         for url, element in self.links.anchors:
             if not self.links.is_here(url):
                 continue
             verdict = self.links.sites.verdict(self.application, url)
-            if verdict.reason is None and level.first_page(verdict.address) == first:
+            if verdict.reason is None and whole(level, verdict.url) == first:
                 yield Chosen(verdict.url, element, action.name)
 
     def _verdict(self, url: str | None) -> Verdict | None:

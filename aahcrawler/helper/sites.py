@@ -32,6 +32,7 @@ class Sites:
         self._hosts: OrderedDict[str, tuple[Application, tuple[Pattern, ...]]] = OrderedDict()
         self._most_hosts = most_hosts
         self.verdict = lru_cache(MOST_VERDICTS)(_verdict)
+        self.whole = lru_cache(MOST_VERDICTS)(_whole)
 
     def remember(self, url: str, application: Application, evidence: tuple[Pattern, ...]) -> None:
         """Keep the application of the URL's site and the strongest patterns that showed it."""
@@ -65,6 +66,11 @@ def site_of(url: str) -> str:
     while end < len(url) and url[end] not in "/?#":
         end += 1
     return url[start:end].removeprefix("www.")
+
+
+def _whole(level: PageLevel, url: str) -> str:
+    """Return the address of the first page of a list or thread of that level."""
+    return level.first_page(Address.parse(url)).url
 
 
 def _verdict(application: Application, url: str) -> Verdict:
