@@ -102,6 +102,12 @@ class Recovered:
     kept: int
     cut: int
 
+    def __str__(self) -> str:
+        if not self.kept:
+            return f"{self.file.name}: removed, nothing in it was complete ({self.cut} bytes)"
+        torn = f"a torn end of {self.cut} bytes was cut off" if self.cut else "it was complete"
+        return f"{self.file.name}: {torn}, {self.kept} bytes are kept"
+
 
 class SegmentWriter:
     """Appends gzip members to the newest segment of a series, and begins another when that is full.

@@ -107,7 +107,10 @@ class WarcWriter:
 
 
 def recover_archive(folder: Path) -> tuple[Recovered, ...]:
-    """Close the WARC files of a crawl that was killed: torn records are cut off, untouched files removed."""
+    """Close the WARC files of a crawl that was killed: torn records are cut off, untouched files removed.
+
+    Files whose writer lives are left alone. Raises ``SegmentError`` where the folder cannot be written to.
+    """
     return recover(folder, EXTENSION)
 
 

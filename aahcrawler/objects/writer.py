@@ -9,10 +9,12 @@ from typing import Literal, Self
 
 from aahcrawler.objects import vocabulary as v
 from aahcrawler.objects.nquads import boolean, double, integer, iri, moment, quads, site_of, term, text, typed
-from aahcrawler.segments import Clock, SegmentWriter, Series
+from aahcrawler.segments import Clock, Recovered, SegmentWriter, Series, recover
 from aahcrawler.webobject import Person, Reference, Value, WebObject
 
 EXTENSION = "nq.gz"
+_LEVEL = 2
+"""A page of ten posts: 4.5 kB in half the time that level 6 takes for 4.0 kB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +74,12 @@ class ObjectWriter:
         self.close()
 
 
-_LEVEL = 2
-"""A page of ten posts: 4.5 kB in half the time that level 6 takes for 4.0 kB."""
+def recover_objects(folder: Path) -> tuple[Recovered, ...]:
+    """Close the segments of a crawl that was killed: torn captures are cut off, untouched files removed.
+
+    Segments whose writer lives are left alone. Raises ``SegmentError`` where the folder cannot be written to.
+    """
+    return recover(folder, EXTENSION)
 
 
 def statements(capture: CaptureDescription, objects: Iterable[WebObject] = ()) -> bytes:

@@ -1,0 +1,57 @@
+"""The web objects and pages of a crawl as tables, for people and for other programs."""
+
+import csv
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import TextIO
+
+from aahcrawler.objects.reader import ObjectRow, PageRow, ReadError, object_rows, page_rows, statements
+
+TableError = ReadError
+"""What reading a crawl raises: the folder is no crawl's, or one of its files is damaged."""
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_LINE_BREAKS = {0x85: "\\u0085", 0x2028: "\\u2028", 0x2029: "\\u2029"}
+
+__all__ = [
+    "ObjectRow",
+    "PageRow",
+    "TableError",
+    "object_rows",
+    "page_rows",
+    "write_csv",
+    "write_jsonl",
+    "write_nq",
+]
+
+
+def write_jsonl(rows: Iterable[ObjectRow | PageRow], out: TextIO) -> None:
+    """Write a JSON object a line, its keys in the order of the row's fields; what is absent is null."""
+    for row in rows:
+        # JSON lets these characters stand, but they end lines for many readers.
+        out.write(json.dumps(asdict(row), ensure_ascii=False).translate(_LINE_BREAKS) + "\n")
+
+
+def write_csv(rows: Iterable[ObjectRow | PageRow], out: TextIO) -> None:
+    """Write a header and a line a row; a table without rows has no header.
+
+    Text that a spreadsheet would take for a formula gets an apostrophe in front.
+    """
+    writer = csv.writer(out, lineterminator="\n")
+    header: tuple[str, ...] = ()
+    for row in rows:
+        if not header:
+            header = tuple(field.name for field in fields(row))
+            writer.writerow(header)
+        writer.writerow([_cell(getattr(row, name)) for name in header])
+
+
+def write_nq(crawl: Path, out: TextIO) -> None:
+    """Write every statement of a crawl as N-Quads. Raises ``TableError``."""
+    out.writelines(statements(crawl))
+
+
+def _cell(value: str | float | bool | None) -> str | float | bool | None:
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
