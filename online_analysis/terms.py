@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import chain, pairwise
 
 import Stemmer
 import wordfreq
@@ -29,7 +29,7 @@ _ASCII_WORD = re.compile("[a-z0-9]+")
 
 _LONGEST_WORD = 64
 _CACHED_WORDS = 100_000
-_STOP_FREQUENCY = 1e-3
+_STOP_POWER = 3
 _UNSEEN_FREQUENCY = 5e-7
 _NUMBER_FREQUENCY = 1e-4
 _PAGE_WORDS = 300
@@ -157,11 +157,8 @@ class Language:
 
     def __init__(self, code: str | None) -> None:
         self.code = code
-        self._words = _frequencies(code)
-        stop_words = frozenset(
-            word for words in self._words for word, frequency in words.items() if frequency >= _STOP_FREQUENCY
-        )
-        self._stems = _Stems(_STEMMERS.get(code or ""), stop_words)
+        self._lists = _WIDELY_WRITTEN if code is None else (_WORD_LISTS.get(code, code),) if _listed(code) else ()
+        self._stems = _Stems(_STEMMERS.get(code or ""), frozenset(chain.from_iterable(map(_stop_words, self._lists))))
 
     def terms(self, text: str) -> list[str]:
         """Return the stems of the words of a text, in order, without stop words."""
@@ -172,14 +169,14 @@ class Language:
     def idf(self) -> Mapping[str, float]:
         """The idf of any term of this language. Every look-up succeeds."""
         known: dict[str, float] = {}
-        for words in self._words:
+        for name in self._lists:
             here: dict[str, float] = {}
-            for word, frequency in words.items():
+            for word, frequency in wordfreq.get_frequency_dict(name, "small").items():
                 for term in self.terms(word):
                     here[term] = here.get(term, 0.0) + frequency
             for term, frequency in here.items():
                 known[term] = max(frequency, known.get(term, 0.0))
-        return _Idf(known, listed=bool(self._words))
+        return _Idf(known, listed=bool(self._lists))
 
 
 class Lexicon:
@@ -210,7 +207,6 @@ def _listed(code: str | None) -> bool:
     return code is not None and _WORD_LISTS.get(code, code) in wordfreq.available_languages("small")
 
 
-def _frequencies(code: str | None) -> tuple[Mapping[str, float], ...]:
-    if code is None:
-        return tuple(wordfreq.get_frequency_dict(each, "small") for each in _WIDELY_WRITTEN)
-    return (wordfreq.get_frequency_dict(_WORD_LISTS.get(code, code), "small"),) if _listed(code) else ()
+def _stop_words(name: str) -> Iterator[str]:
+    """Yield the words that make up a thousandth or more of all; the list is grouped by hundredths of a power of ten."""
+    return chain.from_iterable(wordfreq.get_frequency_list(name, "small")[: 100 * _STOP_POWER + 1])

@@ -21,6 +21,9 @@ out: so links beside a match rise above the others of the page, and links that a
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from itertools import repeat
+from operator import mul
 
 from online_analysis.aggregation import Scores
 from online_analysis.document import Document, DocumentPart, Outlink
@@ -30,6 +33,11 @@ _HALF_SHARE = 0.02
 _TERMS_OF_A_PAGE = 6
 _TERMS_OF_A_PARAGRAPH = 2
 _LEAST_WEIGHT_OF_A_PAGE = 100 * 7.0**2
+_MOST_FREQUENT = 255
+_FREQUENCY = (0.0, *(1.0 + math.log(count) for count in range(1, _MOST_FREQUENT + 1)))
+"""The weight of a term by how often it occurs; more often than 255 times changes nothing."""
+_REMEMBERED_TEXTS = 10_000
+_LONGEST_PARAGRAPH = 1_000
 _DOCUMENT_WEIGHT, _PARAGRAPH_WEIGHT, _ANCHOR_WEIGHT = 2.0, 1.0, 2.0
 
 
@@ -38,33 +46,40 @@ Terms = Counter[str]
 
 
 class TextAnalyser:
-    """Scores documents and links; a page is tokenised once for all scores. Silent where there are no terms."""
+    """Scores documents and links. Silent where there are no terms.
+
+    Of a paragraph the first thousand characters count. Their scores, and those of anchors, are remembered up to a
+    bound: most anchors of a site stand on many of its pages.
+    """
 
     name = "text"
 
     def __init__(self, topic: Topic) -> None:
         self._topic = topic
+        self._local_score = lru_cache(_REMEMBERED_TEXTS)(self._score_text)
 
     def analyse(self, document: Document) -> Scores:
-        """Score the document and each link by their text. None: the document has no terms at all."""
-        topic = self._topic.vector(document.language)
-        units = _Units(topic)
-        page = _document_score(document, topic, units)
-        return Scores(self.name, page, tuple(_link_score(link, page, topic, units) for link in document.outlinks))
+        """Score the document and each link by their text. None: there are no terms to go by."""
+        page = _document_score(document, self._topic.vector(document.language))
+        links = tuple(self._link_score(link, page, document.language) for link in document.outlinks)
+        return Scores(self.name, page, links)
 
+    def _link_score(self, link: Outlink, page: float | None, language: str | None) -> float | None:
+        paragraph = self._local_score(link.context[:_LONGEST_PARAGRAPH], language, _TERMS_OF_A_PARAGRAPH)
+        anchor = self._local_score(link.anchor[:_LONGEST_PARAGRAPH], language, 1)
+        total = weights = 0.0
+        for value, weight in ((page, _DOCUMENT_WEIGHT), (paragraph, _PARAGRAPH_WEIGHT), (anchor, _ANCHOR_WEIGHT)):
+            if value is not None:
+                total += weight * value
+                weights += weight
+        return total / weights if weights else None
 
-class _Units:
-    """The units of one page: each different text is tokenised once."""
-
-    def __init__(self, topic: TopicVector) -> None:
-        self._topic = topic
-        self._units: dict[str, Terms] = {}
-
-    def of(self, text: str) -> Terms:
-        unit = self._units.get(text)
-        if unit is None:
-            unit = self._units[text] = count_terms(text, self._topic)
-        return unit
+    def _score_text(self, text: str, language: str | None, least_terms: int) -> float | None:
+        topic = self._topic.vector(language)
+        counts = count_terms(text, topic)
+        if all(term.isdigit() for term in counts):
+            return None
+        return score(counts, topic, least_terms=least_terms)
 
 
 def count_terms(text: str, topic: TopicVector) -> Terms:
@@ -86,27 +101,32 @@ def score(counts: Terms, topic: TopicVector, *, least_terms: int = 1, least_weig
     if not matched:
         return 0.0
     idf = topic.language.idf
-    dot = on_topic = 0.0
+    dot = on_topic = known = 0.0
     for term in matched:
-        component = (1.0 + math.log(counts[term])) * (topic.phrase_idf.get(term) or idf[term])
+        frequency = _FREQUENCY[min(counts[term], _MOST_FREQUENT)]
+        component = frequency * (topic.phrase_idf.get(term) or idf[term])
         dot += component * weights[term]
         on_topic += component * component
-    off_topic = math.fsum(
-        ((1.0 + math.log(count)) * idf[term]) ** 2 for term, count in counts.items() if term not in weights
-    )
-    share = on_topic / max(on_topic + off_topic, least_weight)
+        known += (frequency * idf[term]) ** 2
+    frequencies = map(_FREQUENCY.__getitem__, map(min, counts.values(), repeat(_MOST_FREQUENT)))
+    components = list(map(mul, frequencies, map(idf.__getitem__, counts)))
+    everything: float = sum(map(mul, components, components))
+    share = on_topic / max(on_topic + everything - known, on_topic, least_weight)
     reach = topic.reach[min(max(len(matched), least_terms), len(topic.reach) - 1)]
     coverage = dot / (math.sqrt(on_topic) * reach)
     return min(1.0, coverage * share / (share + _HALF_SHARE) * (1.0 + _HALF_SHARE))
 
 
-def _document_score(document: Document, topic: TopicVector, units: _Units) -> float | None:
-    parts = [units.of(part.text) for part in _content(document.parts)]
-    whole = sum(parts, Counter(units.of(document.title)))
+def _document_score(document: Document, topic: TopicVector) -> float | None:
+    parts = [count_terms(part.text, topic) for part in _content(document.parts)]
+    whole = count_terms(document.title, topic)
+    for part in parts:
+        whole.update(part)
     if not whole:
         return None
-    best = max((_page_score(unit, topic) for unit in parts), default=0.0)
-    return (2.0 * _page_score(whole, topic) + best) / 3.0 if parts else _page_score(whole, topic)
+    best = max((_page_score(part, topic) for part in parts), default=None)
+    overall = _page_score(whole, topic)
+    return overall if best is None else (2.0 * overall + best) / 3.0
 
 
 def _page_score(counts: Terms, topic: TopicVector) -> float:
@@ -115,21 +135,6 @@ def _page_score(counts: Terms, topic: TopicVector) -> float:
 
 def _content(parts: Sequence[DocumentPart]) -> Iterable[DocumentPart]:
     return [part for part in parts if part.role == "content"] or parts
-
-
-def _link_score(link: Outlink, page: float | None, topic: TopicVector, units: _Units) -> float | None:
-    total = weights = 0.0
-    if page is not None:
-        total, weights = _DOCUMENT_WEIGHT * page, _DOCUMENT_WEIGHT
-    for text, least_terms, weight in (
-        (link.context, _TERMS_OF_A_PARAGRAPH, _PARAGRAPH_WEIGHT),
-        (link.anchor, 1, _ANCHOR_WEIGHT),
-    ):
-        unit = units.of(text)
-        if any(not term.isdigit() for term in unit):
-            total += weight * score(unit, topic, least_terms=least_terms)
-            weights += weight
-    return total / weights if weights else None
 
 
 def _occurrences(phrase: tuple[str, ...], terms: Sequence[str]) -> int:

@@ -1,7 +1,7 @@
 """What the words of a link's address and the ICD's URL patterns say about it."""
 
 from collections.abc import Mapping
-from urllib.parse import unquote_plus, urlsplit
+from urllib.parse import unquote
 
 from online_analysis.aggregation import Scores
 from online_analysis.analysers.text import count_terms, score
@@ -34,6 +34,6 @@ class UrlAnalyser:
         for pattern, value in self._patterns:
             if pattern.matches(url):
                 return value
-        address = urlsplit(url)
-        words = unquote_plus(f"{address.path} {address.query}", errors="replace").replace("_", " ")
+        address = url.partition("://")[2].partition("/")[2]
+        words = unquote(address, errors="replace") if "%" in address else address
         return score(count_terms(words, topic), topic) or None

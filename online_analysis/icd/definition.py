@@ -51,6 +51,16 @@ def _contact(text: str) -> str:
     )
 
 
+def _folded(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _some_seeds(seeds: tuple[str, ...]) -> tuple[str, ...]:
+    if not seeds:
+        raise refuse("is an empty list", "write at least one address to begin with")
+    return seeds
+
+
 def _default_output(data: dict[str, Any]) -> Path:
     return Path("crawls", data.get("id", "unnamed"))
 
@@ -72,9 +82,13 @@ class Icd(Section):
 
     id: Annotated[str, AfterValidator(_folder_name)] = Field(examples=["solar-villages"])
     title: Line = Field(default_factory=_default_title, examples=["Solar villages of Germany"])
-    operator: Line = Field(default="", examples=["Example City Archive"])
+    operator: Annotated[str, AfterValidator(_folded)] = Field(
+        default="", max_length=1000, examples=["Example City Archive"]
+    )
     contact: Annotated[str, AfterValidator(_contact)] = Field(examples=["archive@example.org"])
-    seeds: tuple[WebAddress, ...] = Field(min_length=1, examples=["[https://forum.example.org/]"])
+    seeds: Annotated[tuple[WebAddress, ...], AfterValidator(_some_seeds)] = Field(
+        examples=["[https://forum.example.org/]"]
+    )
     topic: TopicWords = Field(examples=["{keywords: [solar power, photovoltaics]}"])
     event: Event | None = Field(default=None, examples=["{start: 2024-05-01, end: 2024-05-31}"])
     scope: Scope = Field(default=Scope(), examples=["{sites: anywhere}"])

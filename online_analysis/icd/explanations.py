@@ -22,6 +22,7 @@ _MUST_BE = {
     "float_parsing": "is no number",
     "finite_number": "is no finite number",
     "tuple_type": "must be a list",
+    "dict_type": "must hold `name: value` lines",
     "mapping_type": "must hold `name: value` lines",
     "model_type": "must hold fields",
     "path_type": "must be the name of a folder",
@@ -41,8 +42,7 @@ def _mistake(details: ErrorDetails, model: type[BaseModel], source: Source, at: 
     path: FieldPath = tuple(step for step in details["loc"] if step != "[key]")
     context = details.get("ctx", {})
     if details["type"] == "icd":
-        place = (*at, *path, *context["at"])
-        return source.mistake(place, str(context["problem"]), str(context["advice"]))
+        return source.mistake((*at, *path), str(context["problem"]), str(context["advice"]))
     problem, advice = _explain(details, model, path, context)
     return source.mistake((*at, *path), problem, advice)
 
@@ -60,8 +60,6 @@ def _explain(
         return "is not among the choices", f"write {context['expected']}"
     if kind in {"greater_than_equal", "less_than_equal"}:
         return _out_of_bounds(kind, context)
-    if kind == "too_short":
-        return "is an empty list", advice
     return _MUST_BE.get(kind, f"cannot be read ({details['msg']})"), advice
 
 

@@ -45,11 +45,3 @@ class IcdError(Exception):
     def __init__(self, mistakes: Iterable[Mistake]) -> None:
         self.mistakes = tuple(sorted(set(mistakes), key=lambda mistake: (mistake.line, mistake.field, mistake.problem)))
         super().__init__("\n".join(map(str, self.mistakes)))
-
-
-class FieldError(Exception):
-    """A value of the right form that does not make sense, found where only the field's path is known."""
-
-    def __init__(self, path: FieldPath, problem: str, advice: str) -> None:
-        super().__init__(path, problem, advice)
-        self.path, self.problem, self.advice = path, problem, advice

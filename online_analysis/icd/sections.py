@@ -36,9 +36,9 @@ IpNetwork = IPv4Network | IPv6Network
 _EVERYWHERE = (ip_network("0.0.0.0/0"), ip_network("::/0"))
 
 
-def refuse(problem: str, advice: str, *at: str | int) -> PydanticCustomError:
-    """Return the error to raise for a value; ``at`` leads from the validated value down to the one to blame."""
-    return PydanticCustomError("icd", "{problem}", {"problem": problem, "advice": advice, "at": at})
+def refuse(problem: str, advice: str) -> PydanticCustomError:
+    """Return the error to raise for a value; ``problem`` completes the sentence that begins with its field."""
+    return PydanticCustomError("icd", "{problem}", {"problem": problem, "advice": advice})
 
 
 def _duration(value: Any) -> Any:
@@ -100,12 +100,47 @@ def _line(text: str) -> str:
     return folded
 
 
+def _language(code: str) -> str:
+    if not re.fullmatch("[a-zA-Z]{2}", code.strip()):
+        raise refuse("is no ISO 639-1 code", "write two letters, such as de, en, el")
+    return code.strip().lower()
+
+
+def _host(name: str) -> str:
+    try:
+        return UrlPattern.parse(f"host:{name.strip()}").host
+    except UrlPatternError:
+        raise refuse("is no host", "write a host name such as forum.test, without http:// and path") from None
+
+
+def _analyser(name: str, info: ValidationInfo) -> str:
+    known = _known_analysers(info)
+    if name not in known:
+        raise refuse("is no analyser", f"write one of {', '.join(known)}")
+    return name
+
+
+def _known_analysers(info: ValidationInfo) -> tuple[str, ...]:
+    known: tuple[str, ...] = (info.context or {}).get("analysers", ANALYSERS)
+    return known
+
+
+def _network(value: Any) -> Any:
+    try:
+        return ip_network(value, strict=False) if isinstance(value, str) else value
+    except ValueError:
+        raise refuse("is no network", "write 127.0.0.0/8, 192.168.1.10, or fd00::/8") from None
+
+
 Duration = Annotated[timedelta, BeforeValidator(_duration), PlainSerializer(format_duration, when_used="json")]
 Size = Annotated[int, BeforeValidator(_size), Field(ge=0)]
 Moment = Annotated[datetime, BeforeValidator(_moment)]
 Pattern = Annotated[str, AfterValidator(_pattern)]
 WebAddress = Annotated[str, AfterValidator(_web_address)]
 Line = Annotated[str, Field(max_length=1000), AfterValidator(_line)]
+Language = Annotated[str, AfterValidator(_language)]
+Host = Annotated[str, AfterValidator(_host)]
+AnalyserName = Annotated[str, AfterValidator(_analyser)]
 Weight = Annotated[float, Field(ge=0, le=1e6, allow_inf_nan=False)]
 Score = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=0, le=10**15)]
@@ -148,43 +183,26 @@ class Scope(Section):
     sites: Literal["seeds", "anywhere"] = Field(default="seeds", examples=["anywhere"])
     allow: tuple[Pattern, ...] = Field(default=(), examples=['["*://blog.example.org/2024/*"]'])
     deny: tuple[Pattern, ...] = Field(default=(), examples=['["*/calendar/*", "host:ads.example.org"]'])
-    languages: tuple[str, ...] = Field(default=(), examples=["[de, en]"])
+    languages: tuple[Language, ...] = Field(default=(), examples=["[de, en]"])
     depth: Count | None = Field(default=None, examples=["10"])
-
-    @field_validator("languages")
-    @classmethod
-    def _known_form(cls, languages: tuple[str, ...]) -> tuple[str, ...]:
-        for position, language in enumerate(languages):
-            if not re.fullmatch("[a-zA-Z]{2}", language.strip()):
-                raise refuse("is no ISO 639-1 code", "write two letters, such as de, en, el", position)
-        return tuple(language.strip().lower() for language in languages)
 
 
 class Scoring(Section):
     """How scores become priorities."""
 
-    weights: Mapping[str, Weight] = Field(default=DEFAULT_WEIGHTS, examples=["{text: 1, url: 0.5}"])
+    weights: Mapping[AnalyserName, Weight] = Field(default=DEFAULT_WEIGHTS, examples=["{text: 1, url: 0.5}"])
     update: Literal["first", "last", "max", "sum", "avg"] = Field(default="max", examples=["max"])
     batch: int = Field(default=1, ge=1, le=10**6, examples=["50"])
     balance: int = Field(default=1, ge=1, le=10**6, examples=["5"])
     relevant: Score = Field(default=0.2, examples=["0.2"])
-    spam_hosts: tuple[str, ...] = Field(default=(), examples=["[ads.example.net], or the name of a file"])
+    spam_hosts: tuple[Host, ...] = Field(default=(), examples=["[ads.example.net], or the name of a file"])
     url_patterns: Mapping[Pattern, Score] = Field(default={}, examples=['{"*/tag/solar/*": 0.9}'])
-
-    @field_validator("spam_hosts")
-    @classmethod
-    def _hosts(cls, hosts: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(_host(host, position) for position, host in enumerate(hosts))
 
     @field_validator("weights", mode="after")
     @classmethod
     def _usable(cls, weights: Mapping[str, float], info: ValidationInfo) -> Mapping[str, float]:
-        known: tuple[str, ...] = (info.context or {}).get("analysers", ANALYSERS)
-        for name in weights:
-            if name not in known:
-                raise refuse("is no analyser", f"write one of {', '.join(known)}", name)
         complete = {**DEFAULT_WEIGHTS, **weights}
-        effective = {**dict.fromkeys(known, 1.0), **complete}
+        effective = {**dict.fromkeys(_known_analysers(info), 1.0), **complete}
         idle = weights and not any(weights.values())
         if idle or not any(weight for name, weight in effective.items() if name != "spam"):
             raise refuse(
@@ -255,15 +273,12 @@ class Endpoint(Section):
 class Network(Section):
     """Names and addresses for closed worlds. Private, loopback and link-local addresses are refused by default."""
 
-    resolve: Mapping[str, Annotated[Endpoint, PlainSerializer(str, when_used="json")]] = Field(
+    resolve: Mapping[Host, Annotated[Endpoint, PlainSerializer(str, when_used="json")]] = Field(
         default={}, examples=['{forum.test: "127.0.0.1:8080"}']
     )
-    allow_private: tuple[IpNetwork, ...] = Field(default=(), examples=["[127.0.0.0/8], or true"])
-
-    @field_validator("resolve")
-    @classmethod
-    def _hosts(cls, resolve: Mapping[str, Endpoint]) -> Mapping[str, Endpoint]:
-        return {_host(host, host): endpoint for host, endpoint in resolve.items()}
+    allow_private: tuple[Annotated[IpNetwork, BeforeValidator(_network)], ...] = Field(
+        default=(), examples=["[127.0.0.0/8], or true"]
+    )
 
     @field_validator("allow_private", mode="before")
     @classmethod
@@ -273,20 +288,4 @@ class Network(Section):
             if value.lower() not in switch:
                 raise refuse("is neither true nor false nor a list", "write true, false, or a list like [127.0.0.0/8]")
             return switch[value.lower()]
-        if isinstance(value, list):
-            return tuple(_network(item, position) for position, item in enumerate(value))
         return value
-
-
-def _network(value: object, position: int) -> IpNetwork:
-    try:
-        return ip_network(str(value), strict=False)
-    except ValueError:
-        raise refuse("is no network", "write 127.0.0.0/8, 192.168.1.10, or fd00::/8", position) from None
-
-
-def _host(name: str, at: str | int) -> str:
-    try:
-        return UrlPattern.parse(f"host:{name.strip()}").host
-    except UrlPatternError:
-        raise refuse("is no host", "write a host name such as forum.test, without http:// and path", at) from None

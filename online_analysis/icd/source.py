@@ -126,7 +126,7 @@ class _Builder:
         return self._scalar(event, path)
 
     def _scalar(self, event: yaml.NodeEvent, path: FieldPath) -> str | None:
-        value, plain = getattr(event, "value", ""), getattr(event, "style", None) is None
+        value, plain = getattr(event, "value", ""), not getattr(event, "style", None)
         if _UNREADABLE.search(value):
             self._fail(event, path, "holds a control character", "remove the escape sequence")
         return None if plain and value in _NOTHING else value

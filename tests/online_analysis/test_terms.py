@@ -1,0 +1,84 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from online_analysis.terms import Lexicon, TermVector, idf_of, tokenize
+
+LEXICON = Lexicon()
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("The wind-turbine's rotor_blade, 2024!", ["the", "wind", "turbine", "rotor", "blade", "2024"]),
+        ("Straße STRASSE", ["strasse", "strasse"]),
+        ("l'énergie E\u0301NERGIE", ["énergie", "énergie"]),
+        ("Ηλιακός ΗΛΙΑΚΌΣ", ["ηλιακόσ", "ηλιακόσ"]),
+        ("太阳能发电", ["太阳", "阳能", "能发", "发电"]),
+        ("iPhone手机 和", ["iphone", "手机", "和"]),
+        ("हिन्दी भाषा", ["हिन्दी", "भाषा"]),
+        ("a b c 1 2", []),
+        ("x" * 65, []),
+        ("", []),
+    ],
+)
+def test_text_is_split_into_words_of_any_script(text: str, tokens: list[str]) -> None:
+    assert tokenize(text) == tokens
+
+
+@given(st.text(max_size=200))
+def test_any_text_is_split(text: str) -> None:
+    tokens = tokenize(text)
+    assert all(token and len(token) <= 64 for token in tokens)
+    assert tokenize(" ".join(tokens)) == [token for token in tokenize(" ".join(tokens)) if token]
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "terms"),
+    [
+        ("en", "The turbines were turning", ["turbin", "turn"]),
+        ("de", "Die Windräder und das Windrad", ["windrad", "windrad"]),
+        ("fr", "les centrales et la centrale", ["central", "central"]),
+        ("en-GB", "the turbines", ["turbin"]),
+    ],
+)
+def test_terms_are_stems_without_stop_words(language: str, text: str, terms: list[str]) -> None:
+    assert LEXICON.language(language).terms(text) == terms
+
+
+def test_greek_inflections_meet_in_one_term() -> None:
+    greek = LEXICON.language("el")
+    assert greek.terms("οι ανεμογεννήτριες") == greek.terms("η ανεμογεννήτρια")
+
+
+@pytest.mark.parametrize("language", ["en", "de", "fr", "el", "zh", None, "eu"])
+def test_rare_terms_say_more_than_frequent_ones(language: str | None) -> None:
+    pairs = {"el": ("νερό", "φωτοβολταϊκά"), "zh": ("公司", "光伏"), "eu": ("etxe", "fotovoltaikoa")}
+    frequent, rare = pairs.get(language or "", ("water", "photovoltaic"))
+    known = LEXICON.language(language)
+    assert 0 < known.idf[known.terms(frequent)[0]] < known.idf[known.terms(rare)[0]] < 12
+
+
+def test_what_was_seen_before_changes_nothing() -> None:
+    fresh, used = Lexicon().language("en"), Lexicon().language("en")
+    for number in range(1000):
+        used.terms(f"unheard{number}")
+        assert used.idf[f"unheard{number}"] == pytest.approx(idf_of(5e-7))
+    assert fresh.terms("solar panels") == used.terms("solar panels")
+    assert fresh.idf["solar"] == used.idf["solar"]
+
+
+def test_codes_that_are_no_language_are_undetermined() -> None:
+    assert LEXICON.language("xx") is LEXICON.language(None)
+    assert LEXICON.language("de") is LEXICON.language("DE-at")
+    assert LEXICON.language(None).terms("the turbines und Räder") == ["turbines", "räder"]
+
+
+vectors = st.dictionaries(st.sampled_from("abcdef"), st.floats(0.01, 100), max_size=6).map(TermVector)
+
+
+@given(vectors, vectors)
+def test_the_cosine_is_symmetric_and_bounded(one: TermVector, other: TermVector) -> None:
+    assert 0 <= one.cosine(other) <= 1
+    assert one.cosine(other) == pytest.approx(other.cosine(one))
+    assert one.cosine(one) == pytest.approx(1.0 if one.weights else 0.0)
