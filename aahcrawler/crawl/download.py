@@ -37,8 +37,9 @@ class Captured:
 
 
 class CapturedResponse(Response):
-    """A response with the exchange it came in. ``body`` is without transfer and content coding.
+    """A response with the exchange it came in.
 
+    ``body`` is without transfer and content coding, so ``headers`` has no Content-Encoding; ``wire_headers`` has.
     ``captured`` survives ``replace`` and ``copy``; whoever settles the response closes its exchange, once for all
     copies.
     """
@@ -166,7 +167,11 @@ def _response(request: Request, answer: Answer, page_bytes: int) -> CapturedResp
         request.url,
         captured=captured,
         status=answer.status,
-        headers=[(name.encode("latin-1"), value.encode("latin-1")) for name, value in answer.headers],
+        headers=[
+            (name.encode("latin-1"), value.encode("latin-1"))
+            for name, value in answer.headers
+            if name.lower() != "content-encoding"
+        ],
         body=decoded.body,
         request=request,
         ip_address=ipaddress.ip_address(answer.exchange.ip_address.partition("%")[0]),

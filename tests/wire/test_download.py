@@ -1,6 +1,7 @@
 """Scrapy over the wire client."""
 
 import asyncio
+import sys
 import zlib
 from pathlib import Path
 
@@ -48,6 +49,7 @@ def test_response_is_decoded_and_the_exchange_is_not(tmp_path: Path) -> None:
     assert b"\r\nUser-Agent: aah\r\n" in response.exchange.request
     assert (response.status, response.reason, response.body, response.complete) == (203, "Fine", PAGE, True)
     assert response.headers.getlist("set-cookie") == [b"a=1", b"b=\xe9"]
+    assert "Content-Encoding" not in response.headers
     assert response.wire_headers[1] == ("content-ENCODING", "gzip")
     assert response.protocol == "HTTP/1.1"
     assert str(response.ip_address) == "127.0.0.1"
@@ -137,6 +139,21 @@ def test_handler_is_one_that_scrapy_takes() -> None:
 
     handlers = DownloadHandlers(get_crawler(Fetching))
     assert isinstance(handlers._get_handler("http"), WireDownloadHandler)
+
+
+@pytest.mark.parametrize(
+    ("options", "printed"),
+    [(["--private"], f"203 {len(PAGE)} {len(RAW)}\n"), ([], "RefusedAddressError\n")],
+)
+def test_crawl_of_scrapy(options: list[str], printed: str) -> None:
+    async def run() -> str:
+        async with serving(answering(RAW)) as server:
+            command = [sys.executable, "-m", "tests.wire.scrapy_run", server.url("/x"), *options]
+            crawling = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
+            output, _ = await crawling.communicate()
+            return output.decode()
+
+    assert asyncio.run(run()) == printed
 
 
 def test_captured_response_is_a_response() -> None:
