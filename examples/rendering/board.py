@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from examples.rendering.content import Board, Topic
 from examples.rendering.prose import Body, Prose, digest, pick
 
-T_DAYS = 3
+REPLY_EVERY = timedelta(days=3)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +30,7 @@ class Thread:
     id: int
     topic: Topic
     messages: tuple[Message, ...]
+    on_topic: bool
 
     def chunks(self, size: int) -> tuple[tuple[Message, ...], ...]:
         """Return the messages of each page of the thread."""
@@ -42,7 +43,7 @@ def threads(board: Board, prose: Prose, reply_prefix: str) -> tuple[Thread, ...]
     first = 1
     for number, topic in enumerate(board.topics, start=1):
         messages = tuple(_message(board, topic, prose, first + turn, turn, reply_prefix) for turn in range(topic.posts))
-        result.append(Thread(number, topic, messages))
+        result.append(Thread(number, topic, messages, prose.on_topic(topic.themes)))
         first += topic.posts
     return tuple(result)
 
@@ -66,10 +67,14 @@ def _message(board: Board, topic: Topic, prose: Prose, number: int, turn: int, r
         id=number,
         user=2 + user % len(board.users),
         author=name,
-        date=topic.start + timedelta(minutes=digest(key, "minutes") % (60 * 24 * T_DAYS) + turn * 60 * 24 * T_DAYS)
-        if turn
-        else topic.start,
+        date=_posted(topic, turn, key),
         title=topic.title if turn == 0 else f"{reply_prefix}{topic.title}",
         body=body,
         image=pick(("flood-1", "flood-2", "flood-3"), key, "image") if topic.image and turn % 3 == 0 else None,
     )
+
+
+def _posted(topic: Topic, turn: int, key: str) -> datetime:
+    """Return when a message was written: each later than the one before it."""
+    late = timedelta(minutes=digest(key, "minutes") % (REPLY_EVERY // timedelta(minutes=1)))
+    return topic.start + turn * REPLY_EVERY + late if turn else topic.start

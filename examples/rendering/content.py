@@ -170,6 +170,7 @@ def load(kind: type[C], name: str) -> C:
 
 
 class _Sentences(Written):
+    topic: frozenset[str]
     fillers: dict[str, tuple[str, ...]]
     themes: dict[str, tuple[str, ...]]
     openers: dict[str, tuple[str, ...]]
@@ -178,4 +179,4 @@ class _Sentences(Written):
 def load_prose() -> Prose:
     """Return the sentences that texts are composed of."""
     read = load(_Sentences, "prose")
-    return Prose(themes=read.themes, openers=read.openers, fillers=read.fillers)
+    return Prose(themes=read.themes, openers=read.openers, fillers=read.fillers, topic=read.topic)

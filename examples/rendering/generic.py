@@ -21,6 +21,11 @@ class Story:
     path: str
     author: str
     body: Body
+    on_topic: bool
+
+    def kind(self, dup_of: str | None = None) -> PageKind:
+        """Return what the article's page is, or that of a page which repeats it."""
+        return PageKind("terminal", "article", 1, dup_of, None if dup_of else self.on_topic)
 
     def true(self, site: Recording) -> TrueObject:
         """Return what a crawler should extract from the article's page."""
@@ -64,9 +69,7 @@ def _chronicle_article(out: Recording, site: Chronicle, story: Story, stories: M
 <ul>{see.removeprefix("<ul>").removesuffix("</ul>")}{lost}</ul></nav>
 <p class="tools"><a href="/edit/{one.slug}" rel="nofollow">Edit this article</a> ·
 <a href="{path}?action=history" rel="nofollow">History</a> · <a href="/theme/{one.theme}">More of this theme</a></p>"""
-    out.page(
-        path, _shell(site, one.title, main, _linked_data(out, story, "Article")), PageKind("terminal", "article", 1)
-    )
+    out.page(path, _shell(site, one.title, main, _linked_data(out, story, "Article")), story.kind())
     out.truth([story.true(out)])
     out.same(f"/edit/{one.slug}", "/edit/", PageKind("other", "post form"))
     out.same(f"{path}?action=history", "/history", PageKind("other", "history"))
@@ -115,8 +118,8 @@ def _news_article(out: Recording, site: News, story: Story, newest: Sequence[Sto
 <p><a href="/subscribers/{closed}.html">For subscribers: {escape(closed.replace("-", " "))}</a></p>
 {lost}<p><a href="{story.path}?share=letter" rel="nofollow">Send by letter</a></p></aside>"""
     page = _shell(site, one.title, main, _linked_data(out, story, "NewsArticle"))
-    out.page(story.path, page, PageKind("terminal", "article", 1))
-    out.same(f"{story.path}?share=letter", story.path, PageKind("terminal", "article", 1, dup_of=story.path))
+    out.page(story.path, page, story.kind())
+    out.same(f"{story.path}?share=letter", story.path, story.kind(story.path))
     out.truth([story.true(out)])
 
 
@@ -137,7 +140,7 @@ def record_town_hall(site: TownHall, prose: Prose) -> Recording:
 </section></article>
 <p><a href="/">All notices</a> · <a href="/calendar/?month={one.date:%Y-%m}">Events of this month</a></p>"""
         page = _shell(site, one.title, main, _open_graph(out, story))
-        out.page(story.path, page, PageKind("terminal", "article", 1))
+        out.page(story.path, page, story.kind())
         out.truth([story.true(out)])
     return _finish(out, "User-agent: *", f"Crawl-delay: {site.crawl_delay}")
 
@@ -156,8 +159,8 @@ def record_magazine(site: Magazine, prose: Prose) -> Recording:
 </article>
 <aside><h2>Read on</h2>{_story_links(near)}<p><a href="{story.path}?print=1">Print</a></p></aside>"""
         page = _shell(site, one.title, main, _open_graph(out, story))
-        out.page(story.path, page, PageKind("terminal", "article", 1))
-        out.same(f"{story.path}?print=1", story.path, PageKind("terminal", "article", 1, dup_of=story.path))
+        out.page(story.path, page, story.kind())
+        out.same(f"{story.path}?print=1", story.path, story.kind(story.path))
         out.truth([story.true(out)])
     return _finish(out, "User-agent: *", "Disallow:")
 
@@ -165,7 +168,8 @@ def record_magazine(site: Magazine, prose: Prose) -> Recording:
 def _story(site: Site, article: Article, path: str, authors: Sequence[str], prose: Prose) -> Story:
     key = f"{site.host}{path}"
     text = prose.compose(article.open, article.prose, 8 + digest(key, "length") % 5, key)
-    return Story(article, path, pick(authors, key, "author"), (*text, *article.add))
+    author = pick(authors, key, "author")
+    return Story(article, path, author, (*text, *article.add), prose.on_topic(article.prose))
 
 
 def _finish(out: Recording, *robots: str) -> Recording:

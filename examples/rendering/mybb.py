@@ -77,7 +77,9 @@ class _DefaultTheme:
         for number, messages in enumerate(thread.chunks(self.board.per_page), start=1):
             path = f"/showthread.php?tid={thread.id}" + (f"&page={number}" if number > 1 else "")
             self.site.page(
-                path, self._thread_page(thread, messages, number), PageKind("terminal", "thread", len(messages))
+                path,
+                self._thread_page(thread, messages, number),
+                PageKind("terminal", "thread", len(messages), on_topic=thread.on_topic),
             )
             self.site.truth(self._true(thread, message, path) for message in messages)
             dup = PageKind("terminal", "thread", len(messages), dup_of=path)

@@ -89,7 +89,7 @@ class _Prosilver:
         for number, messages in enumerate(thread.chunks(size)):
             path = f"/viewtopic.php?t={thread.id}" + (f"&start={number * size}" if number else "")
             html = self._thread_page(thread, messages, number * size)
-            self.site.page(path, html, PageKind("terminal", "thread", len(messages)))
+            self.site.page(path, html, PageKind("terminal", "thread", len(messages), on_topic=thread.on_topic))
             self.site.truth(self._true(thread, message, path) for message in messages)
             dup = PageKind("terminal", "thread", len(messages), dup_of=path)
             for message in messages:

@@ -36,11 +36,12 @@ def shuffled(items: Sequence[T], *key: object) -> list[T]:
 
 @dataclass(frozen=True, slots=True)
 class Prose:
-    """Sentences by theme, openers by language, and the values of ``{name}`` places in both."""
+    """Sentences by theme, openers by language, values of ``{name}`` places in both, and the themes of the topic."""
 
     themes: Mapping[str, Sequence[str]]
     openers: Mapping[str, Sequence[str]]
     fillers: Mapping[str, Sequence[str]]
+    topic: frozenset[str]
 
     def compose(self, opening: str | None, themes: Sequence[str], sentences: int, key: str) -> Body:
         """Return a text that starts with ``opening`` and takes ``sentences`` others from the themes in turn.
@@ -54,6 +55,10 @@ class Prose:
             chosen.insert(0, self._filled(opening, key, "opening"))
         starts = range(0, len(chosen), _SENTENCES_A_PARAGRAPH)
         return tuple(" ".join(chosen[start : start + _SENTENCES_A_PARAGRAPH]) for start in starts)
+
+    def on_topic(self, themes: Sequence[str]) -> bool:
+        """Say whether a page with these themes is about the topic: its first theme decides."""
+        return themes[0] in self.topic
 
     def opener(self, language: str, key: str, turn: int) -> str:
         """Return the ``turn``-th sentence with which somebody joins the conversation named by ``key``."""

@@ -45,12 +45,16 @@ class TrueObject:
 
 @dataclass(frozen=True, slots=True)
 class PageKind:
-    """What a page is: its level and kind, how many objects it holds, and the path that it repeats, if any."""
+    """What a page is: its level and kind, how many objects it holds, and the path that it repeats, if any.
+
+    ``on_topic`` says of a page with objects whether it is about the flood; None of all others.
+    """
 
     level: Level
     name: str
     objects: int = 0
     dup_of: str | None = None
+    on_topic: bool | None = None
 
 
 @dataclass(slots=True)
@@ -128,7 +132,9 @@ class Recording:
 
     def _page_row(self, path: str, kind: PageKind) -> None:
         row: dict[str, Json] = {"url": self.url(path), "level": kind.level, "kind": kind.name, "objects": kind.objects}
-        self._pages.append(row if kind.dup_of is None else row | {"dup_of": self.url(kind.dup_of)})
+        row |= {"dup_of": self.url(kind.dup_of)} if kind.dup_of else {}
+        row |= {"on_topic": kind.on_topic} if kind.on_topic is not None else {}
+        self._pages.append(row)
 
     def _summary(self) -> dict[str, Json]:
         pages = [row for row in self._index if row["status"] == 200 and "html" in str(row["content_type"])]

@@ -39,6 +39,7 @@ class Entry:
     path: str
     body: Body
     comments: tuple[Comment, ...]
+    on_topic: bool
 
 
 def record(blog: Blog, prose: Prose) -> Recording:
@@ -54,7 +55,7 @@ def entries(blog: Blog, prose: Prose) -> tuple[Entry, ...]:
         path = f"/{post.date:%Y/%m}/{post.slug}/"
         comments = tuple(_comment(blog, prose, post, comment + turn, turn) for turn in range(post.comments))
         comment += post.comments
-        result.append(Entry(number, post, path, _text(blog, post, prose), comments))
+        result.append(Entry(number, post, path, _text(blog, post, prose), comments, prose.on_topic(post.themes)))
     return tuple(result)
 
 
@@ -159,7 +160,7 @@ class _TwentyTwentyOne:
 {self._post_navigation(before, after)}"""
         classes = f"post-template-default single single-post postid-{entry.id} single-format-standard"
         html = self._page(f"{post.title} – {self.blog.name}", classes, body, (), language=post.language)
-        self.site.page(entry.path, html, PageKind("terminal", "post", 1 + len(entry.comments)))
+        self.site.page(entry.path, html, PageKind("terminal", "post", 1 + len(entry.comments), on_topic=entry.on_topic))
         self.site.truth(self._true(entry))
 
     def _picture(self, post: Post) -> str:
@@ -215,7 +216,7 @@ navigation</h2><div class="nav-links">{links}</div></nav>"""
         classes = f"page-template-default page page-id-{number}"
         path = f"/{page.slug}/"
         html = self._page(f"{page.title} – {self.blog.name}", classes, body, ())
-        self.site.page(path, html, PageKind("terminal", "page", 1))
+        self.site.page(path, html, PageKind("terminal", "page", 1, on_topic=prose.on_topic(page.themes)))
         author = self.blog.authors[page.author]
         url, shown = self.site.url(path), frozenset({"title"})
         self.site.truth([TrueObject(f"page-{number}", url, "page", page.title, author, page.date, text, shown=shown)])
