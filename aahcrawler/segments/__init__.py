@@ -1,0 +1,31 @@
+"""Files that only grow: gzip members appended to size-rotated segments, as WARC and N-Quads output both need.
+
+A segment is called ``<crawl>-<14-digit UTC time>-<serial>.<extension>``. While it is being written its name ends in
+``.open`` and its writer holds a lock on it; closing it takes the suffix off.
+
+What survives. When ``append`` returns, its bytes are with the operating system: killing the process loses nothing.
+They are forced to the disk (fsync) every 64 MiB (``Series.checkpoint``), on rotation and on close: a power failure
+loses at most what came after the last of these. An append that fails, for want of space say, is cut off again, so that
+the file always ends with a complete member; a process killed in the middle of one leaves a torn member, which
+``recover`` cuts.
+"""
+
+from aahcrawler.segments.reader import is_open, open_segment, segments
+from aahcrawler.segments.recovery import Recovered, recover
+from aahcrawler.segments.series import OPEN, DiskFullError, SegmentError, Series
+from aahcrawler.segments.writer import Clock, SegmentWriter, Span
+
+__all__ = [
+    "OPEN",
+    "Clock",
+    "DiskFullError",
+    "Recovered",
+    "SegmentError",
+    "SegmentWriter",
+    "Series",
+    "Span",
+    "is_open",
+    "open_segment",
+    "recover",
+    "segments",
+]

@@ -1,0 +1,124 @@
+"""Finding segments and reading them, those that are still being written too."""
+
+import io
+import os
+import re
+import zlib
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from aahcrawler.segments.series import CHUNK, MARK, OPEN, beside
+
+_MAGIC = b"\x1f\x8b\x08"
+_INFLATED = 1 << 20
+
+
+def segments(folder: Path, extension: str) -> tuple[Path, ...]:
+    """Return the segments of a folder, those still open among them, in the order in which they were begun.
+
+    A folder that does not exist has none.
+    """
+    if not folder.is_dir():
+        return ()
+    finished = {path.name: path for path in folder.glob(f"*.{extension}")}
+    unfinished = {path.name.removesuffix(OPEN): path for path in folder.glob(f"*.{extension}{OPEN}")}
+    return tuple(path for _, path in sorted((unfinished | finished).items(), key=lambda item: _order(item[0])))
+
+
+def is_open(path: Path) -> bool:
+    """Say whether a segment is being written, or was when its writer died."""
+    return path.name.endswith(OPEN)
+
+
+def open_segment(path: Path) -> BinaryIO:
+    """Open the compressed bytes of a segment up to its last complete member; a torn tail is left out.
+
+    A segment that has been closed since it was listed is found under its final name. Raises ``FileNotFoundError``.
+    """
+    try:
+        file = path.open("rb")
+    except FileNotFoundError:
+        return path.with_name(path.name.removesuffix(OPEN)).open("rb")
+    if not is_open(path):
+        return file
+    size = complete_size(path, file)
+    file.seek(0)
+    return io.BufferedReader(_Head(file, size), CHUNK)
+
+
+class _Head(io.RawIOBase):
+    """The first ``size`` bytes of a file."""
+
+    def __init__(self, file: BinaryIO, size: int) -> None:
+        self._file = file
+        self._size = size
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
+        return (
+            self._file.seek(offset + self._size, io.SEEK_SET)
+            if whence == io.SEEK_END
+            else self._file.seek(offset, whence)
+        )
+
+    def readinto(self, buffer: Any, /) -> int:
+        with memoryview(buffer) as view:
+            piece = self._file.read(max(0, min(self._size - self._file.tell(), len(view))))
+            view[: len(piece)] = piece
+        return len(piece)
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
+def complete_size(path: Path, file: BinaryIO) -> int:
+    """Return up to where an open segment consists of complete members."""
+    end = _last_mark(path, file)
+    while (following := _member_end(file, end)) is not None:
+        end = following
+    return end
+
+
+def _member_end(file: BinaryIO, begin: int) -> int | None:
+    """Return where the gzip member that begins at ``begin`` ends; None where there is none, or a torn one."""
+    file.seek(begin)
+    inflate = zlib.decompressobj(wbits=31)
+    position = begin
+    while not inflate.eof:
+        piece = file.read(CHUNK if position > begin else CHUNK >> 3)
+        if not piece or (position == begin and not piece.startswith(_MAGIC)):
+            return None
+        position += len(piece)
+        try:
+            while piece and not inflate.eof:
+                inflate.decompress(piece, _INFLATED)
+                piece = inflate.unconsumed_tail
+        except zlib.error:
+            return None
+    return position - len(inflate.unused_data)
+
+
+def _last_mark(path: Path, file: BinaryIO) -> int:
+    """Return the length noted at the last checkpoint, 0 where there is none to be trusted."""
+    try:
+        noted = beside(path, MARK).read_text("ascii")
+        mark = int(noted) if noted.endswith("\n") else 0
+    except (OSError, ValueError):
+        return 0
+    file.seek(0, os.SEEK_END)
+    if not 0 < mark <= (size := file.tell()):
+        return 0
+    file.seek(mark)
+    return mark if mark == size or file.read(len(_MAGIC)) == _MAGIC[: size - mark] else 0
+
+
+def _order(name: str) -> tuple[str, str]:
+    """Sort by time and serial, whichever crawl a segment is of."""
+    match = re.search(r"-(\d{14}-\d+)\.[^-]*$", name)
+    return (match[1] if match else "", name)

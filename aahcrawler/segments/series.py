@@ -1,0 +1,85 @@
+"""How segments are called, and what can go wrong with them."""
+
+import errno
+import os
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+OPEN = ".open"
+"""What the name of a segment ends in while it is being written."""
+MARK = ".mark"
+"""What is appended to that for the file that notes how long the segment was when it was last forced to disk."""
+CHECKPOINT = 64 << 20
+CHUNK = 1 << 16
+
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+
+
+class SegmentError(Exception):
+    """A segment cannot be written or read; the message names the file and says what to do."""
+
+
+class DiskFullError(SegmentError):
+    """There is no room for more. Nothing written before is lost, and the same write may be tried again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """Which segments belong together: their folder, the crawl they are named after, and their extension.
+
+    A new segment is begun once the last one holds ``limit`` bytes or more. ``level`` is gzip's. ``checkpoint`` is
+    after how many bytes a segment is forced to disk.
+    """
+
+    folder: Path
+    crawl: str
+    extension: str
+    limit: int = 1 << 30
+    level: int = 6
+    checkpoint: int = CHECKPOINT
+
+    def name(self, opened: datetime, serial: int) -> str:
+        """Return the final name of a segment; characters that file names do not bear become ``_``.
+
+        >>> Series(Path("archive"), "my crawl", "warc.gz").name(datetime(2026, 1, 2, tzinfo=UTC), 7)
+        'my_crawl-20260102000000-00007.warc.gz'
+        """
+        return f"{self._prefix}-{opened.astimezone(UTC):%Y%m%d%H%M%S}-{serial:05d}.{self.extension}"
+
+    def next_serial(self) -> int:
+        """Return one more than the highest serial number in the folder, finished or not."""
+        pattern = re.compile(
+            rf"{re.escape(self._prefix)}-\d{{14}}-(\d+)\.{re.escape(self.extension)}(?:{re.escape(OPEN)})?"
+        )
+        matches = (pattern.fullmatch(path.name) for path in self.folder.iterdir())
+        return max((int(match[1]) + 1 for match in matches if match), default=0)
+
+    @property
+    def _prefix(self) -> str:
+        return re.sub(r"[^\w.-]|^\.", "_", self.crawl, flags=re.ASCII)
+
+
+def beside(path: Path, suffix: str) -> Path:
+    """Return the path whose name has ``suffix`` appended."""
+    return path.with_name(path.name + suffix)
+
+
+def sync_folder(folder: Path) -> None:
+    """Force the names in a folder to disk."""
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def typed(error: OSError, path: Path) -> SegmentError:
+    """Return what to raise when the operating system refuses to write to ``path``."""
+    if error.errno in _FULL:
+        return DiskFullError(
+            f"{path.parent}: no space is left for {path.name} ({error.strerror}). Make room and go on; "
+            "what had been written is complete."
+        )
+    return SegmentError(f"{path}: cannot be written ({error.strerror or error}). Check the disk and its permissions.")

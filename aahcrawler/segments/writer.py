@@ -1,0 +1,191 @@
+"""Appending gzip members to segments."""
+
+import fcntl
+import os
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import count
+from pathlib import Path
+
+from fastwarc.stream_io import GzipWriter
+
+from aahcrawler.segments.series import CHUNK, MARK, OPEN, SegmentError, Series, beside, sync_folder, typed
+
+Clock = Callable[[], datetime]
+Preamble = Callable[[str], Iterable[bytes]]
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Where an append went: the segment's final name, and the bytes from ``offset`` on."""
+
+    file: str
+    offset: int
+    size: int
+
+
+class SegmentWriter:
+    """Appends gzip members to the newest segment of a series, and begins another when that is full.
+
+    A segment comes into being with the first append that needs it and begins with the ``preamble`` made for its name.
+    Not for use by two threads at once.
+    """
+
+    def __init__(self, series: Series, clock: Clock, preamble: Preamble | None = None) -> None:
+        try:
+            series.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise typed(error, series.folder) from error
+        self._series = series
+        self._clock = clock
+        self._preamble = preamble
+        self._segment: _Segment | None = None
+
+    def ready(self) -> str:
+        """Rotate if that is due, make sure a segment is open, and return its final name.
+
+        Raises ``SegmentError`` as ``append`` does.
+        """
+        return self._current().path.name
+
+    def append(self, *members: Iterable[bytes]) -> Span:
+        """Append each of ``members``, given in pieces, as a gzip member of its own; all of them or none.
+
+        Raises ``DiskFullError`` or ``SegmentError``; the file is then as it was before, and the writer is usable.
+        """
+        segment = self._current()
+        offset, size = segment.append(members)
+        return Span(segment.path.name, offset, size)
+
+    def close(self) -> None:
+        """Force the open segment to disk and give it its final name. Calling it twice does no harm."""
+        if self._segment is not None:
+            self._segment.close()
+            self._segment = None
+
+    def _current(self) -> "_Segment":
+        if self._segment is not None and self._segment.size >= self._series.limit:
+            self.close()
+        if self._segment is None:
+            self._segment = self._begin()
+        return self._segment
+
+    def _begin(self) -> "_Segment":
+        opened = self._clock()
+        for serial in count(self._series.next_serial()):
+            path = self._series.folder / self._series.name(opened, serial)
+            try:
+                segment = _Segment(path, self._series)
+                break
+            except FileExistsError:
+                continue
+            except OSError as error:
+                raise typed(error, path) from error
+        if self._preamble is not None:
+            try:
+                segment.append([self._preamble(path.name)])
+            except SegmentError:
+                segment.discard()
+                raise
+        return segment
+
+
+class _Segment:
+    """One open segment file."""
+
+    def __init__(self, path: Path, series: Series) -> None:
+        self.path = path
+        self.size = 0
+        self._series = series
+        self._open_path = beside(path, OPEN)
+        self._fd = os.open(self._open_path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o644)
+        fcntl.flock(self._fd, fcntl.LOCK_EX)
+        if path.exists() or not os.fstat(self._fd).st_nlink:
+            # Another worker took the name, or a recovery removed the file before it was locked.
+            self._open_path.unlink(missing_ok=True)
+            os.close(self._fd)
+            raise FileExistsError(path)
+        self._checkpoint = 0
+        self._renew()
+
+    def append(self, members: Iterable[Iterable[bytes]]) -> tuple[int, int]:
+        begin = self.size
+        try:
+            for pieces in members:
+                for piece in pieces:
+                    self._gzip.write(piece)
+                self._gzip.finish()
+            self.size += self._sink.take()
+            if self.size - self._checkpoint >= self._series.checkpoint:
+                self._mark()
+        except BaseException as error:
+            self._cut(begin)
+            if isinstance(error, OSError):
+                raise typed(error, self.path) from error
+            raise
+        return begin, self.size - begin
+
+    def close(self) -> None:
+        try:
+            os.fsync(self._fd)
+            self._open_path.rename(self.path)
+            beside(self._open_path, MARK).unlink(missing_ok=True)
+            sync_folder(self.path.parent)
+        except OSError as error:
+            raise typed(error, self.path) from error
+        os.close(self._fd)
+
+    def discard(self) -> None:
+        """Remove a segment that holds nothing."""
+        self._open_path.unlink()
+        os.close(self._fd)
+
+    def _renew(self) -> None:
+        self._sink = _Sink(self._fd)
+        self._gzip = GzipWriter(self._sink, self._series.level, CHUNK)
+
+    def _cut(self, size: int) -> None:
+        # The compressor still holds pieces of the failed member and would write them later.
+        self._sink.detach()
+        os.ftruncate(self._fd, size)
+        self.size = size
+        self._renew()
+
+    def _mark(self) -> None:
+        os.fsync(self._fd)
+        self._checkpoint = self.size
+        # Without its mark the segment is as good, and only slower to recover.
+        with suppress(OSError):
+            beside(self._open_path, MARK).write_text(f"{self.size}\n", "ascii")
+
+
+class _Sink:
+    """Hands what the compressor gives it to the operating system at once."""
+
+    def __init__(self, fd: int) -> None:
+        self._fd: int | None = fd
+        self._written = 0
+
+    def write(self, data: bytes) -> int:
+        if self._fd is not None:
+            rest = memoryview(data)
+            while rest:
+                rest = rest[os.write(self._fd, rest) :]
+            self._written += len(data)
+        return len(data)
+
+    def flush(self) -> None:
+        """Do nothing: no byte is held back."""
+
+    def close(self) -> None:
+        """Leave the file alone: it belongs to the segment."""
+
+    def detach(self) -> None:
+        self._fd = None
+
+    def take(self) -> int:
+        """Return how many bytes were written since the last call."""
+        written, self._written = self._written, 0
+        return written
