@@ -4,6 +4,7 @@ import re
 from collections.abc import Collection, Iterator
 from copy import deepcopy
 from html import escape
+from itertools import islice
 
 from lxml.etree import _Element as Element
 from lxml.etree import iterwalk, strip_elements, tostring
@@ -51,6 +52,21 @@ def plain_text(element: Element, without: Collection[Element] = ()) -> str:
     text = "".join(_pieces(element, frozenset(without)))
     lines = (" ".join(line.split()) for line in text.split("\n"))
     return "\n".join(line for line in lines if line)
+
+
+def excerpt(element: Element, limit: int) -> str:
+    """Return the beginning of an element's plain text in one line, at most ``limit`` characters.
+
+    The work is bounded by ``limit`` too, however large the element is.
+    """
+    found: list[str] = []
+    length = 0
+    for piece in islice(_pieces(element, ()), 8 * limit):
+        found.append(piece)
+        length += len(piece.strip()) + 1 if piece else 0
+        if length > 2 * limit:
+            break
+    return fold("".join(found))[:limit].rstrip()
 
 
 def inner_html(element: Element, without: Collection[Element] = ()) -> str:
