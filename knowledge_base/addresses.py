@@ -104,13 +104,14 @@ class PathGlob:
 
     def __init__(self, source: str) -> None:
         self.source = source
+        last = source.rpartition("/")[2]
+        self._file = None if _WILD.intersection(last) else last
         self._parts = tuple(None if part == "**" else _segment_test(part) for part in source.lstrip("/").split("/"))
 
     @property
     def file(self) -> str | None:
         """The last segment of every path that fits, None where it varies."""
-        last = self.source.rpartition("/")[2]
-        return None if _WILD.intersection(last) else last
+        return self._file
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, PathGlob) and other.source == self.source
@@ -124,6 +125,8 @@ class PathGlob:
     def matches(self, address: Address) -> bool:
         """Say whether the whole path fits."""
         segments, parts = address.segments, self._parts
+        if self._file is not None and segments[-1] != self._file:
+            return False
         at = part = 0
         retry: tuple[int, int] | None = None
         while at < len(segments):

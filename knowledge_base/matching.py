@@ -18,6 +18,7 @@ from lxml.html import HtmlElement
 
 from knowledge_base.addresses import Address
 from knowledge_base.model import Application, Condition, KnowledgeBase, PageLevel, Pattern, Signal, Strength
+from knowledge_base.selectors import SourceLiterals
 
 HEAD, TAIL = 768 * 1024, 256 * 1024
 """Bytes at the start and the end of a body in which literals are looked for: software signs there."""
@@ -77,11 +78,9 @@ class Sight:
     @cached_property
     def source(self) -> bytes:
         """URL, header fields and body, lower-case and with ASCII kept; a long body without its middle."""
-        body = self.page.body
+        body = _ascii_kept(self.page)
         if len(body) > HEAD + TAIL:
             body = body[:HEAD] + b"\n" + body[-TAIL:]
-        if self.page.encoding.lower().startswith(("utf-16", "utf_16", "utf-32", "utf_32")):
-            body = body.decode(self.page.encoding, "replace").encode()
         fields = "\n".join(f"{name}: {value}" for name, value in self.page.headers.fields)
         return b"\n".join((self.page.url.encode(), fields.encode("utf-8", "replace"), body)).lower()
 
@@ -132,6 +131,17 @@ class Sight:
         if condition.rule is not None and not condition.rule.matches(self.address):
             return False
         return condition.selector is None or condition.selector.holds(self.page.tree)
+
+
+def literals_of(page: PageView) -> SourceLiterals:
+    """Prepare to tell which expressions cannot find anything on a page."""
+    return SourceLiterals(None if len(page.body) > HEAD + TAIL else _ascii_kept(page).lower())
+
+
+def _ascii_kept(page: PageView) -> bytes:
+    if page.encoding.lower().startswith(("utf-16", "utf_16", "utf-32", "utf_32")):
+        return page.body.decode(page.encoding, "replace").encode()
+    return page.body
 
 
 def _holds(pattern: Pattern, tree: HtmlElement) -> bool:

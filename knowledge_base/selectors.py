@@ -1,7 +1,7 @@
 """XPath and CSS expressions of the knowledge base, compiled once, and the literals a page must hold to match them."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import cast
 
 from cssselect import SelectorError
@@ -12,6 +12,9 @@ from lxml.html import HtmlElement
 MOST_RESULTS = 20_000
 """Nodes of one result that are looked at; a page that holds more is hostile or broken."""
 
+MOST_CHOICES = 64
+"""Unions of branches kept compiled for one expression."""
+
 Node = HtmlElement | str
 
 
@@ -21,12 +24,27 @@ class BadExpressionError(ValueError):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Selector:
-    """A compiled expression. ``cite`` says where the structure it looks for is documented."""
+    """A compiled expression.
+
+    ``cite`` says where the structure it looks for is documented. The source of a page on which it finds anything
+    holds one of ``literals`` in some case of letters; without literals nothing can be told.
+    """
 
     source: str
     xpath: etree.XPath
     attribute: str = ""
     cite: str = ""
+    literals: tuple[str, ...] = ()
+    _narrowed: dict[tuple[bool, ...], "Selector"] = field(default_factory=dict, repr=False)
+
+    def branches(self, wanted: tuple[bool, ...]) -> "Selector":
+        """Return the union of the branches that are marked, in their order; compiled once for each choice."""
+        if wanted not in self._narrowed:
+            source = " | ".join(branch for branch, keep in zip(_branches(self.source), wanted, strict=True) if keep)
+            if len(self._narrowed) >= MOST_CHOICES:
+                self._narrowed.clear()
+            self._narrowed[wanted] = Selector(source, _compile(source), self.attribute, self.cite)
+        return self._narrowed[wanted]
 
     def nodes(self, context: HtmlElement) -> list[Node]:
         """Return elements and attribute or text values in document order; with ``attribute``, its values.
@@ -63,10 +81,14 @@ def compile_selector(*, xpath: str = "", css: str = "", attribute: str = "", cit
     if "re:" in source and re.search(r"\bre:(test|match|replace)\s*\(", source):
         raise BadExpressionError("regular expressions can take seconds; use contains() or starts-with() instead")
     try:
-        compiled = etree.XPath(source, regexp=False, smart_strings=False)
+        compiled = _compile(source)
     except etree.XPathSyntaxError as error:
         raise BadExpressionError(f"this is no XPath 1.0 expression ({error}): {xpath or css}") from error
-    return Selector(source, compiled, attribute, cite)
+    return Selector(source, compiled, attribute, cite, required_literals(source))
+
+
+def _compile(source: str) -> etree.XPath:
+    return etree.XPath(source, regexp=False, smart_strings=False)
 
 
 def css_to_xpath(css: str) -> str:
@@ -79,6 +101,30 @@ def css_to_xpath(css: str) -> str:
         return HTMLTranslator().css_to_xpath(css, prefix="descendant::")
     except SelectorError as error:
         raise BadExpressionError(f"this is no CSS selector ({error}): {css}") from error
+
+
+class SourceLiterals:
+    """Tells from a page's source, lower-case bytes, which expressions cannot find anything on the page."""
+
+    def __init__(self, source: bytes | None) -> None:
+        """Take the whole source, or None where it is not known as a whole: then every expression may find something."""
+        self._source = source
+        self._held: dict[str, bool] = {}
+
+    def narrow(self, selector: Selector) -> Selector | None:
+        """Return the expression without the branches of its union that find nothing; None where none is left."""
+        if self._source is None or not selector.literals:
+            return selector
+        held = tuple(map(self._holds, selector.literals))
+        if all(held):
+            return selector
+        return selector.branches(held) if any(held) else None
+
+    def _holds(self, literal: str) -> bool:
+        held = self._held.get(literal)
+        if held is None:
+            held = self._held[literal] = self._source is None or literal.encode() in self._source
+        return held
 
 
 _STRING = re.compile(r"""'([^']*)'|"([^"]*)\"""")

@@ -118,7 +118,8 @@ class _Reading:
         actions = [action for action in level.actions if isinstance(action, Extract)]
         found: dict[str, Extracted] = {}
         budget = max(LEAST_TEXT, 4 * len(self.page.body))
-        where = self._guarded(level, None, lambda: Whereabouts.of(self.page, self.application, level))
+        literals = self.links.literals
+        where = self._guarded(level, None, lambda: Whereabouts.of(self.page, self.application, level, literals))
         if where is None:
             return ()
         for action in actions:

@@ -1,7 +1,7 @@
 """Runs the extraction actions of a page level: from elements to web objects."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from zoneinfo import ZoneInfo
@@ -15,7 +15,7 @@ from aahcrawler.page import Page
 from aahcrawler.webobject import Person, Reference, Value, WebObject
 from knowledge_base.addresses import Address
 from knowledge_base.model import Application, Extract, Field, FieldKind, Identity, PageLevel
-from knowledge_base.selectors import Node, Selector
+from knowledge_base.selectors import Node, Selector, SourceLiterals
 
 MOST_OBJECTS = 2_000
 """Objects of one action on one page; no template shows as many."""
@@ -43,13 +43,15 @@ class Whereabouts:
     url: str
     own: Address
     is_first: bool
+    literals: SourceLiterals
 
     @classmethod
-    def of(cls, page: Page, application: Application, level: PageLevel) -> "Whereabouts":
+    def of(cls, page: Page, application: Application, level: PageLevel, literals: SourceLiterals) -> "Whereabouts":
         """Find out under which address the page names itself."""
         here = application.canonical(Address.parse(page.url))
         own = _own_address(page, application, level) or level.first_page(here)
-        return cls(page, here.url, own, (here.path, here.query) == (own.path, own.query))
+        is_first = (here.path, here.query) == (own.path, own.query)
+        return cls(page, here.url, own, is_first, literals)
 
 
 def _own_address(page: Page, application: Application, level: PageLevel) -> Address | None:
@@ -99,7 +101,7 @@ class Extraction:
             self.failure = Failure.INCOMPLETE
 
     def _find_items(self) -> list[HtmlElement]:
-        for selector in self.action.items:
+        for selector in self._narrowed(self.action.items):
             items = selector.elements(self.where.page.tree)
             if items:
                 items = items if self.action.many else items[:1]
@@ -138,7 +140,7 @@ class Extraction:
     def _values(self, wanted: Field, item: HtmlElement) -> tuple[tuple[Value, ...], HtmlElement | None]:
         """Return the values of the first selector that yields any, and the element of the first value."""
         context = self.where.page.tree if wanted.page else item
-        for selector in wanted.selectors:
+        for selector in self._narrowed(wanted.selectors):
             found: list[Value] = []
             first: HtmlElement | None = None
             for element, node in self._nodes(selector, context, item):
@@ -170,8 +172,14 @@ class Extraction:
                 elif value is not None:
                     yield node, value
 
+    def _left_out(self, wanted: Field, element: HtmlElement) -> list[HtmlElement]:
+        return [part for selector in self._narrowed(wanted.without) for part in selector.elements(element)]
+
+    def _narrowed(self, selectors: Iterable[Selector]) -> Iterator[Selector]:
+        return (selector for given in selectors if (selector := self.where.literals.narrow(given)) is not None)
+
     def _value(self, wanted: Field, node: Node) -> Value | None:
-        without = [] if isinstance(node, str) else [part for w in wanted.without for part in w.elements(node)]
+        without = [] if isinstance(node, str) else self._left_out(wanted, node)
         match wanted.kind:
             case FieldKind.PERSON:
                 return _person(node, without, wanted.strip, self.where.page)

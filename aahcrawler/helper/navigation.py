@@ -7,11 +7,12 @@ from functools import cached_property
 from lxml import etree
 from lxml.html import HtmlElement
 
-from aahcrawler import urls
 from aahcrawler.helper.assistance import Refused
 from aahcrawler.helper.sites import Sites, Verdict, site_of
 from aahcrawler.page import Page
+from knowledge_base.matching import literals_of
 from knowledge_base.model import Application, Navigate, PageLevel
+from knowledge_base.selectors import SourceLiterals
 
 MOST_LINKS = 10_000
 """Different addresses of one page that are looked at."""
@@ -41,6 +42,11 @@ class Links:
         return site_of(self.page.url)
 
     @cached_property
+    def literals(self) -> SourceLiterals:
+        """Which expressions cannot find anything on the page."""
+        return literals_of(self.page)
+
+    @cached_property
     def anchors(self) -> tuple[tuple[str, HtmlElement], ...]:
         """Every different address the page links to, with the first element that does, in document order."""
         found: dict[str, HtmlElement] = {}
@@ -64,7 +70,7 @@ class Links:
         if href not in self._resolved:
             if len(self._resolved) >= MOST_LINKS:
                 return None
-            self._resolved[href] = urls.resolve(self.page.base_url, href)
+            self._resolved[href] = self.sites.resolve(self.page.base_url, href)
         return self._resolved[href]
 
     def judge(self, application: Application, url: str) -> Verdict | None:
@@ -118,7 +124,8 @@ class Navigation:
     def _selected(self, action: Navigate) -> Iterator[Chosen]:
         target = self.application.level(action.to)
         for source in action.sources:
-            for node in source.selector.nodes(self.links.page.tree):
+            selector = self.links.literals.narrow(source.selector)
+            for node in selector.nodes(self.links.page.tree) if selector is not None else ():
                 element = None if isinstance(node, str) else node
                 verdict = self._verdict(self.links.resolve(node if isinstance(node, str) else node.get("href")))
                 if verdict is not None and (not source.documented or verdict.level is target):

@@ -4,6 +4,7 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from functools import lru_cache
 
+from aahcrawler import urls
 from knowledge_base.addresses import Address, Reason
 from knowledge_base.model import Application, PageLevel, Pattern
 
@@ -32,7 +33,15 @@ class Sites:
         self._hosts: OrderedDict[str, tuple[Application, tuple[Pattern, ...]]] = OrderedDict()
         self._most_hosts = most_hosts
         self.verdict = lru_cache(MOST_VERDICTS)(_verdict)
+        self._absolute = lru_cache(MOST_VERDICTS)(urls.resolve)
         self.whole = lru_cache(MOST_VERDICTS)(_whole)
+
+    def resolve(self, base: str, reference: str) -> str | None:
+        """Do what `aahcrawler.urls.resolve` does; references that many pages share are resolved once."""
+        if reference.startswith("?"):
+            return urls.resolve(base, reference)
+        folder = base.partition("?")[0].partition("#")[0].rpartition("/")[0]
+        return self._absolute(folder + "/", reference)
 
     def remember(self, url: str, application: Application, evidence: tuple[Pattern, ...]) -> None:
         """Keep the application of the URL's site and the strongest patterns that showed it."""
@@ -62,10 +71,8 @@ def site_of(url: str) -> str:
     'a.test:8080'
     """
     start = url.find("://") + 3
-    end = start
-    while end < len(url) and url[end] not in "/?#":
-        end += 1
-    return url[start:end].removeprefix("www.")
+    end = url.find("/", start)
+    return url[start : end if end > 0 else len(url)].removeprefix("www.")
 
 
 def _whole(level: PageLevel, url: str) -> str:
