@@ -100,8 +100,11 @@ class Connection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         """Hand bytes to the reception that is under way."""
         reception = self._reception
-        if reception is None:
+        if reception is None or self._settled is None:
             self.abort()
+            return
+        if self._settled.done():
+            reception.surplus = True
             return
         self._heard_at = self._loop.time()
         if self._first_byte_at is None:

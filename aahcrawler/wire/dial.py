@@ -77,10 +77,10 @@ class Dialler:
             refusal = self._resolver.policy.refusal(address)
             if refusal is not None:
                 raise RefusedAddressError(f"{origin.host}: connected, but {refusal}")
-            connection = await self._wrap(sock, origin)
         except BaseException:
             sock.close()
             raise
+        connection = await self._wrap(sock, origin)  # From here on the socket is the transport's to close.
         connection.address = address
         return connection
 

@@ -7,6 +7,7 @@ from aahcrawler.wire.errors import ProtocolError
 
 HEAD_END = re.compile(rb"\n\r?\n")
 BLANK = b"\r\n \t"
+_BLANKS = " \t\r"
 _STATUS_LINE = re.compile(rb"(?:HTTP/(\d{1,3})(?:\.(\d{1,3}))?|ICY)[ \t]+(\d{3})(?!\d)[ \t]*(.*)", re.IGNORECASE)
 
 
@@ -55,7 +56,7 @@ def parse_status_line(line: bytes) -> StatusLine | None:
         return None
     major, minor, status, reason = match.groups()
     version = (int(major), int(minor or 0)) if major else (1, 0)
-    return StatusLine(version, int(status), reason.decode("latin-1").rstrip())
+    return StatusLine(version, int(status), reason.decode("latin-1").rstrip(_BLANKS))
 
 
 def parse_head(raw: bytes) -> Head:
@@ -74,10 +75,10 @@ def parse_head(raw: bytes) -> Head:
         if text[:1] in {" ", "\t"}:
             if folded:
                 name, value = headers[-1]
-                headers[-1] = (name, f"{value} {text.strip()}".strip())
+                headers[-1] = (name, f"{value} {text.strip(_BLANKS)}".strip(_BLANKS))
             continue
         name, colon, value = text.partition(":")
         folded = bool(colon)
         if colon:
-            headers.append((name.rstrip(), value.strip()))
+            headers.append((name.rstrip(_BLANKS), value.strip(_BLANKS)))
     return Head(line, tuple(headers))

@@ -57,12 +57,12 @@ async def error_of(tmp_path: Path, handler: Callable[..., Awaitable[None]], **se
 
 def test_silence_is_a_timeout(tmp_path: Path) -> None:
     started = monotonic()
-    error = asyncio.run(error_of(tmp_path, sending(then=5), timeouts=QUICK))
+    error = asyncio.run(error_of(tmp_path, sending(then=30), timeouts=QUICK))
     assert isinstance(error, WireTimeoutError)
     assert isinstance(error, TimeoutError)
     assert error.retryable
     assert error.exchange is None
-    assert monotonic() - started < 3
+    assert monotonic() - started < 10
 
 
 @pytest.mark.parametrize(("pause", "least"), [(0.0, 0.2), (0.05, 0.6)])
@@ -70,7 +70,7 @@ def test_slow_body_is_kept_as_far_as_it_came(tmp_path: Path, pause: float, least
     pieces = [bytes([number]) for number in range(100)]
 
     async def run() -> None:
-        handler = sending(HEAD, *pieces, pause=pause, then=5)
+        handler = sending(HEAD, *pieces, pause=pause, then=30)
         async with serving(handler) as server, client(tmp_path, timeouts=QUICK) as wire:
             answer = await wire.fetch(WireRequest(server.url()))
             with answer.exchange.response as response:
@@ -79,7 +79,7 @@ def test_slow_body_is_kept_as_far_as_it_came(tmp_path: Path, pause: float, least
             assert not answer.payload_complete
             assert kept.startswith(HEAD + b"\0")
             assert kept == HEAD + b"".join(pieces)[: len(kept) - len(HEAD)]
-            assert least <= answer.elapsed < least + 1
+            assert least <= answer.elapsed < least + 10
 
     asyncio.run(run())
 
@@ -87,29 +87,29 @@ def test_slow_body_is_kept_as_far_as_it_came(tmp_path: Path, pause: float, least
 def test_idle_time_counts_from_the_first_byte_on(tmp_path: Path) -> None:
     async def run() -> None:
         patient = Timeouts(first_byte=30, idle=0.2, total=60)
-        async with serving(sending(HEAD, then=5)) as server, client(tmp_path, timeouts=patient) as wire:
+        async with serving(sending(HEAD, then=30)) as server, client(tmp_path, timeouts=patient) as wire:
             answer = await wire.fetch(WireRequest(server.url()))
             answer.exchange.close()
             assert answer.exchange.truncated is Truncation.TIME
-            assert answer.elapsed < 2
+            assert answer.elapsed < 10
 
     asyncio.run(run())
 
 
 def test_timeout_of_a_request_wins(tmp_path: Path) -> None:
     async def run() -> None:
-        async with serving(sending(then=5)) as server, client(tmp_path) as wire:
+        async with serving(sending(then=30)) as server, client(tmp_path) as wire:
             started = monotonic()
             with pytest.raises(WireTimeoutError):
                 await wire.fetch(WireRequest(server.url(), timeout=0.1))
-            assert monotonic() - started < 2
+            assert monotonic() - started < 10
 
     asyncio.run(run())
 
 
 def test_slow_head_keeps_its_beginning(tmp_path: Path) -> None:
     begun = b"HTTP/1.1 200 OK\r\nX: 1\r\n"
-    error = asyncio.run(error_of(tmp_path, sending(begun, then=5), timeouts=QUICK))
+    error = asyncio.run(error_of(tmp_path, sending(begun, then=30), timeouts=QUICK))
     assert isinstance(error, WireTimeoutError)
     assert error.exchange is not None
     assert error.exchange.truncated is Truncation.TIME
@@ -159,7 +159,7 @@ def test_reset_in_a_body_without_length_is_no_proper_end(tmp_path: Path) -> None
     ],
 )
 def test_no_http_is_a_protocol_error(tmp_path: Path, raw: bytes) -> None:
-    error = asyncio.run(error_of(tmp_path, sending(raw, then=5)))
+    error = asyncio.run(error_of(tmp_path, sending(raw, then=30)))
     assert isinstance(error, ProtocolError)
     assert not error.retryable
     assert error.exchange is None
@@ -167,7 +167,7 @@ def test_no_http_is_a_protocol_error(tmp_path: Path, raw: bytes) -> None:
 
 def test_switch_of_protocol_is_an_error_with_its_bytes(tmp_path: Path) -> None:
     raw = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n"
-    error = asyncio.run(error_of(tmp_path, sending(raw, then=5)))
+    error = asyncio.run(error_of(tmp_path, sending(raw, then=30)))
     assert isinstance(error, ProtocolError)
     assert error.exchange is not None
     with error.exchange.response as response:
@@ -267,6 +267,35 @@ def test_connections_are_kept_and_dropped(tmp_path: Path) -> None:
     assert {raw: asyncio.run(run(raw)) for raw in expected} == expected
 
 
+def test_idle_connections_are_bounded(tmp_path: Path) -> None:
+    waiting = 0
+
+    async def handler(server: Server, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal waiting
+        waiting += 1
+        while await server.head(reader):
+            await asyncio.sleep(0.1)
+            writer.write(OK)
+        waiting -= 1
+
+    async def run(keep: KeepAlive) -> int:
+        async with serving(handler) as server, client(tmp_path, keep_alive=keep) as wire:
+            urls = [server.url("/"), server.url("/"), server.url("/"), server.url(host="localhost")]
+            for answer in await asyncio.gather(*(wire.fetch(WireRequest(url)) for url in urls)):
+                answer.exchange.close()
+            await asyncio.sleep(0.1)
+            still_open, open_before = waiting, server.connections
+            assert open_before == 4
+            return still_open
+
+    settings = [KeepAlive(), KeepAlive(per_origin=2), KeepAlive(connections=1), KeepAlive(connections=0)]
+    seen = []
+    for keep in settings:
+        waiting = 0
+        seen.append(asyncio.run(run(keep)))
+    assert seen == [4, 3, 1, 0]
+
+
 def test_idle_connections_time_out(tmp_path: Path) -> None:
     async def run() -> None:
         keep = KeepAlive(seconds=0.05)
@@ -327,14 +356,14 @@ def test_cancelled_fetch_closes_its_connection(tmp_path: Path) -> None:
             fetching.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await fetching
-            await asyncio.wait_for(gone.wait(), 2)
+            await asyncio.wait_for(gone.wait(), 10)
 
     asyncio.run(run())
 
 
 def test_close_ends_what_is_under_way(tmp_path: Path) -> None:
     async def run() -> None:
-        async with serving(sending(HEAD, b"part", then=5)) as server, client(tmp_path) as wire:
+        async with serving(sending(HEAD, b"part", then=30)) as server, client(tmp_path) as wire:
             fetching = asyncio.create_task(wire.fetch(WireRequest(server.url())))
             await asyncio.sleep(0.1)
             await wire.close()
