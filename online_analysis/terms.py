@@ -124,7 +124,7 @@ class _Idf(dict[str, float]):
     """The idf of each term; those that no list holds are estimated, and remembered for a bounded number."""
 
     def __init__(self, known: Mapping[str, float], *, listed: bool) -> None:
-        super().__init__({term: idf_of(frequency) for term, frequency in known.items()})
+        super().__init__({term: _term_idf(term, frequency) for term, frequency in known.items()})
         self._bound = len(self) + _CACHED_WORDS
         self._known = frozenset(known)
         self._listed = listed
@@ -139,7 +139,7 @@ class _Idf(dict[str, float]):
             frequency = _UNSEEN_FREQUENCY
         else:
             frequency = max(_UNSEEN_FREQUENCY, 10 ** (-1.5 - 0.5 * len(term)))
-        self[term] = idf = idf_of(frequency)
+        self[term] = idf = _term_idf(term, frequency)
         return idf
 
 
@@ -150,6 +150,11 @@ def idf_of(frequency: float) -> float:
     ``1 - exp(-300 * frequency)``; its idf is the logarithm of one over that.
     """
     return -math.log(-math.expm1(-_PAGE_WORDS * frequency))
+
+
+def _term_idf(term: str, frequency: float) -> float:
+    """Weigh a pair of characters by half (squared): pairs overlap, so each character stands in two of them."""
+    return idf_of(frequency) * (math.sqrt(0.5) if _UNSPACED_RUN.match(term) and len(term) == 2 else 1.0)
 
 
 class Language:

@@ -7,12 +7,12 @@ three, and for a topic of five keywords and one of fifty. A cosine is a product 
                        share                coverage
 
 - **Share** falls with the length of a text even if it never leaves the topic, as it has more and more other words.
-  It is saturated: ``share^2 / (share^2 + 0.02)``, which is one half where two percent of the text's weight lie in
-  the topic's terms.
+  It is saturated: ``share^2 / (share^2 + 0.025)``, which is one half where a fortieth of the text's weight lies
+  in the topic's terms.
 - **Coverage** falls with the size of the topic, as no page speaks of everything. It is measured against the best that
   a text with as many of the topic's terms could have, and a page is expected to have at least six, a paragraph two.
 
-A page counts as having at least the weight of a hundred ordinary terms, so that one word does not make a short page
+A page counts as having at least the weight of two hundred ordinary terms, so that one word does not make a short page
 relevant. The document's score is two thirds that of its content as a whole and one third that of its best part. A
 link's score is the mean of the document (weight 2), the paragraph (1) and the anchor (2), those without terms left
 out: so links beside a match rise above the others of the page, and links that are a match above these.
@@ -29,10 +29,10 @@ from online_analysis.aggregation import Scores
 from online_analysis.document import Document, DocumentPart, Outlink
 from online_analysis.topic import Topic, TopicVector
 
-_HALF_SHARE = 0.02
+_HALF_SHARE = 0.025
 _TERMS_OF_A_PAGE = 6
 _TERMS_OF_A_PARAGRAPH = 2
-_LEAST_WEIGHT_OF_A_PAGE = 100 * 7.0**2
+_LEAST_WEIGHT_OF_A_PAGE = 200 * 7.0**2
 _MOST_FREQUENT = 255
 _FREQUENCY = (0.0, *(1.0 + math.log(count) for count in range(1, _MOST_FREQUENT + 1)))
 """The weight of a term by how often it occurs; more often than 255 times changes nothing."""

@@ -92,7 +92,7 @@ def _fields(model: type[BaseModel], path: FieldPath) -> list[str]:
     if not path:
         return list(model.model_fields)
     field = _field(model, [step for step in path if isinstance(step, str)])
-    inner = _model_in(field) if field else None
+    inner = model_in(field) if field else None
     return list(inner.model_fields) if inner else []
 
 
@@ -100,10 +100,11 @@ def _field(model: type[BaseModel], names: list[str]) -> FieldInfo | None:
     field = model.model_fields.get(names[0])
     if len(names) == 1 or field is None:
         return field
-    inner = _model_in(field)
+    inner = model_in(field)
     return _field(inner, names[1:]) if inner else None
 
 
-def _model_in(field: FieldInfo) -> type[BaseModel] | None:
+def model_in(field: FieldInfo) -> type[BaseModel] | None:
+    """Return the section that a field holds, None for a plain value."""
     candidates = (field.annotation, *get_args(field.annotation))
     return next((each for each in candidates if isinstance(each, type) and issubclass(each, BaseModel)), None)

@@ -15,7 +15,7 @@ analyser_scores = st.builds(
     values,
     st.just(()) | st.tuples(values, values, values),
 )
-weights = st.dictionaries(st.sampled_from(["text", "url", "spam"]), st.floats(0, 100))
+weights = st.dictionaries(st.sampled_from(["text", "url", "spam"]), st.just(0.0) | st.floats(1e-6, 100))
 
 
 def link_scores(scores: list[Scores], weights: dict[str, float] | None = None) -> list[float]:

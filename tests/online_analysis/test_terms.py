@@ -48,12 +48,12 @@ def test_terms_are_stems_without_stop_words(language: str, text: str, terms: lis
 
 def test_greek_inflections_meet_in_one_term() -> None:
     greek = LEXICON.language("el")
-    assert greek.terms("οι ανεμογεννήτριες") == greek.terms("η ανεμογεννήτρια")
+    assert greek.terms("το πάρκο") == greek.terms("των πάρκων") == ["παρκ"]
 
 
 @pytest.mark.parametrize("language", ["en", "de", "fr", "el", "zh", None, "eu"])
 def test_rare_terms_say_more_than_frequent_ones(language: str | None) -> None:
-    pairs = {"el": ("νερό", "φωτοβολταϊκά"), "zh": ("公司", "光伏"), "eu": ("etxe", "fotovoltaikoa")}
+    pairs = {"el": ("νερό", "φωτοβολταϊκά"), "zh": ("城市", "光伏"), "eu": ("etxe", "fotovoltaikoa")}
     frequent, rare = pairs.get(language or "", ("water", "photovoltaic"))
     known = LEXICON.language(language)
     assert 0 < known.idf[known.terms(frequent)[0]] < known.idf[known.terms(rare)[0]] < 12
