@@ -18,6 +18,9 @@ from aahcrawler.exchange import Exchange
 from aahcrawler.wire.addresses import AddressPolicy
 from aahcrawler.wire.client import Answer, Limits, Timeouts, WireClient, WireRequest, WireSettings
 
+WIRE_SETTINGS = "AAH_WIRE"
+"""The Scrapy setting that holds a whole ``WireSettings``."""
+
 
 @dataclass(frozen=True, slots=True)
 class Captured:
@@ -74,12 +77,13 @@ class CapturedResponse(Response):
 class WireDownloadHandler(BaseDownloadHandler):
     """Downloads http and https requests through a ``WireClient``; its ``WireError`` reaches the errback as it is.
 
-    Settings: ``AAH_SPOOL``, folder for large bodies on their way (default ``.spool``); ``AAH_RESOLVE``, mapping of
-    hosts to addresses; ``AAH_ALLOW_PRIVATE``, a boolean or a list of networks that may be connected to although they
-    are not public (default: none; a mapping alone opens nothing); ``AAH_VERIFY_TLS`` (default true);
-    ``AAH_PAGE_BYTES``, how long a body may be for parsing, before and after content decoding (default 10 MiB);
-    ``AAH_RESPONSE_BYTES``, after how many bytes a body is cut (default 2 GiB); and Scrapy's ``DOWNLOAD_TIMEOUT`` with
-    the request's ``download_timeout``, seconds for the whole exchange. A request's ``download_latency`` is set.
+    Settings: ``AAH_WIRE``, a ``WireSettings``, which says everything; or, one by one: ``AAH_SPOOL``, folder for large
+    bodies on their way (default ``.spool``); ``AAH_RESOLVE``, mapping of hosts to addresses; ``AAH_ALLOW_PRIVATE``, a
+    boolean or a list of networks that may be connected to although they are not public (default: none; a mapping alone
+    opens nothing); ``AAH_VERIFY_TLS`` (default true); ``AAH_PAGE_BYTES``, how long a body may be for parsing, before and
+    after content decoding (default 10 MiB); ``AAH_RESPONSE_BYTES``, after how many bytes a body is cut (default 2 GiB);
+    and Scrapy's ``DOWNLOAD_TIMEOUT``, seconds for the whole exchange, which a request's ``download_timeout`` overrides.
+    A request's ``download_latency`` is set.
 
     Redirects, cookies, proxies and retries are none of its business. The URL is sent as the request has it.
     """
@@ -94,7 +98,8 @@ class WireDownloadHandler(BaseDownloadHandler):
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         """Build the handler that the crawler's settings describe; raise ``ValueError`` for one that makes no sense."""
-        settings = wire_settings(crawler.settings)
+        given = crawler.settings.get(WIRE_SETTINGS)
+        settings = given if isinstance(given, WireSettings) else wire_settings(crawler.settings)
         return cls(crawler, WireClient(settings), settings.limits.payload_bytes)
 
     async def download_request(self, request: Request) -> CapturedResponse:

@@ -13,7 +13,7 @@ from scrapy.utils.test import get_crawler
 
 from aahcrawler.crawl.download import CapturedResponse, WireDownloadHandler, wire_settings
 from aahcrawler.exchange import Truncation
-from aahcrawler.wire.client import DisconnectError, RefusedAddressError
+from aahcrawler.wire.client import AddressPolicy, DisconnectError, Limits, RefusedAddressError, WireSettings
 from tests.wire.serving import answering, serving
 
 PAGE = b"<p>bonjour</p>" * 100
@@ -124,6 +124,12 @@ def test_settings_are_read() -> None:
     assert not settings.verify_tls
     assert settings.timeouts.total == 7.5
     assert (settings.limits.payload_bytes, settings.limits.body_bytes) == (11, 12)
+
+
+def test_one_setting_says_everything(tmp_path: Path) -> None:
+    whole = WireSettings(tmp_path, AddressPolicy(allow_private=True), limits=Limits(payload_bytes=7))
+    response, kept = download(tmp_path, RAW[: RAW.index(b"content")] + b"\r\nhello world", close=True, AAH_WIRE=whole)
+    assert (response.body, response.complete, kept[-11:]) == (b"hello w", False, b"hello world")
 
 
 class Fetching(Spider):
