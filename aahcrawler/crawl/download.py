@@ -80,8 +80,8 @@ class WireDownloadHandler(BaseDownloadHandler):
     Settings: ``AAH_WIRE``, a ``WireSettings``, which says everything; or, one by one: ``AAH_SPOOL``, folder for large
     bodies on their way (default ``.spool``); ``AAH_RESOLVE``, mapping of hosts to addresses; ``AAH_ALLOW_PRIVATE``, a
     boolean or a list of networks that may be connected to although they are not public (default: none; a mapping alone
-    opens nothing); ``AAH_VERIFY_TLS`` (default true); ``AAH_PAGE_BYTES``, how long a body may be for parsing, before and
-    after content decoding (default 10 MiB); ``AAH_RESPONSE_BYTES``, after how many bytes a body is cut (default 2 GiB);
+    opens nothing); ``AAH_VERIFY_TLS`` (default true); ``AAH_PAGE_BYTES``, how long a body may be to be parsed, before
+    and after content decoding (default 10 MiB); ``AAH_RESPONSE_BYTES``, where a body is cut (default 2 GiB);
     and Scrapy's ``DOWNLOAD_TIMEOUT``, seconds for the whole exchange, which a request's ``download_timeout`` overrides.
     A request's ``download_latency`` is set.
 
