@@ -105,14 +105,15 @@ def objects(
     output_format: Annotated[ObjectFormat, typer.Option("--format", help="How to write them.")] = ObjectFormat.JSONL,
 ) -> None:
     """Write the web objects of a crawl to standard output."""
+    from aahcrawler.objects.reader import ReadError, object_rows
     from offline import tables
 
-    with _told(tables.TableError):
+    with _told(ReadError):
         match output_format:
             case ObjectFormat.JSONL:
-                tables.write_jsonl(tables.object_rows(crawl), sys.stdout)
+                tables.write_jsonl(object_rows(crawl), sys.stdout)
             case ObjectFormat.CSV:
-                tables.write_csv(tables.object_rows(crawl), sys.stdout)
+                tables.write_csv(object_rows(crawl), sys.stdout)
             case ObjectFormat.NQ:
                 tables.write_nq(crawl, sys.stdout)
 
@@ -123,11 +124,12 @@ def pages(
     output_format: Annotated[PageFormat, typer.Option("--format", help="How to write them.")] = PageFormat.JSONL,
 ) -> None:
     """Write the fetched pages of a crawl, in the order of fetching, to standard output."""
+    from aahcrawler.objects.reader import ReadError, page_rows
     from offline import tables
 
-    with _told(tables.TableError):
+    with _told(ReadError):
         write = tables.write_jsonl if output_format is PageFormat.JSONL else tables.write_csv
-        write(tables.page_rows(crawl), sys.stdout)
+        write(page_rows(crawl), sys.stdout)
 
 
 @app.command()

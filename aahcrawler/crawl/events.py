@@ -12,10 +12,9 @@ FORMAT = "%(asctime)s.%(msecs)03dZ %(levelname)s %(subsystem)s %(message)s"
 class EventFormatter(logging.Formatter):
     """Formats ``2026-01-31T12:00:00.000Z WARNING crawl.robots ...``; line breaks inside an event become spaces."""
 
-    converter = time.gmtime
-
     def __init__(self) -> None:
         super().__init__(FORMAT, datefmt="%Y-%m-%dT%H:%M:%S")
+        self.converter = time.gmtime
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the event as one line."""

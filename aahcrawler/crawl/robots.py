@@ -15,6 +15,7 @@ from aahcrawler import urls
 from aahcrawler.crawl.download import CapturedResponse
 from aahcrawler.crawl.job import Job
 from aahcrawler.crawl.leasing import LEASE
+from aahcrawler.page import Headers
 from aahcrawler.wire.errors import WireError
 
 logger = logging.getLogger(__name__)
@@ -100,7 +101,7 @@ class RobotsMiddleware:
                 break
             response = await self._fetch(url, slot)
             if 300 <= response.status < 400:
-                url = urls.resolve(url, response.headers.get("Location", b"").decode("latin-1"))
+                url = urls.resolve(url, Headers(response.wire_headers).get("Location"))
             elif response.status >= 500 or response.status == 429:
                 raise RobotsUnreachableError(f"{url} answered {response.status}")
             else:

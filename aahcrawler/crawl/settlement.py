@@ -6,7 +6,7 @@ never fetched again.
 """
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from email.utils import parsedate_to_datetime
 from time import time
 
@@ -18,7 +18,7 @@ from aahcrawler.crawl.robots import RobotsDeniedError, RobotsUnreachableError
 from aahcrawler.crawl.tally import Tally
 from aahcrawler.exchange import Truncation
 from aahcrawler.flow import Processed, process
-from aahcrawler.frontier.protocol import FrontierUnavailableError, Lease, Offer, State
+from aahcrawler.frontier.protocol import FrontierUnavailableError, Lease, Offer, Outcome, State
 from aahcrawler.objects.writer import CaptureDescription
 from aahcrawler.page import Headers, Page
 from aahcrawler.segments import SegmentError
@@ -93,7 +93,7 @@ class Settlement:
     async def _end(self, lease: Lease, state: State, reason: str) -> None:
         logger.info("%s %s: %s", lease.url, state, reason)
         group = "blocked" if state is State.BLOCKED else "error"
-        await self._commit(lease, state, (), {f"{group}:{reason}": 1}, reason)
+        await self._commit(lease, state, (), Outcome(reason, {f"{group}:{reason}": 1}))
 
     def _worth_another_try(self, lease: Lease, response: CapturedResponse) -> bool:
         broken = response.status in AGAIN or response.exchange.truncated is Truncation.DISCONNECT
@@ -108,10 +108,10 @@ class Settlement:
         """Let the URL be fetched again; its queue rests longer with every attempt."""
         pause = max(min(rest, LONGEST_REST), self._job.delay_of(lease.queue), 2.0 ** (lease.attempt - 1))
         last = lease.attempt >= self._job.attempts
-        tally = {f"error:{reason}": 1.0} if last else {"retries": 1.0}
+        outcome = Outcome(reason, {f"error:{reason}": 1.0} if last else {"retries": 1.0})
         logger.info("%s attempt %d: %s; its site rests for %.0f s", lease.url, lease.attempt, reason, pause)
-        await self._job.call(self._frontier.retry, lease, delay=pause, reason=reason, tally=tally)
-        self._job.tally.merge(tally)
+        await self._job.call(self._frontier.retry, lease, delay=pause, outcome=outcome)
+        self._job.tally.merge(outcome.tally)
 
     # With an answer
 
@@ -135,7 +135,7 @@ class Settlement:
         else:
             links = self._understand(lease, page, capture, tally)
         logger.info("%s %d %s", lease.url, page.status, lease.kind)
-        await self._commit(lease, State.DONE, links, tally.counts)
+        await self._commit(lease, State.DONE, links, Outcome(tally=tally.counts))
 
     def _redirect(self, lease: Lease, page: Page, capture: Capture, tally: Tally) -> list[Offer]:
         if lease.kind == "page":
@@ -155,7 +155,7 @@ class Settlement:
     def _understand(self, lease: Lease, page: Page, capture: Capture, tally: Tally) -> list[Offer]:
         job = self._job
         known = job.understanding
-        processed = process(page, known.helper, known.analysers, job.icd.weights)
+        processed = process(page, known.helper, known.analysers, job.icd.scoring.weights)
         description = _description(lease, page, capture, processed, job.icd.scoring.relevant)
         job.stores.objects.write(description, processed.assistance.objects)
         _count(description, processed, tally)
@@ -191,13 +191,10 @@ class Settlement:
         offers = (job.offer(url, lease, lease.score, kind="requisite") for url in addresses)
         return [offer for offer in offers if job.understanding.scope.admit_requisite(offer.url) is None]
 
-    async def _commit(
-        self, lease: Lease, state: State, links: Sequence[Offer], tally: Mapping[str, float], reason: str = ""
-    ) -> None:
+    async def _commit(self, lease: Lease, state: State, links: Sequence[Offer], outcome: Outcome) -> None:
         delay = self._job.delay_of(lease.queue) if state is not State.BLOCKED else 0.0
-        finish = self._frontier.finish
-        if await self._job.call(finish, lease, state, delay=delay, links=links, reason=reason, tally=tally):
-            self._job.tally.merge(tally)
+        if await self._job.call(self._frontier.finish, lease, state, delay=delay, links=links, outcome=outcome):
+            self._job.tally.merge(outcome.tally)
             self._job.check_limits()
         else:
             logger.warning("%s: its lease had run out, so it is fetched again", lease.url)

@@ -9,7 +9,7 @@ from scrapy.crawler import Crawler
 from scrapy.http import Response
 from twisted.python.failure import Failure
 
-from aahcrawler.crawl.download import CapturedResponse
+from aahcrawler.crawl.download import WIRE_SETTINGS, CapturedResponse
 from aahcrawler.crawl.job import Job
 from aahcrawler.crawl.leasing import LEASE
 from aahcrawler.crawl.opening import open_job
@@ -37,6 +37,7 @@ class AahSpider(Spider):
         Raise ``IcdError`` for a definition with mistakes and ``CrawlRefusedError`` for a folder that cannot be used.
         """
         job = job or open_job(Path(icd))
+        crawler.settings.set(WIRE_SETTINGS, job.wire_settings, priority="spider")
         return super().from_crawler(crawler, *args, job=job, **kwargs)
 
     async def start(self) -> AsyncIterator[Request]:

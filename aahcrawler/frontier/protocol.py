@@ -16,7 +16,7 @@ out and when the next one may be made is kept for each queue, not for each crawl
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Literal, Protocol
+from typing import Final, Literal, Protocol
 
 Kind = Literal["page", "requisite"]
 
@@ -74,6 +74,8 @@ class Offer:
     kind: Kind = "page"
     via: str = ""
     """The URL of the page that linked here, empty for a seed."""
+    redirects: int = 0
+    """How many redirects in a row led here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +91,7 @@ class Lease:
     attempt: int
     token: str
     """Identifies this lease: a finish with the token of a lost lease changes nothing."""
+    redirects: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +118,17 @@ class FrontierSettings:
             raise ValueError("balance, attempts and connections are at least 1")
         if min(self.pages, self.pages_per_queue) < 0 or self.lease_seconds <= 0:
             raise ValueError("pages and pages_per_queue are at least 0, lease_seconds is more than 0")
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What is to be remembered of how a lease ended: why, and which numbers it adds to (``Tallies``)."""
+
+    reason: str = ""
+    tally: Mapping[str, float] = field(default_factory=dict)
+
+
+QUIET: Final = Outcome()
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,9 +182,9 @@ class Scheduling(Protocol):
         ...
 
     def finish(
-        self, lease: Lease, state: State, *, delay: float = 0.0, links: Sequence[Offer] = (), reason: str = ""
+        self, lease: Lease, state: State, *, delay: float = 0.0, links: Sequence[Offer] = (), outcome: Outcome = QUIET
     ) -> bool:
-        """Move a leased URL to ``done``, ``failed`` or ``blocked`` and offer its links, all or nothing.
+        """Move a leased URL to ``done``, ``failed`` or ``blocked``, offer its links and add its counts, all or nothing.
 
         The URL's queue is not leased from again for ``delay`` seconds. The delay of a URL that is done is
         remembered as the queue's usual one: it is also kept between connections that are out at once, and after a
@@ -179,7 +193,7 @@ class Scheduling(Protocol):
         """
         ...
 
-    def retry(self, lease: Lease, *, delay: float, reason: str = RETRIES_USED_UP) -> State:
+    def retry(self, lease: Lease, *, delay: float, outcome: Outcome = QUIET) -> State:
         """Put a leased URL back, its queue to rest for ``delay`` seconds; ``FAILED`` after the last attempt.
 
         ``reason`` is counted where it fails. Of a lost lease the URL's present state is returned.
@@ -238,23 +252,19 @@ class Inspection(Protocol):
         ...
 
 
-class Facts(Protocol):
-    """Small facts about a crawl that survive restarts, such as what its limits have been used up to."""
+class Tallies(Protocol):
+    """Numbers about a crawl that survive restarts and grow with its URLs: what its limits have been used up to."""
 
-    def add(self, name: str, amount: float) -> float:
-        """Add to a number, atomically, and return the total; it starts at 0."""
+    def count(self, amounts: Mapping[str, float]) -> None:
+        """Add to numbers by name, atomically; each starts at 0."""
         ...
 
-    def get(self, name: str) -> str | None:
-        """Return a fact as text, None where there is none."""
-        ...
-
-    def put(self, name: str, value: str) -> None:
-        """Set a fact."""
+    def tallies(self) -> Mapping[str, float]:
+        """Return every number that was ever added to."""
         ...
 
 
-class Frontier(Scheduling, Inspection, Facts, Protocol):
+class Frontier(Scheduling, Inspection, Tallies, Protocol):
     """All of it: what a crawl is given."""
 
 

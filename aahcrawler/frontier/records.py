@@ -48,7 +48,8 @@ def pack_offers(offers: Iterable[Offer]) -> bytes:
 def _pack(offer: Offer) -> bytes:
     queue = offer.queue.encode()
     _check(offer, queue)
-    body = f"{offer.url}\n{offer.via}".encode()
+    hops = f"\n{offer.redirects}" if offer.redirects else ""
+    body = f"{offer.url}\n{offer.via}{hops}".encode()
     head = _OFFER_HEAD.pack(
         fingerprint(offer.url),
         _KIND_LETTERS[offer.kind],
@@ -64,7 +65,7 @@ def _check(offer: Offer, queue: bytes) -> None:
         raise ValueError(f"the score of {offer.url} is {offer.score}; give a finite number below a billion")
     if not 0 < len(queue) <= 255 or b"\0" in queue:
         raise ValueError(f"{offer.queue!r} cannot name the queue of {offer.url}; use urls.queue_of")
-    if offer.depth < 0 or not offer.url or "\n" in offer.url:
+    if offer.depth < 0 or not offer.url or "\n" in offer.url + offer.via:
         raise ValueError(f"{offer.url!r} at depth {offer.depth} cannot be queued; offer canonical URLs, depth from 0")
 
 
@@ -72,16 +73,26 @@ def unpack_offer(record: bytes) -> Offer:
     """Return what a queued or leased URL's record says, its present score included."""
     _state, kind, _attempt, depth, offers, value, _sequence, length = _RECORD_HEAD.unpack_from(record)
     start = _RECORD_HEAD.size + length
-    url, _, via = record[start:].decode().partition("\n")
+    url, via, *hops = record[start:].decode().split("\n")
     queue = record[_RECORD_HEAD.size : start].decode()
-    return Offer(url, queue, _score(value, offers), depth, _KINDS[kind], via)
+    return Offer(url, queue, _score(value, offers), depth, _KINDS[kind], via, int(hops[0]) if hops else 0)
 
 
 def unpack_lease(token: bytes, record: bytes) -> Lease:
     """Return the lease of a URL that has just been leased."""
     offer = unpack_offer(record)
     attempt = _RECORD_HEAD.unpack_from(record)[2]
-    return Lease(offer.url, offer.queue, offer.score, offer.depth, offer.kind, offer.via, attempt, token.decode())
+    return Lease(
+        offer.url,
+        offer.queue,
+        offer.score,
+        offer.depth,
+        offer.kind,
+        offer.via,
+        attempt,
+        token.decode(),
+        offer.redirects,
+    )
 
 
 def unpack_queue(raw: bytes) -> QueueCounts:

@@ -7,7 +7,7 @@ import heapq
 import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 from urllib.parse import quote
 
 from redis import Redis
@@ -15,6 +15,7 @@ from redis import Redis
 from aahcrawler.frontier import records, scripts
 from aahcrawler.frontier.connection import connect, unavailable
 from aahcrawler.frontier.protocol import (
+    QUIET,
     RETRIES_USED_UP,
     Counts,
     FrontierSettings,
@@ -22,6 +23,7 @@ from aahcrawler.frontier.protocol import (
     Lease,
     Offer,
     Offered,
+    Outcome,
     QueueCounts,
     State,
     Update,
@@ -73,7 +75,7 @@ class RedisFrontier:
         )
 
     def finish(
-        self, lease: Lease, state: State, *, delay: float = 0.0, links: Sequence[Offer] = (), reason: str = ""
+        self, lease: Lease, state: State, *, delay: float = 0.0, links: Sequence[Offer] = (), outcome: Outcome = QUIET
     ) -> bool:
         """See ``Scheduling.finish``."""
         if state in (State.QUEUED, State.LEASED):
@@ -84,14 +86,22 @@ class RedisFrontier:
             lease.token,
             records.LETTERS[state],
             _micros(delay),
-            reason,
+            outcome.reason,
             records.pack_offers(links),
+            *_numbers(outcome),
         )
         return bool(held)
 
-    def retry(self, lease: Lease, *, delay: float, reason: str = RETRIES_USED_UP) -> State:
+    def retry(self, lease: Lease, *, delay: float, outcome: Outcome = QUIET) -> State:
         """See ``Scheduling.retry``. Raise ``LookupError`` for a URL this frontier never had."""
-        letter = self._call("retry", records.fingerprint(lease.url), lease.token, _micros(delay), reason)
+        letter = self._call(
+            "retry",
+            records.fingerprint(lease.url),
+            lease.token,
+            _micros(delay),
+            outcome.reason or RETRIES_USED_UP,
+            *_numbers(outcome),
+        )
         if letter is None:
             raise LookupError(f"{lease.url} was never offered to this crawl")
         return records.STATES[letter]
@@ -153,21 +163,19 @@ class RedisFrontier:
             best = heapq.nsmallest(n, self._queued(n), key=records.order)
         return tuple(records.unpack_offer(record) for record in best)
 
-    def add(self, name: str, amount: float) -> float:
-        """See ``Facts.add``."""
+    def count(self, amounts: Mapping[str, float]) -> None:
+        """See ``Tallies.count``."""
         with unavailable():
-            return float(self._client.hincrbyfloat(self._key("facts"), name, amount))
+            pipeline = self._client.pipeline(transaction=True)
+            for name, amount in amounts.items():
+                pipeline.hincrbyfloat(self._key("tallies"), name, amount)
+            pipeline.execute()
 
-    def get(self, name: str) -> str | None:
-        """See ``Facts.get``."""
+    def tallies(self) -> Mapping[str, float]:
+        """See ``Tallies.tallies``."""
         with unavailable():
-            raw = self._client.hget(self._key("facts"), name)
-        return raw.decode() if isinstance(raw, bytes) else None
-
-    def put(self, name: str, value: str) -> None:
-        """See ``Facts.put``."""
-        with unavailable():
-            self._client.hset(self._key("facts"), name, value)
+            found = cast("dict[bytes, bytes]", self._client.hgetall(self._key("tallies")))
+        return {name.decode(): float(amount) for name, amount in found.items()}
 
     def close(self) -> None:
         """See ``Scheduling.close``."""
@@ -225,6 +233,12 @@ def _parts(items: Sequence[_Item]) -> Iterator[Sequence[_Item]]:
 
 def _names(leases: Sequence[Lease]) -> Iterator[bytes | str]:
     return chain.from_iterable((records.fingerprint(lease.url), lease.token) for lease in leases)
+
+
+def _numbers(outcome: Outcome) -> Iterator[str | float]:
+    for name, amount in outcome.tally.items():
+        yield name
+        yield amount
 
 
 def _micros(seconds: float) -> int:

@@ -108,7 +108,7 @@ def _figures(summary: Summary) -> str:
 
 def _relevance(rows: Sequence[PageRow]) -> str:
     scores = [row.score or 0.0 for row in rows]
-    relevant = list(accumulate(int(row.relevant) for row in rows))
+    relevant = list(accumulate(int(bool(row.relevant)) for row in rows))
     ratios = [found / (i + 1) for i, found in enumerate(relevant)]
     return line_chart(
         "Accumulated relevance", [Line("accumulated relevance", "#4a7fb5", list(accumulate(scores)))]

@@ -21,5 +21,6 @@ class Command(ScrapyCrawl):
         icd = opts.spargs.get("icd")
         if not icd:
             raise UsageError("name the definition to crawl: scrapy crawl aah -a icd=FILE", print_help=False)
+        assert self.settings is not None  # noqa: S101  # Scrapy sets it before it runs a command
         accept = opts.spargs.get("accept_changes", "") not in {"", "0", "false", "no"}
         self.exitcode = run(Path(icd), self.settings, accept_changes=accept)

@@ -1,0 +1,77 @@
+"""Running ``aah`` as its users do, in a process of its own."""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ICD = """\
+id: test
+title: A test
+operator: Test archive
+contact: test@example.org
+seeds: {seeds}
+topic: {{keywords: [harbour, flood, dike, storm surge]}}
+politeness: {{delay: 0, timeout: 5 s}}
+network: {{allow_private: true}}
+output: {output}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A command that ended."""
+
+    code: int
+    out: str
+    err: str
+
+
+def aah(*arguments: str | Path, timeout: float = 60) -> Ended:
+    """Run ``aah`` to its end."""
+    done = subprocess.run(command(*arguments), capture_output=True, text=True, timeout=timeout, check=False)
+    return Ended(done.returncode, done.stdout, done.stderr)
+
+
+def command(*arguments: str | Path) -> list[str]:
+    """Return the command line of ``aah``."""
+    return [sys.executable, "-m", "aahcrawler.cli", *map(str, arguments)]
+
+
+def scrapy(*arguments: str | Path, timeout: float = 60) -> Ended:
+    """Run ``scrapy`` in the project to its end."""
+    project = Path(__file__).parents[2]
+    done = subprocess.run(
+        [sys.executable, "-m", "scrapy", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        check=False,
+        cwd=project,
+        env=dict(os.environ),
+    )
+    return Ended(done.returncode, done.stdout, done.stderr)
+
+
+def write_icd(folder: Path, *seeds: str, text: str = ICD, more: str = "") -> Path:
+    """Write a definition that crawls the seeds into ``folder/crawl``; return its path."""
+    path = folder / "icd.yaml"
+    output = json.dumps(str(folder / "crawl"))
+    path.write_text(text.format(seeds=json.dumps(seeds), output=output) + more, "utf-8")
+    return path
+
+
+def rows(crawl: Path, table: str = "pages") -> list[dict[str, Any]]:
+    """Return what ``aah pages`` or ``aah objects`` prints."""
+    ended = aah(table, crawl)
+    assert ended.code == 0, ended.err
+    return [json.loads(line) for line in ended.out.splitlines()]
+
+
+def summary(crawl: Path) -> dict[str, Any]:
+    """Return ``crawl.json``."""
+    found: dict[str, Any] = json.loads((crawl / "crawl.json").read_text("utf-8"))
+    return found
