@@ -36,18 +36,22 @@ def captures(folder: Path) -> Iterator[tuple[Capture, Exchange]]:
 
 
 def _paired(file: str, stream: BinaryIO) -> Iterator[tuple[Capture, Exchange]]:
-    waiting: tuple[Capture, Exchange] | None = None
+    waiting: list[tuple[Capture, Exchange]] = []
     wanted = WarcRecordType.response | WarcRecordType.request
-    for record in ArchiveIterator(stream, record_types=wanted, parse_http=False):
-        if record.record_type == WarcRecordType.response:
-            if waiting:
-                yield waiting
-            waiting = _response(record, file)
-        elif waiting and _named(record, "WARC-Concurrent-To") == waiting[0].record_id:
-            yield waiting[0], _with_request(waiting[1], record.reader.read())
-            waiting = None
-    if waiting:
-        yield waiting
+    try:
+        for record in ArchiveIterator(stream, record_types=wanted, parse_http=False):
+            if record.record_type == WarcRecordType.response:
+                waiting.append(_response(record, file))
+                if len(waiting) > 1:
+                    yield waiting.pop(0)
+            elif waiting and _named(record, "WARC-Concurrent-To") == waiting[0][0].record_id:
+                capture, exchange = waiting.pop()
+                yield capture, _with_request(exchange, record.reader.read())
+        if waiting:
+            yield waiting.pop()
+    finally:
+        for _, exchange in waiting:
+            exchange.close()
 
 
 def _response(record: WarcRecord, file: str) -> tuple[Capture, Exchange]:

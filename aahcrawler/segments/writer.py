@@ -66,7 +66,7 @@ class SegmentWriter:
             self._segment = None
 
     def _current(self) -> "_Segment":
-        if self._segment is not None and self._segment.size >= self._series.limit:
+        if self._segment is not None and self._segment.is_full:
             self.close()
         if self._segment is None:
             self._segment = self._begin()
@@ -85,7 +85,7 @@ class SegmentWriter:
                 raise typed(error, path) from error
         if self._preamble is not None:
             try:
-                segment.append([self._preamble(path.name)])
+                segment.preface(self._preamble(path.name))
             except SegmentError:
                 segment.discard()
                 raise
@@ -107,8 +107,18 @@ class _Segment:
             self._open_path.unlink(missing_ok=True)
             os.close(self._fd)
             raise FileExistsError(path)
+        self._prefaced = 0
         self._checkpoint = 0
         self._renew()
+
+    @property
+    def is_full(self) -> bool:
+        """Whether another segment is due; one that holds its preamble only never is."""
+        return self.size > self._prefaced and self.size >= self._series.limit
+
+    def preface(self, pieces: Iterable[bytes]) -> None:
+        self.append([pieces])
+        self._prefaced = self.size
 
     def append(self, members: Iterable[Iterable[bytes]]) -> tuple[int, int]:
         begin = self.size
