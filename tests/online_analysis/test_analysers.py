@@ -9,11 +9,19 @@ from online_analysis.aggregation import Scores
 from online_analysis.analysers import SpamAnalyser, TextAnalyser, UrlAnalyser, analysers
 from online_analysis.document import Document, DocumentPart, Outlink
 from online_analysis.icd import Icd
+from online_analysis.terms import Lexicon
 from online_analysis.topic import Topic, build_topic
 from tests.online_analysis.definitions import SMALLEST, with_lines
 
+LEXICON = Lexicon()
+
+
+def topic_of(phrases: Sequence[str], texts: Sequence[str] = ()) -> Topic:
+    return Topic(phrases, texts, LEXICON)
+
+
 RELEVANT = with_lines().scoring.relevant
-WIND = Topic(["wind turbine", "renewable energy", "rotor blade", "offshore", "electricity grid"])
+WIND = topic_of(["wind turbine", "renewable energy", "rotor blade", "offshore", "electricity grid"])
 
 ON_TOPIC = {
     "en": (
@@ -101,15 +109,15 @@ def document_score(topic: Topic, document: Document) -> float:
 @pytest.mark.parametrize("language", list(ON_TOPIC))
 def test_a_page_about_the_topic_is_clearly_relevant_in_any_language(language: str | None) -> None:
     keywords, text = ON_TOPIC[language]
-    assert document_score(Topic(keywords), page(text, language=language)) > 2 * RELEVANT
-    assert document_score(Topic(keywords), page(OFF_TOPIC[language], language=language)) < RELEVANT / 4
+    assert document_score(topic_of(keywords), page(text, language=language)) > 2 * RELEVANT
+    assert document_score(topic_of(keywords), page(OFF_TOPIC[language], language=language)) < RELEVANT / 4
 
 
 @pytest.mark.parametrize("language", list(ON_TOPIC))
 def test_one_chance_mention_does_not_make_a_page_relevant(language: str | None) -> None:
     keywords, _ = ON_TOPIC[language]
     texts = [text for each, text in OFF_TOPIC.items() if each == language] * 3
-    chance = document_score(Topic(keywords), page(*texts, keywords[0], language=language))
+    chance = document_score(topic_of(keywords), page(*texts, keywords[0], language=language))
     assert chance < RELEVANT
 
 
@@ -123,8 +131,8 @@ def test_the_number_of_keywords_does_not_decide() -> None:
     more = [
         f"{first} {second}" for first in ("tidal", "hydro", "solar") for second in ("barrage", "dam", "array", "plant")
     ]
-    assert document_score(Topic([*keywords, *more]), page(text)) > RELEVANT
-    assert document_score(Topic(keywords[:2]), page(text)) > RELEVANT
+    assert document_score(topic_of([*keywords, *more]), page(text)) > RELEVANT
+    assert document_score(topic_of(keywords[:2]), page(text)) > RELEVANT
 
 
 def test_a_phrase_counts_for_more_than_its_words() -> None:
@@ -147,7 +155,7 @@ def test_only_content_parts_speak_for_a_page_that_has_some() -> None:
 
 
 def test_reference_documents_make_a_topic() -> None:
-    topic = Topic([], [ON_TOPIC["en"][1]])
+    topic = topic_of([], [ON_TOPIC["en"][1]])
     other = (
         "Engineers lifted the last rotor blades onto a turbine on the ridge; the wind farm feeds the grid by spring."
     )
@@ -186,7 +194,7 @@ words = st.sampled_from(["wind", "turbine", "rotor", "blade", "pastry", "lemon",
 texts = st.lists(words, max_size=40).map(" ".join) | st.text(max_size=60)
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=60)
 @given(
     st.lists(texts, max_size=4),
     texts,
@@ -256,6 +264,6 @@ def test_the_topic_of_a_definition_needs_the_texts_of_its_documents() -> None:
 
 
 def test_keywords_and_documents_have_the_same_say() -> None:
-    weights = Topic(["photovoltaics"], ["barns stables meadows"]).vector("en").weights
+    weights = topic_of(["photovoltaics"], ["barns stables meadows"]).vector("en").weights
     assert weights["photovolta"] ** 2 == pytest.approx(0.5)
     assert sum(weight**2 for weight in weights.values()) == pytest.approx(1)

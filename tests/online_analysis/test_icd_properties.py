@@ -73,7 +73,7 @@ def definitions(draw: st.DrawFn) -> dict[str, object]:
     }
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(definitions())
 def test_what_is_written_is_read_back(fields: dict[str, object]) -> None:
     icd = Icd.parse(yaml.safe_dump(fields, allow_unicode=True).encode())
@@ -83,7 +83,7 @@ def test_what_is_written_is_read_back(fields: dict[str, object]) -> None:
     assert changes(icd, again) == ()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(definitions(), st.randoms(use_true_random=False))
 def test_the_order_of_fields_and_lists_means_nothing(fields: dict[str, object], random: object) -> None:
     def shuffled(value: object) -> object:
@@ -116,7 +116,7 @@ def parse_or_refuse(content: bytes) -> None:
     assert time.monotonic() - started < 5
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(st.binary(max_size=200))
 @example(b"? ")
 @example(b"a: " + b"9" * 5000)
@@ -125,7 +125,7 @@ def test_no_bytes_raise_anything_but_mistakes(content: bytes) -> None:
     parse_or_refuse(content)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(st.data())
 def test_no_damage_to_a_definition_raises_anything_but_mistakes(data: st.DataObject) -> None:
     whole = (
@@ -147,7 +147,7 @@ json_like = st.recursive(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(st.sampled_from(list(Icd.model_fields)), json_like)
 def test_no_value_of_a_field_raises_anything_but_mistakes(field: str, value: object) -> None:
     parse_or_refuse(SMALLEST.encode() + yaml.safe_dump({field: value}).encode())
