@@ -46,7 +46,6 @@ _OPTIONS = {
     "hash-max-ziplist-entries": "512",
     "hash-max-ziplist-value": "4096",
     "loglevel": "notice",
-    "logfile": _LOG,
 }
 _logger = logging.getLogger(__name__)
 
@@ -140,7 +139,11 @@ class EmbeddedServer:
         claim(self._folder, Ownership(self._process.pid, os.getpid(), str(self._socket)))
 
     def _spawn(self, binary: Path) -> subprocess.Popen[bytes]:
-        options = _OPTIONS | {"dir": str(self._folder), "unixsocket": str(self._socket)}
+        options = _OPTIONS | {
+            "dir": str(self._folder),
+            "logfile": str(self._folder / _LOG),
+            "unixsocket": str(self._socket),
+        }
         arguments = [part for name, value in options.items() for part in (f"--{name}", value)]
         launcher = [sys.executable, "-I", "-S", launch.__file__, str(os.getpid())]
         with (self._folder / _LOG).open("ab") as log:

@@ -26,6 +26,13 @@ local function conclude(r, token, state, reason)
   if reason ~= '' then call('HINCRBY', OWN .. 'reasons', reason, 1) end
 end
 
+-- Add to the crawl's numbers: name and amount in turn, from argument `first` on.
+local function add_tallies(first)
+  for i = first, #ARGV, 2 do
+    call('HINCRBYFLOAT', OWN .. 'tallies', ARGV[i], ARGV[i + 1])
+  end
+end
+
 -- The record of a lease that still holds, and nil and the URL's state otherwise.
 local function holding(fp, token)
   if call('HGET', OWN .. 'tokens', fp) ~= token then

@@ -17,6 +17,7 @@
 --   finished      zset   fingerprint and token of the last minute's finishes, by time
 --   counts        hash   kind and state -> URLs; `queues`, `sequence` and `batch` beside them
 --   reasons       hash   why URLs were blocked or failed -> URLs
+--   tallies       hash   the crawl's own numbers, which grow with its URLs
 -- Zsets sort by score and then by member: scores are stored negated, so the best and earliest offered comes first.
 
 local SHARED = KEYS[1] .. ':s:'
