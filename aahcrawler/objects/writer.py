@@ -123,7 +123,7 @@ def _of_object(web_object: WebObject, capture: str, people: dict[str, Person]) -
     for name, values in web_object.properties.items():
         predicate = v.predicate(name)
         for value in values:
-            stated = _address(value) if predicate == v.URL else term(value, site)
+            stated = _address(value, site) if predicate == v.URL else term(value, site)
             said.append(f"{subject} <{predicate}> {stated}")
             if isinstance(value, Person):
                 people.setdefault(stated, value)
@@ -132,11 +132,15 @@ def _of_object(web_object: WebObject, capture: str, people: dict[str, Person]) -
 
 def _of_person(subject: str, somebody: Person) -> Iterator[str]:
     yield f"{subject} <{v.RDF_TYPE}> <{v.PERSON}>"
-    yield f"{subject} <{v.NAME}> {text(somebody.name)}"
+    yield f"{subject} <{v.NAME}> {text(' '.join(somebody.name.split()))}"
     if somebody.url:
         yield f"{subject} <{v.URL}> {typed(somebody.url, v.XSD_ANY_URI)}"
 
 
-def _address(value: Value) -> str:
+def _address(value: Value, site: str) -> str:
     """Return an object's own address literally: an IRI may have had to be escaped."""
-    return typed(value.url if isinstance(value, Reference) else str(value), v.XSD_ANY_URI)
+    match value:
+        case Reference(address) | str(address):
+            return typed(address, v.XSD_ANY_URI)
+        case _:
+            return term(value, site)
