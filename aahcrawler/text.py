@@ -59,6 +59,8 @@ def excerpt(element: Element, limit: int) -> str:
 
     The work is bounded by ``limit`` too, however large the element is.
     """
+    if not len(element):
+        return "" if element.tag in UNSEEN else fold((element.text or "")[: 8 * limit])[:limit].rstrip()
     found: list[str] = []
     length = 0
     for piece in islice(_pieces(element, ()), 8 * limit):

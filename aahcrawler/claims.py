@@ -1,0 +1,266 @@
+"""Which objects a page of no known application may claim to hold, and which of its claims hold."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+
+from aahcrawler import dates
+from aahcrawler.page import Page
+from aahcrawler.schemaorg import Item
+from aahcrawler.text import excerpt, fold
+from aahcrawler.urls import canonicalize, origin, queue_of, resolve
+from aahcrawler.webobject import Person, Reference, Value, WebObject
+
+SUBSTANTIAL = 500
+"""How many characters of running text make a page an article."""
+
+LONG_LINE = 80
+"""A line of at least so many characters counts as running text; menus, teasers' titles and captions are shorter."""
+
+LINK_SHARE = 0.5
+"""The share of text in links, or outside of running text, from which on a page is a list."""
+
+MANY_HEADINGS = 3
+"""From so many headings that link away on, a page is a list,"""
+
+TEASER = 1_000
+"""unless there are so many characters of running text for each of them."""
+
+DATE_NAMES = (
+    "article:published_time",
+    "og:article:published_time",
+    "datepublished",
+    "dcterms.created",
+    "dcterms.issued",
+    "dc.date.issued",
+    "dcterms.date",
+    "dc.date",
+    "parsely-pub-date",
+    "sailthru.date",
+    "pubdate",
+    "publish-date",
+    "date",
+)
+"""Names of ``meta`` elements that give a publication date, the more exact ones first."""
+
+_AUTHOR_NAMES = ("author", "article:author", "dcterms.creator", "dc.creator", "parsely-author", "sailthru.author")
+_ARTICLES = re.compile(r"\w*Article|BlogPosting|Report")
+_POSTS = frozenset({"DiscussionForumPosting", "SocialMediaPosting", "Question"})
+_COMMENTS = frozenset({"Comment", "Answer"})
+_COMMENT_ROLES = frozenset({"comment", "suggestedAnswer", "acceptedAnswer"})
+
+
+def meta(page: Page) -> Mapping[str, str]:
+    """Return the first content of each name, property or itemprop of the ``meta`` elements, names lower-cased."""
+    found: dict[str, str] = {}
+    for element in page.tree.iter("meta"):
+        content = fold(element.get("content") or "")
+        for name in (element.get("property"), element.get("name"), element.get("itemprop")):
+            if name and content:
+                found.setdefault(name.strip().lower(), content)
+    return found
+
+
+def permalink(page: Page) -> str:
+    """Return the address the page gives itself (``rel=canonical``, then ``og:url``) within its site, else its URL."""
+    own = canonicalize(page.url) or page.url
+    links = [
+        link.get("href") for link in page.tree.iter("link") if "canonical" in (link.get("rel") or "").lower().split()
+    ]
+    for given in (*links, meta(page).get("og:url")):
+        url = resolve(page.base_url, given) if given else None
+        if url and queue_of(url) == queue_of(own):
+            return url
+    return own
+
+
+def of_page(page: Page, items: Sequence[Item], content: str, title: str) -> tuple[WebObject, ...]:
+    """Return the objects of an HTML page; ``content`` is its main content, ``items`` what its JSON-LD holds.
+
+    A work (article or post) without a text of its own is believed if it is the page's: then the main content is its
+    body. Several such works are a list, whose members are to be had on their own pages.
+    """
+    iri = permalink(page)
+    works = [item for item in items if _kind(item)]
+    main = _main_work(works, iri, page)
+    found: list[WebObject] = []
+    if main is not None:
+        found.append(_work(page, main, iri, main.lines("articleBody", "text") or content, title))
+    elif not works and reads_as_article(page, content):
+        found.append(_undeclared(page, iri, content, title))
+    holder = found[0].iri if found else None
+    found.extend(
+        _work(page, work, _identity(work, page, body), body, "")
+        for work in works
+        if work is not main and (body := work.lines("articleBody", "text"))
+    )
+    found.extend(_comments(page, items, holder, main))
+    found.extend(_media(page, items, holder))
+    return tuple({each.iri: each for each in reversed(found)}.values())[::-1]
+
+
+def reads_as_article(page: Page, content: str) -> bool:
+    """Whether a page is one article rather than a list of links to others, by its text and its meta elements.
+
+    It is one if at least ``SUBSTANTIAL`` characters of its content are running text, and more than ``LINK_SHARE`` of
+    it; unless meta elements say so, it is neither the front page of its site nor a row of headings that link away
+    with little more than a teaser for each.
+    """
+    lines = content.split("\n")
+    running = sum(len(line) for line in lines if len(line) >= LONG_LINE)
+    if running < SUBSTANTIAL or running <= LINK_SHARE * len(content):
+        return False
+    found = meta(page)
+    if found.get("og:type", "").lower() == "article" and "article:published_time" in found:
+        return True
+    if permalink(page).rstrip("/") == origin(page.url):
+        return False
+    shown = set(lines)
+    linked = sum(heading in shown for heading in _linked_headings(page))
+    return linked < MANY_HEADINGS or running / linked >= TEASER
+
+
+def _linked_headings(page: Page) -> Iterator[str]:
+    for heading in page.tree.iter("h1", "h2", "h3", "h4"):
+        link = next(heading.iter("a"), None)
+        if link is None and (parent := heading.getparent()) is not None and parent.tag == "a":
+            link = parent
+        if link is not None and link.get("href"):
+            yield excerpt(heading, LONG_LINE * 4)
+
+
+def _kind(item: Item) -> str:
+    """Return the object type of a work, empty for what is none."""
+    if any(_ARTICLES.fullmatch(name) for name in item.types):
+        return "article"
+    return "post" if not _POSTS.isdisjoint(item.types) else ""
+
+
+def _main_work(works: Sequence[Item], iri: str, page: Page) -> Item | None:
+    own = {iri, canonicalize(page.url)}
+    named = [(work, work.url(page.base_url, "mainEntityOfPage", "url", "@id")) for work in works]
+    matching = [work for work, url in named if url in own]
+    if matching:
+        return matching[0]
+    return works[0] if len(works) == 1 and named[0][1] is None and works[0].role in ("", "mainEntity") else None
+
+
+def _identity(item: Item, page: Page, text: str) -> str:
+    """Return an item's own address, else one within the page that depends on its text alone."""
+    for name in ("@id", "url"):
+        given = item.node.get(name)
+        url = resolve(page.base_url, given) if isinstance(given, str) else None
+        fragment = given.partition("#")[2] if isinstance(given, str) else ""
+        if url and (fragment or url != permalink(page)):
+            return f"{url}#{fragment}" if fragment else url
+    return f"{permalink(page)}#{sha256(text.encode()).hexdigest()[:16]}"
+
+
+def _work(page: Page, item: Item, iri: str, body: str, title: str) -> WebObject:
+    found = meta(page)
+    facts = _Facts(
+        title=item.text("headline", "name") or found.get("og:title", "") or title,
+        people=item.people(page.base_url, "author", "creator") or _meta_people(page),
+        moment=item.text("datePublished", "dateCreated", "uploadDate") or publication_date(found),
+        body=body,
+        url=iri,
+    )
+    return _object(page, iri, _kind(item), facts)
+
+
+def _undeclared(page: Page, iri: str, content: str, title: str) -> WebObject:
+    found = meta(page)
+    heading = [text for element in page.tree.iter("h1") if (text := excerpt(element, LONG_LINE * 4))]
+    facts = _Facts(
+        title=found.get("og:title") or (heading[0] if len(heading) == 1 else title),
+        people=_meta_people(page),
+        moment=publication_date(found) or next(time_elements(page), ""),
+        body=content,
+        url=iri,
+    )
+    return _object(page, iri, "article", facts)
+
+
+def _comments(page: Page, items: Sequence[Item], holder: str | None, main: Item | None) -> Iterator[WebObject]:
+    for item in items:
+        text = item.lines("text", "articleBody", "description") if not _COMMENTS.isdisjoint(item.types) else ""
+        if not text or (item.role and item.role not in _COMMENT_ROLES):
+            continue
+        people = item.people(page.base_url, "author", "creator")
+        moment = item.text("datePublished", "dateCreated")
+        key = "\n".join((text, moment, *(person.name for person in people)))
+        part_of = holder
+        if item.holder is not None and item.holder is not main:
+            part_of = _identity(item.holder, page, item.holder.lines("articleBody", "text"))
+        iri = _identity(item, page, key)
+        facts = _Facts(item.text("name", "headline"), people, moment, text, part_of=part_of)
+        yield _object(page, iri, "comment", facts)
+
+
+def _media(page: Page, items: Sequence[Item], holder: str | None) -> Iterator[WebObject]:
+    """Yield videos, and the image of a page that is about one: others are decoration of what holds them."""
+    for item in items:
+        if "VideoObject" in item.types and item.role in ("", "video", "mainEntity", "associatedMedia"):
+            kind = "video"
+        elif "ImageObject" in item.types and holder is None and not item.listed and item.role in ("", "mainEntity"):
+            kind = "image"
+        else:
+            continue
+        address = item.url(page.base_url, "contentUrl", "embedUrl", "url")
+        name = item.text("name", "caption", "headline")
+        if address or name:
+            facts = _Facts(
+                title=name,
+                people=item.people(page.base_url, "author", "creator"),
+                moment=item.text("uploadDate", "datePublished", "dateCreated"),
+                body=item.lines("description"),
+                url=address,
+                part_of=holder,
+            )
+            yield _object(page, _identity(item, page, address or name), kind, facts)
+
+
+@dataclass(frozen=True, slots=True)
+class _Facts:
+    """What is known of an object, as text; empty where nothing is."""
+
+    title: str
+    people: tuple[Person, ...]
+    moment: str
+    body: str
+    url: str | None = None
+    part_of: str | None = None
+
+
+def _object(page: Page, iri: str, kind: str, facts: _Facts) -> WebObject:
+    moment = dates.parse(facts.moment, now=page.fetched_at) if facts.moment else None
+    properties: dict[str, tuple[Value, ...]] = {
+        "title": (facts.title,) if facts.title else (),
+        "author": facts.people,
+        "date": (moment,) if moment else (),
+        "body": (facts.body,) if facts.body else (),
+        "url": (Reference(facts.url),) if facts.url else (),
+    }
+    given = {name: values for name, values in properties.items() if values}
+    return WebObject(iri, kind, page.url, given, facts.part_of)
+
+
+def publication_date(found: Mapping[str, str]) -> str:
+    """Return the text of the best publication date among meta elements, empty where there is none."""
+    return next((found[name] for name in DATE_NAMES if name in found), "")
+
+
+def time_elements(page: Page) -> Iterator[str]:
+    """Yield the moments of ``time`` elements in the page's first article, or main element where it has none."""
+    holder = next(page.tree.iter("article"), None)
+    if holder is None:
+        holder = next(page.tree.iter("main"), None)
+    if holder is not None:
+        yield from (moment for element in holder.iter("time") if (moment := element.get("datetime")))
+
+
+def _meta_people(page: Page) -> tuple[Person, ...]:
+    found = meta(page)
+    name = next((found[name] for name in _AUTHOR_NAMES if name in found and "://" not in found[name]), "")
+    return (Person(name),) if name else ()

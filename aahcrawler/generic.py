@@ -1,0 +1,213 @@
+"""What any page has, whatever made it: links, main content, language, title, date, and the objects it declares."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from functools import lru_cache
+
+from lxml.etree import _Element as Element
+from lxml.etree import iterwalk, tostring
+from py3langid.langid import MODEL_FILE, LanguageIdentifier
+from resiliparse.extract.html2text import extract_plain_text
+
+from aahcrawler import claims, dates
+from aahcrawler.page import Page
+from aahcrawler.schemaorg import items
+from aahcrawler.text import BLOCKS, excerpt, fold, plain_text
+from aahcrawler.urls import resolve
+from aahcrawler.webobject import WebObject
+
+MAX_LINKS = 10_000
+"""How many different URLs of one page are kept."""
+
+MAX_CONTEXT = 1_000
+"""The length of a link's context and of its anchor, in characters."""
+
+MAX_CONTENT = 1_000_000
+"""The length of a page's main content, in characters."""
+
+SHORTEST_SAMPLE = 20
+"""How many letters a text has at least whose language is told."""
+
+_LIKELY = 0.5
+_SAMPLE = 2_000
+_NEAR = 400
+_NEIGHBOURS = 8
+_CONTEXTS = BLOCKS | {"td", "th"}
+
+# The extractor's time grows with the sum of its elements' depths: two million take about a second.
+_EXTRACTED_STEPS = 2_000_000
+_EXTRACTED_MARKUP = 4_000_000
+_FEW_ELEMENTS = 900
+
+
+@dataclass(frozen=True, slots=True)
+class PageLink:
+    """A link of a page. ``url`` is absolute and canonical.
+
+    ``anchor`` is the text of the link, else the alternative text, title or label it has; ``context`` the text of the
+    block it stands in, or of its neighbourhood where the block is long, at most ``MAX_CONTEXT`` characters.
+    ``element`` belongs to the page's tree. ``nofollow`` tells that every link of the page to this URL says so.
+    """
+
+    url: str
+    anchor: str
+    context: str
+    element: Element
+    nofollow: bool
+
+
+def links(page: Page) -> tuple[PageLink, ...]:
+    """Return the http(s) links of ``a`` and ``area`` elements, each URL once, in document order.
+
+    Of several links to a URL the first one that has text is described, at the place of the first. At most
+    ``MAX_LINKS`` URLs are kept; time is linear in the number of links.
+    """
+    found: dict[str, PageLink] = {}
+    with_text: set[str] = set()
+    contexts: dict[Element, str] = {}
+    for element, url in _references(page):
+        nofollow = "nofollow" in (element.get("rel") or "").lower().split()
+        known = found.get(url)
+        if known is None and len(found) == MAX_LINKS:
+            break
+        if known is not None and known.nofollow and not nofollow:
+            known = found[url] = replace(known, nofollow=False)
+        if url in with_text:
+            continue
+        shown = excerpt(element, MAX_CONTEXT)
+        if shown or known is None:
+            anchor = shown or _label(element)
+            nofollow = nofollow and (known is None or known.nofollow)
+            found[url] = PageLink(url, anchor, _context(element, contexts), element, nofollow)
+        if shown:
+            with_text.add(url)
+    return tuple(found.values())
+
+
+def main_content(page: Page) -> str:
+    """Return the text of the page without navigation, advertising and other boilerplate, a line for each block.
+
+    Where nothing stands out it is all of the page's text. It is cut at ``MAX_CONTENT`` characters, and a page that
+    is nested so deeply or is so large that looking for its content would take seconds is not searched.
+    """
+    markup = tostring(page.tree, encoding="unicode", method="html", with_tail=False)
+    text = ""
+    if len(markup) <= _EXTRACTED_MARKUP and _steps(page.tree) <= _EXTRACTED_STEPS:
+        text = extract_plain_text(markup, main_content=True, alt_texts=False, list_bullets=False)
+    lines = "\n".join(line for line in map(fold, text.split("\n")) if line)
+    return (lines or plain_text(page.tree))[:MAX_CONTENT]
+
+
+def language(text: str) -> str | None:
+    """Return the ISO 639-1 code of a text's language, None for less than ``SHORTEST_SAMPLE`` letters or in doubt.
+
+    The first 2,000 characters decide.
+    """
+    sample = text[:_SAMPLE]
+    if sum(map(str.isalpha, sample)) < SHORTEST_SAMPLE:
+        return None
+    code, confidence = _identifier().classify(sample)
+    return code if len(code) == 2 and confidence >= _LIKELY else None
+
+
+def title(page: Page) -> str:
+    """Return the page's title in one line: that of its head, else OpenGraph's, else its first heading, else ``""``."""
+    heads = (excerpt(element, MAX_CONTEXT) for element in page.tree.iter("title"))
+    headings = (excerpt(element, MAX_CONTEXT) for element in page.tree.iter("h1"))
+    return next(filter(None, heads), "") or claims.meta(page).get("og:title", "") or next(filter(None, headings), "")
+
+
+def published(page: Page, now: datetime) -> datetime | None:
+    """Return when the page's content was published as far as the page says, aware and in UTC; never after ``now``.
+
+    JSON-LD is asked first, then OpenGraph and other meta elements, then the first ``time`` element of its article.
+    """
+    for text in _publication_dates(page):
+        moment = dates.parse(text, now=now)
+        if moment is not None and moment <= now + timedelta(days=1):
+            return moment
+    return None
+
+
+def objects(page: Page, content: str | None = None) -> tuple[WebObject, ...]:
+    """Return the objects that a page of no known application declares or plainly is.
+
+    JSON-LD yields articles, posts, their comments, videos and images; a page whose metadata or text says that it is
+    one article yields that article, with ``content`` (``main_content`` of the page unless given) as its body where
+    the metadata has none. One object is claimed once. A page that mainly lists links to others yields none.
+    """
+    if not page.is_html or not 200 <= page.status < 300:
+        return ()
+    return claims.of_page(page, items(page), main_content(page) if content is None else content, title(page))
+
+
+def _references(page: Page) -> Iterator[tuple[Element, str]]:
+    resolved: dict[str, str | None] = {}
+    base = page.base_url
+    for element in page.tree.iter("a", "area"):
+        reference = element.get("href")
+        if reference is None:
+            continue
+        if reference not in resolved:
+            resolved[reference] = resolve(base, reference)
+        url = resolved[reference]
+        if url is not None:
+            yield element, url
+
+
+def _label(element: Element) -> str:
+    image = next(element.iter("img"), None)
+    labels = (
+        image.get("alt") if image is not None else None,
+        element.get("title"),
+        element.get("aria-label"),
+        element.get("alt"),
+    )
+    return next((folded for label in labels if label and (folded := fold(label)[:MAX_CONTEXT])), "")
+
+
+def _context(element: Element, known: dict[Element, str]) -> str:
+    block = next((above for above in element.iterancestors() if above.tag in _CONTEXTS), element)
+    if block not in known:
+        known[block] = excerpt(block, MAX_CONTEXT + 1)
+    whole = known[block]
+    return whole if len(whole) <= MAX_CONTEXT else _neighbourhood(element)
+
+
+def _neighbourhood(element: Element) -> str:
+    """Return the text around an element: its own, and what precedes and follows it beside it."""
+    before: list[str] = []
+    after = [(element.tail or "")[:_NEAR]]
+    for texts, preceding in ((before, True), (after, False)):
+        length = 0
+        for _, sibling in zip(range(_NEIGHBOURS), element.itersiblings(preceding=preceding), strict=False):
+            tail = sibling.tail or ""
+            texts.append(f"{excerpt(sibling, _NEAR)} {tail[-_NEAR:] if preceding else tail[:_NEAR]}")
+            length += len(texts[-1])
+            if length > _NEAR:
+                break
+    text_before = fold(" ".join(reversed(before)))[-_NEAR:]
+    return fold(f"{text_before} {excerpt(element, _NEAR // 2)} {fold(' '.join(after))[:_NEAR]}")
+
+
+def _steps(tree: Element) -> int:
+    """Return the sum of the elements' depths, a bound on it where there are few elements."""
+    if tree.xpath("count(//*)") <= _FEW_ELEMENTS:
+        return 0
+    depth = steps = 0
+    for event, _ in iterwalk(tree, events=("start", "end")):
+        depth += 1 if event == "start" else -1
+        steps += depth
+    return steps // 2
+
+
+@lru_cache(maxsize=1)
+def _identifier() -> LanguageIdentifier:
+    return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+
+
+def _publication_dates(page: Page) -> Iterator[str]:
+    yield from (item.text("datePublished") for item in items(page) if not item.role)
+    yield claims.publication_date(claims.meta(page))
+    yield from claims.time_elements(page)

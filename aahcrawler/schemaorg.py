@@ -1,0 +1,183 @@
+"""What a page says of itself in JSON-LD, in the vocabulary of schema.org, as far as it can be believed."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from lxml.html import HtmlElement, document_fromstring
+
+from aahcrawler.page import Page
+from aahcrawler.text import fold, plain_text
+from aahcrawler.urls import resolve
+from aahcrawler.webobject import Person
+
+MAX_SCRIPT = 1_000_000
+"""A script of more characters is not read."""
+
+MAX_ITEMS = 1_000
+"""How many items of one page are read."""
+
+MAX_DEPTH = 12
+"""How deep items are looked for inside items."""
+
+_WRAPPING = re.compile(r"^\s*(?:<!--|//\s*<!\[CDATA\[|/\*\s*<!\[CDATA\[\s*\*/|<!\[CDATA\[)|(?://\s*)?(?:-->|\]\]>)\s*$")
+_MARKUP = re.compile(r"</?[a-zA-Z][^>]{0,500}>|&[a-zA-Z#]\w{1,9};")
+_LONGEST_NAME = 200
+
+Json = object
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A typed node. ``role`` is the property that holds it in ``holder``; both are empty for one at the top.
+
+    ``known`` finds nodes by their ``@id``.
+    """
+
+    types: tuple[str, ...]
+    node: Mapping[str, Json]
+    known: Mapping[str, Mapping[str, Json]]
+    role: str = ""
+    holder: "Item | None" = None
+    listed: bool = False
+    """Whether it stood beside others, in a graph or a list."""
+
+    def values(self, name: str) -> Iterator[Json]:
+        """Yield the values of a property in order, references to other nodes followed."""
+        value = self.node.get(name)
+        for one in value if isinstance(value, list) else [value]:
+            if isinstance(one, Mapping) and len(one) <= 2 and isinstance(one.get("@id"), str):
+                yield self.known.get(str(one["@id"]), one)
+            elif one is not None:
+                yield one
+
+    def text(self, *names: str) -> str:
+        """Return the first of these properties that has text, in one line, without markup."""
+        return fold(self.lines(*names))
+
+    def lines(self, *names: str) -> str:
+        """Return the first of these properties that has text, a line for each block of its markup."""
+        for name in names:
+            for value in self.values(name):
+                found = _plain(value)
+                if found:
+                    return found
+        return ""
+
+    def url(self, base: str, *names: str) -> str | None:
+        """Return the first of these properties that is an address."""
+        for name in names:
+            for value in self.values(name):
+                given = value.get("url") or value.get("@id") if isinstance(value, Mapping) else value
+                if isinstance(given, str) and given.strip() and (url := resolve(base, given)):
+                    return url
+        return None
+
+    def people(self, base: str, *names: str) -> tuple[Person, ...]:
+        """Return who the first of these properties that is there names."""
+        for name in names:
+            people = tuple(person for value in self.values(name) if (person := _person(value, base)))
+            if people:
+                return people
+        return ()
+
+
+def items(page: Page) -> tuple[Item, ...]:
+    """Return the typed nodes of every JSON-LD script, holders before what they hold, in document order.
+
+    Scripts that are no JSON are passed over, so are the comment marks that some systems put around it.
+    """
+    roots = [root for script in _scripts(page.tree) if (root := _loaded(script)) is not None]
+    known: dict[str, Mapping[str, Json]] = {}
+    _index(roots, known)
+    found: list[Item] = []
+    for root in roots:
+        found.extend(_typed(root, known, MAX_ITEMS - len(found)))
+    return tuple(found)
+
+
+def _scripts(tree: HtmlElement) -> Iterator[str]:
+    for script in tree.iter("script"):
+        kind = (script.get("type") or "").partition(";")[0].strip().lower()
+        if kind == "application/ld+json" and script.text and len(script.text) <= MAX_SCRIPT:
+            yield script.text
+
+
+def _loaded(script: str) -> Json:
+    try:
+        return json.loads(_WRAPPING.sub("", script).rstrip().rstrip(";"), strict=False)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _children(value: Json) -> Iterator[tuple[str, Json]]:
+    if isinstance(value, Mapping):
+        for name, inner in value.items():
+            if isinstance(inner, Mapping | list):
+                yield str(name), inner
+    elif isinstance(value, list):
+        for inner in value:
+            if isinstance(inner, Mapping | list):
+                yield "", inner
+
+
+def _index(roots: list[Json], known: dict[str, Mapping[str, Json]]) -> None:
+    """Remember nodes that have an ``@id`` and say something."""
+    stack = [(root, 0) for root in reversed(roots)]
+    while stack:
+        value, depth = stack.pop()
+        if isinstance(value, Mapping) and len(value) > 2 and isinstance(value.get("@id"), str):
+            known.setdefault(str(value["@id"]), value)
+        if depth < 2 * MAX_DEPTH:
+            stack.extend((inner, depth + 1) for _, inner in _children(value))
+
+
+def _typed(root: Json, known: Mapping[str, Mapping[str, Json]], limit: int) -> Iterator[Item]:
+    """Walk a document depth first; lists and ``@graph`` hold nothing themselves."""
+    stack: list[tuple[Json, str, Item | None, bool, int]] = [(root, "", None, False, 0)]
+    while stack and limit > 0:
+        value, role, holder, listed, depth = stack.pop()
+        item = holder
+        if isinstance(value, Mapping) and (types := _types(value)):
+            item = Item(types, value, known, role, holder, listed)
+            limit -= 1
+            yield item
+        if depth < MAX_DEPTH:
+            inner_role = "" if item is not holder else role
+            stack.extend(
+                (
+                    inner,
+                    inner_role if name in ("", "@graph") else name,
+                    item,
+                    listed or name == "@graph" or isinstance(value, list),
+                    depth + 1,
+                )
+                for name, inner in reversed(tuple(_children(value)))
+            )
+
+
+def _types(node: Mapping[str, Json]) -> tuple[str, ...]:
+    given = node.get("@type")
+    names = given if isinstance(given, list) else [given]
+    return tuple(name.rpartition("/")[2].rpartition(":")[2] for name in names if isinstance(name, str))
+
+
+def _plain(value: Json) -> str:
+    if isinstance(value, Mapping):
+        value = value.get("@value") or value.get("name") or value.get("text")
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return ""
+    text = str(value)
+    if _MARKUP.search(text):
+        text = plain_text(document_fromstring(f"<html><body><div>{text}</div></body></html>"))
+    return "\n".join(line for line in map(fold, text.split("\n")) if line)
+
+
+def _person(value: Json, base: str) -> Person | None:
+    name = fold(_plain(value))
+    if not name or len(name) > _LONGEST_NAME or "://" in name:
+        return None
+    given = value.get("url") if isinstance(value, Mapping) else None
+    address = given[0] if isinstance(given, list) and given else given
+    return Person(name, resolve(base, address) if isinstance(address, str) and address.strip() else None)
