@@ -86,11 +86,10 @@ def count_terms(text: str, topic: TopicVector) -> Terms:
     """Count the terms of a text, and the topic's phrases in it."""
     terms = topic.language.terms(text)
     counts = Counter(terms)
-    for first, phrases in topic.phrases.items():
-        if first in counts:
-            for phrase in phrases:
-                if found := _occurrences(phrase, terms):
-                    counts[" ".join(phrase)] = found
+    for first in [term for term in counts if term in topic.phrases]:
+        for phrase in topic.phrases[first]:
+            if found := _occurrences(phrase, terms):
+                counts[" ".join(phrase)] = found
     return counts
 
 
