@@ -103,10 +103,7 @@ def five_lines(
             f"Avoided    {sum(junk.values())} junk links ({_listed(junk, 3)}), "
             f"{counts.refused.get('spam', 0)} spam links, {robots} URLs that robots.txt forbids."
         ),
-        (
-            f"Resisted   the endless calendar ({trapped} of its months) "
-            f"and the sites about something else ({strayed} pages)."
-        ),
+        f"Strayed    into the endless calendar {trapped} times, into sites about something else for {strayed} pages.",
         f"Open       {folder / 'report.html'}",
     ]
 
