@@ -6,7 +6,7 @@ URL); fragments are ignored.
 """
 
 import re
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from fnmatch import translate
@@ -104,9 +104,11 @@ class PathGlob:
 
     def __init__(self, source: str) -> None:
         self.source = source
-        last = source.rpartition("/")[2]
-        self._file = None if _WILD.intersection(last) else last
-        self._parts = tuple(None if part == "**" else _segment_test(part) for part in source.lstrip("/").split("/"))
+        written = source.lstrip("/").split("/")
+        self._parts = tuple(None if part == "**" else _segment_test(part) for part in written)
+        self._file = None if _WILD.intersection(written[-1]) else written[-1]
+        self._fixed = frozenset(part for part in written if not _WILD.intersection(part))
+        self._last = self._parts[-1] or _anything
 
     @property
     def file(self) -> str | None:
@@ -125,7 +127,7 @@ class PathGlob:
     def matches(self, address: Address) -> bool:
         """Say whether the whole path fits."""
         segments, parts = address.segments, self._parts
-        if self._file is not None and segments[-1] != self._file:
+        if not self._fixed.issubset(segments) or not self._last(segments[-1]):
             return False
         at = part = 0
         retry: tuple[int, int] | None = None
@@ -141,6 +143,10 @@ class PathGlob:
             else:
                 return False
         return all(rest is None for rest in parts[part:])
+
+
+def _anything(_: str) -> bool:
+    return True
 
 
 def _segment_test(part: str) -> Callable[[str], object]:
@@ -273,14 +279,24 @@ def first_page(address: Address, paging: Iterable[Paging]) -> Address:
     return address
 
 
-def canonical(address: Address, drops: Collection[DropRule]) -> Address:
-    """Apply the rules in their order until none changes anything."""
-    if address.is_too_long:
+class DropRules:
+    """Brings addresses into the one form that all addresses of the same page share."""
+
+    def __init__(self, rules: Iterable[DropRule] = ()) -> None:
+        self.rules = tuple(rules)
+        self._parameters = frozenset(rule.parameter for rule in self.rules if rule.parameter)
+        self._files = frozenset(rule.file for rule in self.rules if rule.file)
+
+    def apply(self, address: Address) -> Address:
+        """Apply the rules in their order until none changes anything."""
+        if address.is_too_long:
+            return address
+        for _ in range(len(self.rules) + 1):
+            if self._parameters.isdisjoint(address.parameters) and address.segments[-1] not in self._files:
+                break
+            before = address
+            for rule in self.rules:
+                address = rule.apply(address)
+            if address is before:
+                break
         return address
-    for _ in range(len(drops) + 1):
-        before = address
-        for rule in drops:
-            address = rule.apply(address)
-        if address is before:
-            break
-    return address

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 from typing import Literal
 
-from knowledge_base.addresses import Address, AvoidRule, AvoidRules, DropRule, Paging, UrlRule, canonical, first_page
+from knowledge_base.addresses import Address, AvoidRule, AvoidRules, DropRule, DropRules, Paging, UrlRule, first_page
 from knowledge_base.selectors import Selector
 
 
@@ -227,7 +227,7 @@ class Application:
     patterns: tuple[Pattern, ...]
     levels: tuple[PageLevel, ...]
     avoid: AvoidRules = field(default_factory=AvoidRules)
-    drops: tuple[DropRule, ...] = ()
+    drops: DropRules = field(default_factory=DropRules)
     _by_name: Mapping[str, PageLevel] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
@@ -239,7 +239,7 @@ class Application:
 
     def canonical(self, address: Address) -> Address:
         """Return the one address among all that lead to the same page of this application."""
-        return canonical(address, self.drops)
+        return self.drops.apply(address)
 
     def refusal(self, address: Address) -> AvoidRule | None:
         """Return the first rule that says not to fetch a canonical address."""

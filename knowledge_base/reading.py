@@ -8,7 +8,7 @@ from typing import cast
 
 from lxml import etree
 
-from knowledge_base.addresses import AvoidRule, AvoidRules, DropRule, Paging, PathGlob, Reason, UrlRule
+from knowledge_base.addresses import AvoidRule, AvoidRules, DropRule, DropRules, Paging, PathGlob, Reason, UrlRule
 from knowledge_base.model import (
     Action,
     Application,
@@ -81,7 +81,7 @@ def read_application(root: etree._Element, kind: Kind, notes: Notes) -> Applicat
         patterns,
         _Levels(levels, kind, notes).read(),
         avoid=AvoidRules(_avoid(root) + kind.avoid),
-        drops=_drops(root, notes) + kind.drops,
+        drops=DropRules(_drops(root, notes) + kind.drops),
     )
 
 

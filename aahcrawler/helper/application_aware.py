@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 LEAST_TEXT = 1_000_000
 MOST_TITLE = 500
-LANGUAGE_SAMPLE = 2_000
+LANGUAGE_SAMPLE = 600
 
 
 class ApplicationAwareHelper:
