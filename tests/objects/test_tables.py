@@ -1,0 +1,222 @@
+"""Reading a crawl back as tables."""
+
+import csv
+import gzip
+import io
+import json
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from aahcrawler.objects.writer import CaptureDescription, ObjectWriter, statements
+from aahcrawler.webobject import WebObject
+from offline.tables import (
+    ObjectRow,
+    PageRow,
+    TableError,
+    object_rows,
+    page_rows,
+    write_csv,
+    write_jsonl,
+    write_nq,
+)
+from tests.objects.samples import CAPTURE, FETCHED, GRAPH, PAGE, POST, REPLY
+
+
+def capture(number: int, **changes: object) -> CaptureDescription:
+    iri = f"urn:uuid:00000000-0000-4000-8000-{number:012d}"
+    return replace(CAPTURE, iri=iri, fetched_at=FETCHED + timedelta(seconds=number), **changes)  # type: ignore[arg-type]
+
+
+def titled(web_object: WebObject, title: str) -> WebObject:
+    return replace(web_object, properties={**web_object.properties, "title": (title,)})
+
+
+def crawl_of(folder: Path, *captures: tuple[CaptureDescription, tuple[WebObject, ...]], size: int = 1 << 30) -> Path:
+    with ObjectWriter(folder / "objects", "c", lambda: FETCHED, size=size) as writer:
+        for description, objects in captures:
+            writer.write(description, objects)
+    return folder
+
+
+def test_rows_of_a_page(tmp_path: Path) -> None:
+    crawl = crawl_of(tmp_path, (CAPTURE, (POST, REPLY)))
+    assert list(object_rows(crawl)) == [
+        ObjectRow(
+            url=f"{PAGE}&p=1",
+            type="post",
+            title="Which “bike”?",
+            author="Jane Doe",
+            date="2020-05-06T07:08:09Z",
+            body='I say "none".\nYou?',
+            part_of=PAGE,
+            iri=f"{PAGE}#p1",
+        ),
+        ObjectRow(PAGE, "reply", None, "Bob B", None, "Two.", f"{PAGE}#p1", f"{PAGE}#p2"),
+    ]
+    assert list(page_rows(crawl)) == [
+        PageRow(
+            url=PAGE,
+            status=200,
+            application="phpBB",
+            level="terminal",
+            score=0.25,
+            fetched_at="2026-01-02T03:04:05.600000Z",
+            relevant=True,
+            level_name="thread",
+            media_type="text/html",
+            priority=1.5,
+            depth=2,
+            via="http://forum.test/",
+            capture=GRAPH,
+        )
+    ]
+
+
+def test_page_of_no_known_application(tmp_path: Path) -> None:
+    crawl = crawl_of(tmp_path, (CaptureDescription(GRAPH, PAGE, 404, FETCHED), ()))
+    (row,) = page_rows(crawl)
+    assert (row.status, row.application, row.level, row.score, row.relevant, row.via) == (
+        404,
+        None,
+        None,
+        None,
+        None,
+        None,
+    )
+    assert list(object_rows(crawl)) == []
+
+
+@pytest.mark.parametrize("size", [1 << 30, 1])
+def test_newest_capture_of_an_object_wins(tmp_path: Path, size: int) -> None:
+    crawl = crawl_of(
+        tmp_path,
+        (capture(1), (titled(POST, "old"), titled(REPLY, "only here"))),
+        (capture(3), (titled(POST, "new"),)),
+        (capture(2), (titled(POST, "between"),)),
+        size=size,
+    )
+    assert [row.title for row in object_rows(crawl)] == ["only here", "new"]
+    assert [row.capture[-1] for row in page_rows(crawl)] == ["1", "3", "2"]
+
+
+def test_of_two_captures_at_the_same_time_the_later_one_wins(tmp_path: Path) -> None:
+    crawl = crawl_of(
+        tmp_path,
+        (replace(CAPTURE, iri="urn:uuid:1"), (titled(POST, "first"),)),
+        (replace(CAPTURE, iri="urn:uuid:2"), (titled(POST, "second"),)),
+    )
+    assert [row.title for row in object_rows(crawl)] == ["second"]
+
+
+def test_object_met_twice_in_one_capture_is_one_row(tmp_path: Path) -> None:
+    crawl = crawl_of(tmp_path, (CAPTURE, (titled(POST, "first"), titled(POST, "second"))))
+    assert [row.title for row in object_rows(crawl)] == ["first"]
+
+
+def test_times_are_compared_as_times(tmp_path: Path) -> None:
+    whole = FETCHED.replace(microsecond=0)
+    crawl = crawl_of(
+        tmp_path,
+        (replace(CAPTURE, iri="urn:uuid:2", fetched_at=whole + timedelta(milliseconds=5)), (titled(POST, "later"),)),
+        (replace(CAPTURE, iri="urn:uuid:1", fetched_at=whole), (titled(POST, "earlier"),)),
+    )
+    assert [row.title for row in object_rows(crawl)] == ["later"]
+
+
+def test_running_crawl_is_read_up_to_its_last_whole_capture(tmp_path: Path) -> None:
+    crawl = crawl_of(tmp_path, (capture(1), (POST,)), (capture(2), (REPLY,)))
+    (path,) = (crawl / "objects").iterdir()
+    whole = path.read_bytes()
+    path.with_name(path.name + ".open").write_bytes(whole[:-1])
+    path.unlink()
+    assert [row.iri for row in object_rows(crawl)] == [POST.iri]
+    assert [row.capture[-1] for row in page_rows(crawl)] == ["1"]
+
+
+def test_statement_that_only_looks_like_provenance(tmp_path: Path) -> None:
+    trick = f"<{GRAPH}> <http://www.w3.org/ns/prov#wasDerivedFrom> <{GRAPH}> <{GRAPH}> .\n"
+    crawl = crawl_of(tmp_path, (CAPTURE, (replace(POST, properties={"body": (trick,)}),)))
+    (row,) = object_rows(crawl)
+    assert (row.iri, row.body) == (POST.iri, trick)
+
+
+def test_many_captures_keep_their_order(tmp_path: Path) -> None:
+    posts = [replace(POST, iri=f"urn:post:{n}", properties={"title": (str(n),)}) for n in range(12_000)]
+    pages = ((capture(n), tuple(posts[n * 100 : n * 100 + 100])) for n in range(120))
+    crawl = crawl_of(tmp_path, *pages, size=20_000)
+    assert len(list((crawl / "objects").iterdir())) > 3
+    assert [row.title for row in object_rows(crawl)] == [str(n) for n in range(12_000)]
+    assert [row.capture for row in page_rows(crawl)] == [capture(n).iri for n in range(120)]
+
+
+def test_json_lines(tmp_path: Path) -> None:
+    odd = 'a\u2028b\u0085c\\\u2029\n"d" é'
+    crawl = crawl_of(tmp_path, (CAPTURE, (titled(POST, odd), REPLY)))
+    out = io.StringIO()
+    write_jsonl(object_rows(crawl), out)
+    lines = out.getvalue().splitlines()
+    rows = [json.loads(line) for line in lines]
+    assert list(rows[0]) == ["url", "type", "title", "author", "date", "body", "part_of", "iri"]
+    assert rows[0]["title"] == odd
+    assert rows[1]["title"] is None
+    assert "é" in lines[0]
+    out = io.StringIO()
+    write_jsonl(page_rows(crawl), out)
+    (page,) = map(json.loads, out.getvalue().splitlines())
+    assert list(page)[:6] == ["url", "status", "application", "level", "score", "fetched_at"]
+    assert (page["status"], page["level"], page["score"]) == (200, "terminal", 0.25)
+
+
+@pytest.mark.parametrize("formula", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1"])
+def test_csv_is_safe_in_spreadsheets(tmp_path: Path, formula: str) -> None:
+    crawl = crawl_of(tmp_path, (replace(CAPTURE, score=-0.5), (titled(POST, formula), titled(REPLY, 'a "b", c\nd'))))
+    out = io.StringIO()
+    write_csv(object_rows(crawl), out)
+    rows = list(csv.DictReader(io.StringIO(out.getvalue(), newline="")))
+    assert [row["title"] for row in rows] == ["'" + formula, 'a "b", c\nd']
+    assert rows[1]["date"] == ""
+    out = io.StringIO()
+    write_csv(page_rows(crawl), out)
+    (page,) = csv.DictReader(io.StringIO(out.getvalue(), newline=""))
+    assert page["score"] == "-0.5"
+
+
+def test_nquads_are_those_of_the_segments(tmp_path: Path) -> None:
+    crawl = crawl_of(tmp_path, (capture(1), (POST,)), (capture(2), (titled(REPLY, "\u2028\x0b"),)), size=1)
+    out = io.StringIO()
+    write_nq(crawl, out)
+    expected = statements(capture(1), (POST,)) + statements(capture(2), (titled(REPLY, "\u2028\x0b"),))
+    assert out.getvalue() == expected.decode()
+
+
+def test_folder_that_is_no_crawl(tmp_path: Path) -> None:
+    with pytest.raises(TableError, match="is not a folder"):
+        list(object_rows(tmp_path / "absent"))
+    with pytest.raises(TableError, match="holds no crawl"):
+        list(page_rows(tmp_path))
+
+
+def test_crawl_without_a_page_yet(tmp_path: Path) -> None:
+    (tmp_path / "objects").mkdir()
+    assert not [*object_rows(tmp_path), *page_rows(tmp_path)]
+
+
+@pytest.mark.parametrize("damage", ["cut", "not gzip", "not N-Quads", "not UTF-8"])
+def test_damaged_segments_are_named(tmp_path: Path, damage: str) -> None:
+    crawl = crawl_of(tmp_path, (CAPTURE, (POST,)))
+    (path,) = (crawl / "objects").iterdir()
+    content = path.read_bytes()
+    graph = GRAPH.encode()
+    broken = {
+        "cut": content[:-20],
+        "not gzip": b"<html>" + content,
+        "not N-Quads": gzip.compress(b"<%s> nonsense <%s> .\n" % (graph, graph)),
+        "not UTF-8": gzip.compress(b'<%s> <urn:p> "\xff" <%s> .\n' % (graph, graph)),
+    }
+    path.write_bytes(broken[damage])
+    for reading in (object_rows, page_rows):
+        with pytest.raises(TableError, match=path.name):
+            list(reading(crawl))
