@@ -37,7 +37,8 @@ def write_jsonl(rows: Iterable[ObjectRow | PageRow], out: TextIO) -> None:
 def write_csv(rows: Iterable[ObjectRow | PageRow], out: TextIO) -> None:
     """Write a header and a line a row; a table without rows has no header.
 
-    Lines end as RFC 4180 has it, so open ``out`` with ``newline=""``. Text that a spreadsheet would take for a formula gets an apostrophe in front.
+    Lines end as RFC 4180 has it, so open ``out`` with ``newline=""``. Text that a spreadsheet would take for a formula
+    gets an apostrophe in front.
     """
     # With another line terminator a carriage return in a body would not be quoted.
     writer = csv.writer(out, lineterminator="\r\n")

@@ -3,6 +3,7 @@
 import gzip
 import io
 import math
+import re
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import rdflib
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from aahcrawler.objects import vocabulary as v
 from aahcrawler.objects.nquads import iri
 from aahcrawler.objects.writer import CaptureDescription, ObjectWriter, recover_objects, statements
 from aahcrawler.webobject import Person, Reference, Value, WebObject
@@ -244,3 +246,16 @@ def test_torn_segments_are_recovered(tmp_path: Path) -> None:
     (recovered,) = recover_objects(torn.parent)
     assert recovered.cut == 99
     assert gzip.decompress(recovered.file.read_bytes()) == statements(CAPTURE, (POST,))
+
+
+def test_documentation_names_every_term() -> None:
+    documented = (Path(__file__).parents[2] / "docs" / "vocabulary.md").read_text("utf-8")
+    prefixes = {"schema": v.SCHEMA, "sioc": v.SIOC, "dcterms": v.DCTERMS, "prov": v.PROV, "aah": v.AAH}
+    named = {
+        prefixes[prefix] + name for prefix, name in re.findall(r"\b(schema|sioc|dcterms|prov|aah):(\w+)", documented)
+    }
+    used = {quad[1] for quad in oxigraph(statements(CAPTURE, (POST, REPLY)))} - {v.RDF_TYPE}
+    assert {predicate.replace("property:likes", "property") for predicate in used} <= named
+    assert set(v.PROPERTIES.values()) <= named
+    assert {name for names in v.TYPES.values() for name in names} <= named
+    assert all(f"`{name}`" in documented for name in (*v.TYPES, *v.PROPERTIES))
