@@ -196,7 +196,8 @@ class Scheduling(Protocol):
     def retry(self, lease: Lease, *, delay: float, outcome: Outcome = QUIET) -> State:
         """Put a leased URL back, its queue to rest for ``delay`` seconds; ``FAILED`` after the last attempt.
 
-        ``reason`` is counted where it fails. Of a lost lease the URL's present state is returned.
+        The outcome's numbers are added either way, its reason (``RETRIES_USED_UP`` where it names none) where the
+        URL fails. Of a lost lease the URL's present state is returned.
         """
         ...
 

@@ -1,4 +1,5 @@
--- ARGV from 3: fingerprint, token, state, delay, reason, packed offers; then names and amounts of tallies. Returns 1, or 0 when the lease had been lost.
+-- ARGV from 3: fingerprint, token, state, delay, reason, packed offers; then names and amounts of tallies.
+-- Returns 1, or 0 when the lease had been lost.
 local fp, token, state, delay, reason = ARGV[3], ARGV[4], ARGV[5], tonumber(ARGV[6]), ARGV[7]
 local r = holding(fp, token)
 if not r then

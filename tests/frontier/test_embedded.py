@@ -1,0 +1,209 @@
+"""The private server under what happens to processes and disks."""
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from aahcrawler.frontier import binary, embedded
+from aahcrawler.frontier.embedded import EmbeddedServer
+from aahcrawler.frontier.ownership import Ownership, claim
+from aahcrawler.frontier.protocol import FrontierSettings, FrontierUnavailableError, Offer, State
+from aahcrawler.frontier.redis_frontier import RedisFrontier
+
+CRAWLER = """
+import sys
+from pathlib import Path
+from aahcrawler.frontier.embedded import EmbeddedServer
+from aahcrawler.frontier.protocol import FrontierSettings, Offer
+from aahcrawler.frontier.redis_frontier import RedisFrontier
+folder, start = Path(sys.argv[1]), int(sys.argv[2])
+with EmbeddedServer(folder) as server:
+    frontier = RedisFrontier(server.url, "crawl", FrontierSettings())
+    print(server.pid, flush=True)
+    for i in range(start, start + 100_000):
+        frontier.offer([Offer(f"http://a.test/{i}", "a.test", 0.5)])
+        print(i, flush=True)
+"""
+
+
+def frontier_of(server: EmbeddedServer) -> RedisFrontier:
+    return RedisFrontier(server.url, "crawl", FrontierSettings())
+
+
+def gone(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
+    except OSError:
+        return True
+    return state == "Z"
+
+
+def wait_until_gone(pid: int) -> None:
+    deadline = time.monotonic() + 10
+    while not gone(pid):
+        assert time.monotonic() < deadline, f"process {pid} still runs"
+        time.sleep(0.01)
+
+
+def crawl_until_killed(folder: Path, start: int, seconds: float, *, victim: str) -> int:
+    """Return the last URL number that was acknowledged before crawler or server was killed."""
+    with subprocess.Popen(
+        [sys.executable, "-c", CRAWLER, str(folder), str(start)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as crawler:
+        assert crawler.stdout is not None
+        server = int(crawler.stdout.readline())
+        time.sleep(seconds)
+        os.kill(crawler.pid if victim == "crawler" else server, signal.SIGKILL)
+        lines = [line for line in crawler.stdout.read().split("\n")[:-1] if line]
+        crawler.wait(20)
+    return int(lines[-1]) if lines else start - 1
+
+
+def test_nothing_acknowledged_is_lost_when_processes_are_killed(folder: Path) -> None:
+    chance, last = random.Random(7), -1
+    for victim in ("crawler", "server") * 3:
+        last = crawl_until_killed(folder, last + 1, chance.uniform(0.0, 0.25), victim=victim)
+    with EmbeddedServer(folder) as server:
+        frontier = frontier_of(server)
+        counts = frontier.counts().pages[State.QUEUED]
+        assert last > 0
+        assert all(frontier.state(f"http://a.test/{i}") is State.QUEUED for i in range(last + 1))
+        assert counts in (last + 1, last + 2)
+        frontier.close()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux tells a process of its parent's death")
+def test_the_server_ends_with_a_killed_crawler(folder: Path) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", CRAWLER, str(folder), "0"], stdout=subprocess.PIPE, text=True
+    ) as crawler:
+        assert crawler.stdout is not None
+        server = int(crawler.stdout.readline())
+        crawler.kill()
+        crawler.communicate()
+    wait_until_gone(server)
+
+
+def test_the_server_outlives_the_thread_that_started_it_and_ctrl_c(folder: Path) -> None:
+    server = EmbeddedServer(folder)
+    starter = threading.Thread(target=server.__enter__)
+    starter.start()
+    starter.join()
+    try:
+        time.sleep(0.1)
+        assert server.pid is not None
+        assert os.getsid(server.pid) != os.getsid(0)
+        frontier_of(server).close()
+    finally:
+        server.stop()
+    assert server.pid is None
+
+
+def test_an_orphan_is_ended_before_a_new_server_starts(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    folder.mkdir()
+    socket = folder.parent / "aah-orphan" / "s"
+    socket.parent.mkdir()
+    code = "import time; time.sleep(60)"
+    with subprocess.Popen([sys.executable, "-c", code, str(socket)]) as orphan:
+        claim(folder, Ownership(orphan.pid, crawler=2**22 + 1, socket=str(socket)))
+        with EmbeddedServer(folder) as server:
+            assert server.pid is not None
+        assert orphan.wait(5) == -signal.SIGTERM
+    assert "left behind" in caplog.text
+    assert not socket.parent.exists()
+
+
+def test_a_process_that_only_inherited_the_number_is_left_alone(folder: Path) -> None:
+    folder.mkdir()
+    with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]) as stranger:
+        claim(folder, Ownership(stranger.pid, crawler=2**22 + 1, socket="/nowhere/aah-x/s"))
+        with EmbeddedServer(folder):
+            assert stranger.poll() is None
+        stranger.kill()
+
+
+def test_a_folder_in_use_is_refused(folder: Path) -> None:
+    with EmbeddedServer(folder) as first:
+        with pytest.raises(FrontierUnavailableError, match="in use by another crawl"), EmbeddedServer(folder):
+            pass
+        frontier_of(first).close()
+
+
+def test_a_torn_tail_is_cut_off_and_said(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with EmbeddedServer(folder) as server:
+        frontier = frontier_of(server)
+        frontier.offer([Offer("http://a.test/1", "a.test", 0.5)])
+        frontier.offer([Offer("http://a.test/2", "a.test", 0.5)])
+        frontier.close()
+    logs = sorted(folder.rglob("frontier.aof*"), key=lambda path: path.stat().st_size)
+    with logs[-1].open("r+b") as log:
+        log.truncate(logs[-1].stat().st_size - 7)
+    with EmbeddedServer(folder) as server:
+        frontier = frontier_of(server)
+        states = [frontier.state(f"http://a.test/{i}") for i in (1, 2)]
+        assert (states, frontier.counts().pages[State.QUEUED]) == ([State.QUEUED, None], 1)
+        frontier.close()
+    assert "torn" in caplog.text
+
+
+def test_a_damaged_file_is_reported_with_the_servers_own_words(folder: Path) -> None:
+    with EmbeddedServer(folder) as server:
+        frontier = frontier_of(server)
+        frontier.offer([Offer(f"http://a.test/{i}", "a.test", 0.5) for i in range(20)])
+        frontier.close()
+    log = max((path for path in folder.rglob("frontier.aof*") if path.is_file()), key=lambda path: path.stat().st_size)
+    log.write_bytes(b"nonsense\r\n" + log.read_bytes())
+    with pytest.raises(FrontierUnavailableError, match=r"did not start(.|\n)*Bad file format"), EmbeddedServer(folder):
+        pass
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    with pytest.raises(FrontierUnavailableError, match="cannot be started in"), EmbeddedServer(tmp_path / "file" / "x"):
+        pass
+
+
+def test_what_to_install_is_said_where_no_server_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    broken = tmp_path / "redis-server"
+    broken.write_text("no program", encoding="utf-8")
+    broken.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(binary, "find_spec", lambda _name: None)
+    with pytest.raises(FrontierUnavailableError, match=r"redis-server cannot be run.*install redis-server"):
+        binary.server_binary()
+
+
+def test_an_old_server_on_the_path_is_passed_over(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    old = tmp_path / "redis-server"
+    old.write_text("#!/bin/sh\necho 'Redis server v=5.0.7 sha=0'\n", encoding="utf-8")
+    old.chmod(0o755)
+    shutil.copy(old, tmp_path / "valkey-server")
+    (tmp_path / "valkey-server").write_text("#!/bin/sh\necho 'Valkey server v=8.0.1 sha=0'\n", encoding="utf-8")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert binary.server_binary() == tmp_path / "valkey-server"
+
+
+def test_only_this_user_reaches_a_socket_of_bearable_length(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    deep = tmp_path / ("x" * 100)
+    deep.mkdir()
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(deep))
+    with EmbeddedServer(folder) as server:
+        socket = Path(server.url.removeprefix("unix://"))
+        assert len(os.fsencode(socket)) <= embedded._SOCKET_BYTES
+        assert socket.parent.stat().st_mode & 0o777 == 0o700
+        assert not (Path.cwd() / "frontier.log").exists()
+    assert not socket.parent.exists()
+    assert not (folder / "server.json").exists()
