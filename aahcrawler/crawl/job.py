@@ -82,7 +82,7 @@ class Job:
         """Called about once a second while the job runs."""
         self.request_headers = request_headers(icd)
         self._lane = FrontierLane()
-        self.leases = LeaseSource(stores.frontier, self._lane, worker_name(), CONCURRENT_REQUESTS)
+        self.leases = LeaseSource(stores.frontier, self._lane, worker_name(), capacity(icd.limits.pages))
         self._crawl_delays: dict[str, float] = {}
         self._unsaved_seconds = 0.0
 
@@ -216,6 +216,17 @@ class Job:
         finally:
             self._lane.close()
             self.stores.closing.close()
+
+
+def capacity(pages: int) -> int:
+    """Return how many URLs are fetched at once for a budget of ``pages``, 0 for no bound.
+
+    What is under way was chosen before its result was known, so it may take no more than a fiftieth of the budget.
+
+    >>> capacity(0), capacity(160), capacity(10_000)
+    (64, 3, 64)
+    """
+    return max(1, min(CONCURRENT_REQUESTS, pages // 50)) if pages else CONCURRENT_REQUESTS
 
 
 def worker_name() -> str:

@@ -35,6 +35,7 @@ def run(icd: Path, settings: Settings, *, accept_changes: bool = False) -> int:
     said on standard error, one line for each mistake.
     """
     console = Console(stderr=True)
+    process = AsyncCrawlerProcess(settings)  # Sets up logging, so it comes before the crawl's own log.
     try:
         job = open_job(icd, accept_changes=accept_changes)
     except (IcdError, CrawlRefusedError, LoadError) as error:
@@ -44,7 +45,6 @@ def run(icd: Path, settings: Settings, *, accept_changes: bool = False) -> int:
         _say(console, str(error))
         return FAILED
     try:
-        process = AsyncCrawlerProcess(settings)
         with shown(job, console):
             process.crawl(AahSpider, job=job)
             process.start()

@@ -54,6 +54,8 @@ class Settlement:
                 await self._finish(lease, response)
         except (FrontierUnavailableError, SegmentError) as error:
             self._job.fail(error)
+        except Exception as error:  # Whatever a page may provoke, the crawl goes on.
+            await self.failed(lease, error)
         finally:
             response.exchange.close()
             self._job.leases.settled(lease)
