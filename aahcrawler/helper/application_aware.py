@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from lxml import etree
 
-from aahcrawler import generic, requisites, text
+from aahcrawler import generic, requisites
 from aahcrawler.helper.anchors import Contexts, anchor_text
 from aahcrawler.helper.assistance import Assistance, FailedAction, Failure
 from aahcrawler.helper.extraction import Extracted, Extraction, Whereabouts
@@ -56,7 +56,7 @@ class ApplicationAwareHelper:
         main content, its schema.org and OpenGraph objects, all its links.
         """
         if not page.is_html:
-            needed = requisites.of_stylesheet(page) if page.media_type == "text/css" else ()
+            needed = requisites.of_stylesheet(page.text, page.url) if page.media_type == "text/css" else ()
             return Assistance(None, _nothing(page), requisites=needed)
         detection = self._detect(page)
         application = detection.application
@@ -176,7 +176,7 @@ class _Reading:
         return Document(
             self.page.url,
             _language(self.page, parts),
-            title if isinstance(title, str) else _title(self.page),
+            title if isinstance(title, str) else generic.title(self.page)[:MOST_TITLE],
             parts,
             outlinks,
             published if isinstance(published, datetime) else None,
@@ -198,22 +198,25 @@ def _all_objects(extraction: Extraction) -> tuple[Extracted, ...]:
 
 
 def _generic(page: Page, links: Links) -> Assistance:
-    objects = generic.objects(page)
     content = generic.main_content(page)
     parts = (DocumentPart("content", content),) if content else ()
-    found = {link.url: link for link in generic.links(page)}
+    described = {link.url: link for link in generic.links(page)}
     contexts = Contexts()
-    chosen = abroad(links, ((link.url, link.element) for link in found.values()))
     outlinks: dict[str, Outlink] = {}
-    for link in chosen:
-        known = found.get(link.url)
+    for link in abroad(links, ((link.url, link.element) for link in described.values())):
+        known = described.get(link.url)
         outlink = Outlink(link.url, known.anchor, known.context) if known else _outlink(link, None, contexts)
         outlinks.setdefault(link.url, outlink)
     outlinks.pop(page.url, None)
-    dates = (item.first("date") for item in objects)
-    published = next((date for date in dates if isinstance(date, datetime)), None)
-    document = Document(page.url, _language(page, parts), _title(page), parts, tuple(outlinks.values()), published)
-    return Assistance(None, document, objects, requisites.of_page(page), links.refused)
+    document = Document(
+        page.url,
+        _language(page, parts),
+        generic.title(page)[:MOST_TITLE],
+        parts,
+        tuple(outlinks.values()),
+        generic.published(page, page.fetched_at),
+    )
+    return Assistance(None, document, generic.objects(page, content), requisites.of_page(page), links.refused)
 
 
 def _outlink(link: Chosen, part: int | None, contexts: Contexts) -> Outlink:
@@ -232,13 +235,9 @@ def _nothing(page: Page) -> Document:
     return Document(page.url, None, "", (), ())
 
 
-def _title(page: Page) -> str:
-    return text.fold(page.tree.findtext(".//title") or "")[:MOST_TITLE]
-
-
 def _language(page: Page, parts: tuple[DocumentPart, ...]) -> str | None:
     """Tell the language from the content, where there is enough of it, else from what the page declares."""
     sample = "\n".join(part.text for part in parts if part.role == "content")[:LANGUAGE_SAMPLE]
-    detected = generic.language(sample) if len(sample) > 50 else None
+    detected = generic.language(sample) if sample else None
     declared = (page.tree.get("lang") or page.tree.get("xml:lang") or "").strip().lower()[:2]
     return detected or (declared if len(declared) == 2 and declared.isalpha() else None)

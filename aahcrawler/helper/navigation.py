@@ -23,7 +23,7 @@ class Chosen:
     """A link to follow: its canonical address, the element it stands on, and the action that chose it."""
 
     url: str
-    element: HtmlElement | None
+    element: etree._Element | None
     action: str | None
 
 
@@ -175,7 +175,7 @@ def content_links(links: Links, application: Application, body: HtmlElement) -> 
             yield Chosen(verdict.url, element, None)
 
 
-def abroad(links: Links, found: Iterable[tuple[str, HtmlElement]]) -> Iterator[Chosen]:
+def abroad(links: Links, found: Iterable[tuple[str, etree._Element]]) -> Iterator[Chosen]:
     """Return links in the form that the application of their site, where it is known, calls canonical."""
     for url, element in found:
         application = links.sites.application(url)
