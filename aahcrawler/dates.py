@@ -120,6 +120,7 @@ _NUMERIC = re.compile(
 )
 _COLON_CLOCK = re.compile(r"(?<![\d.:])(\d{1,2})\s?[:h]\s?(\d{2})(?:[:.]\s?(\d{2})(?:[.,]\d{1,9})?)?(?!\d)")
 _POINT_CLOCK = re.compile(r"(?<![\d.:])(\d{1,2})\.(\d{2})(?:\.(\d{2}))?(?![\d.])")
+_SAID_CLOCK = re.compile(r"(?:\b(?:klo|kl\.?|um|ore|alle|om)\s)(\d{1,2})\.(\d{2})(?:\.(\d{2}))?(?![\d.])")
 _HOUR_ALONE = re.compile(r"(?<![\d.:/-])(\d{1,2})()()(?=\s?[ap]\.?\s?m\b)")
 _HALF = re.compile(r"(?<!\w)(?:(a\.?\s?m\.?|π\.?\s?μ\.?)|(p\.?\s?m\.?|μ\.?\s?μ\.?))(?!\w)")
 _OFFSET = re.compile(r"\(?\b(?:utc|gmt|z)?\s?([+-])(\d{1,2}):?(\d{2})?\)?(?![\d:])|\(?\b(?:utc|gmt|z)\b\)?")
@@ -224,7 +225,7 @@ def _take_clock(rest: _Remaining, *, day_is_known: bool) -> time | None:
     match = (
         rest.take(_CJK_CLOCK)
         or rest.take(_COLON_CLOCK)
-        or (rest.take(_POINT_CLOCK) if day_is_known else None)
+        or rest.take(_POINT_CLOCK if day_is_known else _SAID_CLOCK)
         or rest.take(_HOUR_ALONE)
     )
     if match is None:

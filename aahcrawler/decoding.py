@@ -15,7 +15,7 @@ _PIECE = 16_384
 _OUTPUT = 65_536
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")
 _GZIP_MAGIC = b"\x1f\x8b"
-_ZSTD_PIECE = 512  # a block of four bytes can stand for 128 KiB, and the library takes no bound on its output
+_ZSTD_PIECE = 128  # a block of four bytes can stand for 128 KiB, and the library takes no bound on its output
 _ZSTD_WINDOW = 8 * 1024 * 1024  # what a recipient has to accept at least (RFC 9659)
 
 

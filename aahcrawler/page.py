@@ -1,7 +1,7 @@
 """A fetched page, parsed once and shared by detection, actions, text and links."""
 
 import re
-from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE, getincrementaldecoder
+from codecs import getincrementaldecoder
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -9,8 +9,8 @@ from functools import cached_property
 
 from lxml.etree import ParserError
 from lxml.html import HtmlElement, HTMLParser, document_fromstring
-from resiliparse.parse.encoding import detect_encoding, map_encoding_to_html5
 
+from aahcrawler import charset
 from aahcrawler.urls import resolve
 
 PARSED_BYTES = 10_000_000
@@ -74,10 +74,10 @@ class Page:
         Labels that nobody knows are passed over. The guess is UTF-8 if the bytes allow it.
         """
         return (
-            _bom(self.body)
-            or self._header_charset()
-            or _declared_charset(self.body, self.media_type)
-            or _guess(self.body[:PARSED_BYTES])
+            charset.of_bom(self.body)
+            or next(filter(None, map(charset.of_field, self.headers.all("content-type"))), "")
+            or charset.declared(self.body, self.media_type)
+            or charset.guessed(self.body[:PARSED_BYTES])
         )
 
     @property
@@ -116,75 +116,8 @@ class Page:
                 return resolve(self.url, reference) or self.url
         return self.url
 
-    def _header_charset(self) -> str:
-        for field in self.headers.all("content-type"):
-            match = _HEADER_CHARSET.search(field)
-            if match and (codec := codec_of(match[1])):
-                return codec
-        return ""
-
 
 _MEDIA_TYPE = re.compile(r"[a-z0-9!#$&^_.+-]+/[a-z0-9!#$&^_.+-]+|\*/\*")
-_HEADER_CHARSET = re.compile(r"""charset\s*=\s*["']?\s*([^\s"';,]+)""", re.IGNORECASE)
-_META_CHARSET = re.compile(
-    rb"""<meta(?=[\s/])[^>]{0,1000}?(?<=[\s/;"'])charset\s*=\s*["']?\s*([^\s"'/>;]{1,40})""", re.IGNORECASE
-)
-_XML_CHARSET = re.compile(rb"""\A\s*<\?xml\s[^>]{0,200}?encoding\s*=\s*["']([^"'>]{1,40})["']""")
-_CSS_CHARSET = re.compile(rb'\A@charset "([^"]{1,40})";')
-_COMMENT = re.compile(rb"<!--.*?-->", re.DOTALL)
-_PRESCANNED_BYTES = 4096
-_SUPERSETS = {
-    "big5": "big5hkscs",
-    "euc_kr": "cp949",
-    "gbk": "gb18030",
-    "iso8859-11": "cp874",
-    "shift_jis": "cp932",
-}
-"""What the standard means by these names is what Python calls by others."""
-_OTHER_LABELS = {"x-mac-cyrillic": "mac-cyrillic", "x-mac-ukrainian": "mac-cyrillic", "x-user-defined": "windows-1252"}
-
-
-def codec_of(label: str) -> str:
-    """Return the Python codec for a label as the WHATWG Encoding standard reads it, or "" for an unknown label.
-
-    >>> codec_of("ISO-8859-1"), codec_of("gb2312"), codec_of("x-sjis"), codec_of("nonsense")
-    ('windows-1252', 'gb18030', 'cp932', '')
-    """
-    wanted = label.strip().lower()
-    name = _OTHER_LABELS.get(wanted) or map_encoding_to_html5(wanted, fallback_utf8=False) or ""
-    name = _SUPERSETS.get(name, name)
-    return name.replace("cp125", "windows-125").replace("iso8859", "iso-8859")
-
-
-def _bom(body: bytes) -> str:
-    if body.startswith(BOM_UTF8):
-        return "utf-8"
-    if body.startswith(BOM_UTF16_LE):
-        return "utf-16-le"
-    if body.startswith(BOM_UTF16_BE):
-        return "utf-16-be"
-    return ""
-
-
-def _declared_charset(body: bytes, media_type: str) -> str:
-    head = body[:_PRESCANNED_BYTES]
-    if media_type == "text/css":
-        found = _CSS_CHARSET.search(head)
-    elif media_type in _HTML_TYPES:
-        found = _META_CHARSET.search(_COMMENT.sub(b"", head)) or _XML_CHARSET.search(head)
-    else:
-        found = _XML_CHARSET.search(head)
-    codec = codec_of(found[1].decode("ascii", "replace")) if found else ""
-    # A declaration that could be read as ASCII cannot be in UTF-16.
-    return "utf-8" if codec.startswith("utf-16") else codec
-
-
-def _guess(body: bytes) -> str:
-    try:
-        getincrementaldecoder("utf-8")().decode(body)
-    except UnicodeDecodeError:
-        return codec_of(detect_encoding(body, max_len=131_072) or "") or "windows-1252"
-    return "utf-8"
 
 
 _SIGNATURES = (
@@ -226,7 +159,7 @@ def sniff(body: bytes) -> str:
 
 
 def _sniff_text(head: bytes) -> str:
-    bom = _bom(head)
+    bom = charset.of_bom(head)
     text = head.decode(bom, "replace").lstrip("\ufeff").encode() if bom else head
     if _HTML_START.match(text):
         return "text/html"
@@ -260,4 +193,4 @@ def _without_attribute_floods(markup: bytes) -> bytes:
     return _FLOODED.sub(rb"\1", markup)
 
 
-__all__ = ["Headers", "Page", "codec_of", "sniff"]
+__all__ = ["Headers", "Page", "sniff"]

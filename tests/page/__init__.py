@@ -1,0 +1,1 @@
+"""Tests of what is read from a page, whatever made it."""

@@ -1,0 +1,235 @@
+from datetime import UTC, datetime, timedelta, timezone
+from zoneinfo import ZoneInfoNotFoundError
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aahcrawler.dates import MAX_LENGTH, parse
+from tests.page.building import NOW
+
+MOMENT = datetime(2022, 1, 14, 13, 18, tzinfo=UTC)
+DAY = datetime(2022, 1, 14, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2022-01-14T13:18:00+00:00",
+        "2022-01-14T13:18:00Z",
+        "2022-01-14T14:18:00+0100",
+        "2022-01-14 13:18",
+        "20220114T131800Z",
+        "Fri, 14 Jan 2022 13:18:00 GMT",
+        "Fri, 14 Jan 2022 14:18:00 +0100",
+        "1642166280",
+        "1642166280000",
+        "01-14-2022, 01:18 PM",
+        "1/14/22 1:18pm",
+        "2022/01/14 13:18",
+        "14.01.2022, 13.18 Uhr",
+        "14 January 2022 at 13:18",
+        "January 14th, 2022, 1:18 p.m.",
+        "Fri Jan 14, 2022 1:18 pm",
+        "Fri Jan 14 2022 14:18:00 GMT+0100 (CET)",
+        "Posted on Jan 14, 2022 at 13:18",
+        "by admin » Fri Jan 14, 2022 1:18 pm",
+        "14 January 2022 13:18 | 5 comments",
+        "Yesterday, 01:18 PM",
+        "14. Januar 2022, 13:18 Uhr",
+        "Fr 14. Jan 2022, 13:18",
+        "Gestern um 13:18",
+        "14 janvier 2022 à 13h18",
+        "ven. 14 janv. 2022 13:18",
+        "hier à 13:18",
+        "14 de enero de 2022 a las 13:18",
+        "ayer, 13:18",
+        "14 gennaio 2022, 13:18",
+        "ieri alle 13:18",
+        "14 de janeiro de 2022 às 13:18",
+        "vrijdag 14 januari 2022 om 13:18 uur",
+        "fredag 14 januari 2022 kl. 13:18",
+        "pe 14. tammikuuta 2022 klo 13.18",
+        "14 stycznia 2022, 13:18",
+        "Пт янв 14, 2022 1:18 pm",
+        "вчера в 13:18",
+        "14 Ιανουαρίου 2022, 13:18",
+        "Παρ Ιαν 14, 2022 1:18 μ.μ.",
+        "Χθες, 13:18",
+        "14 Ocak 2022 Cuma 13:18",
+        "2022年1月14日 下午1:18",
+        "2022年1月14日 13时18分",
+        "2022年1月14日(金) 13:18",
+        "2022년 1월 14일 오후 1:18",
+        "昨天 13:18",
+        "昨日 13:18",
+        "어제 13:18",
+        "１４ January ２０２２　13:18",
+    ],
+)
+def test_ways_to_write_one_moment(text: str) -> None:
+    assert parse(text, now=NOW) == MOMENT
+
+
+@pytest.mark.parametrize(
+    ("text", "ago"),
+    [
+        ("just now", timedelta()),
+        ("less than a minute ago", timedelta(minutes=1)),
+        ("a few seconds ago", timedelta(seconds=1)),
+        ("3 hours ago", timedelta(hours=3)),
+        ("1 hour, 5 minutes ago", timedelta(hours=1, minutes=5)),
+        ("2 weeks ago", timedelta(days=14)),
+        ("1 month ago", timedelta(days=31)),
+        ("a year ago", timedelta(days=365)),
+        ("vor 3 Stunden", timedelta(hours=3)),
+        ("vor einer Minute", timedelta(minutes=1)),
+        ("il y a 3 heures", timedelta(hours=3)),
+        ("hace 2 días", timedelta(days=2)),
+        ("3 ore fa", timedelta(hours=3)),
+        ("há 3 horas", timedelta(hours=3)),
+        ("3 uur geleden", timedelta(hours=3)),
+        ("för 3 timmar sedan", timedelta(hours=3)),
+        ("3 godziny temu", timedelta(hours=3)),
+        ("3 часа назад", timedelta(hours=3)),
+        ("πριν από 3 ώρες", timedelta(hours=3)),
+        ("3 saat önce", timedelta(hours=3)),
+        ("3小时前", timedelta(hours=3)),
+        ("3時間前", timedelta(hours=3)),
+        ("3시간 전", timedelta(hours=3)),
+        ("5 分钟前", timedelta(minutes=5)),
+    ],
+)
+def test_how_long_ago(text: str, ago: timedelta) -> None:
+    assert parse(text, now=NOW) == NOW - ago
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("14 January 2022", DAY),
+        ("2022-01-14", DAY),
+        ("14 de enero de 2022", DAY),
+        ("1er janvier 2022", datetime(2022, 1, 1, tzinfo=UTC)),
+        ("mar. 1 mars 2022", datetime(2022, 3, 1, tzinfo=UTC)),
+        ("mar. 11 janv. 2022", datetime(2022, 1, 11, tzinfo=UTC)),
+        ("14 Jan", DAY),
+        ("17 Dec", datetime(2021, 12, 17, tzinfo=UTC)),
+        ("29 February", datetime(2020, 2, 29, tzinfo=UTC)),
+        ("Today 9:01", datetime(2022, 1, 15, 9, 1, tzinfo=UTC)),
+        ("today", datetime(2022, 1, 15, tzinfo=UTC)),
+        ("Monday at 5:10 PM", datetime(2022, 1, 10, 17, 10, tzinfo=UTC)),
+        ("Saturday 11:00", datetime(2022, 1, 15, 11, 0, tzinfo=UTC)),
+        ("Saturday 13:00", datetime(2022, 1, 8, 13, 0, tzinfo=UTC)),
+        ("12:00 AM, 14 Jan 2022", DAY),
+        ("14 Jan 69", datetime(1969, 1, 14, tzinfo=UTC)),
+        ("March 5, 1871", datetime(1871, 3, 5, tzinfo=UTC)),
+    ],
+)
+def test_days_and_what_is_left_out(text: str, expected: datetime) -> None:
+    assert parse(text, now=NOW) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "   ",
+        "May",
+        "hello",
+        "12",
+        "2022",
+        "January 2022",
+        "Monday",
+        "10:20 PM",
+        "1.2.3",
+        "555-12-3456",
+        "20220114",
+        "123456789",
+        "31 February 2022",
+        "99/99/9999",
+        "2022-13-45",
+        "25:99 14 January 2022",
+        "ago",
+        "3 hours",
+        "3",
+        "hours ago",
+        "Posts: 3",
+        "Joined: Jan 2022",
+        "Re: what happened today",
+        "14 January 2022 – 15 January 2022",
+        "I was there on 14 January 2022 and saw it",
+        "14 May maybe 2022",
+        "Page 1 of 3",
+        "4 comments",
+        "192.168.1.1",
+        "1" * 5000,
+        "14 January 2022" + " and" * 40,
+        "٣",
+        "0001-01-01T00:00:00+14:00",
+    ],
+)
+def test_what_is_no_date(text: str) -> None:
+    assert parse(text, now=NOW) is None
+
+
+def test_order_settles_what_numbers_mean() -> None:
+    march, february = datetime(2022, 3, 2, tzinfo=UTC), datetime(2022, 2, 3, tzinfo=UTC)
+    assert parse("03/02/2022", order="mdy", now=NOW) == march
+    assert parse("03/02/2022", order="dmy", now=NOW) == february
+    assert parse("22-03-02", order="ymd", now=NOW) == march
+    assert parse("2022-03-02", order="dmy", now=NOW) == march
+    assert parse("14/01/2022", order="mdy", now=NOW) == DAY
+
+
+def test_without_an_order_the_language_settles_it() -> None:
+    assert parse("03/02/2022", now=NOW, language="fr") == datetime(2022, 2, 3, tzinfo=UTC)
+    assert parse("03/02/2022", now=NOW, language="en") == datetime(2022, 3, 2, tzinfo=UTC)
+    assert parse("03.02.2022", now=NOW) == datetime(2022, 2, 3, tzinfo=UTC)
+
+
+def test_language_settles_what_words_mean() -> None:
+    assert parse("14 listopad 2022", now=NOW, language="pl") == datetime(2022, 11, 14, tzinfo=UTC)
+    assert parse("14 listopad 2022", now=NOW, language="hr") == datetime(2022, 10, 14, tzinfo=UTC)
+    assert parse("14 listopad 2022", now=NOW, language="xx-unknown") is not None
+
+
+def test_zones() -> None:
+    assert parse("14 January 2022 14:18", zone="Europe/Berlin", now=NOW) == MOMENT
+    assert parse("14 July 2021 14:18", zone="Europe/Berlin", now=NOW) == datetime(2021, 7, 14, 12, 18, tzinfo=UTC)
+    assert parse("14 January 2022 15:18", zone=timezone(timedelta(hours=2)), now=NOW) == MOMENT
+    assert parse("2022-01-14T13:18Z", zone="Europe/Berlin", now=NOW) == MOMENT
+    assert parse("14 Jan 2022 08:18 EST", now=NOW) == MOMENT
+    assert parse("14 Jan 2022 15:18 UTC+2", now=NOW) == MOMENT
+    assert parse("Yesterday 23:30", zone="Asia/Tokyo", now=datetime(2022, 1, 14, 20, 0, tzinfo=UTC)) == datetime(
+        2022, 1, 14, 14, 30, tzinfo=UTC
+    )
+    with pytest.raises(ZoneInfoNotFoundError):
+        parse("14 January 2022", zone="Nowhere/Town", now=NOW)
+
+
+def test_a_format_is_tried_alone() -> None:
+    assert parse("14|01|2022", format="%d|%m|%Y", now=NOW) == DAY
+    assert parse("14|01|2022 14:18", format="%d|%m|%Y %H:%M", zone="Europe/Berlin", now=NOW) == MOMENT
+    assert parse("14 January 2022", format="%d|%m|%Y", now=NOW) is None
+    assert parse("2022-01-14T14:18+0100", format="%Y-%m-%dT%H:%M%z", now=NOW) == MOMENT
+
+
+@given(
+    st.datetimes(datetime(1970, 1, 2), datetime(2122, 1, 1), timezones=st.just(UTC)),  # noqa: DTZ001
+    st.sampled_from(["%Y-%m-%dT%H:%M:%S", "%d %B %Y %H:%M:%S"]),
+)
+def test_what_was_written_is_read(moment: datetime, form: str) -> None:
+    expected = moment.replace(microsecond=0)
+    assert parse(expected.strftime(form), now=NOW) == expected
+
+
+ALPHABET = st.sampled_from(
+    [*"0123456789:/.-, ", " ago", "jan", " am", "年", "月", "日", "hours", "vor ", "yesterday", "+", "z", "t"]
+)
+
+
+@given(st.one_of(st.text(max_size=MAX_LENGTH + 5), st.lists(ALPHABET, max_size=15).map("".join)))
+def test_every_text_is_a_date_in_utc_or_none(text: str) -> None:
+    moment = parse(text, now=NOW)
+    assert moment is None or moment.utcoffset() == timedelta()
