@@ -1,5 +1,5 @@
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import pytest
 
@@ -34,9 +34,9 @@ class Gone(Shelf):
 
 
 @pytest.fixture
-def lane() -> AsyncIterator[FrontierLane]:
+def lane() -> Iterator[FrontierLane]:
     lane = FrontierLane()
-    yield lane  # type: ignore[misc]
+    yield lane
     lane.close()
 
 
