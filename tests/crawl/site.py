@@ -71,6 +71,7 @@ def serving(site: Site) -> Iterator[Site]:
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True  # Header and body are two writes: the second would wait for an acknowledgement.
 
         def do_GET(self) -> None:
             site.asked.append(Asked(self.path, time.monotonic(), self.headers.get("User-Agent", "")))
