@@ -84,19 +84,17 @@ def of_page(page: Page, items: Sequence[Item], content: str, title: str) -> tupl
     iri = permalink(page)
     works = [item for item in items if _kind(item)]
     main = _main_work(works, iri, page)
-    found: list[WebObject] = []
+    claimed: dict[int, WebObject] = {}
     if main is not None:
-        found.append(_work(page, main, iri, main.lines("articleBody", "text") or content, title))
+        claimed[id(main)] = _work(page, main, iri, main.lines("articleBody", "text") or content, title)
     elif not works and reads_as_article(page, content):
-        found.append(_undeclared(page, iri, content, title))
-    holder = found[0].iri if found else None
-    found.extend(
-        _work(page, work, _identity(work, page, body), body, "")
-        for work in works
-        if work is not main and (body := work.lines("articleBody", "text"))
-    )
-    found.extend(_comments(page, items, holder, main))
-    found.extend(_media(page, items, holder))
+        claimed[0] = _undeclared(page, iri, content, title)
+    whole = next(iter(claimed.values())).iri if claimed else None
+    for work in works:
+        if work is not main and (body := work.lines("articleBody", "text")):
+            claimed[id(work)] = _work(page, work, _identity(work, page, body), body, "")
+    _claim_comments(page, items, whole, claimed)
+    found = [*claimed.values(), *_media(page, items, whole)]
     return tuple({each.iri: each for each in reversed(found)}.values())[::-1]
 
 
@@ -182,20 +180,19 @@ def _undeclared(page: Page, iri: str, content: str, title: str) -> WebObject:
     return _object(page, iri, "article", facts)
 
 
-def _comments(page: Page, items: Sequence[Item], holder: str | None, main: Item | None) -> Iterator[WebObject]:
+def _claim_comments(page: Page, items: Sequence[Item], whole: str | None, claimed: dict[int, WebObject]) -> None:
+    """Add comments to what is claimed; each is part of what holds it, else of the page's one object."""
     for item in items:
         text = item.lines("text", "articleBody", "description") if not _COMMENTS.isdisjoint(item.types) else ""
         if not text or (item.role and item.role not in _COMMENT_ROLES):
             continue
         people = item.people(page.base_url, "author", "creator")
         moment = item.text("datePublished", "dateCreated")
-        key = "\n".join((text, moment, *(person.name for person in people)))
-        part_of = holder
-        if item.holder is not None and item.holder is not main:
-            part_of = _identity(item.holder, page, item.holder.lines("articleBody", "text"))
-        iri = _identity(item, page, key)
+        holder = claimed.get(id(item.holder))
+        part_of = holder.iri if holder else whole
+        key = "\n".join((text, moment, part_of or "", *(person.name for person in people)))
         facts = _Facts(item.text("name", "headline"), people, moment, text, part_of=part_of)
-        yield _object(page, iri, "comment", facts)
+        claimed[id(item)] = _object(page, _identity(item, page, key), "comment", facts)
 
 
 def _media(page: Page, items: Sequence[Item], holder: str | None) -> Iterator[WebObject]:

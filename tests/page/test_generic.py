@@ -1,0 +1,363 @@
+import json
+import time
+from datetime import UTC, datetime
+
+import pytest
+
+from aahcrawler import generic
+from aahcrawler.page import Page
+from aahcrawler.webobject import Person, Reference
+from tests.page.building import NOW, PARAGRAPH, page_of
+
+ARTICLE = f"""<!DOCTYPE html><html lang="en"><head><title>The harbour froze - Harbour Post</title>
+<meta name="author" content="Ann Boyd"><meta property="og:title" content="The harbour froze">
+<meta property="article:published_time" content="2022-01-14T10:00:00+01:00">
+<link rel="canonical" href="/news/ice"></head><body>
+<nav><ul><li><a href="/">Home</a></li><li><a href="/news">News</a></li>
+<li><a href="/contact">Contact</a></li></ul></nav>
+<article><h1>The harbour froze</h1><p>{PARAGRAPH * 2}</p><p>{PARAGRAPH * 2} See <a href="/news/snow">the snow</a>.</p>
+<p>{PARAGRAPH}</p></article><footer>Imprint <a href="/imprint">here</a></footer></body></html>"""
+
+
+DATED = '<script type="application/ld+json">{"@type": "Article", "datePublished": "2022-01-13"}</script>'
+
+
+def page_with(item: object, body: str = f"<p>{PARAGRAPH * 3}</p>", url: str = "http://site.test/news/ice") -> Page:
+    script = f'<script type="application/ld+json">{json.dumps(item)}</script>'
+    return page_of(f"<html><head><title>Ice</title>{script}</head><body>{body}</body></html>", url=url)
+
+
+def test_links_are_absolute_and_come_once_in_order() -> None:
+    page = page_of(
+        '<a href="/b">B</a><a href="http://OTHER.test">O</a><a href="/b#part">again</a><a href="mailto:x@y.test">m</a>'
+        '<a name="x">no</a><map><area href="/map" alt="The map"></map><a href="javascript:x()">j</a>'
+    )
+    found = generic.links(page)
+    assert [(link.url, link.anchor) for link in found] == [
+        ("http://site.test/b", "B"),
+        ("http://other.test/", "O"),
+        ("http://site.test/map", "The map"),
+    ]
+
+
+def test_the_anchor_with_text_is_preferred() -> None:
+    page = page_of(
+        '<a href="/x"><img alt="picture"></a> <p>Read <a href="/x">The <b>whole</b>\n story</a></p><a href="/x">z</a>'
+    )
+    (link,) = generic.links(page)
+    assert (link.anchor, link.context) == ("The whole story", "Read The whole story")
+    assert link.element.getparent().tag == "p"  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("markup", "anchor"),
+    [
+        ('<a href=/x><img src=i alt=" An  image "></a>', "An image"),
+        ('<a href=/x title="Title"><i class=icon></i></a>', "Title"),
+        ('<a href=/x aria-label="Label"></a>', "Label"),
+        ("<a href=/x></a>", ""),
+    ],
+)
+def test_links_without_text_are_labelled(markup: str, anchor: str) -> None:
+    assert [link.anchor for link in generic.links(page_of(markup))] == [anchor]
+
+
+def test_context_is_the_block_around_the_link() -> None:
+    page = page_of("<div>outside<ul><li>one <a href=/1>first</a> tail</li><li><a href=/2>second</a></li></ul></div>")
+    assert [link.context for link in generic.links(page)] == ["one first tail", "second"]
+
+
+def test_context_in_a_long_block_is_the_neighbourhood() -> None:
+    page = page_of(
+        f"<div>{PARAGRAPH * 20}<br>right before <a href=/1>the link</a> right behind<br>{PARAGRAPH * 20}</div>"
+    )
+    (link,) = generic.links(page)
+    assert "right before the link right behind" in link.context
+    assert len(link.context) <= generic.MAX_CONTEXT
+
+
+def test_nofollow_holds_if_every_link_says_so() -> None:
+    page = page_of("<a href=/1 rel='ugc nofollow'>x</a><a href=/2 rel=nofollow>y</a><a href=/2>z</a><a href=/3>w</a>")
+    assert [link.nofollow for link in generic.links(page)] == [True, False, False]
+
+
+@pytest.mark.parametrize(
+    "markup",
+    [
+        "".join(f"<p>text <a href=/{number}>link</a> more</p>" for number in range(100_000)),
+        "<p>" + "".join(f"<a href=/{number}>link</a> more " for number in range(100_000)),
+        "".join(f"<div><a href=/{number}>x</a>{PARAGRAPH}" for number in range(2_000)),
+        "<a href=/x></a>" * 100_000,
+    ],
+)
+def test_many_links_take_linear_time(markup: str) -> None:
+    page = page_of(markup)
+    start = time.monotonic()
+    found = generic.links(page)
+    assert time.monotonic() - start < 6
+    assert len(found) == min(generic.MAX_LINKS, len({link.url for link in found}))
+
+
+def test_main_content_leaves_boilerplate_out() -> None:
+    content = generic.main_content(page_of(ARTICLE))
+    assert "The harbour froze in the second week" in content
+    assert "Imprint" not in content
+    assert "Contact" not in content
+    assert all(line.strip() for line in content.split("\n"))
+
+
+def test_main_content_of_a_page_that_has_none_is_its_text() -> None:
+    assert generic.main_content(page_of("<p>Only this.</p>")) == "Only this."
+    assert generic.main_content(page_of("")) == ""
+    assert generic.main_content(page_of("words", "text/plain")) == ""
+
+
+@pytest.mark.parametrize(
+    "markup",
+    ["<div>" * 1900 + "<p>x</p>" * 20_000, "<div>" * 100_000 + "x", "<p>words and words</p>" * 200_000],
+)
+def test_main_content_of_hostile_pages_takes_seconds_at_most(markup: str) -> None:
+    page = page_of(markup)
+    assert page.tree.tag == "html"
+    start = time.monotonic()
+    content = generic.main_content(page)
+    assert time.monotonic() - start < 6
+    assert len(content) <= generic.MAX_CONTENT
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        (PARAGRAPH, "en"),
+        ("Der Hafen ist in der zweiten Januarwoche zugefroren, und alle gingen über das Eis.", "de"),
+        ("Le port a gelé pendant la deuxième semaine de janvier, et tout le monde marchait.", "fr"),
+        ("Το λιμάνι πάγωσε τη δεύτερη εβδομάδα του Ιανουαρίου και όλοι περπατούσαν.", "el"),
+        ("港口在一月的第二个星期结冰了，人们第一次从冰上走到灯塔。没有人测量过冰的厚度。", "zh"),
+        ("Reply", None),
+        ("1234567890 1234567890 1234567890", None),
+        ("", None),
+    ],
+)
+def test_language(text: str, code: str | None) -> None:
+    assert generic.language(text) == code
+
+
+@pytest.mark.parametrize(
+    ("markup", "title"),
+    [
+        ("<title> A \n title </title><h1>H</h1>", "A title"),
+        ('<meta property="og:title" content="From OpenGraph"><h1>H</h1>', "From OpenGraph"),
+        ("<h1> </h1><h1>The <i>heading</i></h1>", "The heading"),
+        ("<p>x", ""),
+    ],
+)
+def test_title(markup: str, title: str) -> None:
+    assert generic.title(page_of(markup)) == title
+
+
+@pytest.mark.parametrize(
+    ("markup", "expected"),
+    [
+        (
+            '<meta property="article:published_time" content="2022-01-14T10:00:00Z">',
+            datetime(2022, 1, 14, 10, tzinfo=UTC),
+        ),
+        ('<meta name="DC.date" content="2022-01-14">', datetime(2022, 1, 14, tzinfo=UTC)),
+        ('<article><time datetime="2022-01-14T10:00">x</time></article>', datetime(2022, 1, 14, 10, tzinfo=UTC)),
+        ('<aside><time datetime="2022-01-14">x</time></aside>', None),
+        ('<meta name="date" content="2099-01-14">', None),
+        ('<meta name="date" content="soon">', None),
+        (DATED + '<meta name="date" content="2022-01-14">', datetime(2022, 1, 13, tzinfo=UTC)),
+    ],
+)
+def test_published(markup: str, expected: datetime | None) -> None:
+    assert generic.published(page_of(f"<html><body>{markup}"), NOW) == expected
+
+
+def test_an_article_that_declares_little() -> None:
+    page = page_of(ARTICLE, url="http://site.test/news/ice?utm_source=x")
+    (found,) = generic.objects(page)
+    assert (found.iri, found.type, found.source_url) == ("http://site.test/news/ice", "article", page.url)
+    assert found.first("title") == "The harbour froze"
+    assert found.first("author") == Person("Ann Boyd")
+    assert found.first("date") == datetime(2022, 1, 14, 9, tzinfo=UTC)
+    assert found.first("url") == Reference("http://site.test/news/ice")
+    assert "walked across it" in str(found.first("body"))
+
+
+def test_a_canonical_address_on_another_site_is_not_believed() -> None:
+    page = page_of(ARTICLE.replace('href="/news/ice"', 'href="http://elsewhere.test/"'))
+    assert [found.iri for found in generic.objects(page)] == ["http://site.test/news/ice"]
+
+
+LISTS = {
+    "links": "<ul>"
+    + "".join(f"<li><a href=/{number}>Story number {number} of the day</a></li>" for number in range(60))
+    + "</ul>",
+    "teasers": "".join(f"<h2><a href=/{number}>Story {number}</a></h2><p>{PARAGRAPH}</p>" for number in range(8)),
+    "short": "<h1>Hello</h1><p>Nothing to read here.</p>",
+    "form": "<form><label>Name <input></label><label>Password <input type=password></label></form>",
+    "": "",
+}
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_pages_that_are_no_article_yield_nothing(name: str) -> None:
+    assert generic.objects(page_of(f"<title>T</title>{LISTS[name]}")) == ()
+
+
+def test_a_front_page_is_an_article_only_if_it_says_so() -> None:
+    silent = ARTICLE.replace('<link rel="canonical" href="/news/ice">', "").replace("article:published_time", "x")
+    assert generic.objects(page_of(silent, url="http://site.test/")) == ()
+    assert generic.objects(page_of(silent, url="http://site.test/ice")) != ()
+
+
+def test_error_pages_and_other_media_yield_nothing() -> None:
+    page = page_of(ARTICLE)
+    assert generic.objects(Page(page.url, 404, page.headers, page.body, NOW)) == ()
+    assert generic.objects(page_of(ARTICLE, "text/plain")) == ()
+
+
+def test_json_ld_article_and_main_content_are_one_object() -> None:
+    page = page_with(
+        {
+            "@context": "https://schema.org",
+            "@graph": [
+                {"@type": "WebSite", "name": "Harbour Post", "url": "http://site.test/"},
+                {
+                    "@type": ["NewsArticle", "Thing"],
+                    "@id": "http://site.test/news/ice#article",
+                    "mainEntityOfPage": {"@type": "WebPage", "@id": "http://site.test/news/ice"},
+                    "headline": "Ice &amp; snow",
+                    "datePublished": "2022-01-14T13:18:28+01:00",
+                    "author": [{"@id": "#ann"}, "Bob"],
+                    "image": {"@type": "ImageObject", "url": "/ice.jpg"},
+                },
+                {"@type": "Person", "@id": "#ann", "name": " Ann  Boyd ", "url": "/ann"},
+                {"@type": "ImageObject", "@id": "#logo", "url": "/logo.png"},
+            ],
+        }
+    )
+    (found,) = generic.objects(page)
+    assert (found.iri, found.type) == ("http://site.test/news/ice", "article")
+    assert found.first("title") == "Ice & snow"
+    assert found.first("date") == datetime(2022, 1, 14, 12, 18, 28, tzinfo=UTC)
+    assert found.properties["author"] == (Person("Ann Boyd", "http://site.test/ann"), Person("Bob"))
+    assert "lighthouse" in str(found.first("body"))
+
+
+def test_a_body_in_the_metadata_is_used() -> None:
+    (found,) = generic.objects(page_with({"@type": "BlogPosting", "articleBody": "<p>One</p><p>two &lt;3</p>"}))
+    assert found.first("body") == "One\ntwo <3"
+
+
+def test_a_discussion_and_its_comments() -> None:
+    page = page_with(
+        {
+            "@type": "DiscussionForumPosting",
+            "headline": "Is the ice safe?",
+            "text": "I would like to walk to the lighthouse.",
+            "author": {"@type": "Person", "name": "Carla", "url": "http://site.test/u/carla"},
+            "datePublished": "2022-01-14T08:00:00Z",
+            "comment": [
+                {
+                    "@type": "Comment",
+                    "@id": "http://site.test/news/ice#c1",
+                    "text": "No.",
+                    "author": {"name": "Dan"},
+                    "dateCreated": "2022-01-14T09:00:00Z",
+                },
+                {
+                    "@type": "Comment",
+                    "text": "Yes.",
+                    "author": "Eve",
+                    "comment": {"@type": "Comment", "text": "Really?"},
+                },
+                {"@type": "Comment", "text": ""},
+            ],
+        }
+    )
+    post, first, second, reply = generic.objects(page)
+    assert (post.type, post.first("body")) == ("post", "I would like to walk to the lighthouse.")
+    assert (first.type, first.iri, first.part_of) == ("comment", "http://site.test/news/ice#c1", post.iri)
+    assert first.properties["author"] == (Person("Dan"),)
+    assert first.first("date") == datetime(2022, 1, 14, 9, tzinfo=UTC)
+    assert second.part_of == post.iri
+    assert reply.part_of == second.iri
+    assert len({found.iri for found in (post, first, second, reply)}) == 4
+
+
+def test_comments_keep_their_identity_when_their_order_changes() -> None:
+    comments = [{"@type": "Comment", "text": text} for text in ("a", "b", "c")]
+    there = {
+        found.iri: found.first("body")
+        for found in generic.objects(page_with({"@type": "Article", "comment": comments}))
+    }
+    back = {
+        found.iri: found.first("body")
+        for found in generic.objects(page_with({"@type": "Article", "comment": comments[::-1]}))
+    }
+    assert there == back
+
+
+def test_a_list_of_declared_articles_claims_none() -> None:
+    items = [{"@type": "NewsArticle", "headline": f"Story {number}", "url": f"/story/{number}"} for number in range(3)]
+    assert generic.objects(page_with(items)) == ()
+    assert generic.objects(page_with({"@type": "Blog", "blogPost": items})) == ()
+    assert generic.objects(page_with({"@type": "NewsArticle", "headline": "x", "url": "/elsewhere"})) == ()
+
+
+def test_videos_and_images() -> None:
+    video = {
+        "@type": "VideoObject",
+        "name": "Ice",
+        "contentUrl": "/ice.mp4",
+        "uploadDate": "2022-01-14",
+        "description": "D",
+    }
+    (found,) = generic.objects(page_with(video, body="<h1>Ice</h1>"))
+    assert (found.type, found.first("title"), found.first("body")) == ("video", "Ice", "D")
+    assert found.first("url") == Reference("http://site.test/ice.mp4")
+    image = {"@type": "ImageObject", "name": "Floe", "contentUrl": "/floe.jpg", "author": "Ann"}
+    (found,) = generic.objects(page_with(image, body="<h1>Floe</h1>"))
+    assert (found.type, found.first("author")) == ("image", Person("Ann"))
+    assert generic.objects(page_with({"@graph": [image, {"@type": "WebPage"}]}, body="x")) == ()
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "{",
+        "",
+        "null",
+        "[[[[]]]]",
+        '"text"',
+        '{"@type": 5}',
+        '{"@type": "Article", "author": {"@id": "#a"}, "@id": "#a"}',
+        "[" * 100_000,
+        '{"a":' * 5_000 + "1" + "}" * 5_000,
+        '{"@type": "Comment", "text": {"@value": true}}',
+        '{"@type": "Article", "headline": [null, {}, []], "datePublished": 5, "author": [[], null, 3]}',
+        '{"@type": ["Comment", null], "text": "&#x110000; <b", "url": ["http://[", {}]}',
+    ],
+)
+def test_malformed_metadata_is_tolerated(script: str) -> None:
+    page = page_of(
+        f'<html><head><script type="application/ld+json">{script}</script></head><body><p>x</p></body></html>'
+    )
+    assert isinstance(generic.objects(page), tuple)
+    assert generic.published(page, NOW) is None
+
+
+def test_wrapped_and_repeated_metadata() -> None:
+    item = '{"@type": "Comment", "text": "said\nonce"}'
+    script = f'<script type="application/ld+json">//<![CDATA[\n{item};\n//]]></script>'
+    found = generic.objects(page_of(f"<html><head>{script}{script}</head><body>x</body></html>"))
+    assert [each.first("body") for each in found] == ["said\nonce"]
+
+
+def test_metadata_is_bounded() -> None:
+    comments = [{"@type": "Comment", "text": f"comment {number}"} for number in range(5_000)]
+    start = time.monotonic()
+    assert len(generic.objects(page_with({"@type": "Article", "comment": comments}))) == 1_000
+    assert time.monotonic() - start < 5

@@ -1,0 +1,115 @@
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aahcrawler.requisites import MAX_REQUISITES, of_page, of_stylesheet
+from tests.page.building import page_of
+
+HEAD = """
+<link rel="Stylesheet alternate" href="main.css?v=2"><link rel="shortcut icon" href="/favicon.ico">
+<link rel="preload" as="font" href="text.woff2" crossorigin><link rel="preload" as="fetch" href="data.json">
+<link rel="modulepreload" href="module.js"><link rel="manifest" href="site.webmanifest">
+<link rel="canonical" href="http://site.test/"><link rel="next" href="2.html"><link rel="dns-prefetch" href="//x.test">
+<style>@import "print.css"; body { background: url(tile.png) }</style>
+<script src="app.js"></script><script>var url = "url(no.png)";</script>
+"""
+BODY = """
+<img src="one.jpg" srcset="small.jpg 1x, large.jpg 2x"><img src="one.jpg">
+<img data-src="lazy.jpg" src="data:image/gif,x">
+<picture><source srcset="wide.webp 800w, wider.webp 1600w"></picture>
+<video poster="still.jpg"><source src="film.mp4"></video><input type="image" src="go.gif"><input src="no.gif">
+<svg><use xlink:href="icons.svg#star"></use><use href="#here"></use><image href="map.png"/></svg>
+<div style="background-image: url('hero.jpg')"></div><table background="old.gif"></table><a href="page.html">x</a>
+<iframe src="frame.html"></iframe><img src=""><img src="mailto:x"><img src="http://[bad">
+"""
+
+
+def test_everything_that_shows_the_page_and_nothing_else() -> None:
+    page = page_of(f"<html><head>{HEAD}</head><body>{BODY}</body></html>", url="http://site.test/a/b.html")
+    found = [url.removeprefix("http://site.test/a/") for url in of_page(page)]
+    assert found[:2] == ["main.css?v=2", "print.css"]
+    assert found[2:5] == ["module.js", "app.js", "text.woff2"]
+    assert found[5:] == [
+        *("http://site.test/favicon.ico", "tile.png", "one.jpg", "small.jpg", "large.jpg", "lazy.jpg"),
+        *("wide.webp", "wider.webp", "still.jpg", "go.gif", "icons.svg", "map.png", "hero.jpg", "old.gif"),
+    ]
+
+
+def test_references_resolve_against_the_base() -> None:
+    page = page_of('<base href="//cdn.test/x/"><img src="a.png">')
+    assert of_page(page) == ("http://cdn.test/x/a.png",)
+
+
+@pytest.mark.parametrize(
+    ("srcset", "names"),
+    [
+        ("a.png", ["a.png"]),
+        ("a.png, b.png 2x", ["a.png", "b.png"]),
+        (" , a.png 1x,b.png 2x ,", ["a.png", "b.png"]),
+        ("a,b.png 1x, c.png", ["a,b.png", "c.png"]),
+        ("data:image/png;base64,AA== 1x, c.png 2x", ["c.png"]),
+        ("a.png (x, y) 1x, b.png", ["a.png", "b.png"]),
+        ("", []),
+        (" ,, ", []),
+    ],
+)
+def test_image_candidates(srcset: str, names: list[str]) -> None:
+    page = page_of(f'<img srcset="{srcset}">', url="http://s.test/")
+    assert [url.removeprefix("http://s.test/") for url in of_page(page)] == names
+
+
+@pytest.mark.parametrize(
+    ("css", "names"),
+    [
+        ("@import 'a.css';@import url(b.css) screen;@IMPORT URL( \"c.css\" );", ["a.css", "b.css", "c.css"]),
+        ("@import/**/'a.css'", ["a.css"]),
+        ("/* url(no.png) */ a { background: url(yes.png) }", ["yes.png"]),
+        ('a { content: \'url(no.png)\' } b { content: "\\"url(no.png)" } c { x: url(yes.png) }', ["yes.png"]),
+        ("a { src: url('f.woff2') format('woff2'), url(f.ttf) }", ["f.woff2", "f.ttf"]),
+        ("a { b: url(with\\ space.png) }", ["with%20space.png"]),
+        ("a { b: url(\\61 .png) }", ["a.png"]),
+        ("a { b: url('line\\\nbreak.png') }", ["linebreak.png"]),
+        ("@namespace svg url(http://www.w3.org/2000/svg); a { b: url(x.png) }", ["x.png"]),
+        ("a { b: url(data:image/png;base64,AAAA); c: url(#filter); d: url() }", []),
+        ("a { b: my-url(no.png) }", []),
+        ("a { b: url(x.png); } c { d: url(x.png) }", ["x.png"]),
+        ("a { b: url('unclosed.png", ["unclosed.png"]),
+        ("a { content: 'unclosed\n; b: url(x.png) }", ["x.png"]),
+        ("/* never closed url(x.png)", []),
+    ],
+)
+def test_style_sheets(css: str, names: list[str]) -> None:
+    found = of_stylesheet(css, "http://s.test/main.css")
+    assert [url.removeprefix("http://s.test/") for url in found] == names
+
+
+def test_numbers_are_bounded() -> None:
+    page = page_of("".join(f"<img src={number}.png>" for number in range(5000)) + "<link rel=stylesheet href=a.css>")
+    found = of_page(page)
+    assert len(found) == MAX_REQUISITES
+    assert found[0].endswith("/a.css")
+
+
+@pytest.mark.parametrize(
+    "piece", ["/*", '"\\', "url(", "url('", "@import ", "/**", "@import/*", "@namespace ", "\\", "u", "a{b:url(c)}"]
+)
+def test_hostile_style_sheets_take_linear_time(piece: str) -> None:
+    css = piece * (2_000_000 // len(piece))
+    start = time.monotonic()
+    of_stylesheet(css, "http://s.test/")
+    assert time.monotonic() - start < 5
+
+
+def test_hostile_attributes_take_linear_time() -> None:
+    pages = [page_of(f'<img srcset="{piece * 300_000}">') for piece in ("a 1x,", "a (,", ", ")]
+    pages.append(page_of("<img src=x>" * 100_000))
+    start = time.monotonic()
+    assert [len(of_page(page)) for page in pages] == [1, 1, 0, 1]
+    assert time.monotonic() - start < 10
+
+
+@given(st.text(alphabet="url(@import '\"\\/*);\n#a"))
+def test_any_style_sheet_yields_canonical_urls(css: str) -> None:
+    assert all(url.startswith("http://s.test/") for url in of_stylesheet(css, "http://s.test/x"))
