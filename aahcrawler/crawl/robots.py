@@ -125,4 +125,5 @@ class RobotsMiddleware:
         self._job.stores.archive.write(response.exchange)
         response.exchange.close()
         self._job.tally.add("robots")
+        await self._job.call(self._job.stores.frontier.count, {"robots": 1})
         return response

@@ -83,6 +83,8 @@ class Settlement:
                 await self._end(lease, State.BLOCKED, "address")
             case RobotsUnreachableError():
                 await self._retry(lease, "robots.txt")
+            case FrontierUnavailableError() | SegmentError():
+                raise error  # The URL is not to blame: it is fetched again when the crawl goes on.
             case WireError() if error.retryable:
                 await self._retry(lease, error.reason)
             case WireError():
