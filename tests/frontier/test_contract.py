@@ -206,3 +206,49 @@ def test_tallies_are_added_up(make_frontier: Make) -> None:
     frontier.count({"seconds": 1.5})
     frontier.count({"seconds": 1.0, "pages": 2})
     assert frontier.tallies() == {"seconds": 2.5, "pages": 2.0}
+
+
+def test_a_shorter_delay_never_cuts_a_longer_one_short(make_frontier: Make, clock: Clock) -> None:
+    frontier = make_frontier(connections=2)
+    frontier.offer([offer(name) for name in "abc"])
+    first, second = frontier.lease("worker", 2)
+    frontier.finish(first, State.FAILED, delay=10.0)
+    frontier.finish(second, State.FAILED, delay=1.0)
+    clock.now += 9.0
+    assert (paths(frontier), frontier.next_ready()) == ([], 1.0)
+
+
+def test_a_connection_another_crawl_holds_may_come_back_before_a_rest_ends(make_frontier: Make) -> None:
+    one, two = make_frontier("one", lease_seconds=5.0), make_frontier("two")
+    two.offer([offer("done", queue="b.test"), offer("next", queue="b.test"), offer("a")])
+    one.offer([offer("held")])
+    one.lease("worker", 1)
+    (lease,) = two.lease("worker", 10)
+    two.finish(lease, State.DONE, delay=50.0)
+    assert two.next_ready() == 5.0
+
+
+def test_a_queue_rests_after_another_crawl_lost_its_lease(make_frontier: Make, clock: Clock) -> None:
+    one, two = make_frontier("one", lease_seconds=5.0), make_frontier("two")
+    one.offer([offer("a"), offer("b")])
+    two.offer([offer("c")])
+    one.finish(one.lease("worker", 1)[0], State.DONE, delay=3.0)
+    clock.now += 3.0
+    one.lease("worker that dies", 1)
+    clock.now += 5.0
+    assert (paths(two), two.next_ready()) == ([], 3.0)
+    clock.now += 3.0
+    assert paths(two) == ["c"]
+
+
+def test_a_renewed_lease_keeps_its_connection_from_other_crawls(make_frontier: Make, clock: Clock) -> None:
+    one, two = make_frontier("one", lease_seconds=5.0), make_frontier("two")
+    one.offer([offer("a")])
+    two.offer([offer("b")])
+    leases = one.lease("worker", 1)
+    clock.now += 4.0
+    one.renew(leases)
+    clock.now += 4.0
+    assert paths(two) == []
+    clock.now += 1.0
+    assert paths(two) == ["b"]
