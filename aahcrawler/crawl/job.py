@@ -19,7 +19,7 @@ from aahcrawler.crawl.leasing import FrontierLane, LeaseSource
 from aahcrawler.crawl.summary import summary
 from aahcrawler.crawl.tally import Tally
 from aahcrawler.crawl.wiring import request_headers, wire_settings
-from aahcrawler.frontier.protocol import Counts, Frontier, FrontierUnavailableError, Kind, Lease, Offer
+from aahcrawler.frontier.protocol import Counts, Frontier, FrontierUnavailableError, Kind, Lease, Offer, State
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.objects.writer import ObjectWriter
 from aahcrawler.scope import Scope
@@ -165,6 +165,14 @@ class Job:
         elif limits.time and self.seconds >= limits.time.total_seconds():
             self.stop("limits.time reached")
 
+    def _used_up(self) -> str:
+        """Name the limit on pages that keeps queued pages from being fetched, empty where none does."""
+        limits = self.icd.limits
+        if not self.counts.pages.get(State.QUEUED):
+            return ""
+        used_up = limits.pages and self.counts.pages.get(State.DONE, 0) >= limits.pages
+        return "limits.pages reached" if used_up else "limits.pages_per_domain reached"
+
     @property
     def seconds(self) -> float:
         """Seconds of crawling, those before a restart included."""
@@ -207,9 +215,10 @@ class Job:
 
     async def close(self, reason: str) -> None:
         """Release what is leased, write the summary, and close every store. The state stays for the next start."""
-        self.reason = self.reason or reason
         try:
             await self.leases.close()
+            self.counts = await self.call(self.stores.frontier.counts)
+            self.reason = self.reason or self._used_up() or reason
             await self.save("finished" if self.reason == "finished" else "stopped")
         except FrontierUnavailableError as error:
             self.fail(error)

@@ -60,7 +60,9 @@ def _outcome(job: Job) -> str:
         return f"{job.failure}\n{folder}: stopped; the same command goes on from here"
     report = write_report(folder)
     pages, objects = int(job.tally["pages"]), int(job.tally["objects"])
-    ended = "finished" if job.reason == "finished" else f"stopped ({job.reason}); the same command goes on from here"
+    ended = "finished" if job.reason == "finished" else f"stopped, {job.reason}"
+    if job.reason == "shutdown":
+        ended = "stopped; the same command goes on from here"
     return f"{folder}: {pages:,} pages, {objects:,} web objects; {ended}. See {report}"
 
 

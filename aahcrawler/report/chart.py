@@ -31,7 +31,7 @@ def line_chart(title: str, lines: Sequence[Line], unit: str = "pages") -> str:
         f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(title)}"><title>{escape(title)}</title>'
         f'<text x="{MARGIN}" y="14">{legend}</text>'
         f'<path class="axis" d="M{MARGIN} 24V{bottom}H{right}"/>'
-        f'<text x="{MARGIN - 4}" y="32" class="end">{top:.4g}</text>'
+        f'<text x="{MARGIN - 4}" y="32" class="end">{top:.3g}</text>'
         f'<text x="{MARGIN - 4}" y="{bottom}" class="end">0</text>'
         f'<text x="{right}" y="{bottom + 16}" class="end">{count:,} {escape(unit)}</text>{drawn}</svg>'
     )

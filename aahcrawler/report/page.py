@@ -85,10 +85,14 @@ def report(summary: Summary, rows: Sequence[PageRow]) -> str:
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
         f"<style>{css}</style></head><body><h1>{escape(summary.title)}</h1>"
-        f'<p class="sub">Crawl {escape(summary.id)}, {escape(summary.state)} ({escape(summary.reason)}). '
+        f'<p class="sub">Crawl {escape(summary.id)}, {escape(_ended(summary))}. '
         f"Begun {escape(summary.started_at)}, last change {escape(summary.updated_at)}. {escape(summary.software)}</p>"
         f"{_figures(summary)}{body}</body></html>\n"
     )
+
+
+def _ended(summary: Summary) -> str:
+    return summary.state if summary.reason in {"", summary.state} else f"{summary.state}: {summary.reason}"
 
 
 def _figures(summary: Summary) -> str:
