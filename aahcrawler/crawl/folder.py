@@ -45,26 +45,35 @@ class CrawlFolder:
             raise CrawlRefusedError(f"{root}: {error.strerror}; write another output in the ICD") from error
         folder = cls(root, lock)
         try:
-            folder._keep_definition(icd, accept_changes=accept_changes)
+            if not accept_changes:
+                folder._refuse_another(icd)
         except BaseException:
             lock.release()
             raise
         return folder
 
-    def _keep_definition(self, icd: Icd, *, accept_changes: bool) -> None:
-        kept = self.root / "icd.json"
-        if kept.exists() and not accept_changes:
-            try:
-                differing = changes(_Meaning.validate_json(kept.read_bytes()), icd)
-            except ValidationError:
-                raise CrawlRefusedError(f"{kept}: is damaged; write another output in the ICD") from None
-            if differing:
-                raise CrawlRefusedError(
-                    f"{self.root}: this crawl was begun with another definition (changed: {', '.join(differing)}); "
-                    "undo the change, write another id or output, or accept it with --accept-changes "
-                    "(-a accept_changes=1)"
-                )
-        write_whole(kept, json.dumps(icd.meaning(), indent=1, ensure_ascii=False))
+    def _refuse_another(self, icd: Icd) -> None:
+        if not self.definition.exists():
+            return
+        try:
+            differing = changes(_Meaning.validate_json(self.definition.read_bytes()), icd)
+        except ValidationError:
+            raise CrawlRefusedError(f"{self.definition}: is damaged; write another output in the ICD") from None
+        if differing:
+            raise CrawlRefusedError(
+                f"{self.root}: this crawl was begun with another definition (changed: {', '.join(differing)}); "
+                "undo the change, write another id or output, or accept it with --accept-changes "
+                "(-a accept_changes=1)"
+            )
+
+    def keep_definition(self, icd: Icd) -> None:
+        """Note which definition the crawl goes by; an opening that failed before this may be tried with another."""
+        write_whole(self.definition, json.dumps(icd.meaning(), indent=1, ensure_ascii=False))
+
+    @property
+    def definition(self) -> Path:
+        """What the definition means that the crawl was begun with."""
+        return self.root / "icd.json"
 
     @property
     def archive(self) -> Path:

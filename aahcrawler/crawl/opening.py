@@ -52,6 +52,7 @@ def open_job(path: Path, *, accept_changes: bool = False) -> Job:
         topic = build_topic(icd, _reference_texts(icd, folder, archive))
         frontier = _frontier(icd, folder, opening)
         understanding = Understanding(ApplicationAwareHelper(load()), analysers(icd, topic), Scope(icd))
+        folder.keep_definition(icd)
         _offer_seeds(icd, frontier, understanding.scope)
         stores = Stores(folder, frontier, archive, objects, opening.pop_all())
     logger.info("crawl %s opened in %s by AAHCrawler %s", icd.id, folder.root, __version__)
