@@ -1,0 +1,136 @@
+"""Files that are wrong are refused with every mistake, its line, and what to write instead."""
+
+from pathlib import Path
+
+import pytest
+
+from knowledge_base.loader import FOLDER, SCHEMA, LoadError, load, load_files
+
+KIND = FOLDER / "kinds" / "web-forum.xml"
+
+GOOD = """<?xml version="1.0"?>
+<application name="Tiny" kind="web-forum">
+  <detect>
+    <pattern strength="proof" generator="TinyForum" cite="header.tpl"/>
+  </detect>
+  <level name="list" role="intermediate">
+    <when path="**/list.php"/>
+    <address path="**/list.php"/>
+    <navigate name="threads" to="thread"><select css="a.thread"/></navigate>
+  </level>
+  <level name="thread" role="terminal">
+    <when css="#thread"/>
+    <address path="**/thread.php" parameters="id" optional="page"/>
+    <paging parameter="page"/>
+    <pages name="next"/>
+    <extract name="posts" type="post" many="yes">
+      <item css="div.post"/>
+      <identity trim="p"><select xpath="@id"/></identity>
+      <field name="body"><select css=".text"/></field>
+    </extract>
+  </level>
+</application>
+"""
+
+
+def problems(tmp_path: Path, *texts: str) -> list[tuple[int, str]]:
+    files = []
+    for number, text in enumerate(texts):
+        files.append(tmp_path / f"app{number}.xml")
+        files[-1].write_text(text, encoding="utf-8")
+    with pytest.raises(LoadError) as caught:
+        load_files([KIND], files)
+    assert all(problem.file.startswith(str(tmp_path)) for problem in caught.value.problems)
+    return [(problem.line, problem.message) for problem in caught.value.problems]
+
+
+def test_what_is_shipped_loads_and_cites() -> None:
+    knowledge_base = load()
+    assert [application.name for application in knowledge_base.applications] == ["MyBB", "WordPress", "phpBB"]
+    assert all(pattern.cite for application in knowledge_base.applications for pattern in application.patterns)
+
+
+def test_a_good_file_loads(tmp_path: Path) -> None:
+    file = tmp_path / "tiny.xml"
+    file.write_text(GOOD)
+    application = load_files([KIND], [file]).application("Tiny")
+    assert [(level.name, level.role) for level in application.levels] == [
+        ("list", "intermediate"),
+        ("thread", "terminal"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right", "line", "says"),
+    [
+        ('role="terminal"', 'role="final"', 11, "intermediate"),
+        ('css="a.thread"', 'css="a..thread"', 9, "no CSS selector"),
+        ('css="a.thread"', 'xpath="//a["', 9, "no XPath"),
+        ('css="a.thread"', 'css="a" xpath="//a"', 9, "write either css or xpath"),
+        ('xpath="@id"', "xpath=\"re:test(@id, '(a+)+$')\"", 18, "contains()"),
+        ('to="thread"', 'to="topic"', 9, "the levels are list, thread"),
+        ('<pages name="next"/>', '<pages name="next" to="list"/>', 15, "add <paging>"),
+        ('type="post"', 'type="photo"', 16, "its types are"),
+        ('<identity trim="p"><select xpath="@id"/></identity>', "", 16, "identity"),
+        ('role="terminal"', 'role="intermediate"', 11, "navigate only"),
+        ('generator="TinyForum"', 'generator="TinyForum" script="x.js"', 4, "exactly one of"),
+        ('generator="TinyForum"', 'css="a"', 4, "literal="),
+        ('generator="TinyForum"', 'generator="é&amp;"', 4, "literal="),
+        ('<paging parameter="page"/>', '<paging part="/page/"/>', 14, "#"),
+        ('<field name="body">', '<field name="body" zone="Mars/Base">', 19, "dates"),
+        ('<field name="body">', '<field name="date" kind="datetime" zone="Mars/Base">', 19, "Europe/Berlin"),
+        ('<pages name="next"/>', '<use level="list" action="next"/>', 15, "it has threads"),
+        ('kind="web-forum"', 'kind="blog"', 2, "web-forum"),
+        ('<when css="#thread"/>', "<when/>", 12, "empty"),
+        ('<when css="#thread"/>', "<wehn/>", 12, "when"),
+    ],
+)
+def test_each_mistake_is_named_with_its_line(tmp_path: Path, wrong: str, right: str, line: int, says: str) -> None:
+    assert wrong in GOOD
+    found = problems(tmp_path, GOOD.replace(wrong, right, 1))
+    assert any(at == line and says in message for at, message in found), found
+
+
+def test_all_mistakes_of_all_files_come_at_once(tmp_path: Path) -> None:
+    one = GOOD.replace('css="a.thread"', 'css="a..b"').replace('css=".text"', 'xpath="//["')
+    two = GOOD.replace('role="terminal"', 'role="x"').replace('css=".text"', 'xpath="//["')
+    found = problems(tmp_path, one, two)
+    assert sorted(line for line, _ in found) == [9, 11, 19, 19]
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ('<!DOCTYPE a [<!ENTITY x "y">]><application name="&x;" kind="web-forum"/>', "not allowed"),
+        ('<!doctype html SYSTEM "file:///etc/passwd"><application/>', "not allowed"),
+        ("<application", "not well-formed"),
+        ("<kind/>", "must hold one <application>"),
+        ("", "not well-formed"),
+    ],
+)
+def test_other_files_are_refused(tmp_path: Path, text: str, says: str) -> None:
+    assert says in problems(tmp_path, text)[0][1]
+
+
+def test_utf_16_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "app.xml"
+    file.write_bytes(GOOD.encode("utf-16"))
+    with pytest.raises(LoadError, match="UTF-8"):
+        load_files([KIND], [file])
+
+
+def test_equal_claims_are_a_conflict(tmp_path: Path) -> None:
+    found = problems(tmp_path, GOOD, GOOD.replace("Tiny", "Other", 1))
+    assert any("claims as strongly" in message for _, message in found)
+
+
+def test_every_element_of_the_schema_is_documented() -> None:
+    from lxml import etree
+
+    schema = etree.parse(SCHEMA)
+    names = {"xs": "http://www.w3.org/2001/XMLSchema"}
+    bare = schema.xpath(
+        "//xs:element[@name][not(xs:annotation/xs:documentation)] | //xs:attribute[@name][not(xs:annotation)]",
+        namespaces=names,
+    )
+    assert [element.get("name") for element in bare] == []
