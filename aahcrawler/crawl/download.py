@@ -3,7 +3,6 @@
 import ipaddress
 from collections.abc import Iterable
 from dataclasses import dataclass
-from ipaddress import IPv4Network, IPv6Network
 from pathlib import Path
 from typing import Any, Self
 
@@ -11,15 +10,13 @@ from scrapy import Request
 from scrapy.core.downloader.handlers.base import BaseDownloadHandler
 from scrapy.crawler import Crawler
 from scrapy.http import Response
-from scrapy.settings import BaseSettings
 
 from aahcrawler.decoding import decode_content
 from aahcrawler.exchange import Exchange
-from aahcrawler.wire.addresses import AddressPolicy
-from aahcrawler.wire.client import Answer, Limits, Timeouts, WireClient, WireRequest, WireSettings
+from aahcrawler.wire.client import Answer, WireClient, WireRequest, WireSettings
 
 WIRE_SETTINGS = "AAH_WIRE"
-"""The Scrapy setting that holds a whole ``WireSettings``."""
+"""The Scrapy setting that holds a ``WireSettings``: everything that the download handler can be told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,13 +74,9 @@ class CapturedResponse(Response):
 class WireDownloadHandler(BaseDownloadHandler):
     """Downloads http and https requests through a ``WireClient``; its ``WireError`` reaches the errback as it is.
 
-    Settings: ``AAH_WIRE``, a ``WireSettings``, which says everything; or, one by one: ``AAH_SPOOL``, folder for large
-    bodies on their way (default ``.spool``); ``AAH_RESOLVE``, mapping of hosts to addresses; ``AAH_ALLOW_PRIVATE``, a
-    boolean or a list of networks that may be connected to although they are not public (default: none; a mapping alone
-    opens nothing); ``AAH_VERIFY_TLS`` (default true); ``AAH_PAGE_BYTES``, how long a body may be to be parsed, before
-    and after content decoding (default 10 MiB); ``AAH_RESPONSE_BYTES``, where a body is cut (default 2 GiB);
-    and Scrapy's ``DOWNLOAD_TIMEOUT``, seconds for the whole exchange, which a request's ``download_timeout`` overrides.
-    A request's ``download_latency`` is set.
+    The setting ``AAH_WIRE`` is a ``WireSettings``; by default large bodies go through the folder ``.spool`` and only
+    public addresses are connected to. A request's ``download_timeout`` is the seconds for its whole exchange. Its
+    ``download_latency`` is set.
 
     Redirects, cookies, proxies and retries are none of its business. The URL is sent as the request has it.
     """
@@ -97,9 +90,8 @@ class WireDownloadHandler(BaseDownloadHandler):
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        """Build the handler that the crawler's settings describe; raise ``ValueError`` for one that makes no sense."""
-        given = crawler.settings.get(WIRE_SETTINGS)
-        settings = given if isinstance(given, WireSettings) else wire_settings(crawler.settings)
+        """Build the handler that ``AAH_WIRE`` describes."""
+        settings: WireSettings = crawler.settings.get(WIRE_SETTINGS) or WireSettings(spool=Path(".spool"))
         return cls(crawler, WireClient(settings), settings.limits.payload_bytes)
 
     async def download_request(self, request: Request) -> CapturedResponse:
@@ -120,35 +112,6 @@ class WireDownloadHandler(BaseDownloadHandler):
     async def close(self) -> None:
         """Close the connections."""
         await self._client.close()
-
-
-def wire_settings(settings: BaseSettings) -> WireSettings:
-    """Read the settings that ``WireDownloadHandler`` names; raise ``ValueError`` for one that makes no sense."""
-    defaults = Limits()
-    return WireSettings(
-        spool=Path(settings.get("AAH_SPOOL", ".spool")),
-        addresses=AddressPolicy(
-            allow_private=_networks(settings.get("AAH_ALLOW_PRIVATE", False)),
-            resolve=settings.getdict("AAH_RESOLVE"),
-        ),
-        timeouts=Timeouts(total=settings.getfloat("DOWNLOAD_TIMEOUT", Timeouts().total)),
-        limits=Limits(
-            payload_bytes=settings.getint("AAH_PAGE_BYTES", defaults.payload_bytes),
-            body_bytes=settings.getint("AAH_RESPONSE_BYTES", defaults.body_bytes),
-        ),
-        verify_tls=settings.getbool("AAH_VERIFY_TLS", True),
-    )
-
-
-def _networks(value: bool | str | Iterable[str]) -> bool | tuple[IPv4Network | IPv6Network, ...]:
-    if isinstance(value, bool):
-        return value
-    if isinstance(value, str):
-        word = value.strip().lower()
-        if word in {"true", "1", "false", "0", ""}:
-            return word in {"true", "1"}
-        value = word.split(",")
-    return tuple(ipaddress.ip_network(network.strip(), strict=False) for network in value)
 
 
 def _sent_headers(request: Request) -> Iterable[tuple[str, str]]:

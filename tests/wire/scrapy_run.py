@@ -4,6 +4,7 @@ Prints status, size of the body and size of the exchange, or the name of the err
 """
 
 import sys
+from pathlib import Path
 from typing import Any
 
 from scrapy import Request, Spider
@@ -11,7 +12,8 @@ from scrapy.crawler import AsyncCrawlerProcess
 from scrapy.http import Response
 from twisted.python.failure import Failure
 
-from aahcrawler.crawl.download import CapturedResponse
+from aahcrawler.crawl.download import WIRE_SETTINGS, CapturedResponse
+from aahcrawler.wire.client import AddressPolicy, WireSettings
 
 HANDLER = "aahcrawler.crawl.download.WireDownloadHandler"
 
@@ -32,10 +34,11 @@ class Fetching(Spider):
 
 
 if __name__ == "__main__":
+    policy = AddressPolicy(allow_private=sys.argv[2:] == ["--private"])
     process = AsyncCrawlerProcess(
         {
             "DOWNLOAD_HANDLERS": {"http": HANDLER, "https": HANDLER},
-            "AAH_ALLOW_PRIVATE": sys.argv[2:] == ["--private"],
+            WIRE_SETTINGS: WireSettings(Path(".spool"), policy),
             "RETRY_ENABLED": False,
             "REMOTE_CONTROL_ENABLED": False,
             "LOG_LEVEL": "ERROR",

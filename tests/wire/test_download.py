@@ -3,20 +3,21 @@
 import asyncio
 import sys
 import zlib
+from ipaddress import ip_network
 from pathlib import Path
 
 import pytest
 from scrapy import Request, Spider
 from scrapy.http import Response
-from scrapy.settings import Settings
 from scrapy.utils.test import get_crawler
 
-from aahcrawler.crawl.download import CapturedResponse, WireDownloadHandler, wire_settings
+from aahcrawler.crawl.download import WIRE_SETTINGS, CapturedResponse, WireDownloadHandler
 from aahcrawler.exchange import Truncation
 from aahcrawler.wire.client import AddressPolicy, DisconnectError, Limits, RefusedAddressError, WireSettings
-from tests.wire.serving import answering, serving
+from tests.wire.serving import OPEN, answering, serving
 
 PAGE = b"<p>bonjour</p>" * 100
+LIMITS = Limits()
 GZIPPED = zlib.compress(PAGE, wbits=31)
 RAW = (
     b"HTTP/1.1 203 Fine\r\nSet-Cookie: a=1\r\ncontent-ENCODING: gzip\r\nSet-Cookie: b=\xe9\r\n"
@@ -24,15 +25,13 @@ RAW = (
 ) + GZIPPED
 
 
-def handler(tmp_path: Path, **settings: object) -> WireDownloadHandler:
-    named = {"AAH_SPOOL": str(tmp_path), "AAH_ALLOW_PRIVATE": True, **settings}
-    return WireDownloadHandler.from_crawler(get_crawler(Spider, named))
-
-
-def download(tmp_path: Path, raw: bytes, *, close: bool = False, **settings: object) -> tuple[CapturedResponse, bytes]:
+def download(
+    tmp_path: Path, raw: bytes, *, close: bool = False, limits: Limits = LIMITS, policy: AddressPolicy = OPEN
+) -> tuple[CapturedResponse, bytes]:
     async def run() -> tuple[CapturedResponse, bytes]:
         async with serving(answering(raw, close=close)) as server:
-            downloader = handler(tmp_path, **settings)
+            wire = WireSettings(tmp_path / "spool", policy, limits=limits)
+            downloader = WireDownloadHandler.from_crawler(get_crawler(Spider, {WIRE_SETTINGS: wire}))
             request = Request(server.url("/a%7Eb;?x=y z"), headers={"User-Agent": "aah"})
             response = await downloader.download_request(request)
             await downloader.close()
@@ -67,9 +66,9 @@ def test_capture_survives_replace(tmp_path: Path) -> None:
 
 
 def test_body_is_bounded_and_the_exchange_is_not(tmp_path: Path) -> None:
-    response, kept = download(tmp_path, RAW, AAH_PAGE_BYTES=1000)
+    response, kept = download(tmp_path, RAW, limits=Limits(payload_bytes=1000))
     assert (response.body, response.complete, kept) == (PAGE[:1000], False, RAW)
-    response, kept = download(tmp_path, RAW, AAH_PAGE_BYTES=10)
+    response, kept = download(tmp_path, RAW, limits=Limits(payload_bytes=10))
     assert not response.complete
     assert len(response.body) <= 10
     assert kept == RAW
@@ -77,7 +76,7 @@ def test_body_is_bounded_and_the_exchange_is_not(tmp_path: Path) -> None:
 
 def test_exchange_is_bounded(tmp_path: Path) -> None:
     raw = b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n" + b"x" * 100
-    response, kept = download(tmp_path, raw, AAH_RESPONSE_BYTES=60)
+    response, kept = download(tmp_path, raw, limits=Limits(body_bytes=60))
     assert (response.body, kept) == (b"x" * 60, raw[:-40])
     assert response.exchange.truncated is Truncation.LENGTH
     assert not response.complete
@@ -95,48 +94,27 @@ def test_errors_reach_the_caller(tmp_path: Path) -> None:
     with pytest.raises(DisconnectError):
         download(tmp_path, b"", close=True)
     with pytest.raises(RefusedAddressError):
-        download(tmp_path, RAW, AAH_ALLOW_PRIVATE=False)
+        download(tmp_path, RAW, policy=AddressPolicy())
     with pytest.raises(RefusedAddressError):
-        download(tmp_path, RAW, AAH_ALLOW_PRIVATE=["10.0.0.0/8", "::1/128"])
+        download(tmp_path, RAW, policy=AddressPolicy((ip_network("10.0.0.0/8"), ip_network("::1/128"))))
 
 
-@pytest.mark.parametrize(
-    ("value", "opens"),
-    [(True, True), ("true", True), ("0", False), ("127.0.0.0/8, ::1/128", True), (["10.0.0.0/8"], False), ([], False)],
-)
-def test_private_networks_in_settings(value: object, opens: bool) -> None:
-    policy = wire_settings(Settings({"AAH_ALLOW_PRIVATE": value})).addresses
-    assert (policy.refusal("127.0.0.1") is None) is opens
+def test_without_the_setting_only_public_addresses_are_connected_to() -> None:
+    async def run() -> None:
+        async with serving(answering(RAW)) as server:
+            downloader = WireDownloadHandler.from_crawler(get_crawler(Spider))
+            with pytest.raises(RefusedAddressError):
+                await downloader.download_request(Request(server.url()))
+            await downloader.close()
+            assert server.connections == 0
 
-
-def test_settings_are_read() -> None:
-    named = {
-        "AAH_SPOOL": "spool",
-        "AAH_RESOLVE": {"a.test": "127.0.0.1:81"},
-        "AAH_VERIFY_TLS": "false",
-        "DOWNLOAD_TIMEOUT": "7.5",
-        "AAH_PAGE_BYTES": "11",
-        "AAH_RESPONSE_BYTES": 12,
-    }
-    settings = wire_settings(Settings(named))
-    assert settings.spool == Path("spool")
-    assert settings.addresses.mapped("a.test", 80) is not None
-    assert not settings.verify_tls
-    assert settings.timeouts.total == 7.5
-    assert (settings.limits.payload_bytes, settings.limits.body_bytes) == (11, 12)
-
-
-def test_one_setting_says_everything(tmp_path: Path) -> None:
-    whole = WireSettings(tmp_path, AddressPolicy(allow_private=True), limits=Limits(payload_bytes=7))
-    response, kept = download(tmp_path, RAW[: RAW.index(b"content")] + b"\r\nhello world", close=True, AAH_WIRE=whole)
-    assert (response.body, response.complete, kept[-11:]) == (b"hello w", False, b"hello world")
+    asyncio.run(run())
 
 
 class Fetching(Spider):
     name = "fetching"
     custom_settings = {  # noqa: RUF012
         "DOWNLOAD_HANDLERS": {"http": "aahcrawler.crawl.download.WireDownloadHandler"},
-        "AAH_ALLOW_PRIVATE": True,
     }
 
 
