@@ -18,14 +18,11 @@ SUBSTANTIAL = 500
 LONG_LINE = 80
 """A line of at least so many characters counts as running text; menus, teasers' titles and captions are shorter."""
 
-LINK_SHARE = 0.5
-"""The share of text in links, or outside of running text, from which on a page is a list."""
+RUNNING_SHARE = 0.5
+"""The share of running text in a page's content up to which the page is a list."""
 
-MANY_HEADINGS = 3
-"""From so many headings that link away on, a page is a list,"""
-
-TEASER = 1_000
-"""unless there are so many characters of running text for each of them."""
+MANY_TEASERS = 2
+"""From so many headings that link away and have running text below them, a page is a list."""
 
 DATE_NAMES = (
     "article:published_time",
@@ -44,7 +41,9 @@ DATE_NAMES = (
 )
 """Names of ``meta`` elements that give a publication date, the more exact ones first."""
 
+_LONGEST_HEADING = 320
 _AUTHOR_NAMES = ("author", "article:author", "dcterms.creator", "dc.creator", "parsely-author", "sailthru.author")
+_FRONT_PAGE = re.compile(r"/(?:(?:index|default|home)\.\w+)?")
 _ARTICLES = re.compile(r"\w*Article|BlogPosting|Report")
 _POSTS = frozenset({"DiscussionForumPosting", "SocialMediaPosting", "Question"})
 _COMMENTS = frozenset({"Comment", "Answer"})
@@ -63,14 +62,17 @@ def meta(page: Page) -> Mapping[str, str]:
 
 
 def permalink(page: Page) -> str:
-    """Return the address the page gives itself (``rel=canonical``, then ``og:url``) within its site, else its URL."""
+    """Return the address the page gives itself (``rel=canonical``, then ``og:url``) within its site, else its URL.
+
+    Templates that name the front page on every page are not believed.
+    """
     own = canonicalize(page.url) or page.url
     links = [
         link.get("href") for link in page.tree.iter("link") if "canonical" in (link.get("rel") or "").lower().split()
     ]
     for given in (*links, meta(page).get("og:url")):
         url = resolve(page.base_url, given) if given else None
-        if url and queue_of(url) == queue_of(own):
+        if url and queue_of(url) == queue_of(own) and url.rstrip("/") != origin(url):
             return url
     return own
 
@@ -83,7 +85,7 @@ def of_page(page: Page, items: Sequence[Item], content: str, title: str) -> tupl
     """
     iri = permalink(page)
     works = [item for item in items if _kind(item)]
-    main = _main_work(works, iri, page)
+    main = _main_work(works, page, content.split("\n"))
     claimed: dict[int, WebObject] = {}
     if main is not None:
         claimed[id(main)] = _work(page, main, iri, main.lines("articleBody", "text") or content, title)
@@ -99,33 +101,68 @@ def of_page(page: Page, items: Sequence[Item], content: str, title: str) -> tupl
 
 
 def reads_as_article(page: Page, content: str) -> bool:
-    """Whether a page is one article rather than a list of links to others, by its text and its meta elements.
+    """Whether a page is one article rather than a list or a form, by its text and its meta elements.
 
-    It is one if at least ``SUBSTANTIAL`` characters of its content are running text, and more than ``LINK_SHARE`` of
-    it; unless meta elements say so, it is neither the front page of its site nor a row of headings that link away
-    with little more than a teaser for each.
+    It is one if at least ``SUBSTANTIAL`` characters of its content are running text, and more than ``RUNNING_SHARE`` of
+    it, and it is no row of teasers. Unless meta elements say so it is not the front page of its site, nor one whose
+    text stands behind a text area, as below a form to edit or to answer.
     """
     lines = content.split("\n")
     running = sum(len(line) for line in lines if len(line) >= LONG_LINE)
-    if running < SUBSTANTIAL or running <= LINK_SHARE * len(content):
+    if running < SUBSTANTIAL or running <= RUNNING_SHARE * len(content) or _is_row_of_teasers(page, lines):
         return False
     found = meta(page)
     if found.get("og:type", "").lower() == "article" and "article:published_time" in found:
         return True
-    if permalink(page).rstrip("/") == origin(page.url):
-        return False
-    shown = set(lines)
-    linked = sum(heading in shown for heading in _linked_headings(page))
-    return linked < MANY_HEADINGS or running / linked >= TEASER
+    return not _is_front_page(page) and not _is_form(page)
 
 
-def _linked_headings(page: Page) -> Iterator[str]:
+def _is_front_page(page: Page) -> bool:
+    own = canonicalize(page.url) or ""
+    return _FRONT_PAGE.fullmatch(own, len(origin(own))) is not None
+
+
+def _is_row_of_teasers(page: Page, lines: Sequence[str]) -> bool:
+    """Whether running text follows several headings that link to other pages, or all of it follows one."""
+    leads_away = _headings(page)
+    before = teased = teasers = 0
+    below = False
+    for line in lines:
+        if line in leads_away:
+            below = leads_away[line]
+        elif len(line) >= LONG_LINE:
+            before += 0 if below or teasers else len(line)
+            teased += len(line) if below or teasers else 0
+            teasers += below
+            below = False
+    return teasers >= MANY_TEASERS or (teasers > 0 and before < teased / 10)
+
+
+def _headings(page: Page) -> Mapping[str, bool]:
+    """Tell of each heading whether it links to another page of the site, its front page apart."""
+    own = {canonicalize(page.url), permalink(page)}
+    found: dict[str, bool] = {}
     for heading in page.tree.iter("h1", "h2", "h3", "h4"):
-        link = next(heading.iter("a"), None)
-        if link is None and (parent := heading.getparent()) is not None and parent.tag == "a":
-            link = parent
-        if link is not None and link.get("href"):
-            yield excerpt(heading, LONG_LINE * 4)
+        above = heading.getparent()
+        link = above if above is not None and above.tag == "a" else next(heading.iter("a"), None)
+        target = resolve(page.base_url, link.get("href") or "") if link is not None else None
+        away = target is not None and target not in own and not _FRONT_PAGE.fullmatch(target, len(origin(target)))
+        text = excerpt(heading, _LONGEST_HEADING)
+        found[text] = away and found.get(text, True)
+    return found
+
+
+def _is_form(page: Page) -> bool:
+    """Whether most running text stands behind the first text area."""
+    before = behind = 0
+    reached = False
+    for element in page.tree.iter("p", "div", "li", "td", "dd", "blockquote", "pre", "br", "textarea"):
+        reached = reached or element.tag == "textarea"
+        for text in (element.text, element.tail):
+            if text and len(text) >= LONG_LINE:
+                before += 0 if reached else len(text)
+                behind += len(text) if reached else 0
+    return reached and behind >= before
 
 
 def _kind(item: Item) -> str:
@@ -135,12 +172,13 @@ def _kind(item: Item) -> str:
     return "post" if not _POSTS.isdisjoint(item.types) else ""
 
 
-def _main_work(works: Sequence[Item], iri: str, page: Page) -> Item | None:
-    own = {iri, canonicalize(page.url)}
+def _main_work(works: Sequence[Item], page: Page, lines: Sequence[str]) -> Item | None:
+    own = {permalink(page), canonicalize(page.url)}
     named = [(work, work.url(page.base_url, "mainEntityOfPage", "url", "@id")) for work in works]
     matching = [work for work, url in named if url in own]
     if matching:
-        return matching[0]
+        own_text = matching[0].lines("articleBody", "text")
+        return matching[0] if own_text or not (_is_front_page(page) or _is_row_of_teasers(page, lines)) else None
     return works[0] if len(works) == 1 and named[0][1] is None and works[0].role in ("", "mainEntity") else None
 
 
@@ -169,7 +207,7 @@ def _work(page: Page, item: Item, iri: str, body: str, title: str) -> WebObject:
 
 def _undeclared(page: Page, iri: str, content: str, title: str) -> WebObject:
     found = meta(page)
-    heading = [text for element in page.tree.iter("h1") if (text := excerpt(element, LONG_LINE * 4))]
+    heading = [text for element in page.tree.iter("h1") if (text := excerpt(element, _LONGEST_HEADING))]
     facts = _Facts(
         title=found.get("og:title") or (heading[0] if len(heading) == 1 else title),
         people=_meta_people(page),
