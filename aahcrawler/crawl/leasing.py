@@ -52,6 +52,7 @@ class LeaseSource:
         self._out: dict[str, Lease] = {}
         self._changed = asyncio.Event()
         self._stopped = False
+        self._taking: asyncio.Future[tuple[Lease, ...]] | None = None
 
     @property
     def out(self) -> int:
@@ -60,15 +61,29 @@ class LeaseSource:
 
     async def __aiter__(self) -> AsyncIterator[Lease]:
         """Yield leases; ends when no work is left or after ``stop``."""
-        while not self._stopped:
+        while not self._has_stopped():
             self._changed.clear()
             room = self._capacity - len(self._out)
-            leases = await self._lane.call(self._frontier.lease, self._worker, room) if room else ()
-            self._out.update((lease.token, lease) for lease in leases)
+            leases = await self._take(room) if room else ()
             for lease in leases:
+                if self._has_stopped():
+                    return
                 yield lease
             if not leases and not await self._wait():
                 return
+
+    def _has_stopped(self) -> bool:
+        return self._stopped
+
+    async def _take(self, room: int) -> tuple[Lease, ...]:
+        # Whoever iterates may be cancelled; what the frontier hands out all the same has to be known to ``close``.
+        self._taking = asyncio.ensure_future(self._lane.call(self._frontier.lease, self._worker, room))
+        self._taking.add_done_callback(self._taken)
+        return await asyncio.shield(self._taking)
+
+    def _taken(self, taking: asyncio.Future[tuple[Lease, ...]]) -> None:
+        if not taking.cancelled() and taking.exception() is None:
+            self._out.update((lease.token, lease) for lease in taking.result())
 
     async def _wait(self) -> bool:
         """Wait until a lease may succeed; False if none ever will."""
@@ -94,6 +109,8 @@ class LeaseSource:
     async def close(self) -> None:
         """Release everything that was leased and not settled."""
         self.stop()
+        if self._taking is not None:
+            await asyncio.wait((self._taking,))
         leases = tuple(self._out.values())
         self._out.clear()
         if leases:
