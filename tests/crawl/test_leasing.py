@@ -1,4 +1,6 @@
 import asyncio
+import threading
+import time
 from collections.abc import Iterator, Sequence
 
 import pytest
@@ -94,6 +96,28 @@ def test_stopping_ends_it_and_closing_releases_what_is_out(lane: FrontierLane) -
     asyncio.run(crawl())
     assert [lease.token for lease in shelf.released] == ["1", "2"]
     assert len(shelf.queued) == 7
+
+
+def test_what_is_handed_out_to_a_cancelled_iteration_is_released(lane: FrontierLane) -> None:
+    asked = threading.Event()
+
+    class Slow(Shelf):
+        def lease(self, worker: str, n: int) -> tuple[Lease, ...]:
+            asked.set()
+            time.sleep(0.1)
+            return super().lease(worker, n)
+
+    shelf = Slow(5)
+
+    async def crawl() -> None:
+        source = LeaseSource(shelf, lane, "w", 2)  # type: ignore[arg-type]
+        iterating = asyncio.ensure_future(anext(aiter(source)))
+        await asyncio.to_thread(asked.wait)
+        iterating.cancel()
+        await source.close()
+
+    asyncio.run(crawl())
+    assert [lease.token for lease in shelf.released] == ["0", "1"]
 
 
 def test_a_frontier_that_is_gone_is_an_error_to_the_one_who_iterates(lane: FrontierLane) -> None:
