@@ -94,7 +94,7 @@ def serving(site: Site) -> Iterator[Site]:
         request_queue_size = 64
 
         def handle_error(self, *_: Any) -> None:
-            """A crawler that was killed is no news."""
+            """Say nothing: a crawler that was killed is no news."""
 
     server = Server(("127.0.0.1", 0), Handler)
     site.port = server.server_address[1]
