@@ -23,12 +23,15 @@ from aahcrawler.frontier.protocol import Counts, Frontier, FrontierUnavailableEr
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.objects.writer import ObjectWriter
 from aahcrawler.scope import Scope
+from aahcrawler.segments import SegmentError
 from aahcrawler.wire.settings import WireSettings
 from online_analysis.aggregation import OnlineAnalyser
 from online_analysis.icd import Icd
 
 logger = logging.getLogger(__name__)
 
+FINISHED = "finished"
+"""Why a crawl ended that has nothing more to fetch; also Scrapy's word for it."""
 TICK = 1.0
 """Seconds between two looks at the time limit and the display."""
 SUMMARY_EVERY = 10.0
@@ -183,6 +186,7 @@ class Job:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Keep time, limits, watchers and ``crawl.json`` up to date while the body runs."""
+        self.check_limits()  # A crawl that has used them up before fetches nothing more.
         ticking = asyncio.create_task(self._tick())
         try:
             yield
@@ -192,6 +196,12 @@ class Job:
                 await ticking
 
     async def _tick(self) -> None:
+        try:
+            await self._keep_time()
+        except (FrontierUnavailableError, OSError) as error:
+            self.fail(error)
+
+    async def _keep_time(self) -> None:
         last = saved = asyncio.get_running_loop().time()
         while True:
             await asyncio.sleep(TICK)
@@ -218,13 +228,22 @@ class Job:
         try:
             await self.leases.close()
             self.counts = await self.call(self.stores.frontier.counts)
-            self.reason = self.reason or self._used_up() or reason
-            await self.save("finished" if self.reason == "finished" else "stopped")
-        except FrontierUnavailableError as error:
+            used_up = self._used_up() if reason == FINISHED else ""
+            self.reason = self.reason or used_up or reason
+            await self.save("finished" if self.reason == FINISHED else "stopped")
+        except (FrontierUnavailableError, OSError) as error:
             self.fail(error)
+            with suppress(OSError):
+                self.stores.folder.write_summary(summary(self, "stopped"))
         finally:
             self._lane.close()
+            self._close_stores()
+
+    def _close_stores(self) -> None:
+        try:
             self.stores.closing.close()
+        except SegmentError as error:
+            self.fail(error)
 
 
 def capacity(pages: int) -> int:

@@ -7,18 +7,18 @@ from scrapy.crawler import AsyncCrawlerProcess
 from scrapy.settings import Settings
 
 from aahcrawler.crawl.folder import CrawlRefusedError
-from aahcrawler.crawl.job import Job
+from aahcrawler.crawl.job import FINISHED, Job
 from aahcrawler.crawl.opening import open_job
 from aahcrawler.crawl.progress import shown
 from aahcrawler.crawl.spider import AahSpider
 from aahcrawler.frontier.protocol import FrontierUnavailableError
-from aahcrawler.report import write_report
+from aahcrawler.report import ReportError, write_report
 from aahcrawler.segments import SegmentError
 from knowledge_base.loader import LoadError
 from online_analysis.icd import IcdError
 
 DONE, FAILED, MISTAKE = 0, 1, 2
-"""Exit codes: the crawl ended in good order; a store failed; the definition or the folder has to be mended."""
+"""Exit codes: the crawl ended in good order; a store failed; nothing was begun, something has to be mended."""
 
 
 def project_settings() -> Settings:
@@ -38,32 +38,47 @@ def run(icd: Path, settings: Settings, *, accept_changes: bool = False) -> int:
     process = AsyncCrawlerProcess(settings)  # Sets up logging, so it comes before the crawl's own log.
     try:
         job = open_job(icd, accept_changes=accept_changes)
-    except (IcdError, CrawlRefusedError, LoadError) as error:
+    except (IcdError, CrawlRefusedError, LoadError, FrontierUnavailableError, SegmentError, OSError) as error:
         _say(console, str(error))
         return MISTAKE
-    except (FrontierUnavailableError, SegmentError) as error:
-        _say(console, str(error))
-        return FAILED
-    try:
-        with shown(job, console):
-            process.crawl(AahSpider, job=job)
-            process.start()
-    finally:
-        job.stores.closing.close()
+    except KeyboardInterrupt:
+        _say(console, f"{icd}: interrupted before the crawl began")
+        return DONE
+    with job.stores.closing:
+        _crawl(process, job, console)
     _say(console, _outcome(job))
     return FAILED if job.failure else DONE
+
+
+def _crawl(process: AsyncCrawlerProcess, job: Job, console: Console) -> None:
+    with shown(job, console):
+        process.crawl(AahSpider, job=job)
+        process.start()
+    if process.bootstrap_failed:
+        job.fail(CrawlRefusedError(f"the spider could not be started, see {job.stores.folder.log}"))
 
 
 def _outcome(job: Job) -> str:
     folder = job.stores.folder.root
     if job.failure:
-        return f"{job.failure}\n{folder}: stopped; the same command goes on from here"
-    report = write_report(folder)
+        return f"{folder}: stopped: {job.failure}; the same command goes on from here"
     pages, objects = int(job.tally["pages"]), int(job.tally["objects"])
-    ended = "finished" if job.reason == "finished" else f"stopped, {job.reason}"
-    if job.reason == "shutdown":
-        ended = "stopped; the same command goes on from here"
-    return f"{folder}: {pages:,} pages, {objects:,} web objects; {ended}. See {report}"
+    return f"{folder}: {pages:,} pages, {objects:,} web objects; {_ending(job.reason)}.{_report(folder)}"
+
+
+def _ending(reason: str) -> str:
+    if reason == FINISHED:
+        return reason
+    if reason.startswith("limits."):
+        return f"stopped, {reason}"
+    return "stopped; the same command goes on from here"
+
+
+def _report(folder: Path) -> str:
+    try:
+        return f" See {write_report(folder)}"
+    except ReportError:  # A crawl that was ended at once, by a second Ctrl-C, may have no summary yet.
+        return ""
 
 
 def _say(console: Console, text: str) -> None:

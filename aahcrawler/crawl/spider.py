@@ -14,7 +14,7 @@ from aahcrawler.crawl.job import Job
 from aahcrawler.crawl.leasing import LEASE
 from aahcrawler.crawl.opening import open_job
 from aahcrawler.crawl.settlement import Settlement
-from aahcrawler.frontier.protocol import FrontierUnavailableError, Lease
+from aahcrawler.frontier.protocol import Lease
 
 
 class AahSpider(Spider):
@@ -46,7 +46,7 @@ class AahSpider(Spider):
             async with self.job.running():
                 async for lease in self.job.leases:
                     yield self._request(lease)
-        except FrontierUnavailableError as error:
+        except Exception as error:  # Scrapy would take the end of this generator for the end of the crawl.
             self.job.fail(error)
 
     def _request(self, lease: Lease) -> Request:
