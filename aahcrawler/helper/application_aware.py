@@ -11,6 +11,7 @@ from lxml import etree
 from aahcrawler import generic, requisites
 from aahcrawler.helper.anchors import Contexts, anchor_text
 from aahcrawler.helper.assistance import Assistance, FailedAction, Failure
+from aahcrawler.helper.bounds import is_too_deep
 from aahcrawler.helper.extraction import Extracted, Extraction, Whereabouts
 from aahcrawler.helper.navigation import Chosen, Links, Navigation, abroad, content_links, note_junk, starting_points
 from aahcrawler.helper.sites import Sites
@@ -108,6 +109,10 @@ class _Reading:
         return self._result(level, self._read(level, extracted, chosen), extracted)
 
     def _level(self) -> PageLevel | None:
+        if is_too_deep(self.page.tree):
+            detail = "elements lie too deep within one another"
+            self.failures.append(FailedAction(self.application.name, "", "level", Failure.TOO_MUCH, detail))
+            return None
         try:
             return find_level(self.page, self.application)
         except etree.XPathError as error:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
@@ -23,7 +23,12 @@ MOST_OBJECTS = 2_000
 MOST_TRIES = 16
 """Nodes of one selector that are tried for a value; the right one is among the first."""
 
+MOST_NESTING = 12
+MOST_ELEMENTS = 400_000
+"""Elements looked at for the objects of one action, those within several objects counted for each."""
+
 BODY = "body"
+_size = etree.XPath("count(descendant-or-self::*)")
 _NUMBER = re.compile(r"[-+]?\d[\d\s.,'’]*")
 
 
@@ -80,14 +85,16 @@ class Extraction:
     budget: int
     failure: Failure | None = None
     detail: str = ""
-    _items: frozenset[HtmlElement] = field(default_factory=frozenset)
+    _owners: "_Owners | None" = None
 
     def objects(self) -> Iterator[Extracted]:
         """Yield the objects in document order; the same IRI comes once."""
         seen: set[str] = set()
         bodies = 0
+        allowance = _allowance(self.where.page.tree)
         for number, item in enumerate(self._find_items()):
-            if self.budget < 0 or number >= MOST_OBJECTS:
+            allowance -= int(_size(item))
+            if self.budget < 0 or allowance < 0 or number >= MOST_OBJECTS:
                 self.failure, self.detail = Failure.TOO_MUCH, f"after {number} objects"
                 return
             extracted = self._read(item, first=number == 0 and self.where.is_first)
@@ -105,7 +112,7 @@ class Extraction:
             items = selector.elements(self.where.page.tree)
             if items:
                 items = items if self.action.many else items[:1]
-                self._items = _nesting(items)
+                self._owners = _nesting(items)
                 return items
         return []
 
@@ -165,7 +172,7 @@ class Extraction:
                 return
             if isinstance(node, str):
                 yield None, node
-            elif not self._items or context is not item or _owner(node, self._items) is item:
+            elif self._owners is None or context is not item or self._owners.of(node) is item:
                 value = node.get(selector.attribute) if selector.attribute else None
                 if not selector.attribute:
                     yield node, node
@@ -242,19 +249,32 @@ def _fragment(identity: Identity | None, item: HtmlElement) -> str | None:
     return None
 
 
-def _nesting(items: list[HtmlElement]) -> frozenset[HtmlElement]:
-    """Return the items where some lie within others, nothing where none does."""
-    all_items = frozenset(items)
-    for item in items:
-        parent = item.getparent()
-        if parent is not None and _owner(parent, all_items) is not None:
-            return all_items
-    return frozenset()
+class _Owners:
+    """Tells for any element the nearest item that it is or lies within; each element is looked at once."""
+
+    def __init__(self, items: Iterable[HtmlElement]) -> None:
+        self._owner: dict[etree._Element, HtmlElement | None] = {item: item for item in items}
+
+    def of(self, node: etree._Element) -> HtmlElement | None:
+        """Return the nearest item, None outside of all of them."""
+        path: list[etree._Element] = []
+        current: etree._Element | None = node
+        while current is not None and current not in self._owner:
+            path.append(current)
+            current = current.getparent()
+        owner = self._owner[current] if current is not None else None
+        self._owner.update(dict.fromkeys(path, owner))
+        return owner
 
 
-def _owner(node: HtmlElement, items: frozenset[HtmlElement]) -> HtmlElement | None:
-    """Return the nearest item that the node is or lies within."""
-    current: etree._Element | None = node
-    while current is not None and current not in items:
-        current = current.getparent()
-    return current if isinstance(current, HtmlElement) else None
+def _nesting(items: list[HtmlElement]) -> _Owners | None:
+    """Return who owns what where some items lie within others, None where none does."""
+    owners = _Owners(items)
+    above = (item.getparent() for item in items)
+    return owners if any(parent is not None and owners.of(parent) is not None for parent in above) else None
+
+
+def _allowance(tree: HtmlElement) -> int:
+    """Return how many elements may be looked at: items may lie within one another, but not all in all others."""
+    size = int(_size(tree))
+    return min(MOST_NESTING * size, max(MOST_ELEMENTS, 2 * size))
