@@ -1,7 +1,8 @@
 """Leases as an endless supply of work: taken when there is room, waited for when no queue is ready."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import ParamSpec, TypeVar
@@ -40,8 +41,9 @@ class FrontierLane:
 class LeaseSource:
     """Keeps at most ``capacity`` leases out at once.
 
-    Iterating yields leases until ``stop`` is called or the frontier holds nothing that could ever be leased. Every
-    lease must come back through ``settled``; what has not by the time of ``close`` is released there.
+    Iterating yields leases until ``stop`` is called or the frontier holds nothing that could ever be leased. Of leases
+    that share a connection (``FrontierSettings``) the next one is yielded when the one before it has been settled.
+    Every lease must come back through ``settled``; what has not by the time of ``close`` is released there.
     """
 
     def __init__(self, frontier: Frontier, lane: FrontierLane, worker: str, capacity: int) -> None:
@@ -49,7 +51,9 @@ class LeaseSource:
         self._lane = lane
         self._worker = worker
         self._capacity = capacity
-        self._out: dict[str, Lease] = {}
+        self._out: dict[tuple[str, str], Lease] = {}
+        self._behind: dict[str, deque[Lease]] = {}
+        self._turns: deque[Lease] = deque()
         self._changed = asyncio.Event()
         self._stopped = False
         self._taking: asyncio.Future[tuple[Lease, ...]] | None = None
@@ -65,10 +69,8 @@ class LeaseSource:
             self._changed.clear()
             room = self._capacity - len(self._out)
             leases = await self._take(room) if room else ()
-            for lease in leases:
-                if self._has_stopped():
-                    return
-                yield lease
+            while self._turns and not self._has_stopped():
+                yield self._turns.popleft()
             if not leases and not await self._wait():
                 return
 
@@ -83,7 +85,16 @@ class LeaseSource:
 
     def _taken(self, taking: asyncio.Future[tuple[Lease, ...]]) -> None:
         if not taking.cancelled() and taking.exception() is None:
-            self._out.update((lease.token, lease) for lease in taking.result())
+            self._line_up(taking.result())
+
+    def _line_up(self, leases: Iterable[Lease]) -> None:
+        for lease in leases:
+            self._out[lease.token, lease.url] = lease
+            if lease.token in self._behind:
+                self._behind[lease.token].append(lease)
+            else:
+                self._behind[lease.token] = deque()
+                self._turns.append(lease)
 
     async def _wait(self) -> bool:
         """Wait until a lease may succeed; False if none ever will."""
@@ -97,9 +108,28 @@ class LeaseSource:
         return True
 
     def settled(self, lease: Lease) -> None:
-        """Note that a lease was finished, retried or lost."""
-        self._out.pop(lease.token, None)
+        """Note that a lease was finished, retried or lost: what shares its connection is next."""
+        if self._out.pop((lease.token, lease.url), None) is None:
+            return
+        behind = self._behind.get(lease.token)
+        if behind:
+            self._turns.append(behind.popleft())
+        else:
+            self._behind.pop(lease.token, None)
         self._changed.set()
+
+    async def give_back_behind(self, lease: Lease) -> None:
+        """Release what was to share the connection of a lease: its site needs a rest."""
+        waiting = self._behind.get(lease.token, deque())
+        leases = tuple(waiting)
+        waiting.clear()
+        await self._release(leases)
+
+    async def renew(self) -> None:
+        """Let all leases that are out run on: a slow server is no dead worker."""
+        leases = tuple(self._out.values())
+        if leases:
+            await self._lane.call(self._frontier.renew, leases)
 
     def stop(self) -> None:
         """Lease no more."""
@@ -111,7 +141,10 @@ class LeaseSource:
         self.stop()
         if self._taking is not None:
             await asyncio.wait((self._taking,))
-        leases = tuple(self._out.values())
-        self._out.clear()
+        await self._release(tuple(self._out.values()))
+
+    async def _release(self, leases: tuple[Lease, ...]) -> None:
+        for lease in leases:
+            del self._out[lease.token, lease.url]
         if leases:
             await self._lane.call(self._frontier.release, leases)

@@ -2,6 +2,7 @@ import asyncio
 import threading
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -127,3 +128,63 @@ def test_a_frontier_that_is_gone_is_an_error_to_the_one_who_iterates(lane: Front
 
     with pytest.raises(FrontierUnavailableError, match="no server"):
         asyncio.run(crawl())
+
+
+class Batches(Shelf):
+    """Leases of one call share a connection."""
+
+    def __init__(self, n: int) -> None:
+        super().__init__(n)
+        self.renewed: list[str] = []
+
+    def lease(self, worker: str, n: int) -> tuple[Lease, ...]:
+        taken = super().lease(worker, n)
+        return tuple(replace(lease, token=taken[0].token) for lease in taken)
+
+    def renew(self, leases: Sequence[Lease]) -> tuple[bool, ...]:
+        self.renewed += [lease.url for lease in leases]
+        return tuple(True for _ in leases)
+
+
+def test_leases_that_share_a_connection_come_one_after_another(lane: FrontierLane) -> None:
+    shelf = Batches(7)
+
+    async def crawl() -> list[str]:
+        source = LeaseSource(shelf, lane, "w", 3)  # type: ignore[arg-type]
+        under_way: set[str] = set()
+        seen = []
+
+        def settle(lease: Lease) -> None:
+            under_way.remove(lease.token)
+            source.settled(lease)
+            source.settled(lease)
+
+        async for lease in source:
+            assert lease.token not in under_way
+            under_way.add(lease.token)
+            seen.append(lease.url[-1])
+            asyncio.get_running_loop().call_later(0.001, settle, lease)
+        return seen
+
+    assert sorted(asyncio.run(crawl())) == list("0123456")
+    assert shelf.queued == shelf.released == []
+    assert max(shelf.asked) == 3
+
+
+def test_what_was_to_share_a_connection_goes_back_when_its_site_needs_a_rest(lane: FrontierLane) -> None:
+    shelf = Batches(5)
+
+    async def crawl() -> list[str]:
+        source = LeaseSource(shelf, lane, "w", 3)  # type: ignore[arg-type]
+        seen = []
+        async for lease in source:
+            seen.append(lease.url[-1])
+            await source.renew()
+            if not shelf.released:
+                await source.give_back_behind(lease)
+            source.settled(lease)
+        return seen
+
+    assert asyncio.run(crawl()) == ["0", "3", "4"]
+    assert [lease.url[-1] for lease in shelf.released] == ["1", "2"]
+    assert [url[-1] for url in shelf.renewed] == ["0", "1", "2", "3", "4", "4"]
