@@ -13,7 +13,16 @@ from aahcrawler.helper.anchors import Contexts, anchor_text
 from aahcrawler.helper.assistance import Assistance, FailedAction, Failure
 from aahcrawler.helper.bounds import is_too_deep
 from aahcrawler.helper.extraction import Extracted, Extraction, Whereabouts
-from aahcrawler.helper.navigation import Chosen, Links, Navigation, abroad, content_links, note_junk, starting_points
+from aahcrawler.helper.navigation import (
+    Chosen,
+    Links,
+    Navigation,
+    abroad,
+    content_links,
+    embedded,
+    note_junk,
+    starting_points,
+)
 from aahcrawler.helper.sites import Sites
 from aahcrawler.page import Page
 from aahcrawler.webobject import WebObject
@@ -192,7 +201,7 @@ class _Reading:
             Match(self.application, level),
             document,
             tuple(item.object for item in extracted),
-            requisites.of_page(self.page),
+            embedded(self.links, self.application, requisites.of_page(self.page)),
             self.links.refused,
             tuple(self.failures),
         )

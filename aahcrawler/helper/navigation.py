@@ -1,5 +1,6 @@
 """Runs the navigation actions of a page level, and decides which links of the content are worth following."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -16,6 +17,9 @@ from knowledge_base.selectors import SourceLiterals
 
 MOST_LINKS = 10_000
 """Different addresses of one page that are looked at."""
+_FILE = re.compile(
+    r"\.(?:css|m?js|json|png|jpe?g|gif|svg|webp|avif|ico|woff2?|ttf|otf|eot|mp[34]|webm|og[gv])$", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,3 +196,21 @@ def note_junk(links: Links, application: Application) -> None:
     for url, _ in links.anchors:
         if links.is_here(url):
             links.judge(application, url)
+
+
+def embedded(links: Links, application: Application, addresses: Iterable[str]) -> tuple[str, ...]:
+    """Return the requisites that are worth a request.
+
+    Left out are scripts on the server that the application calls junk although a page shows what they answer: the
+    picture of a login challenge, which is another one each time, or the beacon that starts a job. Files are kept
+    wherever they lie.
+    """
+
+    def junk(url: str) -> bool:
+        return (
+            links.is_here(url)
+            and not _FILE.search(url.partition("?")[0])
+            and links.sites.verdict(application, url).reason is not None
+        )
+
+    return tuple(url for url in addresses if not junk(url))
