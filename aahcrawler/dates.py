@@ -292,8 +292,10 @@ def _day(found: _Found, vocabulary: DateWords, setting: _Setting) -> date | None
     months = [word for word in found.words if word in vocabulary.months]
     if len(months) + (found.day is not None) > 1:
         months = [word for word in months if word not in vocabulary.weekdays]
-    known = vocabulary.weekdays.keys() | vocabulary.days.keys() | vocabulary.filler | set(months)
-    if any(word not in known for word in found.words) or len(months) + (found.day is not None) > 1:
+    if (
+        any(word not in vocabulary.beside and word not in months for word in found.words)
+        or len(months) + (found.day is not None) > 1
+    ):
         return None
     if found.day is not None or not months:
         return None if found.numbers else found.day or _near_day(found, vocabulary, setting)

@@ -34,6 +34,11 @@ class DateWords:
         )
 
     @cached_property
+    def beside(self) -> frozenset[str]:
+        """Words that may stand beside the numbers and the month of a date."""
+        return frozenset(self.weekdays) | frozenset(self.days) | self.filler
+
+    @cached_property
     def phrases(self) -> tuple[str, ...]:
         """The entries of several words, a space between them."""
         return tuple(word.replace("-", " ") for word in self.all if "-" in word)
@@ -52,6 +57,8 @@ def plain_letters(text: str) -> str:
     >>> plain_letters("Février １４")
     'fevrier 14'
     """
+    if text.isascii():
+        return text.lower()
     decomposed = unicodedata.normalize("NFKD", text.casefold())
     bare = "".join(letter for letter in decomposed if unicodedata.category(letter) not in ("Mn", "Cf"))
     return unicodedata.normalize("NFC", bare)

@@ -50,7 +50,8 @@ _ESCAPE = re.compile(r"\\(?:([0-9a-fA-F]{1,6})\s?|(\n)|(.)|$)")
 def of_page(page: Page) -> tuple[str, ...]:
     """Return the absolute canonical http(s) URLs of what a browser needs to show the page, each once.
 
-    Style sheets come first, then scripts, fonts and images, each kind in document order; at most ``MAX_REQUISITES``.
+    Style sheets come first, then scripts, fonts and images, each kind in document order
+    but for those of style attributes, which come last; at most ``MAX_REQUISITES``.
     What style sheets of their own address need is not known yet: see ``of_stylesheet``.
     """
     ranks: dict[str, _Rank] = {}
@@ -83,13 +84,10 @@ def _resolved(base: str, references: Iterable[str]) -> tuple[str, ...]:
 
 
 def _references(tree: Element) -> Found:
-    for element in _SHOWING(tree):
-        reader = _READERS.get(element.tag)
-        if reader is not None:
-            yield from reader(element)
-        style = element.get("style")
-        if style:
-            yield from _of_css(style)
+    for element in tree.iter(*_READERS):
+        yield from _READERS[str(element.tag)](element)
+    for element in _STYLED(tree):
+        yield from _of_css(element.get("style") or "")
         yield from _attributes(element, "background")
 
 
@@ -196,4 +194,4 @@ _READERS = {
     "use": _of_svg,
     "image": _of_svg,
 }
-_SHOWING = XPath(f"//*[{' or '.join(f'self::{name}' for name in _READERS)} or @style or @background]")
+_STYLED = XPath("//*[@style or @background]")

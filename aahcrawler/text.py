@@ -1,6 +1,5 @@
 """Plain text and inner markup of elements, as a reader would copy them from the page."""
 
-import re
 from collections.abc import Collection, Iterator
 from copy import deepcopy
 from html import escape
@@ -22,9 +21,9 @@ BLOCKS = frozenset({
 # fmt: on
 """Elements that begin and end a line."""
 
-_CELLS = frozenset({"td", "th"})
+_EDGES = dict.fromkeys(BLOCKS, "\n") | {"td": " ", "th": " "}
 _PREFORMATTED = frozenset({"pre", "textarea"})
-_LINE_BREAKS = re.compile(r"\r\n?|\n")
+_SPECIAL = UNSEEN | _PREFORMATTED
 _DROPPED = "aah-dropped"
 
 
@@ -49,6 +48,8 @@ def plain_text(element: Element, without: Collection[Element] = ()) -> str:
     >>> plain_text(fromstring("<div><p>One <b>and</b>\n more</p>two<br>three<script>x</script></div>"))
     'One and more\ntwo\nthree'
     """
+    if not len(element) and not without and element.tag not in _SPECIAL:
+        return fold(element.text or "")
     text = "".join(_pieces(element, frozenset(without)))
     lines = (" ".join(line.split()) for line in text.split("\n"))
     return "\n".join(line for line in lines if line)
@@ -97,27 +98,15 @@ def _pieces(element: Element, without: Collection[Element]) -> Iterator[str]:
             preformatted += tag in _PREFORMATTED
             if tag in UNSEEN or node in without:
                 walk.skip_subtree()
-            else:
-                yield _edge(tag)
-                yield _shown(node.text, preformatted)
-            continue
-        if event == "end":
-            preformatted -= tag in _PREFORMATTED
-            yield _edge(tag)
-        if node is not element:
-            yield _shown(node.tail, preformatted)
-
-
-def _edge(tag: object) -> str:
-    if tag in BLOCKS:
-        return "\n"
-    return " " if tag in _CELLS else ""
-
-
-def _shown(text: str | None, preformatted: int) -> str:
-    if not text:
-        return ""
-    return _LINE_BREAKS.sub("\n" if preformatted else " ", text)
+                continue
+            text = node.text
+        else:
+            preformatted -= event == "end" and tag in _PREFORMATTED
+            text = node.tail if node is not element else None
+        if tag in _EDGES:
+            yield _EDGES[tag]
+        if text:
+            yield text if preformatted else text.replace("\n", " ")
 
 
 def _copy_without(element: Element, without: Collection[Element]) -> Element:

@@ -1,5 +1,6 @@
 """URLs as browsers see them (WHATWG), as archives name them (canonical), and as politeness groups them (queues)."""
 
+import re
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, ip_address
 
@@ -14,6 +15,9 @@ _DEFAULT_PORTS = {"http": "80", "https": "443"}
 _HOSTING_SUFFIXES = ("dreamwidth.org", "livejournal.com", "substack.com", "tumblr.com", "typepad.com", "wordpress.com")
 """Hosts of independent sites that are missing from snapshots of the public suffix list."""
 
+_PATH_START = re.compile(r"[./_~%-]|[a-zA-Z0-9](?![^/?#]*:)")
+_UNUSUAL = re.compile(r"[\\#\s]|/\.|%2e", re.IGNORECASE)
+
 
 def resolve(base: str, reference: str) -> str | None:
     """Return the absolute http(s) URL a browser would go to, canonical; None for another scheme or nonsense.
@@ -27,11 +31,9 @@ def resolve(base: str, reference: str) -> str | None:
     """
     if len(reference) > _MAX_INPUT:
         return None
-    try:
-        parsed = URL(reference, base)
-    except ValueError:
-        return canonicalize(reference)
-    return _serialise(parsed)
+    if reference.startswith(("http://", "https://")):
+        return _resolved("", reference)
+    return _resolved(_directory(base) if _PATH_START.match(reference) else base, reference)
 
 
 def canonicalize(url: str) -> str | None:
@@ -80,13 +82,36 @@ def origin(url: str) -> str:
     return f"{scheme}{separator}{_authority(rest)}" if separator else ""
 
 
+@lru_cache(maxsize=16_384)
+def _resolved(base: str, reference: str) -> str | None:
+    try:
+        parsed = URL(reference, base) if base else URL(reference)
+    except ValueError:
+        return canonicalize(reference) if base else None
+    return _serialise(parsed)
+
+
+@lru_cache(maxsize=1_024)
+def _directory(base: str) -> str:
+    """Cut a base to what matters to a path: so the menus of a site's pages are resolved once.
+
+    A base that is written in an unusual way is left as it is.
+    """
+    if not base.startswith(("http://", "https://")) or _UNUSUAL.search(base):
+        return base
+    path = base.partition("?")[0]
+    directory = path[: path.rindex("/") + 1]
+    return directory if directory.count("/") > 2 else base
+
+
 def _serialise(parsed: URL) -> str | None:
-    if parsed.protocol not in ("http:", "https:"):
+    href: str = parsed.href
+    if not href.startswith(("http://", "https://")):
         return None
-    del parsed.hash
-    if parsed.username or parsed.password:
+    if "@" in href and (parsed.username or parsed.password):
         parsed.username = parsed.password = ""
-    href = parsed.href
+        href = parsed.href
+    href = href.partition("#")[0]
     return href if len(href) <= MAX_LENGTH else None
 
 

@@ -1,4 +1,5 @@
 import pytest
+from ada_url import URL
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -34,6 +35,19 @@ def test_canonical_form_is_a_fixed_point(url: str) -> None:
 def test_resolving_never_fails_and_is_canonical(base: str, reference: str) -> None:
     resolved = resolve(base, reference)
     assert resolved is None or canonicalize(resolved) == resolved
+
+
+@given(URLISH, URLISH)
+@example("http://a.test/b/..", "c")
+@example("http://a.test/b/c?d/e", "f")
+@example("http://a.test?b/c", "d")
+@example("http://a.test/b;/c", "?d")
+def test_a_shortened_base_means_the_same(base: str, reference: str) -> None:
+    try:
+        expected = canonicalize(URL(reference, base).href)
+    except ValueError:
+        expected = canonicalize(reference)
+    assert resolve(base, reference) == expected
 
 
 @given(URLISH)
