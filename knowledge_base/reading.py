@@ -27,9 +27,14 @@ from knowledge_base.model import (
     Signal,
     Strength,
 )
-from knowledge_base.selectors import BadExpressionError, Selector, compile_selector, required_literals, safe_literal
-
-SHORTEST_LITERAL = 3
+from knowledge_base.selectors import (
+    SHORTEST_LITERAL,
+    BadExpressionError,
+    Selector,
+    compile_selector,
+    required_literals,
+    safe_literal,
+)
 
 
 @dataclass(frozen=True, slots=True, order=True)

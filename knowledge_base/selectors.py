@@ -12,6 +12,9 @@ from lxml.html import HtmlElement
 MOST_RESULTS = 20_000
 """Nodes of one result that are looked at; a page that holds more is hostile or broken."""
 
+SHORTEST_LITERAL = 3
+"""Shorter literals stand on most pages and tell nothing."""
+
 MOST_CHOICES = 64
 """Unions of branches kept compiled for one expression."""
 
@@ -129,7 +132,14 @@ class SourceLiterals:
 
 _STRING = re.compile(r"""'([^']*)'|"([^"]*)\"""")
 _UNSAFE = re.compile(r"""[&<>"'\s\x00-\x1f]|[^\x00-\x7f]""")
-_UNDECIDED = re.compile(r"\bor\b|\bnot\s*\(")
+_UNDECIDED = re.compile(
+    r"""\bor\b|!=|\b(?:translate|substring-before|substring-after|count|boolean|string-length|false)\s*\(
+    |\bconcat\s*\([^()]*'_+[^()]*""",
+    re.VERBOSE,
+)
+"""What makes the texts of a predicate say nothing of the page."""
+
+_PATH = re.compile(r"\(*\s*(?:\.|/|@|\*|[\w-]+::|[\w-]+\s*(?:[/\[)]|$))")
 
 
 def safe_literal(text: str) -> str:
@@ -144,28 +154,71 @@ def safe_literal(text: str) -> str:
 def required_literals(expression: str) -> tuple[str, ...]:
     """Return literals of which a matching page holds at least one; none where the expression does not tell.
 
-    Only what every match needs counts, so a branch with ``or`` or ``not()`` tells nothing.
+    Only what every match needs counts: predicates that hold alternatives, negations or computed texts tell nothing.
 
     >>> required_literals("//body[@id='phpbb'] | //a[contains(@href,'viewtopic.php')]")
     ('phpbb', 'viewtopic.php')
-    >>> required_literals("//a[@id='x' or @class='y']")
+    >>> required_literals("//a[@id='one' or @class='two']")
     ()
+    >>> required_literals("//a[@rel='author'][not(ancestor::div[@id='comments'])]")
+    ('author',)
     """
     literals = []
     for branch in _branches(expression):
-        if _UNDECIDED.search(_STRING.sub("''", branch)):
-            return ()
-        found = (safe_literal(single or double) for single, double in _STRING.findall(branch))
-        best = max(found, key=len, default="")
-        if len(best) < 3:
+        best = max(map(safe_literal, _decided_texts(branch)), key=len, default="")
+        if len(best) < SHORTEST_LITERAL:
             return ()
         literals.append(best)
     return tuple(literals)
 
 
+def _decided_texts(branch: str) -> list[str]:
+    """Return the texts of a path that every element it finds needs, from its predicates that can be decided."""
+    masked = _masked(branch)
+    if not _PATH.match(masked.strip()):
+        return []
+    texts: list[str] = []
+    for start, end in _predicates(masked):
+        inner, shown = _without_negations(masked[start:end], branch[start:end])
+        if not _UNDECIDED.search(inner):
+            texts += [single or double for single, double in _STRING.findall(shown)]
+    return texts
+
+
+def _masked(text: str) -> str:
+    """Replace the letters within strings, so that signs in them are not taken for syntax; blanks stay blanks."""
+    return _STRING.sub(lambda match: "'" + re.sub(r"\S", "_", match.group()[1:-1]) + "'", text)
+
+
+def _predicates(masked: str) -> list[tuple[int, int]]:
+    """Return the stretches of the outermost predicates."""
+    depth, start, found = 0, 0, []
+    for index, sign in enumerate(masked):
+        if sign == "[":
+            depth += 1
+            start = index + 1 if depth == 1 else start
+        elif sign == "]":
+            depth -= 1
+            if depth == 0:
+                found.append((start, index))
+    return found
+
+
+def _without_negations(masked: str, text: str) -> tuple[str, str]:
+    """Cut every ``not(...)`` out of a predicate and of its masked form, which are equally long."""
+    while (negation := re.search(r"\bnot\s*\(", masked)) is not None:
+        depth, end = 1, negation.end()
+        while end < len(masked) and depth:
+            depth += (masked[end] == "(") - (masked[end] == ")")
+            end += 1
+        start = negation.start()
+        masked, text = masked[:start] + masked[end:], text[:start] + text[end:]
+    return masked, text
+
+
 def _branches(expression: str) -> list[str]:
     """Split a union; a sign within a string or a predicate does not count."""
-    masked = _STRING.sub(lambda match: "_" * len(match.group()), expression)
+    masked = _masked(expression)
     depth, start, branches = 0, 0, []
     for index, sign in enumerate(masked):
         depth += (sign in "([") - (sign in ")]")

@@ -1,0 +1,75 @@
+"""Required literals never rule out an expression that finds something; unions are narrowed to what can match."""
+
+import pytest
+from lxml.html import fromstring
+
+from knowledge_base.loader import load
+from knowledge_base.model import Extract, KnowledgeBase
+from knowledge_base.selectors import (
+    BadExpressionError,
+    Selector,
+    SourceLiterals,
+    compile_selector,
+    required_literals,
+)
+from tests.helper.saved_pages import saved_pages
+
+
+@pytest.mark.parametrize(
+    ("expression", "literals"),
+    [
+        ("//div[@id='posts']", ("posts",)),
+        ("//div[@id='posts'][@class='a' or @class='b']", ("posts",)),
+        ("//div[not(@id='posts')]", ()),
+        ("//div[not(@id='posts') and @class='thread']", ("thread",)),
+        ("//div[count(a[@class='hidden']) = 0]", ()),
+        ("//div[@class != 'hidden']", ()),
+        ("//div[translate(@id, 'POSTS', 'posts') = 'posts']", ()),
+        ("//div[concat(@id, 'suffix') = 'xsuffix']", ()),
+        ("//div[contains(concat(' ', normalize-space(@class), ' '), ' post ')]", ("post",)),
+        ("concat(//a[@id='anchor'], 'x')", ()),
+        ("(//a[@id='anchor'])[1]", ("anchor",)),
+        ('descendant::a[@title="it\'s ]here"]', ("]here",)),
+        ("//a[@id='one-a'] | //b", ()),
+        (".//a[.//b[@id='inner' or @id='other']]", ()),
+    ],
+)
+def test_required_literals(expression: str, literals: tuple[str, ...]) -> None:
+    assert required_literals(expression) == literals
+
+
+def all_selectors(knowledge_base: KnowledgeBase) -> list[Selector]:
+    found = [p.selector for app in knowledge_base.applications for p in app.patterns if p.selector]
+    for level in (level for app in knowledge_base.applications for level in app.levels):
+        found += [c.selector for c in (*level.when, *level.unless) if c.selector] + list(level.own)
+        for action in level.actions:
+            if isinstance(action, Extract):
+                found += [*action.items, *(s for field in action.fields for s in (*field.selectors, *field.without))]
+            else:
+                found += [source.selector for source in action.sources]
+    return found
+
+
+def test_narrowing_loses_nothing_on_any_saved_page() -> None:
+    selectors = all_selectors(load())
+    for saved in saved_pages():
+        literals = SourceLiterals(saved.page.body.lower())
+        for selector in selectors:
+            narrowed = literals.narrow(selector)
+            assert (narrowed.found(saved.page.tree) if narrowed else []) == selector.found(saved.page.tree)
+
+
+def test_a_union_is_narrowed_to_the_branches_that_can_match() -> None:
+    selector = compile_selector(css=".one a, .two a, .three a")
+    narrowed = SourceLiterals(b'<p class="two">').narrow(selector)
+    assert narrowed is not None
+    assert narrowed.source.count("descendant::a") == 1
+    assert narrowed.elements(fromstring('<div><p class="two"><a>x</a></p></div>'))
+    assert SourceLiterals(b"<p>").narrow(selector) is None
+    assert SourceLiterals(None).narrow(selector) is selector
+
+
+@pytest.mark.parametrize("css", ["a..b", "a:hover(", "", "::before"])
+def test_bad_selectors_are_refused(css: str) -> None:
+    with pytest.raises(BadExpressionError):
+        compile_selector(css=css)
