@@ -104,338 +104,218 @@ def _with_abbreviations(groups: list[list[str]], start: int, shortest: int) -> M
 _WORDS = {
     "en": """
         january february march april may june july august september october november december;
-        monday tuesday wednesday thursday friday saturday sunday;
-        today yesterday;
-        second/seconds/sec/secs/s minute/minutes/min/mins/m hour/hours/hr/hrs/h day/days/d week/weeks/wk/wks
-            month/months/mo/mos year/years/yr/yrs/y;
-        a/an/one/few;
-        ago;
-        on at the of about over almost less than posted published updated created added written modified
-            edited last date time o'clock hrs coordinated universal joined registered submitted and;
-        now just-now moments-ago
+        monday tuesday wednesday thursday friday saturday sunday; today yesterday; second/seconds/sec/secs/s
+            minute/minutes/min/mins/m hour/hours/hr/hrs/h day/days/d week/weeks/wk/wks month/months/mo/mos
+            year/years/yr/yrs/y;
+        a/an/one/few; ago; on at the of about over almost less than posted published updated created added
+            written modified edited last date time o'clock hrs coordinated universal joined registered submitted
+            and; now just-now moments-ago
     """,
     "de": """
         januar/janner februar/feber marz/maerz april mai juni july/juli august september oktober november
             dezember;
-        montag dienstag mittwoch donnerstag freitag samstag/sonnabend sonntag;
-        heute gestern vorgestern;
-        sekunde/sekunden/sek minute/minuten/min stunde/stunden/std tag/tage/tagen woche/wochen
+        montag dienstag mittwoch donnerstag freitag samstag/sonnabend sonntag; heute gestern vorgestern;
+            sekunde/sekunden/sek minute/minuten/min stunde/stunden/std tag/tage/tagen woche/wochen
             monat/monate/monaten jahr/jahre/jahren;
-        ein/eine/einem/einer/einen;
-        vor;
-        um am uhr den der dem vom von des geschrieben veroffentlicht erstellt verfasst datum weniger als
-            etwa ca uber;
-        jetzt eben soeben gerade-eben
+        ein/eine/einem/einer/einen; vor; um am uhr den der dem vom von des geschrieben veroffentlicht erstellt
+            verfasst datum weniger als etwa ca uber; jetzt eben soeben gerade-eben
     """,
     "fr": """
         janvier fevrier mars avril mai juin juillet août septembre octobre novembre decembre;
-        lundi mardi mercredi jeudi vendredi samedi dimanche;
-        aujourd'hui/aujourdhui hier avant-hier;
-        seconde/secondes/sec minute/minutes/min/mn heure/heures/h jour/jours semaine/semaines mois
+        lundi mardi mercredi jeudi vendredi samedi dimanche; aujourd'hui/aujourdhui hier avant-hier;
+            seconde/secondes/sec minute/minutes/min/mn heure/heures/h jour/jours semaine/semaines mois
             an/ans/annee/annees;
-        un/une;
-        il-y-a;
-        le a les du de la publie poste ecrit date mis jour environ moins d plus;
-        maintenant a-l'instant
+        un/une; il-y-a; le a les du de la publie poste ecrit date mis jour environ moins d plus; maintenant
+            a-l'instant
     """,
     "es": """
         enero febrero marzo abril mayo junio julio agosto septiembre/setiembre octubre noviembre diciembre;
-        lunes martes miercoles jueves viernes sabado domingo;
-        hoy ayer anteayer;
-        segundo/segundos/seg minuto/minutos/min hora/horas dia/dias semana/semanas mes/meses ano/anos;
-        un/una/uno;
-        hace atras;
-        de del a al el la las los hs horas h publicado escrito fecha menos;
-        ahora ahora-mismo
+        lunes martes miercoles jueves viernes sabado domingo; hoy ayer anteayer; segundo/segundos/seg
+            minuto/minutos/min hora/horas dia/dias semana/semanas mes/meses ano/anos;
+        un/una/uno; hace atras; de del a al el la las los hs horas h publicado escrito fecha menos; ahora
+            ahora-mismo
     """,
     "it": """
         gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre;
-        lunedi martedi mercoledi giovedi venerdi sabato domenica;
-        oggi ieri;
-        secondo/secondi/sec minuto/minuti/min ora/ore giorno/giorni settimana/settimane mese/mesi anno/anni;
-        un/una/uno;
-        fa;
-        il lo la le alle dal del di ore h pubblicato scritto inviato data meno;
-        adesso
+        lunedi martedi mercoledi giovedi venerdi sabato domenica; oggi ieri; secondo/secondi/sec
+            minuto/minuti/min ora/ore giorno/giorni settimana/settimane mese/mesi anno/anni;
+        un/una/uno; fa; il lo la le alle dal del di ore h pubblicato scritto inviato data meno; adesso
     """,
     "pt": """
         janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro;
-        segunda/segunda-feira terça/terça-feira quarta/quarta-feira quinta/quinta-feira sexta/sexta-feira
-            sabado domingo;
-        hoje ontem anteontem;
-        segundo/segundos/seg minuto/minutos/min hora/horas dia/dias semana/semanas mes/meses ano/anos;
-        um/uma;
-        ha atras;
-        de do em as a o h horas publicado escrito postado data feira cerca menos;
-        agora agora-mesmo
+        segunda/segunda-feira terça/terça-feira quarta/quarta-feira quinta/quinta-feira sexta/sexta-feira sabado
+            domingo; hoje ontem anteontem; segundo/segundos/seg minuto/minutos/min hora/horas dia/dias
+            semana/semanas mes/meses ano/anos;
+        um/uma; ha atras; de do em as a o h horas publicado escrito postado data feira cerca menos; agora
+            agora-mesmo
     """,
     "nl": """
         januari februari maart/mrt april mei juni juli augustus september oktober november december;
-        maandag dinsdag woensdag donderdag vrijdag zaterdag zondag;
-        vandaag gisteren eergisteren;
-        seconde/seconden/sec minuut/minuten/min uur/uren dag/dagen week/weken maand/maanden jaar/jaren;
-        een;
-        geleden;
-        om op de van uur geplaatst geschreven datum minder dan ongeveer;
-        nu zojuist
+        maandag dinsdag woensdag donderdag vrijdag zaterdag zondag; vandaag gisteren eergisteren;
+            seconde/seconden/sec minuut/minuten/min uur/uren dag/dagen week/weken maand/maanden jaar/jaren;
+        een; geleden; om op de van uur geplaatst geschreven datum minder dan ongeveer; nu zojuist
     """,
     "sv": """
         januari februari mars april maj juni juli augusti september oktober november december;
-        mandag tisdag onsdag torsdag fredag lordag sondag;
-        idag/i-dag igar/i-gar i-forrgar/forrgar;
-        sekund/sekunder/sek minut/minuter/min timme/timmar/tim dag/dagar vecka/veckor manad/manader ar;
-        en/ett;
-        sedan;
-        den kl klockan av publicerad skriven datum for mindre an;
-        nu just-nu nyss
+        mandag tisdag onsdag torsdag fredag lordag sondag; idag/i-dag igar/i-gar i-forrgar/forrgar;
+            sekund/sekunder/sek minut/minuter/min timme/timmar/tim dag/dagar vecka/veckor manad/manader ar;
+        en/ett; sedan; den kl klockan av publicerad skriven datum for mindre an; nu just-nu nyss
     """,
     "da": """
         januar februar marts april maj juni juli august september oktober november december;
-        mandag tirsdag onsdag torsdag fredag lordag/lørdag sondag/søndag;
-        idag/i-dag igar/i-gar i-forgars;
-        sekund/sekunder/sek minut/minutter/min time/timer dag/dage uge/uger maned/maneder ar;
-        en/et;
-        siden;
-        den kl klokken af skrevet oprettet dato for mindre end;
-        nu lige-nu
+        mandag tirsdag onsdag torsdag fredag lordag/lørdag sondag/søndag; idag/i-dag igar/i-gar i-forgars;
+            sekund/sekunder/sek minut/minutter/min time/timer dag/dage uge/uger maned/maneder ar;
+        en/et; siden; den kl klokken af skrevet oprettet dato for mindre end; nu lige-nu
     """,
     "no": """
         januar februar mars april mai juni juli august september oktober november desember;
-        mandag tirsdag onsdag torsdag fredag lordag/lørdag sondag/søndag;
-        idag/i-dag igar/i-gar i-forgars;
-        sekund/sekunder/sek minutt/minutter/min time/timer dag/dager uke/uker maned/maneder ar;
-        en/ett/et;
-        siden;
-        den kl klokken av skrevet publisert dato for mindre enn;
-        na akkurat-na
+        mandag tirsdag onsdag torsdag fredag lordag/lørdag sondag/søndag; idag/i-dag igar/i-gar i-forgars;
+            sekund/sekunder/sek minutt/minutter/min time/timer dag/dager uke/uker maned/maneder ar;
+        en/ett/et; siden; den kl klokken av skrevet publisert dato for mindre enn; na akkurat-na
     """,
     "fi": """
         tammikuu/tammikuuta/tammikuun helmikuu/helmikuuta/helmikuun maaliskuu/maaliskuuta/maaliskuun
             huhtikuu/huhtikuuta/huhtikuun toukokuu/toukokuuta/toukokuun kesakuu/kesakuuta/kesakuun
             heinakuu/heinakuuta/heinakuun elokuu/elokuuta/elokuun syyskuu/syyskuuta/syyskuun
             lokakuu/lokakuuta/lokakuun marraskuu/marraskuuta/marraskuun joulukuu/joulukuuta/joulukuun;
-        maanantai/ma tiistai/ti keskiviikko/ke torstai/to perjantai/pe lauantai/la sunnuntai/su;
-        tanaan eilen toissapaivana;
-        sekunti/sekuntia minuutti/minuuttia/min tunti/tuntia paiva/paivaa viikko/viikkoa kuukausi/kuukautta
-            vuosi/vuotta;
-        yksi;
-        sitten;
-        klo kello julkaistu kirjoitettu;
-        -
+        maanantai/ma tiistai/ti keskiviikko/ke torstai/to perjantai/pe lauantai/la sunnuntai/su; tanaan eilen
+            toissapaivana; sekunti/sekuntia minuutti/minuuttia/min tunti/tuntia paiva/paivaa viikko/viikkoa
+            kuukausi/kuukautta vuosi/vuotta;
+        yksi; sitten; klo kello julkaistu kirjoitettu; -
     """,
     "pl": """
         styczen/stycznia luty/lutego marzec/marca kwiecien/kwietnia maj/maja czerwiec/czerwca lipiec/lipca
-            sierpien/sierpnia wrzesien/wrzesnia pazdziernik/pazdziernika listopad/listopada
-            grudzien/grudnia;
+            sierpien/sierpnia wrzesien/wrzesnia pazdziernik/pazdziernika listopad/listopada grudzien/grudnia;
         poniedzialek/poniedziałek/pon/pn wtorek/wt sroda/środa/sr czwartek/czw piatek/pt sobota/sob
-            niedziela/niedz/nd;
-        dzisiaj/dzis wczoraj przedwczoraj;
-        sekunda/sekunde/sekundy/sekund/sek minuta/minute/minuty/minut/min
-            godzina/godzine/godziny/godzin/godz dzien/dni tydzien/tygodnie/tygodni miesiac/miesiace/miesiecy
-            rok/lata/lat;
-        jeden/jedna;
-        temu;
-        o w dnia godz godzina r napisano dodano data mniej niz;
-        teraz przed-chwila
+            niedziela/niedz/nd; dzisiaj/dzis wczoraj przedwczoraj; sekunda/sekunde/sekundy/sekund/sek
+            minuta/minute/minuty/minut/min godzina/godzine/godziny/godzin/godz dzien/dni
+            tydzien/tygodnie/tygodni miesiac/miesiace/miesiecy rok/lata/lat;
+        jeden/jedna; temu; o w dnia godz godzina r napisano dodano data mniej niz; teraz przed-chwila
     """,
     "cs": """
         leden/ledna unor/unora brezen/brezna duben/dubna kveten/kvetna cerven/cervna cervenec/cervence
             srpen/srpna zari rijen/rijna listopad/listopadu prosinec/prosince;
-        pondeli utery streda ctvrtek patek sobota nedele;
-        dnes vcera predevcirem;
-        sekunda/sekundou/sekundami/sekundy minuta/minutou/minutami/minuty/min
+        pondeli utery streda ctvrtek patek sobota nedele; dnes vcera predevcirem;
+            sekunda/sekundou/sekundami/sekundy minuta/minutou/minutami/minuty/min
             hodina/hodinou/hodinami/hodiny/hod den/dnem/dny/dni tyden/tydnem/tydny mesic/mesicem/mesici
             rok/rokem/lety;
-        -;
-        pred;
-        v ve dne od hod datum napsano;
-        -
+        -; pred; v ve dne od hod datum napsano; -
     """,
     "sk": """
         januar/januara februar/februara marec/marca april/aprila maj/maja jun/juna jul/jula august/augusta
             september/septembra oktober/oktobra november/novembra december/decembra;
-        pondelok utorok streda stvrtok piatok sobota nedela;
-        dnes vcera predvcerom;
-        sekunda/sekundou/sekundami minuta/minutou/minutami/min hodina/hodinou/hodinami/hod den/dnom/dnami
-            tyzden/tyzdnom/tyzdnami mesiac/mesiacom/mesiacmi rok/rokom/rokmi;
-        -;
-        pred;
-        o v vo dna od hod;
-        -
+        pondelok utorok streda stvrtok piatok sobota nedela; dnes vcera predvcerom; sekunda/sekundou/sekundami
+            minuta/minutou/minutami/min hodina/hodinou/hodinami/hod den/dnom/dnami tyzden/tyzdnom/tyzdnami
+            mesiac/mesiacom/mesiacmi rok/rokom/rokmi;
+        -; pred; o v vo dna od hod; -
     """,
     "ru": """
         январь/января февраль/февраля март/марта апрель/апреля май/мая июнь/июня июль/июля август/августа
             сентябрь/сентября октябрь/октября ноябрь/ноября декабрь/декабря;
-        понедельник/пн вторник/вт среда/ср четверг/чт пятница/пт суббота/сб воскресенье/вс;
-        сегодня вчера позавчера;
-        секунда/секунду/секунды/секунд/сек минута/минуту/минуты/минут/мин час/часа/часов день/дня/дней
-            неделя/неделю/недели/недель месяц/месяца/месяцев год/года/лет;
-        один/одну;
-        назад;
-        в г года год от добавлено опубликовано написано дата менее;
-        только-что сейчас
+        понедельник/пн вторник/вт среда/ср четверг/чт пятница/пт суббота/сб воскресенье/вс; сегодня вчера
+            позавчера; секунда/секунду/секунды/секунд/сек минута/минуту/минуты/минут/мин час/часа/часов
+            день/дня/дней неделя/неделю/недели/недель месяц/месяца/месяцев год/года/лет;
+        один/одну; назад; в г года год от добавлено опубликовано написано дата менее; только-что сейчас
     """,
     "uk": """
         січень/січня лютий/лютого березень/березня квітень/квітня травень/травня червень/червня липень/липня
             серпень/серпня вересень/вересня жовтень/жовтня листопад/листопада грудень/грудня;
-        понеділок/пн вівторок/вт середа/ср четвер/чт п'ятниця/пт субота/сб неділя/нд;
-        сьогодні вчора/учора позавчора;
-        секунда/секунду/секунди/секунд хвилина/хвилину/хвилини/хвилин/хв година/годину/години/годин/год
-            день/дні/днів тиждень/тижні/тижнів місяць/місяці/місяців рік/роки/років;
-        один/одну;
-        тому;
-        о в р року від опубліковано;
-        -
+        понеділок/пн вівторок/вт середа/ср четвер/чт п'ятниця/пт субота/сб неділя/нд; сьогодні вчора/учора
+            позавчора; секунда/секунду/секунди/секунд хвилина/хвилину/хвилини/хвилин/хв
+            година/годину/години/годин/год день/дні/днів тиждень/тижні/тижнів місяць/місяці/місяців
+            рік/роки/років;
+        один/одну; тому; о в р року від опубліковано; -
     """,
     "bg": """
         януари февруари март април май юни юли август септември октомври ноември декември;
-        понеделник/пн вторник/вт сряда/ср четвъртък/чт петък/пт събота/сб неделя/нд;
-        днес вчера завчера;
-        секунда/секунди минута/минути час/часа ден/дни/дена седмица/седмици месец/месеца година/години;
-        един/една;
-        преди;
-        в на г от ч часа публикувано;
-        -
+        понеделник/пн вторник/вт сряда/ср четвъртък/чт петък/пт събота/сб неделя/нд; днес вчера завчера;
+            секунда/секунди минута/минути час/часа ден/дни/дена седмица/седмици месец/месеца година/години;
+        един/една; преди; в на г от ч часа публикувано; -
     """,
     "el": """
         ιανουαριος/ιανουαριου/γεναρης φεβρουαριος/φεβρουαριου μαρτιος/μαρτιου απριλιος/απριλιου μαιος/μαιου
             ιουνιος/ιουνιου ιουλιος/ιουλιου αυγουστος/αυγουστου σεπτεμβριος/σεπτεμβριου οκτωβριος/οκτωβριου
             νοεμβριος/νοεμβριου δεκεμβριος/δεκεμβριου;
-        δευτερα τριτη τεταρτη πεμπτη παρασκευη σαββατο κυριακη;
-        σημερα χθες/χτες/εχθες προχθες/προχτες;
-        δευτερολεπτο/δευτερολεπτα λεπτο/λεπτα ωρα/ωρες ημερα/ημερες/μερα/μερες εβδομαδα/εβδομαδες
+        δευτερα τριτη τεταρτη πεμπτη παρασκευη σαββατο κυριακη; σημερα χθες/χτες/εχθες προχθες/προχτες;
+            δευτερολεπτο/δευτερολεπτα λεπτο/λεπτα ωρα/ωρες ημερα/ημερες/μερα/μερες εβδομαδα/εβδομαδες
             μηνα/μηνες/μηνας χρονο/χρονια/ετος/ετη;
-        ενα/μια/εναν;
-        πριν;
-        στις στη στην το την του απο ωρα δημοσιευτηκε δημοσιευθηκε καταχωρηθηκε λιγοτερο περιπου ημερομηνια;
-        τωρα μολις-τωρα
+        ενα/μια/εναν; πριν; στις στη στην το την του απο ωρα δημοσιευτηκε δημοσιευθηκε καταχωρηθηκε λιγοτερο
+            περιπου ημερομηνια; τωρα μολις-τωρα
     """,
     "tr": """
         ocak şubat mart nisan mayıs haziran temmuz ağustos eylül ekim kasım aralık;
-        pazartesi salı çarşamba perşembe cuma cumartesi pazar;
-        bugün dün;
-        saniye dakika saat gün hafta ay yıl;
-        bir;
-        önce;
-        saat tarih tarihinde;
-        simdi az-once
+        pazartesi salı çarşamba perşembe cuma cumartesi pazar; bugün dün; saniye dakika saat gün hafta ay yıl;
+        bir; önce; saat tarih tarihinde; simdi az-once
     """,
     "ro": """
         ianuarie februarie martie aprilie mai iunie iulie august septembrie octombrie noiembrie decembrie;
-        luni marți miercuri joi vineri sâmbătă duminică;
-        azi/astăzi ieri alaltăieri;
-        secundă/secunde minut/minute/min oră/ore zi/zile săptămână/săptămâni lună/luni an/ani;
-        un/o/una;
-        acum în-urmă;
-        la ora de pe data;
-        -
+        luni marți miercuri joi vineri sâmbătă duminică; azi/astăzi ieri alaltăieri; secundă/secunde
+            minut/minute/min oră/ore zi/zile săptămână/săptămâni lună/luni an/ani;
+        un/o/una; acum în-urmă; la ora de pe data; -
     """,
     "hu": """
         január február március április május június július augusztus szeptember október november december;
-        hétfő kedd szerda csütörtök péntek szombat vasárnap;
-        ma tegnap tegnapelőtt;
-        másodperce/másodperccel perce/perccel órája/órával napja/nappal hete/héttel hónapja/hónappal
-            éve/évvel;
-        egy;
-        ezelőtt;
-        - óra;
-        -
+        hétfő kedd szerda csütörtök péntek szombat vasárnap; ma tegnap tegnapelőtt; másodperce/másodperccel
+            perce/perccel órája/órával napja/nappal hete/héttel hónapja/hónappal éve/évvel;
+        egy; ezelőtt; - óra; -
     """,
     "hr": """
         siječanj/siječnja veljača/veljače ožujak/ožujka travanj/travnja svibanj/svibnja lipanj/lipnja
             srpanj/srpnja kolovoz/kolovoza rujan/rujna listopad/listopada studeni/studenog/studenoga
             prosinac/prosinca;
-        ponedjeljak utorak srijeda četvrtak petak subota nedjelja;
-        danas jučer prekjučer;
-        sekunda/sekunde/sekundi/sekundu minuta/minute/minutu/min sat/sata/sati dan/dana
+        ponedjeljak utorak srijeda četvrtak petak subota nedjelja; danas jučer prekjučer;
+            sekunda/sekunde/sekundi/sekundu minuta/minute/minutu/min sat/sata/sati dan/dana
             tjedan/tjedna/tjedana mjesec/mjeseca/mjeseci godina/godine/godinu;
-        jedan/jednu;
-        prije;
-        u sati h;
-        -
+        jedan/jednu; prije; u sati h; -
     """,
     "sl": """
         januar/januarja februar/februarja marec/marca april/aprila maj/maja junij/junija julij/julija
             avgust/avgusta september/septembra oktober/oktobra november/novembra december/decembra;
-        ponedeljek torek sreda četrtek petek sobota nedelja;
-        danes včeraj predvčerajšnjim;
-        sekunda/sekundo/sekundami minuta/minuto/minutami/min ura/uro/urami dan/dnem/dnevi teden/tednom/tedni
+        ponedeljek torek sreda četrtek petek sobota nedelja; danes včeraj predvčerajšnjim;
+            sekunda/sekundo/sekundami minuta/minuto/minutami/min ura/uro/urami dan/dnem/dnevi teden/tednom/tedni
             mesec/mesecem/meseci leto/letom/leti;
-        -;
-        pred;
-        ob dne;
-        -
+        -; pred; ob dne; -
     """,
     "ca": """
         gener febrer març abril maig juny juliol agost setembre octubre novembre desembre;
-        dilluns dimarts dimecres dijous divendres dissabte diumenge;
-        avui ahir abans-d'ahir;
-        segon/segons minut/minuts/min hora/hores dia/dies setmana/setmanes mes/mesos any/anys;
-        un/una;
-        fa;
-        de del d a la les el h;
-        -
+        dilluns dimarts dimecres dijous divendres dissabte diumenge; avui ahir abans-d'ahir; segon/segons
+            minut/minuts/min hora/hores dia/dies setmana/setmanes mes/mesos any/anys;
+        un/una; fa; de del d a la les el h; -
     """,
     "id": """
         januari februari maret april mei juni juli agustus september oktober november desember;
-        senin selasa rabu kamis jumat/jum'at sabtu minggu;
-        hari-ini kemarin;
-        detik menit jam hari minggu bulan tahun;
-        -;
-        lalu/yang-lalu;
-        pada pukul jam;
-        -
+        senin selasa rabu kamis jumat/jum'at sabtu minggu; hari-ini kemarin; detik menit jam hari minggu bulan
+            tahun;
+        -; lalu/yang-lalu; pada pukul jam; -
     """,
     "ar": """
         يناير فبراير مارس أبريل/ابريل مايو يونيو يوليو أغسطس/اغسطس سبتمبر أكتوبر/اكتوبر نوفمبر ديسمبر;
-        الاثنين/الإثنين الثلاثاء الأربعاء/الاربعاء الخميس الجمعة السبت الأحد/الاحد;
-        اليوم أمس/امس;
-        ثانية/ثوان دقيقة/دقائق ساعة/ساعات يوم/أيام/ايام أسبوع/أسابيع شهر/أشهر سنة/سنوات;
-        -;
-        منذ قبل;
-        في الساعة;
-        -
+        الاثنين/الإثنين الثلاثاء الأربعاء/الاربعاء الخميس الجمعة السبت الأحد/الاحد; اليوم أمس/امس; ثانية/ثوان
+            دقيقة/دقائق ساعة/ساعات يوم/أيام/ايام أسبوع/أسابيع شهر/أشهر سنة/سنوات;
+        -; منذ قبل; في الساعة; -
     """,
     "he": """
         ינואר/בינואר פברואר/בפברואר מרץ/במרץ אפריל/באפריל מאי/במאי יוני/ביוני יולי/ביולי אוגוסט/באוגוסט
             ספטמבר/בספטמבר אוקטובר/באוקטובר נובמבר/בנובמבר דצמבר/בדצמבר;
-        שני שלישי רביעי חמישי שישי שבת ראשון;
-        היום אתמול שלשום;
-        שניה/שניות דקה/דקות שעה/שעות יום/ימים שבוע/שבועות חודש/חודשים שנה/שנים;
-        -;
-        לפני;
-        יום בשעה;
-        -
+        שני שלישי רביעי חמישי שישי שבת ראשון; היום אתמול שלשום; שניה/שניות דקה/דקות שעה/שעות יום/ימים
+            שבוע/שבועות חודש/חודשים שנה/שנים;
+        -; לפני; יום בשעה; -
     """,
     "zh": """
         - - - - - - - - - - - -;
-        星期一/周一/週一/礼拜一 星期二/周二/週二 星期三/周三/週三
-            星期四/周四/週四 星期五/周五/週五 星期六/周六/週六 星期日/星期天/周日/週日;
-        今天/今日 昨天/昨日 前天;
-        秒/秒钟/秒鐘 分钟/分鐘/分 小时/小時/个小时/個小時 天/日 周/週/星期/个星期 个月/個月/月 年;
-        -;
-        前/之前/以前;
-        发表于 發表於 于 於;
-        刚刚 剛剛 刚才
+        星期一/周一/週一/礼拜一 星期二/周二/週二 星期三/周三/週三 星期四/周四/週四 星期五/周五/週五 星期六/周六/週六 星期日/星期天/周日/週日; 今天/今日 昨天/昨日 前天; 秒/秒钟/秒鐘
+            分钟/分鐘/分 小时/小時/个小时/個小時 天/日 周/週/星期/个星期 个月/個月/月 年;
+        -; 前/之前/以前; 发表于 發表於 于 於; 刚刚 剛剛 刚才
     """,
     "ja": """
         - - - - - - - - - - - -;
-        月/月曜/月曜日 火/火曜/火曜日 水/水曜/水曜日 木/木曜/木曜日 金/金曜/金曜日 土/土曜/土曜日 日/日曜/日曜日;
-        今日/本日 昨日 一昨日/おととい;
-        秒 分 時間 日 週間 か月/ヶ月/カ月/ヵ月 年;
-        -;
-        前;
-        投稿日 投稿 日時;
-        たった今
+        月/月曜/月曜日 火/火曜/火曜日 水/水曜/水曜日 木/木曜/木曜日 金/金曜/金曜日 土/土曜/土曜日 日/日曜/日曜日; 今日/本日 昨日 一昨日/おととい; 秒 分 時間 日 週間
+            か月/ヶ月/カ月/ヵ月 年;
+        -; 前; 投稿日 投稿 日時; たった今
     """,
     "ko": """
         - - - - - - - - - - - -;
-        월/월요일 화/화요일 수/수요일 목/목요일 금/금요일 토/토요일 일/일요일;
-        오늘 어제 그저께/그제;
-        초 분 시간 일 주 개월/달 년;
-        -;
-        전;
-        작성일;
-        방금
+        월/월요일 화/화요일 수/수요일 목/목요일 금/금요일 토/토요일 일/일요일; 오늘 어제 그저께/그제; 초 분 시간 일 주 개월/달 년;
+        -; 전; 작성일; 방금
     """,
 }

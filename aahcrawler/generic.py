@@ -30,7 +30,7 @@ SHORTEST_SAMPLE = 20
 """How many letters a text has at least whose language is told."""
 
 _LIKELY = 0.5
-_SAMPLE = 2_000
+_SAMPLE = 1_000
 _NEAR = 400
 _NEIGHBOURS = 8
 _CONTEXTS = BLOCKS | {"td", "th"}
@@ -102,7 +102,7 @@ def main_content(page: Page) -> str:
 def language(text: str) -> str | None:
     """Return the ISO 639-1 code of a text's language, None for less than ``SHORTEST_SAMPLE`` letters or in doubt.
 
-    The first 2,000 characters decide.
+    The first 1,000 characters decide.
     """
     sample = text[:_SAMPLE]
     if sum(map(str.isalpha, sample)) < SHORTEST_SAMPLE:

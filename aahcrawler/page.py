@@ -7,21 +7,16 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 
-from lxml.etree import ParserError
-from lxml.html import HtmlElement, HTMLParser, document_fromstring
+from lxml.html import HtmlElement
 
-from aahcrawler import charset
+from aahcrawler import charset, markup
 from aahcrawler.urls import resolve
 
 PARSED_BYTES = 10_000_000
 """How much of a body is decoded and parsed; what follows is archived and not looked at."""
 
-MAX_ATTRIBUTES = 256
-"""How many attributes of one tag are parsed: the parser's time grows with their square."""
-
 _HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
 _UNKNOWN_TYPES = frozenset({"unknown/unknown", "application/unknown", "*/*"})
-_EMPTY = "<html><head></head><body></body></html>"
 
 
 @dataclass(frozen=True)
@@ -97,15 +92,13 @@ class Page:
         """The document element; an empty document for a body that holds no markup. Never raises on hostile input.
 
         A body of another media type has an empty document. Elements are nested at most 2,048 deep, the markup
-        beyond is left out; so are a tag's attributes beyond ``MAX_ATTRIBUTES``.
+        beyond is left out, and so are attributes that a tag has beyond ``markup.MAX_ATTRIBUTES``.
         """
         if not self.is_html:
-            return _parse(_EMPTY.encode())
-        raw = self.body[:PARSED_BYTES] if self.encoding == "utf-8" else self.text.encode("utf-8", "replace")
-        try:
-            return _parse(_without_attribute_floods(raw))
-        except ParserError:
-            return _parse(_EMPTY.encode())
+            return markup.empty()
+        if self.encoding == "utf-8":
+            return markup.parse(self.body[:PARSED_BYTES])
+        return markup.parse(self.text.encode("utf-8", "replace"))
 
     @cached_property
     def base_url(self) -> str:
@@ -168,29 +161,6 @@ def _sniff_text(head: bytes) -> str:
     if text.lstrip().startswith(b"<?xml"):
         return "application/xhtml+xml" if b"<html" in text else "text/xml"
     return "application/octet-stream" if _BINARY.search(text) else "text/plain"
-
-
-def _parse(markup: bytes) -> HtmlElement:
-    return document_fromstring(markup, parser=HTMLParser(encoding="utf-8", huge_tree=True))
-
-
-# The grammar of the HTML standard's tokenizer; possessive, so that matching is linear.
-_ATTRIBUTE = rb"""[\s/]*+(?:=[^\s/>=]*+|[^\s/>=]++)(?:\s*+=\s*+(?:"[^"]*+"?+|'[^']*+'?+|[^\s>"'][^\s>]*+)?+)?+"""
-_TAG = rb"<[a-zA-Z][^\s/>]*+"
-_TAG_AND_SOME = _TAG + rb"(?:" + _ATTRIBUTE + rb"){0,%d}+" % MAX_ATTRIBUTES
-_CALM = re.compile(rb"(?:[^<]++|<(?![a-zA-Z])|" + _TAG_AND_SOME + rb"(?!" + _ATTRIBUTE + rb"))*+")
-_FLOODED = re.compile(rb"(" + _TAG_AND_SOME + rb")((?:" + _ATTRIBUTE + rb")*+)")
-_FLOOD_BYTES = 32_768
-
-
-def _without_attribute_floods(markup: bytes) -> bytes:
-    """Cut tags to ``MAX_ATTRIBUTES``; a page too short for a flood that takes long is left as it is."""
-    if len(markup) <= _FLOOD_BYTES:
-        return markup
-    calm = _CALM.match(markup)
-    if calm is not None and calm.end() == len(markup):
-        return markup
-    return _FLOODED.sub(rb"\1", markup)
 
 
 __all__ = ["Headers", "Page", "sniff"]

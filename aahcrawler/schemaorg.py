@@ -5,8 +5,9 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from lxml.html import HtmlElement, document_fromstring
+from lxml.html import HtmlElement
 
+from aahcrawler import markup
 from aahcrawler.page import Page
 from aahcrawler.text import fold, plain_text
 from aahcrawler.urls import resolve
@@ -22,7 +23,7 @@ MAX_DEPTH = 12
 """How deep items are looked for inside items."""
 
 _WRAPPING = re.compile(r"^\s*(?:<!--|//\s*<!\[CDATA\[|/\*\s*<!\[CDATA\[\s*\*/|<!\[CDATA\[)|(?://\s*)?(?:-->|\]\]>)\s*$")
-_MARKUP = re.compile(r"</?[a-zA-Z][^>]{0,500}>|&[a-zA-Z#]\w{1,9};")
+_MARKUP = re.compile(r"</?[a-zA-Z][^<>]{0,500}>|&[a-zA-Z#]\w{1,9};")
 _LONGEST_NAME = 200
 
 Json = object
@@ -170,7 +171,7 @@ def _plain(value: Json) -> str:
         return ""
     text = str(value)
     if _MARKUP.search(text):
-        text = plain_text(document_fromstring(f"<html><body><div>{text}</div></body></html>"))
+        text = plain_text(markup.parse(f"<div>{text}</div>".encode("utf-8", "replace")))
     return "\n".join(line for line in map(fold, text.split("\n")) if line)
 
 

@@ -361,3 +361,11 @@ def test_metadata_is_bounded() -> None:
     start = time.monotonic()
     assert len(generic.objects(page_with({"@type": "Article", "comment": comments}))) == 1_000
     assert time.monotonic() - start < 5
+
+
+@pytest.mark.parametrize("piece", ["<a", "&amp;", "<p>", "<b>", "-->  ", "//  "])
+def test_hostile_markup_in_metadata_takes_seconds_at_most(piece: str) -> None:
+    flood = "<p " + " ".join(f"a{number}=1" for number in range(50_000)) + ">said</p>"
+    start = time.monotonic()
+    generic.objects(page_with({"@type": "Comment", "text": piece * (400_000 // len(piece)) + flood}))
+    assert time.monotonic() - start < 5

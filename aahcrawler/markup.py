@@ -1,0 +1,50 @@
+"""HTML of any origin parsed in bounded time."""
+
+import re
+
+from lxml.etree import ParserError
+from lxml.html import HtmlElement, HTMLParser, document_fromstring
+
+MAX_ATTRIBUTES = 256
+"""How many attributes of one tag are parsed: the parser's time grows with their square."""
+
+_EMPTY = b"<html><head></head><body></body></html>"
+
+# The grammar of the HTML standard's tokenizer; possessive, so that matching is linear.
+_ATTRIBUTE = rb"""[\s/]*+(?:=[^\s/>=]*+|[^\s/>=]++)(?:\s*+=\s*+(?:"[^"]*+"?+|'[^']*+'?+|[^\s>"'][^\s>]*+)?+)?+"""
+_TAG = rb"<[a-zA-Z][^\s/>]*+"
+_TAG_AND_SOME = _TAG + rb"(?:" + _ATTRIBUTE + rb"){0,%d}+" % MAX_ATTRIBUTES
+_CALM = re.compile(rb"(?:[^<]++|<(?![a-zA-Z])|" + _TAG_AND_SOME + rb"(?!" + _ATTRIBUTE + rb"))*+")
+_FLOODED = re.compile(rb"(" + _TAG_AND_SOME + rb")((?:" + _ATTRIBUTE + rb")*+)")
+_FLOOD_BYTES = 32_768
+
+
+def parse(utf_8: bytes) -> HtmlElement:
+    """Return the ``html`` element of a document in UTF-8; an empty one where there is no markup and no text.
+
+    Bytes that are no UTF-8 become U+FFFD. Elements are nested at most 2,048 deep, and what is beyond that depth is
+    left out with all that follows; a tag keeps its first ``MAX_ATTRIBUTES`` attributes. Never raises.
+    """
+    try:
+        return _parse(_without_attribute_floods(utf_8))
+    except ParserError:
+        return empty()
+
+
+def empty() -> HtmlElement:
+    """Return a new document without content."""
+    return _parse(_EMPTY)
+
+
+def _parse(utf_8: bytes) -> HtmlElement:
+    return document_fromstring(utf_8, parser=HTMLParser(encoding="utf-8", huge_tree=True))
+
+
+def _without_attribute_floods(utf_8: bytes) -> bytes:
+    """Cut tags to ``MAX_ATTRIBUTES``; a document too short for a flood that takes long is left as it is."""
+    if len(utf_8) <= _FLOOD_BYTES:
+        return utf_8
+    calm = _CALM.match(utf_8)
+    if calm is not None and calm.end() == len(utf_8):
+        return utf_8
+    return _FLOODED.sub(rb"\1", utf_8)
