@@ -2,8 +2,12 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,6 +38,60 @@ def aah(*arguments: str | Path, timeout: float = 60) -> Ended:
     """Run ``aah`` to its end."""
     done = subprocess.run(command(*arguments), capture_output=True, text=True, timeout=timeout, check=False)
     return Ended(done.returncode, done.stdout, done.stderr)
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A command that runs in a process group of its own, as what a shell starts does."""
+
+    process: subprocess.Popen[str]
+
+    def interrupt(self) -> None:
+        """Send what a terminal sends to its whole foreground group on Ctrl-C."""
+        os.killpg(self.process.pid, signal.SIGINT)
+
+    def kill(self) -> None:
+        """End the process, and no other, without a chance to do anything about it."""
+        self.process.kill()
+
+    def until(self, condition: Callable[[], bool], seconds: float = 30) -> None:
+        """Wait for a condition to hold; fail when the command ends before, or when it takes too long."""
+        until(lambda: condition() or self.process.poll() is not None, seconds)
+        assert self.process.poll() is None, self.ended()
+
+    def ended(self, timeout: float = 60) -> Ended:
+        """Wait for the end."""
+        out, err = self.process.communicate(timeout=timeout)
+        return Ended(self.process.returncode, out, err)
+
+
+@contextmanager
+def running(
+    *arguments: str | Path, environment: Mapping[str, str] = os.environ, cwd: Path | None = None
+) -> Iterator[Running]:
+    """Run ``aah`` beside the block; it is killed at its end if it has not ended by then."""
+    process = subprocess.Popen(
+        command(*arguments),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        env=environment,
+        cwd=cwd,
+    )
+    with process:
+        try:
+            yield Running(process)
+        finally:
+            process.kill()
+
+
+def until(condition: Callable[[], bool], seconds: float = 30) -> None:
+    """Wait for a condition to hold; fail when it does not in time."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it did not come to pass"
+        time.sleep(0.005)
 
 
 def command(*arguments: str | Path) -> list[str]:

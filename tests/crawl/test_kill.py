@@ -1,0 +1,163 @@
+"""A crawl whose processes are killed at random points, again and again, and the same command after each of them."""
+
+import json
+import os
+import random
+import re
+import signal
+import time
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.crawl.articles import article_site
+from tests.crawl.crawling import Ended, aah, rows, running, summary, write_icd
+from tests.crawl.site import Site, serving
+from tests.crawl.verifying import archived, assert_counts, assert_whole
+
+PAGES = 110
+PAUSE = 0.1
+CONNECTIONS = 4
+ICD = """\
+id: killed
+contact: test@example.org
+seeds: {seeds}
+topic: {{keywords: [harbour, flood, dike, storm surge]}}
+politeness: {{delay: 0, timeout: 5 s, connections: 4}}
+network: {{allow_private: true}}
+output: {output}
+"""
+GZIP_MAGIC = b"\x1f\x8b\x08"
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """The frontier's server of a crawl that runs."""
+
+    pid: int
+    socket: Path
+
+
+def server_of(crawl: Path) -> Server:
+    known = json.loads((crawl / "frontier" / "server.json").read_text("utf-8"))
+    return Server(known["server"], Path(known["socket"]))
+
+
+def is_running(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
+
+
+def lines_apart_from_progress(ended: Ended) -> list[str]:
+    return [line for line in ended.err.splitlines() if not line.startswith("pages ")]
+
+
+class Rounds:
+    """Rounds of one crawl; each is begun by the same command."""
+
+    def __init__(self, site: Site, folder: Path, seed: int) -> None:
+        self.icd = write_icd(folder, site.url, text=ICD)
+        self.crawl = folder / "crawl"
+        self.site = site
+        self.chance = random.Random(seed)
+        self.sockets: list[Path] = []
+        self.begun: list[int] = []
+
+    def kill(self, victim: str, after: int = 1, within: float = 0.5) -> Ended:
+        """Begin a round, kill one process some time after it asked for some pages, and wait for the crawler's end."""
+        asked = len(self.site.paths())
+        self.begun.append(asked)
+        with running("crawl", self.icd) as crawler:
+            crawler.until(lambda: len(self.site.paths()) >= asked + after)
+            time.sleep(self.chance.uniform(0, within))
+            server = server_of(self.crawl)
+            self.sockets.append(server.socket)
+            os.kill(crawler.process.pid if victim == "crawler" else server.pid, signal.SIGKILL)
+            return crawler.ended(15)
+
+    def kill_early(self) -> Ended:
+        """Begin a round and kill the crawler while it opens its stores."""
+        self.begun.append(len(self.site.paths()))
+        with running("crawl", self.icd) as crawler:
+            lock = self.crawl / "frontier" / "server.json"
+            held = lock.stat().st_mtime_ns if lock.exists() else 0
+            crawler.until(lambda: lock.exists() and lock.stat().st_mtime_ns != held)
+            time.sleep(self.chance.uniform(0, 0.05))
+            crawler.kill()
+            return crawler.ended(15)
+
+    def finish(self) -> Ended:
+        self.begun.append(len(self.site.paths()))
+        return aah("crawl", self.icd)
+
+
+def assert_nothing_lost(rounds: Rounds, site: Site) -> None:
+    """Every page is captured, and those of the rounds' ends only more than once."""
+    pages = Counter(row["url"] for row in rows(rounds.crawl))
+    everything = {site.url.rstrip("/") + path for path in site.pages}
+    assert set(pages) == everything
+    assert {row["status"] for row in rows(rounds.crawl)} == {200}
+    asked = Counter(site.paths())
+    again = sum(asked.values()) - len(asked)
+    kills = len(rounds.begun) - 1
+    assert again <= CONNECTIONS * kills
+    for path, times in asked.items():
+        url = site.url.rstrip("/") + path
+        assert pages[url] <= archived(rounds.crawl)[url] <= times
+    assert_repeats_were_in_flight(rounds, site)
+
+
+def assert_repeats_were_in_flight(rounds: Rounds, site: Site) -> None:
+    """Of each round only what it asked for last, while leases were out, was asked for again."""
+    paths = site.paths()
+    for begin, end in zip(rounds.begun, rounds.begun[1:], strict=False):
+        repeated = set(paths[begin:end]) & set(paths[end:])
+        assert len(repeated) <= CONNECTIONS
+        assert repeated <= set(paths[begin:end][-2 * CONNECTIONS :])
+
+
+def tear(crawl: Path) -> list[Path]:
+    """Let each open segment end as a process leaves it that dies while it writes."""
+    torn = [*crawl.glob("archive/*.open"), *crawl.glob("objects/*.open")]
+    for path in torn:
+        content = path.read_bytes()
+        begin = content.rindex(GZIP_MAGIC)
+        with path.open("ab") as file:
+            file.write(content[begin : begin + (len(content) - begin) // 2])
+    return torn
+
+
+def test_nothing_is_lost_whatever_is_killed_and_whenever(tmp_path: Path) -> None:
+    with serving(article_site(PAGES, PAUSE)) as site:
+        rounds = Rounds(site, tmp_path, seed=1)
+        assert rounds.kill("crawler").code == -signal.SIGKILL
+        assert_server_died(rounds.kill("server"), rounds.crawl)
+        assert rounds.kill("crawler", after=2 * CONNECTIONS).code == -signal.SIGKILL
+        torn = tear(rounds.crawl)
+        assert len(torn) == 2
+        assert_server_died(rounds.kill("server"), rounds.crawl)
+        rounds.kill_early()
+        assert len(set(site.paths())) < len(site.pages), "the kills came too late to mean anything"
+        ended = rounds.finish()
+        assert ended.code == 0, ended.err
+        assert_nothing_lost(rounds, site)
+    assert_whole(rounds.crawl)
+    assert_counts(rounds.crawl)
+    assert summary(rounds.crawl)["state"] == "finished"
+    log = (rounds.crawl / "crawl.log").read_text("utf-8")
+    for path in torn:
+        assert re.search(rf"WARNING .*{re.escape(path.stem)}: a torn end of [1-9]\d* bytes was cut off", log)
+    assert "URLs were being fetched when the crawl ended; they are queued again" in log
+    assert [socket for socket in rounds.sockets if socket.parent.exists()] == []
+
+
+def assert_server_died(ended: Ended, crawl: Path) -> None:
+    """Hold the crawler to an end by itself that is said in a line."""
+    assert ended.code == 1
+    (line,) = lines_apart_from_progress(ended)
+    assert line.startswith(f"{crawl}: stopped: the frontier's server cannot be reached")
+    assert line.endswith("the same command goes on from here")
+    assert summary(crawl)["state"] == "stopped"
