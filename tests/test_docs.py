@@ -1,0 +1,42 @@
+"""The documentation says what is there: its links lead somewhere, its definitions load, its commands exist."""
+
+import re
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from aahcrawler.cli import app
+from online_analysis.icd import Icd
+
+PROJECT = Path(__file__).parents[1]
+PAGES = [PROJECT / "README.md", PROJECT / "CHANGELOG.md", *sorted((PROJECT / "docs").glob("*.md"))]
+FENCE = re.compile(r"```(\w+)\n(.*?)```", re.DOTALL)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_to_files_that_exist(page: Path) -> None:
+    targets = re.findall(r"\]\(([^)#]+)", page.read_text("utf-8"))
+    assert [target for target in targets if "://" not in target and not (page.parent / target).exists()] == []
+
+
+def test_the_definition_in_the_readme_loads() -> None:
+    blocks = [text for kind, text in FENCE.findall((PROJECT / "README.md").read_text("utf-8")) if kind == "yaml"]
+    assert blocks
+    for text in blocks:
+        assert Icd.parse(text.encode()).id
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_command_that_is_named_exists(page: Path) -> None:
+    named = set(re.findall(r"\baah ((?:icd |kb )?[a-z]+)\b(?= [A-Z\[-]|`| my-crawl| crawls/)", page.read_text("utf-8")))
+    for command in named:
+        result = CliRunner().invoke(app, [*command.split(), "--help"])
+        assert result.exit_code == 0, f"{page.name} names aah {command}: {result.output}"
+
+
+def test_every_target_of_the_makefile_that_is_named_exists() -> None:
+    makefile = (PROJECT / "Makefile").read_text("utf-8")
+    for page in PAGES:
+        for target in re.findall(r"\bmake ([a-z]+)\b(?=`|    #)", page.read_text("utf-8")):
+            assert re.search(rf"^{target}:", makefile, re.MULTILINE), f"{page.name} names make {target}"
