@@ -1,7 +1,8 @@
 """Scrapy's way to the wire client: a download handler that keeps every byte of request and response."""
 
+import asyncio
 import ipaddress
-from collections.abc import Iterable
+from collections.abc import Coroutine, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -11,12 +12,19 @@ from scrapy.core.downloader.handlers.base import BaseDownloadHandler
 from scrapy.crawler import Crawler
 from scrapy.http import Response
 
+from aahcrawler.crawl.manners import StoppedError
 from aahcrawler.decoding import decode_content
 from aahcrawler.exchange import Exchange
 from aahcrawler.wire.client import Answer, WireClient, WireRequest, WireSettings
 
 WIRE_SETTINGS = "AAH_WIRE"
 """The Scrapy setting that holds a ``WireSettings``: everything that the download handler can be told."""
+MOST_BYTES = "download_maxsize"
+"""The key of ``Request.meta`` that holds how many bytes of a body are taken; what follows is cut off."""
+ENDING = "download_ending"
+"""The key of ``Request.meta`` that holds an ``asyncio.Event``; when it is set, the download has ``GRACE`` left."""
+GRACE = 5.0
+"""Seconds that answers under way are waited for when the crawl ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +83,8 @@ class WireDownloadHandler(BaseDownloadHandler):
     """Downloads http and https requests through a ``WireClient``; its ``WireError`` reaches the errback as it is.
 
     The setting ``AAH_WIRE`` is a ``WireSettings``; by default large bodies go through the folder ``.spool`` and only
-    public addresses are connected to. A request's ``download_timeout`` is the seconds for its whole exchange. Its
-    ``download_latency`` is set.
+    public addresses are connected to. A request's ``download_timeout`` is the seconds for its whole exchange;
+    ``MOST_BYTES`` and ``ENDING`` say the rest. Its ``download_latency`` is set.
 
     Redirects, cookies, proxies and retries are none of its business. The URL is sent as the request has it.
     """
@@ -95,23 +103,42 @@ class WireDownloadHandler(BaseDownloadHandler):
         return cls(crawler, WireClient(settings), settings.limits.payload_bytes)
 
     async def download_request(self, request: Request) -> CapturedResponse:
-        """Return the answer, whatever its status; raise ``WireError`` where there is none."""
+        """Return the answer, whatever its status.
+
+        Raise ``WireError`` where there is none, and ``StoppedError`` where it did not come before the crawl's end.
+        """
         timeout = request.meta.get("download_timeout")
-        answer = await self._client.fetch(
-            WireRequest(
-                url=request.url,
-                headers=tuple(_sent_headers(request)),
-                method=request.method,
-                body=request.body,
-                timeout=None if timeout is None else float(timeout),
-            )
+        asked = WireRequest(
+            url=request.url,
+            headers=tuple(_sent_headers(request)),
+            method=request.method,
+            body=request.body,
+            timeout=None if timeout is None else float(timeout),
+            max_bytes=request.meta.get(MOST_BYTES),
         )
+        answer = await _until(request.meta.get(ENDING), self._client.fetch(asked))
         request.meta["download_latency"] = answer.latency
         return _response(request, answer, self._page_bytes)
 
     async def close(self) -> None:
         """Close the connections."""
         await self._client.close()
+
+
+async def _until(ending: asyncio.Event | None, fetch: Coroutine[Any, Any, Answer]) -> Answer:
+    """Return what is fetched; raise ``StoppedError`` where that takes longer than ``GRACE`` after the ending."""
+    if ending is None:
+        return await fetch
+    fetching, waiting = asyncio.ensure_future(fetch), asyncio.ensure_future(ending.wait())
+    try:
+        await asyncio.wait((fetching, waiting), return_when=asyncio.FIRST_COMPLETED)
+        done, _ = await asyncio.wait((fetching,), timeout=GRACE)
+        if not done:
+            raise StoppedError
+        return fetching.result()
+    finally:
+        waiting.cancel()
+        fetching.cancel()
 
 
 def _sent_headers(request: Request) -> Iterable[tuple[str, str]]:

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import os
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import ExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -16,6 +16,7 @@ from aahcrawler.archive.writer import WarcWriter
 from aahcrawler.crawl.addon import CONCURRENT_REQUESTS
 from aahcrawler.crawl.folder import CrawlFolder
 from aahcrawler.crawl.leasing import FrontierLane, LeaseSource
+from aahcrawler.crawl.manners import Manners, StoppedError
 from aahcrawler.crawl.summary import summary
 from aahcrawler.crawl.tally import Tally
 from aahcrawler.crawl.wiring import request_headers, wire_settings
@@ -69,9 +70,6 @@ class Job:
     stopped.
     """
 
-    most_redirects = 20
-    """How many redirects in a row are followed, as browsers do (WHATWG fetch)."""
-
     def __init__(self, icd: Icd, stores: Stores, understanding: Understanding) -> None:
         self.icd = icd
         self.stores = stores
@@ -86,7 +84,9 @@ class Job:
         self.request_headers = request_headers(icd)
         self._lane = FrontierLane()
         self.leases = LeaseSource(stores.frontier, self._lane, worker_name(), capacity(icd.limits.pages))
-        self._crawl_delays: dict[str, float] = {}
+        self.manners = Manners(icd.politeness)
+        self.ending = asyncio.Event()
+        """Set when the crawl is told to stop; what is under way is then given a little time."""
         self._unsaved_seconds = 0.0
 
     # What settings and settlements ask
@@ -95,11 +95,6 @@ class Job:
     def wire_settings(self) -> WireSettings:
         """How the download handler connects."""
         return wire_settings(self.icd, self.stores.folder.spool)
-
-    @property
-    def agent(self) -> str:
-        """The user agent that requests and robots.txt rules go by."""
-        return self.request_headers["User-Agent"]
 
     @property
     def obeys_robots(self) -> bool:
@@ -133,16 +128,30 @@ class Job:
         self.stores.frontier.offer([offer])
         return True
 
-    def delay_of(self, queue: str) -> float:
-        """Return the seconds between two requests to a queue: the ICD's, or a longer Crawl-delay."""
-        politeness = self.icd.politeness
-        asked = min(self._crawl_delays.get(queue, 0.0), politeness.max_delay.total_seconds())
-        return max(politeness.delay.total_seconds(), asked)
+    async def turn(self, queue: str) -> None:
+        """Wait until a queue may be asked again; raise ``StoppedError`` when the crawl is told to stop before that."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self.ending.wait(), self.manners.turn(queue))
+        if self.ending.is_set():
+            raise StoppedError
 
-    def set_crawl_delay(self, queue: str, seconds: float) -> None:
-        """Note what a robots.txt of the queue asks for; of several hosts the longest holds."""
-        if seconds > self._crawl_delays.get(queue, 0.0):
-            self._crawl_delays[queue] = seconds
+    @property
+    def requisites_spent(self) -> bool:
+        """Whether the limits leave nothing for requisites."""
+        return self.tally["requisite_bytes"] >= self.icd.limits.requisite_bytes
+
+    def most_bytes(self, kind: Kind) -> int | None:
+        """Return how many bytes the limits leave for an answer, None where they set no bound."""
+        limits = self.icd.limits
+        left = [int(limits.bytes - self.tally["bytes"])] if limits.bytes else []
+        if kind == "requisite":
+            left.append(int(limits.requisite_bytes - self.tally["requisite_bytes"]))
+        return max(0, min(left)) if left else None
+
+    async def count(self, amounts: Mapping[str, float]) -> None:
+        """Add to the crawl's counts what belongs to no lease."""
+        self.tally.merge(amounts)
+        await self.call(self.stores.frontier.count, amounts)
 
     # Ends
 
@@ -154,7 +163,8 @@ class Job:
         self.stop("failed")
 
     def stop(self, reason: str) -> None:
-        """Lease no more; what is being fetched is still settled."""
+        """Lease no more; what is answered within a few seconds is still settled, all else goes back."""
+        self.ending.set()
         if not self.reason:
             self.reason = reason
             logger.info("stopping: %s", reason)
@@ -213,6 +223,7 @@ class Job:
                 watcher(self)
             if now - saved >= SUMMARY_EVERY:
                 saved = now
+                await self.leases.renew()
                 await self.save("running")
 
     async def save(self, state: str) -> None:

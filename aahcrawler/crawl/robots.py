@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import re
 from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Self, cast
@@ -12,11 +13,13 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import IgnoreRequest
 
 from aahcrawler import urls
-from aahcrawler.crawl.download import CapturedResponse
+from aahcrawler.crawl.download import ENDING, MOST_BYTES, CapturedResponse
 from aahcrawler.crawl.job import Job
 from aahcrawler.crawl.leasing import LEASE
+from aahcrawler.crawl.wiring import PRODUCT
+from aahcrawler.exchange import Exchange
 from aahcrawler.page import Headers
-from aahcrawler.wire.errors import WireError
+from aahcrawler.wire.errors import WireError, WireReason
 
 logger = logging.getLogger(__name__)
 
@@ -27,6 +30,10 @@ MOST_HOSTS = 10_000
 """How many hosts' rules are remembered."""
 KEPT_SECONDS = 24 * 3600.0
 """How long rules are used before they are asked for again (RFC 9309, section 2.4)."""
+
+_OF_THE_HOST = frozenset({WireReason.ADDRESS, WireReason.RESOLVE, WireReason.CONNECT, WireReason.TLS})
+"""Trouble that a host has with every URL, not only with its robots.txt."""
+_AGENT_LINE = re.compile(r"\s*user(?:-|\s*)agent(?:\s*:|\s)(.*)", re.IGNORECASE)
 
 
 class RobotsDeniedError(IgnoreRequest):
@@ -44,17 +51,24 @@ class Rules:
     parsed: Protego | None
     expires: float
 
-    def allow(self, url: str, agent: str) -> bool:
-        """Whether the agent may fetch the URL."""
-        return self.parsed is None or bool(self.parsed.can_fetch(url, agent))
+    @classmethod
+    def read(cls, body: bytes, expires: float) -> "Rules":
+        """Read a robots.txt, or as much of it as is read of any."""
+        text = body[:LARGEST].decode("utf-8-sig", "replace")
+        return cls(Protego.parse(_addressed_to_us(text)), expires)
 
-    def delay(self, agent: str) -> float:
-        """Return the Crawl-delay in seconds, 0 where none is given."""
-        return float((self.parsed and self.parsed.crawl_delay(agent)) or 0.0)
+    def allow(self, url: str) -> bool:
+        """Whether we may fetch the URL."""
+        return self.parsed is None or bool(self.parsed.can_fetch(url, PRODUCT))
+
+    @property
+    def delay(self) -> float:
+        """The Crawl-delay in seconds, 0 where none is given."""
+        return float((self.parsed and self.parsed.crawl_delay(PRODUCT)) or 0.0)
 
 
 class RobotsMiddleware:
-    """Holds a leased request until its host's robots.txt is known, and drops it if that says so."""
+    """Holds a leased request until its host's robots.txt is known and its queue's turn has come, or drops it."""
 
     def __init__(self, crawler: Crawler, job: Job) -> None:
         self._crawler = crawler
@@ -67,15 +81,21 @@ class RobotsMiddleware:
         return cls(crawler, cast("Job", crawler.spider.job))  # type: ignore[union-attr]
 
     async def process_request(self, request: Request) -> None:
-        """Let an allowed request pass; raise ``RobotsDeniedError`` or ``RobotsUnreachableError`` for any other."""
-        if LEASE not in request.meta or not self._job.obeys_robots:
-            return
-        rules = await self._of(urls.origin(request.url), request.meta["download_slot"])
-        if not rules.allow(request.url, self._job.agent):
-            raise RobotsDeniedError(request.url)
-        self._job.set_crawl_delay(request.meta[LEASE].queue, rules.delay(self._job.agent))
+        """Let an allowed request pass when it may be sent.
 
-    async def _of(self, origin: str, slot: str) -> Rules:
+        Raise ``RobotsDeniedError``, ``RobotsUnreachableError``, ``StoppedError`` when the crawl ends meanwhile, and
+        ``WireError`` for a host that cannot be talked to.
+        """
+        if LEASE not in request.meta:
+            return
+        queue = request.meta[LEASE].queue
+        if self._job.obeys_robots:
+            rules = await self._of(urls.origin(request.url), queue)
+            if not rules.allow(request.url):
+                raise RobotsDeniedError(request.url)
+        await self._job.turn(queue)
+
+    async def _of(self, origin: str, queue: str) -> Rules:
         known = self._rules.get(origin)
         if known is not None and (not known.done() or known.result().expires > asyncio.get_running_loop().time()):
             return await asyncio.shield(known)
@@ -84,46 +104,84 @@ class RobotsMiddleware:
         while len(self._rules) > MOST_HOSTS:
             self._rules.popitem(last=False)
         try:
-            coming.set_result(await self._ask(origin, slot))
+            rules = await self._ask(origin)
         except BaseException as error:
-            del self._rules[origin]
+            self._rules.pop(origin, None)
             coming.set_exception(error)
             coming.exception()  # Those who wait get it; without a reader asyncio would complain.
             raise
-        await asyncio.sleep(self._job.delay_of(slot))
-        return coming.result()
+        self._job.manners.obey(queue, rules.delay)
+        coming.set_result(rules)
+        return rules
 
-    async def _ask(self, origin: str, slot: str) -> Rules:
+    async def _ask(self, origin: str) -> Rules:
         expires = asyncio.get_running_loop().time() + KEPT_SECONDS
         url: str | None = f"{origin}/robots.txt"
-        for _ in range(MOST_REDIRECTS + 1):
+        for hop in range(MOST_REDIRECTS + 1):
             if url is None:
                 break
-            response = await self._fetch(url, slot)
+            try:
+                response = await self._fetch(url)
+            except WireError as error:
+                if hop == 0 and error.reason in _OF_THE_HOST:
+                    raise
+                raise RobotsUnreachableError(f"{url}: {error}") from error
             if 300 <= response.status < 400:
                 url = urls.resolve(url, Headers(response.wire_headers).get("Location"))
             elif response.status >= 500 or response.status == 429:
                 raise RobotsUnreachableError(f"{url} answered {response.status}")
             else:
-                text = response.body[:LARGEST].decode("utf-8", "replace") if response.status < 300 else ""
-                return Rules(Protego.parse(text) if text else None, expires)
+                return Rules.read(response.body, expires) if response.status < 300 else Rules(None, expires)
         return Rules(None, expires)  # Too many redirects count as no robots.txt (RFC 9309, section 2.3.1.2).
 
-    async def _fetch(self, url: str, slot: str) -> CapturedResponse:
+    async def _fetch(self, url: str) -> CapturedResponse:
+        queue = urls.queue_of(url)
+        await self._job.turn(queue)
         request = Request(
             url,
             headers=self._job.request_headers,
             dont_filter=True,
-            meta={"download_slot": slot, "verbatim_url": True},
+            meta={"download_slot": queue, "verbatim_url": True, MOST_BYTES: LARGEST, ENDING: self._job.ending},
         )
         assert self._crawler.engine is not None  # noqa: S101
         try:
             response = await self._crawler.engine.download_async(request)
         except WireError as error:
-            raise RobotsUnreachableError(f"{url}: {error}") from error
+            if error.exchange is not None:
+                await self._keep(error.exchange)
+                error.exchange = None  # It is in the archive: whoever settles the page must not put it there again.
+            raise
+        finally:
+            self._job.manners.answered(queue)
         assert isinstance(response, CapturedResponse)  # noqa: S101
-        self._job.stores.archive.write(response.exchange)
-        response.exchange.close()
-        self._job.tally.add("robots")
-        await self._job.call(self._job.stores.frontier.count, {"robots": 1})
+        await self._keep(response.exchange)
         return response
+
+    async def _keep(self, exchange: Exchange) -> None:
+        try:
+            self._job.stores.archive.write(exchange)
+        finally:
+            exchange.close()
+        await self._job.count({"robots": 1, "bytes": exchange.response_size})
+
+
+def _addressed_to_us(text: str) -> str:
+    """Return a robots.txt in which all other agents are one.
+
+    The parser gives each rule of a group to each of its agents: thousands of both would take all memory.
+    """
+    return "\n".join(map(_with_our_agent, text.splitlines()))
+
+
+def _with_our_agent(line: str) -> str:
+    match = _AGENT_LINE.match(line.partition("#")[0])
+    if match is None:
+        return line
+    agent = match[1].strip().lower()
+    plain = agent.replace("*", "")
+    if agent == "*" or (plain and PRODUCT.lower().startswith(plain)):
+        return f"User-agent: {plain or '*'}"
+    return "User-agent: another" if agent else line
+
+
+__all__ = ["RobotsDeniedError", "RobotsMiddleware", "RobotsUnreachableError", "Rules"]

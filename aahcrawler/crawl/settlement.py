@@ -14,6 +14,7 @@ from aahcrawler import requisites, urls
 from aahcrawler.archive.writer import Capture
 from aahcrawler.crawl.download import CapturedResponse
 from aahcrawler.crawl.job import Job
+from aahcrawler.crawl.manners import StoppedError
 from aahcrawler.crawl.robots import RobotsDeniedError, RobotsUnreachableError
 from aahcrawler.crawl.tally import Tally
 from aahcrawler.exchange import Truncation
@@ -32,6 +33,10 @@ LONGEST_REST = 3600.0
 """Seconds beyond which a Retry-After is not believed."""
 MOST_REDIRECTS = 20
 """How many redirects in a row are followed, as by browsers (WHATWG Fetch, section 4.4)."""
+
+
+class SpentError(Exception):
+    """A requisite was leased, and ``limits.requisite_bytes`` has been used up since it was offered."""
 
 
 class Settlement:
@@ -58,6 +63,7 @@ class Settlement:
             await self.failed(lease, error)
         finally:
             response.exchange.close()
+            self._job.manners.answered(lease.queue)
             self._job.leases.settled(lease)
 
     async def failed(self, lease: Lease, error: Exception) -> None:
@@ -74,25 +80,35 @@ class Settlement:
     # Without an answer
 
     async def _end_without_answer(self, lease: Lease, error: Exception) -> None:
-        if isinstance(error, WireError) and error.exchange is not None:
-            self._job.stores.archive.write(error.exchange)
         match error:
+            case WireError():
+                await self._end_with_trouble(lease, error)
+            case StoppedError():
+                await self._job.call(self._frontier.release, [lease])
+            case SpentError():
+                await self._end(lease, State.BLOCKED, "requisite_bytes")
             case RobotsDeniedError():
                 await self._end(lease, State.BLOCKED, "robots")
-            case RefusedAddressError():
-                await self._end(lease, State.BLOCKED, "address")
             case RobotsUnreachableError():
                 await self._retry(lease, "robots.txt")
             case FrontierUnavailableError() | SegmentError():
                 raise error  # The URL is not to blame: it is fetched again when the crawl goes on.
-            case WireError() if error.retryable:
-                await self._retry(lease, error.reason)
-            case WireError():
-                logger.warning("%s", error)
-                await self._end(lease, State.FAILED, error.reason)
             case _:
                 logger.error("%s: unforeseen trouble", lease.url, exc_info=error)
                 await self._end(lease, State.FAILED, type(error).__name__)
+
+    async def _end_with_trouble(self, lease: Lease, error: WireError) -> None:
+        self._job.manners.answered(lease.queue)
+        if error.exchange is not None:
+            self._job.stores.archive.write(error.exchange)
+            await self._job.count({"bytes": error.exchange.response_size})
+        if isinstance(error, RefusedAddressError):
+            await self._end(lease, State.BLOCKED, "address")
+        elif error.retryable:
+            await self._retry(lease, error.reason)
+        else:
+            logger.warning("%s", error)
+            await self._end(lease, State.FAILED, error.reason)
 
     async def _end(self, lease: Lease, state: State, reason: str) -> None:
         logger.info("%s %s: %s", lease.url, state, reason)
@@ -105,16 +121,19 @@ class Settlement:
 
     async def _try_again(self, lease: Lease, response: CapturedResponse) -> None:
         self._job.stores.archive.write(response.exchange)
+        await self._job.count({"bytes": response.exchange.response_size})
+        self._job.check_limits()
         reason = f"status {response.status}" if response.status in AGAIN else "disconnect"
-        await self._retry(lease, reason, _retry_after(Headers(response.wire_headers)))
+        await self._retry(lease, reason, rest_asked(response))
 
     async def _retry(self, lease: Lease, reason: str, rest: float = 0.0) -> None:
         """Let the URL be fetched again; its queue rests longer with every attempt."""
-        pause = max(min(rest, LONGEST_REST), self._job.delay_of(lease.queue), 2.0 ** (lease.attempt - 1))
+        pause = max(rest, self._job.manners.delay_of(lease.queue), 2.0 ** min(lease.attempt - 1, 10))
         last = lease.attempt >= self._job.attempts
         outcome = Outcome(reason, {f"error:{reason}": 1.0} if last else {"retries": 1.0})
         logger.info("%s attempt %d: %s; its site rests for %.0f s", lease.url, lease.attempt, reason, pause)
         await self._job.call(self._frontier.retry, lease, delay=pause, outcome=outcome)
+        await self._job.leases.give_back_behind(lease)
         self._job.tally.merge(outcome.tally)
 
     # With an answer
@@ -135,11 +154,11 @@ class Settlement:
             links = self._redirect(lease, page, capture, tally)
         elif lease.kind == "requisite":
             tally.merge({"requisites": 1, "requisite_bytes": exchange.response_size})
-            links = self._stylesheet(lease, page) if page.media_type == "text/css" else []
+            links = self._stylesheet(lease, page, tally) if page.media_type == "text/css" else []
         else:
             links = self._understand(lease, page, capture, tally)
         logger.info("%s %d %s", lease.url, page.status, lease.kind)
-        await self._commit(lease, State.DONE, links, Outcome(tally=tally.counts))
+        await self._commit(lease, State.DONE, links, Outcome(tally=tally.counts), rest_asked(response))
 
     def _redirect(self, lease: Lease, page: Page, capture: Capture, tally: Tally) -> list[Offer]:
         if lease.kind == "page":
@@ -153,8 +172,8 @@ class Settlement:
         offer = self._job.offer(target, lease, lease.score, kind=lease.kind, redirects=lease.redirects + 1)
         return self._admitted([offer], tally)
 
-    def _stylesheet(self, lease: Lease, page: Page) -> list[Offer]:
-        return self._requisites(lease, requisites.of_stylesheet(page.text, page.url))
+    def _stylesheet(self, lease: Lease, page: Page, tally: Tally) -> list[Offer]:
+        return self._requisites(lease, requisites.of_stylesheet(page.text, page.url), tally)
 
     def _understand(self, lease: Lease, page: Page, capture: Capture, tally: Tally) -> list[Offer]:
         job = self._job
@@ -167,11 +186,12 @@ class Settlement:
             logger.warning("%s: %s", page.url, action)
         if page.status >= 400:
             return []
+        needed = self._requisites(lease, processed.assistance.requisites, tally)
         if known.scope.admit_language(processed.assistance.document.language) is not None:
             tally.add("refused:language", len(processed.links))
-            return []
+            return needed
         links = [job.offer(link.url, lease, link.score, depth=lease.depth + 1) for link in processed.links]
-        return self._admitted(links, tally) + self._requisites(lease, processed.assistance.requisites)
+        return self._admitted(links, tally) + needed
 
     def _admitted(self, offers: Iterable[Offer], tally: Tally) -> list[Offer]:
         admitted = []
@@ -188,15 +208,16 @@ class Settlement:
                 tally.add(f"refused:{refusal}")
         return admitted
 
-    def _requisites(self, lease: Lease, addresses: Sequence[str]) -> list[Offer]:
-        job = self._job
-        if job.tally["requisite_bytes"] >= job.icd.limits.requisite_bytes:
+    def _requisites(self, lease: Lease, addresses: Sequence[str], tally: Tally) -> list[Offer]:
+        if self._job.requisites_spent:
             return []
-        offers = (job.offer(url, lease, lease.score, kind="requisite") for url in addresses)
-        return [offer for offer in offers if job.understanding.scope.admit_requisite(offer.url) is None]
+        offers = (self._job.offer(url, lease, lease.score, kind="requisite") for url in addresses)
+        return self._admitted(offers, tally)
 
-    async def _commit(self, lease: Lease, state: State, links: Sequence[Offer], outcome: Outcome) -> None:
-        delay = self._job.delay_of(lease.queue) if state is not State.BLOCKED else 0.0
+    async def _commit(
+        self, lease: Lease, state: State, links: Sequence[Offer], outcome: Outcome, rest: float = 0.0
+    ) -> None:
+        delay = max(rest, self._job.manners.delay_of(lease.queue)) if state is not State.BLOCKED else 0.0
         if await self._job.call(self._frontier.finish, lease, state, delay=delay, links=links, outcome=outcome):
             self._job.tally.merge(outcome.tally)
             self._job.check_limits()
@@ -242,12 +263,18 @@ def _count(description: CaptureDescription, processed: Processed, tally: Tally) 
     tally.add("failed_actions", len(assistance.failed_actions))
 
 
-def _retry_after(headers: Headers) -> float:
-    """Return the seconds that a Retry-After asks for, 0 where there is none that can be read (RFC 9110, 10.2.3)."""
-    value = headers.get("Retry-After").strip()
-    if value.isascii() and value.isdigit():
-        return float(value[:9])
-    try:
-        return max(0.0, parsedate_to_datetime(value).timestamp() - time())
-    except ValueError:
+def rest_asked(response: CapturedResponse) -> float:
+    """Return for how many seconds an answer asks to be left in peace, at most ``LONGEST_REST`` (RFC 9110, 10.2.3).
+
+    0 for answers that mean something else by Retry-After, and where it cannot be read.
+    """
+    if response.status not in AGAIN:
         return 0.0
+    value = Headers(response.wire_headers).get("Retry-After").strip()
+    if value.isascii() and value.isdigit():
+        return min(float(value[:9]), LONGEST_REST)
+    try:
+        seconds = parsedate_to_datetime(value).timestamp() - time()
+    except (ValueError, OverflowError):
+        return 0.0
+    return min(max(0.0, seconds), LONGEST_REST)

@@ -1,5 +1,6 @@
 """The spider: leases in, settled leases out."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any, Self
@@ -9,11 +10,11 @@ from scrapy.crawler import Crawler
 from scrapy.http import Response
 from twisted.python.failure import Failure
 
-from aahcrawler.crawl.download import WIRE_SETTINGS, CapturedResponse
+from aahcrawler.crawl.download import ENDING, MOST_BYTES, WIRE_SETTINGS, CapturedResponse
 from aahcrawler.crawl.job import Job
 from aahcrawler.crawl.leasing import LEASE
 from aahcrawler.crawl.opening import open_job
-from aahcrawler.crawl.settlement import Settlement
+from aahcrawler.crawl.settlement import Settlement, SpentError
 from aahcrawler.frontier.protocol import Lease
 
 
@@ -45,7 +46,13 @@ class AahSpider(Spider):
         try:
             async with self.job.running():
                 async for lease in self.job.leases:
-                    yield self._request(lease)
+                    if lease.kind == "requisite" and self.job.requisites_spent:
+                        await self.settlement.failed(lease, SpentError())
+                    else:
+                        yield self._request(lease)
+        except (asyncio.CancelledError, GeneratorExit):
+            self.job.stop("shutdown")
+            raise
         except Exception as error:  # Scrapy would take the end of this generator for the end of the crawl.
             self.job.fail(error)
 
@@ -56,7 +63,13 @@ class AahSpider(Spider):
             callback=self.answered,
             errback=self.failed,
             dont_filter=True,
-            meta={LEASE: lease, "download_slot": lease.queue, "verbatim_url": True},
+            meta={
+                LEASE: lease,
+                MOST_BYTES: self.job.most_bytes(lease.kind),
+                ENDING: self.job.ending,
+                "download_slot": lease.queue,
+                "verbatim_url": True,
+            },
         )
 
     async def answered(self, response: Response) -> None:

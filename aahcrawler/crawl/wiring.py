@@ -6,8 +6,10 @@ from aahcrawler.wire.addresses import AddressPolicy
 from aahcrawler.wire.settings import Limits, Timeouts, WireSettings
 from online_analysis.icd import Icd
 
-LONGEST_TRANSFER = 3600.0
-"""Seconds that a body may take as long as it keeps coming; large files on slow servers are wanted."""
+PRODUCT = "AAHCrawler"
+"""What robots.txt files call us: the first word of ``Icd.user_agent`` (RFC 9309, section 2.2.1)."""
+PATIENCE = 30
+"""A body may take this many times ``politeness.timeout`` while it keeps coming: slow servers have large files too."""
 
 
 def wire_settings(icd: Icd, spool: Path) -> WireSettings:
@@ -19,7 +21,7 @@ def wire_settings(icd: Icd, spool: Path) -> WireSettings:
             allow_private=icd.network.allow_private,
             resolve={host: str(endpoint) for host, endpoint in icd.network.resolve.items()},
         ),
-        timeouts=Timeouts(connect=patience, first_byte=patience, idle=patience, total=LONGEST_TRANSFER),
+        timeouts=Timeouts(connect=patience, first_byte=patience, idle=patience, total=PATIENCE * patience),
         limits=Limits(payload_bytes=icd.limits.page_bytes),
     )
 
