@@ -47,7 +47,7 @@ def records(path: Path) -> list[tuple[str, str]]:
     with path.open("rb") as file:
         for record in ArchiveIterator(file, parse_http=False, verify_digests=True):
             kind = record.headers["WARC-Type"]
-            found.append((kind, record.headers.get("WARC-Target-URI", "")))
+            found.append((kind, record.headers.get("WARC-Target-URI") or ""))
     return found
 
 
