@@ -1,8 +1,13 @@
-"""A web site on loopback that a test writes page by page, and that remembers who asked for what and when."""
+"""A web site on loopback that a test writes page by page, and that remembers who asked for what and when.
 
+By ``network.resolve`` one site can be many: a page under ``//a.test/x`` answers requests to that host alone.
+"""
+
+import socket
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -11,21 +16,25 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What the site answers; ``body`` may be made in pieces."""
+    """What the site answers after a pause. Where ``raw`` is given it sends these bytes alone, and hangs up."""
 
     body: bytes = b""
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=lambda: {"Content-Type": "text/html; charset=utf-8"})
     pause: float = 0.0
+    raw: Callable[[], Iterable[bytes]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One request: path, when (monotonic seconds), user agent."""
+    """One request: path, when (monotonic seconds), user agent, and what else was said."""
 
     path: str
     at: float
     agent: str
+    host: str = ""
+    method: str = "GET"
+    headers: tuple[tuple[str, str], ...] = ()
 
 
 Answer = Reply | Callable[[str], Reply]
@@ -39,6 +48,10 @@ class Site:
     other: Answer = field(default_factory=lambda: Reply(b"<h1>Not found</h1>", 404))
     port: int = 0
     asked: list[Asked] = field(default_factory=list)
+    connections: int = 0
+    under_way: Counter[str] = field(default_factory=Counter)
+    """How many requests to each host are being answered now; the most ever at once are in ``busiest``."""
+    busiest: dict[str, int] = field(default_factory=dict)
 
     @property
     def url(self) -> str:
@@ -49,9 +62,13 @@ class Site:
         """Return the paths that were asked for, robots.txt apart, in order."""
         return [asked.path for asked in self.asked if asked.path != "/robots.txt"]
 
-    def reply(self, path: str) -> Reply:
+    def of(self, host: str) -> list[Asked]:
+        """Return the requests to a host, in order."""
+        return [asked for asked in self.asked if asked.host == host]
+
+    def reply(self, path: str, host: str = "") -> Reply:
         """Return the answer to a path."""
-        answer = self.pages.get(path, self.other)
+        answer = self.pages.get(f"//{host}{path}") or self.pages.get(path, self.other)
         return answer if isinstance(answer, Reply) else answer(path)
 
 
@@ -65,38 +82,74 @@ def links(*targets: str) -> str:
     return "<ul>" + "".join(f'<li><a href="{target}">{target}</a></li>' for target in targets) + "</ul>"
 
 
-@contextmanager
-def serving(site: Site) -> Iterator[Site]:
-    """Serve a site on a free port until the block ends."""
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # Header and body are two writes: the second would wait for an acknowledgement.
+    server: "_Server"
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-        disable_nagle_algorithm = True  # Header and body are two writes: the second would wait for an acknowledgement.
-
-        def do_GET(self) -> None:
-            site.asked.append(Asked(self.path, time.monotonic(), self.headers.get("User-Agent", "")))
-            reply = site.reply(self.path)
-            time.sleep(reply.pause)
-            self.send_response(reply.status)
-            for name, value in {**reply.headers, "Content-Length": str(len(reply.body))}.items():
-                self.send_header(name, value)
-            self.end_headers()
-            try:
-                self.wfile.write(reply.body)
-            except OSError:
+    def handle_one_request(self) -> None:
+        """Answer a request of any method."""
+        try:
+            self.raw_requestline = self.rfile.readline(1 << 20)
+            if self.raw_requestline and self.parse_request():
+                self._note_and_answer(self.server.site)
+            else:
                 self.close_connection = True
+        except OSError:
+            self.close_connection = True
 
-        def log_message(self, *_: Any) -> None:
-            """Say nothing."""
+    def _note_and_answer(self, site: Site) -> None:
+        host = self.headers.get("Host", "").partition(":")[0]
+        agent = self.headers.get("User-Agent", "")
+        asked = Asked(self.path, time.monotonic(), agent, host, self.command, tuple(self.headers.items()))
+        with self.server.lock:
+            site.asked.append(asked)
+            site.under_way[host] += 1
+            site.busiest[host] = max(site.busiest.get(host, 0), site.under_way[host])
+        try:
+            self._answer(site.reply(self.path, host))
+        finally:
+            with self.server.lock:
+                site.under_way[host] -= 1
 
-    class Server(ThreadingHTTPServer):
-        daemon_threads = True
-        request_queue_size = 64
+    def _answer(self, reply: Reply) -> None:
+        time.sleep(reply.pause)
+        if reply.raw is not None:
+            self.close_connection = True
+            for piece in reply.raw():
+                self.wfile.write(piece)
+            return
+        self.send_response(reply.status)
+        for name, value in {**reply.headers, "Content-Length": str(len(reply.body))}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(reply.body)
 
-        def handle_error(self, *_: Any) -> None:
-            """Say nothing: a crawler that was killed is no news."""
+    def log_message(self, *_: Any) -> None:
+        """Say nothing."""
 
-    server = Server(("127.0.0.1", 0), Handler)
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 64
+
+    def __init__(self, address: str, site: Site) -> None:
+        super().__init__((address, 0), _Handler)
+        self.site = site
+        self.lock = threading.Lock()
+
+    def get_request(self) -> tuple[socket.socket, Any]:
+        self.site.connections += 1
+        return super().get_request()
+
+    def handle_error(self, *_: Any) -> None:
+        """Say nothing: a crawler that was killed is no news."""
+
+
+@contextmanager
+def serving(site: Site, address: str = "127.0.0.1") -> Iterator[Site]:
+    """Serve a site on a free port until the block ends."""
+    server = _Server(address, site)
     site.port = server.server_address[1]
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     thread.start()

@@ -1,0 +1,267 @@
+"""What a webmaster sees of a crawl: whom it is from, what it asks for, and how often."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from fastwarc.warc import ArchiveIterator, WarcRecordType
+
+from tests.crawl.crawling import rows
+from tests.crawl.site import Answer, Reply, Site, html, links, serving
+from tests.crawl.world import NOWHERE, Crawled, crawl, gaps, network
+
+DELAY = 0.25
+EXACT = 0.99
+"""Of a delay; the servers of frontier and site do not read the same clock."""
+REST = 2.0
+PLAIN = {"Content-Type": "text/plain"}
+COOKIE = {"Content-Type": "text/html", "Set-Cookie": "visitor=7; Path=/"}
+
+HOSTS = ("slow", "fast", "greedy", "broken", "moved", "loop", "picky", "busy", "closed", "named", "chunked")
+
+
+def robots(text: str) -> Reply:
+    return Reply(text.encode(), headers=PLAIN)
+
+
+def busy(site: Site) -> None:
+    """Ask to be left in peace, in seconds, by a date, and on the last attempt."""
+
+    def seconds(path: str) -> Reply:
+        first = len([asked for asked in site.of("busy.test") if asked.path == path]) == 1
+        return Reply(b"", 429, {"Retry-After": f"{REST:.0f}"}) if first else html("Seconds", links("/date"))
+
+    def date(path: str) -> Reply:
+        first = len([asked for asked in site.of("busy.test") if asked.path == path]) == 1
+        until = datetime.now(UTC) + timedelta(seconds=REST + 1)  # A date has whole seconds.
+        return Reply(b"", 503, {"Retry-After": format_datetime(until, True)}) if first else html("Date", links("/last"))
+
+    pages: dict[str, Answer] = {"/": seconds, "/date": date, "/last": Reply(b"", 503, {"Retry-After": f"{REST:.0f}"})}
+    site.pages.update({f"//busy.test{path}": answer for path, answer in pages.items()})
+
+
+def write(site: Site) -> None:
+    front = html("Front", links("/a#part", "/b", "/private/c", "/a?x=1#other") + '<img src="/i.png">')
+    image = Reply(b"\x89PNG\r\n\x1a\n", headers={"Content-Type": "image/png", "Set-Cookie": "image=1"})
+    for host in HOSTS:
+        site.pages[f"//{host}.test/"] = replace(front, headers=COOKIE, pause=0.1)
+    site.pages |= {
+        "/a": html("A"),
+        "/b": html("B"),
+        "/a?x=1": html("A, also"),
+        "/private/c": html("C"),
+        "/i.png": image,
+        "//slow.test/robots.txt": robots("User-agent: *\nCrawl-delay: 0.6\nDisallow: /private/\n"),
+        "//greedy.test/robots.txt": robots("User-agent: *\nCrawl-delay: 500\nDisallow: /a\nDisallow: /i.png\n"),
+        "//broken.test/robots.txt": Reply(b"", 500, PLAIN),
+        "//closed.test/robots.txt": Reply(raw=lambda: (b"HTTP/1.1 200 OK\r\nContent-Le",)),
+        "//moved.test/robots.txt": Reply(b"", 301, {"Location": "/rules.txt"}),
+        "//moved.test/rules.txt": robots("User-agent: *\nDisallow: /b\n"),
+        "//loop.test/robots.txt": Reply(b"", 302, {"Location": "/robots.txt"}),
+        "//picky.test/robots.txt": robots("User-agent: *\nDisallow: /\n\nUser-agent: AAHCrawler\nDisallow: /b\n"),
+        "//named.test/robots.txt": robots("User-agent: archive\nUser-agent: test\nDisallow: /\n"),
+        "//chunked.test/robots.txt": Reply(raw=_endless_robots),
+    }
+    busy(site)
+
+
+def _endless_robots() -> Iterator[bytes]:
+    yield b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\nUser-agent: *\nDisallow: /b\n"
+    for _ in range(10_000):
+        yield b"# nothing to see here" * 1000 + b"\n"
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[Site]:
+    site = Site()
+    write(site)
+    with serving(site) as served:
+        yield served
+
+
+@pytest.fixture(scope="module")
+def crawled(site: Site, tmp_path_factory: pytest.TempPathFactory) -> Crawled:
+    names = [f"{host}.test" for host in HOSTS]
+    done = crawl(
+        tmp_path_factory.mktemp("manners"),
+        [f"http://{name}/" for name in (*names, "dead.test")],
+        politeness={"delay": f"{DELAY} s", "max_delay": "1 s", "retries": "1", "timeout": "5 s"},
+        network=network(site, *names, **{"dead.test": NOWHERE}),
+    )
+    assert done.ended.code == 0, done.ended.err
+    return done
+
+
+@pytest.mark.usefixtures("crawled")
+def test_the_user_agent_says_who_crawls_and_how_to_reach_them(site: Site) -> None:
+    assert {asked.agent for asked in site.asked} == {"AAHCrawler/0.1.0 (+test@example.org; Test archive; A test)"}
+
+
+@pytest.mark.usefixtures("crawled")
+def test_nothing_but_plain_gets_without_cookies_and_fragments(site: Site) -> None:
+    assert {asked.method for asked in site.asked} == {"GET"}
+    assert not [asked for asked in site.asked if "#" in asked.path]
+    names = {name.lower() for asked in site.asked for name, _ in asked.headers}
+    assert names == {"host", "connection", "user-agent", "accept", "accept-encoding"}
+    assert len(site.of("fast.test")) > 4  # Cookies had been set by then.
+
+
+@pytest.mark.usefixtures("crawled")
+def test_one_host_has_one_request_at_a_time_while_others_have_theirs(site: Site) -> None:
+    assert set(site.busiest.values()) == {1}
+    fronts = sorted(asked.at for asked in site.asked if asked.path == "/")
+    assert min(later - earlier for earlier, later in pairwise(fronts)) < 0.1
+
+
+@pytest.mark.usefixtures("crawled")
+@pytest.mark.parametrize("host", HOSTS)
+def test_the_delay_is_kept_between_any_two_requests_to_a_host(site: Site, host: str) -> None:
+    asked = site.of(f"{host}.test")
+    assert len(asked) >= 2
+    assert min(gaps(asked)) >= DELAY * EXACT, [request.path for request in asked]
+
+
+@pytest.mark.usefixtures("crawled")
+def test_a_longer_crawl_delay_prevails_from_the_first_page_on(site: Site) -> None:
+    assert min(gaps(site.of("slow.test"))) >= 0.6 * EXACT
+
+
+@pytest.mark.usefixtures("crawled")
+def test_a_crawl_delay_is_capped(site: Site) -> None:
+    waited = gaps(site.of("greedy.test"))
+    assert [request.path for request in site.of("greedy.test")] == ["/robots.txt", "/", "/b", "/private/c"]
+    assert min(waited) >= 1.0 * EXACT
+    assert max(waited) < 10
+
+
+def test_robots_txt_is_obeyed_and_what_it_forbids_is_counted(site: Site, crawled: Crawled) -> None:
+    fetched = {asked.path for asked in site.of("slow.test")}
+    assert fetched == {"/robots.txt", "/", "/a", "/a?x=1", "/b", "/i.png"}
+    assert crawled.log_of("http://slow.test/private/c") == " blocked: robots"
+    # One page of slow, three and the image of greedy, one each of moved, picky and chunked.
+    assert crawled.summary["blocked"] == {"robots": 7}
+    assert crawled.summary["frontier"]["pages_blocked"] == 6
+    assert crawled.summary["frontier"]["requisites_blocked"] == 1
+
+
+@pytest.mark.usefixtures("crawled")
+def test_robots_txt_is_asked_for_once(site: Site) -> None:
+    for host in ("slow", "fast", "greedy", "picky", "busy", "moved"):
+        assert [request.path for request in site.of(f"{host}.test")].count("/robots.txt") == 1
+
+
+def test_no_robots_txt_allows_everything(site: Site, crawled: Crawled) -> None:
+    assert {asked.path for asked in site.of("fast.test")} == {
+        *("/robots.txt", "/", "/a", "/a?x=1", "/b", "/private/c", "/i.png")
+    }
+    assert crawled.statuses()["http://fast.test/private/c"] == 200
+
+
+@pytest.mark.parametrize("host", ["broken", "closed"])
+def test_where_robots_txt_cannot_be_had_nothing_is_fetched(site: Site, crawled: Crawled, host: str) -> None:
+    assert [asked.path for asked in site.of(f"{host}.test")] == ["/robots.txt"] * 2
+    assert min(gaps(site.of(f"{host}.test"))) >= 1.0 * EXACT
+    assert "attempt 2: robots.txt" in crawled.log_of(f"http://{host}.test/")
+
+
+def test_a_host_that_is_down_is_tried_again_and_given_up(crawled: Crawled) -> None:
+    assert "attempt 2: connect" in crawled.log_of("http://dead.test/")
+    assert crawled.summary["error"] == {"robots.txt": 2, "connect": 1}
+    assert crawled.summary["frontier"]["pages_failed"] == 3
+
+
+@pytest.mark.usefixtures("crawled")
+def test_redirects_of_robots_txt_are_followed_and_loops_end(site: Site) -> None:
+    moved = [asked.path for asked in site.of("moved.test")]
+    assert moved[:3] == ["/robots.txt", "/rules.txt", "/"]
+    assert "/b" not in moved
+    loop = [asked.path for asked in site.of("loop.test")]
+    assert loop[:7] == [*["/robots.txt"] * 6, "/"]
+    assert "/b" in loop
+
+
+@pytest.mark.usefixtures("crawled")
+def test_the_group_for_our_name_is_ours_and_no_other(site: Site) -> None:
+    assert {asked.path for asked in site.of("picky.test")} == {
+        *("/robots.txt", "/", "/a", "/a?x=1", "/private/c", "/i.png")
+    }
+    assert "/b" in {asked.path for asked in site.of("named.test")}
+
+
+def test_an_endless_robots_txt_is_read_as_far_as_any(site: Site, crawled: Crawled) -> None:
+    assert "/b" not in {asked.path for asked in site.of("chunked.test")}
+    assert crawled.statuses()["http://chunked.test/private/c"] == 200
+    assert crawled.summary["bytes"] < 2_000_000
+
+
+@pytest.mark.usefixtures("crawled")
+def test_retry_after_is_honoured(site: Site) -> None:
+    asked = site.of("busy.test")
+    assert [request.path for request in asked] == ["/robots.txt", "/", "/", "/date", "/date", "/last", "/last"]
+    waited = gaps(asked)
+    assert waited[1] >= REST * EXACT
+    assert waited[3] >= REST * EXACT
+    assert waited[5] >= REST * EXACT
+    assert max(waited) < REST + 5
+
+
+def test_every_robots_txt_is_archived(site: Site, crawled: Crawled) -> None:
+    archived: dict[str, int] = {}
+    for path in (crawled.folder / "archive").glob("*.warc.gz"):
+        with path.open("rb") as file:
+            for record in ArchiveIterator(file, record_types=WarcRecordType.response):
+                url = record.headers["WARC-Target-URI"]
+                archived[url] = archived.get(url, 0) + 1
+    for host in HOSTS:
+        fetched = [asked.path for asked in site.of(f"{host}.test")]
+        assert archived[f"http://{host}.test/robots.txt"] == fetched.count("/robots.txt"), host
+    assert archived["http://moved.test/rules.txt"] == 1
+    asked = [request for request in site.asked if request.path in {"/robots.txt", "/rules.txt"}]
+    assert crawled.summary["robots"] == len(asked)
+
+
+def test_robots_txt_is_no_page(crawled: Crawled) -> None:
+    assert not [row for row in rows(crawled.folder) if row["url"].endswith(".txt")]
+
+
+def test_robots_txt_can_be_ignored(tmp_path: Path) -> None:
+    site = Site()
+    write(site)
+    with serving(site):
+        ignored = crawl(
+            tmp_path,
+            ["http://slow.test/", "http://broken.test/"],
+            politeness={"delay": "0", "robots": "ignore"},
+            network=network(site, "slow.test", "broken.test"),
+        )
+    assert "/private/c" in {asked.path for asked in site.of("slow.test")}
+    assert "/robots.txt" not in {asked.path for asked in site.asked}
+    assert ignored.summary["pages"] == 10
+    assert ignored.summary["blocked"] == {}
+
+
+def many(pause: float = 0.0) -> Site:
+    """Return a site whose front page leads to nine others at once."""
+    paths = [f"/{number}" for number in range(9)]
+    return Site({"/": html("Front", links(*paths)), **{path: replace(html(path), pause=pause) for path in paths}})
+
+
+def test_the_delay_is_kept_where_several_urls_are_taken_from_a_site_at_once(tmp_path: Path) -> None:
+    with serving(many()) as site:
+        taken = crawl(tmp_path, [site.url], politeness={"delay": f"{DELAY} s"}, scoring={"balance": "4"})
+    assert taken.summary["pages"] == 10
+    assert min(gaps(site.asked)) >= DELAY * EXACT
+    assert site.busiest == {"127.0.0.1": 1}
+
+
+def test_as_many_connections_as_the_definition_allows(tmp_path: Path) -> None:
+    with serving(many(pause=0.3)) as site:
+        politeness = {"delay": "0", "connections": "2"}
+        taken = crawl(tmp_path, [site.url], politeness=politeness, scoring={"balance": "3"})
+    assert taken.summary["pages"] == 10
+    assert site.busiest == {"127.0.0.1": 2}
+    assert taken.summary["frontier"]["pages_leased"] == 0
