@@ -50,7 +50,11 @@ def fetch_documents(icd: Icd, spool: Path, keep: Callable[[Exchange], object]) -
 
     They are named by a person, so robots.txt, which speaks to crawlers that follow links, is not asked.
     """
-    return asyncio.run(_fetch_all(icd, spool, keep)) if icd.document_urls() else Fetched()
+    if not icd.document_urls():
+        return Fetched()
+    # A loop of its own making leaves the thread's current one in place, which the crawl is going to run in.
+    with asyncio.Runner(loop_factory=asyncio.new_event_loop) as runner:
+        return runner.run(_fetch_all(icd, spool, keep))
 
 
 async def _fetch_all(icd: Icd, spool: Path, keep: Callable[[Exchange], object]) -> Fetched:
