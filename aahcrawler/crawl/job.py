@@ -5,9 +5,10 @@ import logging
 import os
 import socket
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import ExitStack, asynccontextmanager, suppress
-from dataclasses import dataclass
+from contextlib import ExitStack, asynccontextmanager, closing, suppress
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from io import BytesIO
 from typing import ParamSpec, TypeVar
 from uuid import uuid4
 
@@ -19,12 +20,13 @@ from aahcrawler.crawl.leasing import FrontierLane, LeaseSource
 from aahcrawler.crawl.manners import Manners, StoppedError
 from aahcrawler.crawl.summary import summary
 from aahcrawler.crawl.tally import Tally
-from aahcrawler.crawl.wiring import request_headers, wire_settings
+from aahcrawler.crawl.wiring import LONGEST_REMAINS, request_headers, wire_settings
 from aahcrawler.frontier.protocol import Counts, Frontier, FrontierUnavailableError, Kind, Lease, Offer, State
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.objects.writer import ObjectWriter
 from aahcrawler.scope import Scope
 from aahcrawler.segments import SegmentError
+from aahcrawler.wire.errors import WireError
 from aahcrawler.wire.settings import WireSettings
 from online_analysis.aggregation import OnlineAnalyser
 from online_analysis.icd import Icd
@@ -147,6 +149,16 @@ class Job:
         if kind == "requisite":
             left.append(int(limits.requisite_bytes - self.tally["requisite_bytes"]))
         return max(0, min(left)) if left else None
+
+    async def keep_remains(self, error: WireError) -> None:
+        """Archive what came of an answer whose head never ended, as much of it as all readers take."""
+        exchange, error.exchange = error.exchange, None
+        if exchange is None:
+            return
+        with closing(exchange):
+            came = exchange.response.read(LONGEST_REMAINS)
+        self.stores.archive.write(replace(exchange, response=BytesIO(came), response_size=len(came)))
+        await self.count({"bytes": len(came)})
 
     async def count(self, amounts: Mapping[str, float]) -> None:
         """Add to the crawl's counts what belongs to no lease."""

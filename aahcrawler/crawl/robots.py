@@ -4,6 +4,7 @@ import asyncio
 import logging
 import re
 from collections import OrderedDict
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Self, cast
 
@@ -17,7 +18,6 @@ from aahcrawler.crawl.download import ENDING, MOST_BYTES, CapturedResponse
 from aahcrawler.crawl.job import Job
 from aahcrawler.crawl.leasing import LEASE
 from aahcrawler.crawl.wiring import PRODUCT
-from aahcrawler.exchange import Exchange
 from aahcrawler.page import Headers
 from aahcrawler.wire.errors import WireError, WireReason
 
@@ -147,22 +147,16 @@ class RobotsMiddleware:
         try:
             response = await self._crawler.engine.download_async(request)
         except WireError as error:
-            if error.exchange is not None:
-                await self._keep(error.exchange)
-                error.exchange = None  # It is in the archive: whoever settles the page must not put it there again.
+            await self._job.count({"robots": int(error.exchange is not None)})
+            await self._job.keep_remains(error)
             raise
         finally:
             self._job.manners.answered(queue)
         assert isinstance(response, CapturedResponse)  # noqa: S101
-        await self._keep(response.exchange)
-        return response
-
-    async def _keep(self, exchange: Exchange) -> None:
-        try:
+        with closing(response.exchange) as exchange:
             self._job.stores.archive.write(exchange)
-        finally:
-            exchange.close()
         await self._job.count({"robots": 1, "bytes": exchange.response_size})
+        return response
 
 
 def _addressed_to_us(text: str) -> str:

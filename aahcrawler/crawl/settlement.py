@@ -73,8 +73,6 @@ class Settlement:
         except (FrontierUnavailableError, SegmentError) as gone:
             self._job.fail(gone)
         finally:
-            if isinstance(error, WireError) and error.exchange is not None:
-                error.exchange.close()
             self._job.leases.settled(lease)
 
     # Without an answer
@@ -99,9 +97,7 @@ class Settlement:
 
     async def _end_with_trouble(self, lease: Lease, error: WireError) -> None:
         self._job.manners.answered(lease.queue)
-        if error.exchange is not None:
-            self._job.stores.archive.write(error.exchange)
-            await self._job.count({"bytes": error.exchange.response_size})
+        await self._job.keep_remains(error)
         if isinstance(error, RefusedAddressError):
             await self._end(lease, State.BLOCKED, "address")
         elif error.retryable:
