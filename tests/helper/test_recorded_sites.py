@@ -20,8 +20,15 @@ from tests.recorded_site import recorded_site
 
 RECORDED = datetime(2026, 11, 21, 0, 30, tzinfo=UTC)
 MOST_REQUESTS = 400
-SITES = ("wordpress/twentytwentyone", "wordpress/twentytwentytwo", "phpbb/prosilver", "mybb/default", "mybb/cerise")
-OTHERS = ("hexo/next", "pelican/notmyidea", "serendipity/2k11", "smf/default")
+SITES = (
+    "wordpress/twentytwentyone",
+    "wordpress/twentytwentytwo",
+    "phpbb/prosilver",
+    "mybb/default",
+    "mybb/cerise",
+    "smf/default",
+)
+OTHERS = ("hexo/next", "pelican/notmyidea", "serendipity/2k11")
 
 
 def rows(file: Path) -> Iterator[dict[str, Any]]:
