@@ -1,0 +1,252 @@
+"""How much a crawl fetches: limits, scope, and what a page needs to be shown."""
+
+import itertools
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from time import monotonic
+
+import pytest
+
+from tests.crawl.site import Reply, Site, html, links, serving
+from tests.crawl.world import Crawled, crawl, network
+
+NO_ROBOTS = Reply(b"", 404)
+CSS = {"Content-Type": "text/css"}
+PNG = Reply(b"\x89PNG\r\n\x1a\n" + bytes(30_000), headers={"Content-Type": "image/png"})
+ENGLISH = "<p>The storm surge broke the dike, and the harbour stood under water for a week before help came.</p>"
+GERMAN = (
+    "<p>Die Sturmflut hat den Deich gebrochen, und der Hafen stand eine Woche lang unter Wasser, bevor Hilfe kam. "
+    "Die Bewohner der Stadt haben das nicht vergessen und erzählen noch heute davon.</p>"
+)
+
+
+# Pages, and what they need
+
+
+def dressed_site() -> Site:
+    """Return a site whose pages need style sheets, scripts, fonts and images, here and on another host."""
+    head = '<link rel="stylesheet" href="/style.css"><script src="/script.js"></script>'
+    images = '<img src="/image-{0}.png" srcset="/image-{0}-2x.png 2x"><img src="http://cdn.test/{0}.png">'
+    pages = {
+        f"//site.test/{number}": html(str(number), head + images.format(number) + links(f"/{number + 1}"))
+        for number in range(9)
+    }
+    return Site(
+        {
+            **pages,
+            "//site.test/": html("Front", links("/1", "/2", "/3", "/4")),
+            "/style.css": Reply(b"@import 'more.css'; body { background: url(bg.png) }", headers=CSS),
+            "/more.css": Reply(b'@import url("deep.css") screen;', headers=CSS),
+            "/deep.css": Reply(b"@font-face { src: url(font.woff2) } /* url(no.png) */", headers=CSS),
+            "/script.js": Reply(b"document.write('<img src=/no.png>')", headers={"Content-Type": "text/javascript"}),
+            "//cdn.test/robots.txt": Reply(
+                b"User-agent: *\nDisallow: /2.png\n", headers={"Content-Type": "text/plain"}
+            ),
+            "/robots.txt": NO_ROBOTS,
+        },
+        other=PNG,
+    )
+
+
+@pytest.fixture(scope="module")
+def dressed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Site, Crawled]]:
+    with serving(dressed_site()) as site:
+        yield (
+            site,
+            crawl(
+                tmp_path_factory.mktemp("dressed"),
+                ["http://site.test/"],
+                limits={"pages": "3"},
+                network=network(site, "site.test", "cdn.test"),
+            ),
+        )
+
+
+def test_no_more_pages_than_the_limit(dressed: tuple[Site, Crawled]) -> None:
+    site, crawled = dressed
+    assert [path for path in site.paths() if "." not in path] == ["/", "/1", "/2"]
+    assert crawled.summary["pages"] == 3
+    assert crawled.summary["reason"] == "limits.pages reached"
+    assert crawled.summary["frontier"]["pages_queued"] >= 2
+
+
+def test_requisites_of_archived_pages_are_fetched_whatever_the_page_limit(dressed: tuple[Site, Crawled]) -> None:
+    site, crawled = dressed
+    here = {asked.path for asked in site.of("site.test") if "." in asked.path} - {"/robots.txt"}
+    assert here == {
+        *("/style.css", "/more.css", "/deep.css", "/font.woff2", "/bg.png", "/script.js"),
+        *("/image-1.png", "/image-1-2x.png", "/image-2.png", "/image-2-2x.png"),
+    }
+    assert crawled.summary["requisites"] == len(here) + 1
+    assert crawled.summary["frontier"]["requisites_queued"] == 0
+
+
+def test_requisites_may_lie_on_another_host_but_its_robots_txt_is_obeyed(dressed: tuple[Site, Crawled]) -> None:
+    site, crawled = dressed
+    assert [asked.path for asked in site.of("cdn.test")] == ["/robots.txt", "/1.png"]
+    assert crawled.log_of("http://cdn.test/2.png") == " blocked: robots"
+
+
+def test_requisites_are_no_pages(dressed: tuple[Site, Crawled]) -> None:
+    _, crawled = dressed
+    assert set(crawled.statuses()) == {f"http://site.test/{path}" for path in ("", "1", "2")}
+    assert crawled.summary["type"] == {"text/html": 3}
+
+
+def test_no_requisites_where_the_definition_wants_none_and_no_more_pages_of_a_domain_than_it_says(
+    tmp_path: Path,
+) -> None:
+    with serving(dressed_site()) as site:
+        site.pages |= {f"//other.test/{path}": html("Other", links("/a", "/b")) for path in ("", "a", "b")}
+        bare = crawl(
+            tmp_path,
+            ["http://site.test/", "http://other.test/"],
+            limits={"requisite_bytes": "0", "pages_per_domain": "2"},
+            network=network(site, "site.test", "other.test", "cdn.test"),
+        )
+    for host in ("site.test", "other.test"):
+        fetched = [asked.path for asked in site.of(host)]
+        assert len(fetched) == 3
+        assert fetched[:2] == ["/robots.txt", "/"]
+    assert bare.summary["requisites"] == 0
+    assert bare.summary["reason"] == "limits.pages_per_domain reached"
+
+
+def test_requisites_end_where_their_bytes_are_used_up(tmp_path: Path) -> None:
+    images = "".join(f'<img src="/{number}.png">' for number in range(20))
+    with serving(Site({"/": html("Images", images), "/robots.txt": NO_ROBOTS}, other=PNG)) as site:
+        spent = crawl(tmp_path, [site.url], limits={"requisite_bytes": "100 kB"})
+    assert spent.ended.code == 0, spent.ended.err
+    assert 3 <= spent.summary["requisites"] <= 5
+    assert 90_000 <= spent.summary["requisite_bytes"] <= 101_000
+    assert spent.summary["blocked"] == {"requisite_bytes": 20 - spent.summary["requisites"]}
+    assert spent.summary["state"] == "finished"
+
+
+# Bytes and time
+
+
+def endless() -> Iterator[bytes]:
+    yield b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<p><a href=/after>flood</a></p>"
+    while True:
+        yield b"<p>flood</p>" * 5000
+
+
+def trickling_body() -> Iterator[bytes]:
+    yield b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"
+    for _ in itertools.count():
+        yield b"<p>"
+        time.sleep(0.2)
+
+
+def trickling_head() -> Iterator[bytes]:
+    yield b"HTTP/1.1 200 OK\r\n"
+    for number in itertools.count():
+        yield b"X-%d: y\r\n" % number
+        time.sleep(0.2)
+
+
+def test_a_body_without_end_ends_with_the_bytes_of_the_crawl(tmp_path: Path) -> None:
+    with serving(Site({"/": Reply(raw=endless), "/robots.txt": NO_ROBOTS})) as site:
+        began = monotonic()
+        cut = crawl(tmp_path, [site.url], limits={"bytes": "2 MB", "page_bytes": "100 kB"})
+    assert monotonic() - began < 30
+    assert cut.summary["reason"] == "limits.bytes reached"
+    assert 1_900_000 <= cut.summary["bytes"] <= 2_010_000
+    assert site.paths() == ["/"]
+    assert cut.summary["frontier"]["pages_queued"] == 1
+
+
+def test_a_crawl_ends_where_its_bytes_are_used_up(tmp_path: Path) -> None:
+    large = html("Large", "<p>" + "flood " * 10_000 + links(*(f"/{number}" for number in range(50))))
+    with serving(Site({"/robots.txt": NO_ROBOTS}, other=large)) as site:
+        spent = crawl(tmp_path, [site.url], limits={"bytes": "400 kB"})
+    assert spent.summary["reason"] == "limits.bytes reached"
+    assert spent.summary["bytes"] <= 420_000
+    assert 5 <= len(site.paths()) <= 8
+    assert spent.summary["frontier"]["pages_queued"] >= 40
+
+
+def test_a_crawl_ends_in_time_however_slow_its_servers_are(tmp_path: Path) -> None:
+    hosts = ("body.test", "head.test", "crawling.test", "waiting.test")
+    calendar = html("Calendar", links("/1"))
+    site = Site(
+        {
+            "//body.test/": Reply(raw=trickling_body),
+            "//head.test/": Reply(raw=trickling_head),
+            "//waiting.test/robots.txt": Reply(
+                b"User-agent: *\nCrawl-delay: 50\n", headers={"Content-Type": "text/plain"}
+            ),
+            "/robots.txt": NO_ROBOTS,
+        },
+        other=lambda path: html("Calendar", links(f"{path}1")),
+    )
+    site.pages["//waiting.test/"] = calendar
+    with serving(site):
+        began = monotonic()
+        late = crawl(
+            tmp_path, [f"http://{host}/" for host in hosts], limits={"time": "3 s"}, network=network(site, *hosts)
+        )
+        took = monotonic() - began
+    assert late.ended.code == 0, late.ended.err
+    assert took < 3 + 5 + 12  # The limit, what answers under way are given, and the start on a busy machine.
+    assert late.summary["reason"] == "limits.time reached"
+    assert 3 <= late.summary["seconds"] <= 10
+    assert len(site.of("crawling.test")) > 3
+    frontier = late.summary["frontier"]
+    assert (frontier["pages_leased"], frontier["pages_failed"]) == (0, 0)
+    assert frontier["pages_queued"] >= 3  # Slow pages go back, so that a later start may fetch them.
+    assert late.summary["error"] == {}
+
+
+# Scope
+
+
+@pytest.fixture(scope="module")
+def scoped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Site, Crawled]]:
+    pages = {
+        "/": html("Front", ENGLISH + links("/en/1", "/de/1", "/print/1", "/setup.exe", "/fr/1", "http://far.test/en/")),
+        "/en/1": html("One", ENGLISH + links("/en/2")),
+        "/en/2": html("Two", ENGLISH + links("/en/3")),
+        "/en/3": html("Three", ENGLISH),
+        "/de/1": html("Eins", GERMAN + '<img src="/flut.png"><img src="/print/no.png">' + links("/en/only-from-de")),
+        "/flut.png": PNG,
+        "/robots.txt": NO_ROBOTS,
+    }
+    with serving(Site({f"//scoped.test{path}": reply for path, reply in pages.items()})) as site:
+        yield (
+            site,
+            crawl(
+                tmp_path_factory.mktemp("scoped"),
+                ["http://scoped.test/"],
+                scope={
+                    "depth": "2",
+                    "allow": ["*://scoped.test/", "/en/", "/de/", "/print/", "/setup"],
+                    "deny": ["/print/", "*.exe"],
+                    "languages": ["en"],
+                },
+                network=network(site, "scoped.test", "far.test"),
+            ),
+        )
+
+
+def test_only_what_is_in_the_scope_is_fetched(scoped: tuple[Site, Crawled]) -> None:
+    site, crawled = scoped
+    assert sorted(site.paths()) == ["/", "/de/1", "/en/1", "/en/2", "/flut.png"]
+    assert crawled.summary["pages"] == 4
+
+
+def test_every_address_out_of_scope_is_counted_by_reason(scoped: tuple[Site, Crawled]) -> None:
+    _, crawled = scoped
+    refused = crawled.summary["refused"]
+    assert refused == {"denied": 3, "not_allowed": 1, "other_site": 1, "too_deep": 1, "language": 1}
+
+
+def test_a_page_in_another_language_is_archived_with_what_it_needs_and_not_followed(
+    scoped: tuple[Site, Crawled],
+) -> None:
+    _, crawled = scoped
+    statuses = crawled.statuses()
+    assert statuses["http://scoped.test/de/1"] == 200
+    assert "http://scoped.test/en/only-from-de" not in statuses
