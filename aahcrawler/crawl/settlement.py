@@ -174,7 +174,15 @@ class Settlement:
     def _understand(self, lease: Lease, page: Page, capture: Capture, tally: Tally) -> list[Offer]:
         job = self._job
         known = job.understanding
-        processed = process(page, known.helper, known.analysers, job.icd.scoring.weights)
+        try:
+            processed = process(page, known.helper, known.analysers, job.icd.scoring.weights)
+        except Exception as error:  # Whatever a page may provoke, it is archived, and the crawl goes on.
+            logger.exception("%s: not understood", page.url)
+            description = _description(lease, page, capture, None)
+            job.stores.objects.write(description)
+            _count(description, None, tally)
+            tally.add(f"error:{type(error).__name__}")
+            return []
         description = _description(lease, page, capture, processed, job.icd.scoring.relevant)
         job.stores.objects.write(description, processed.assistance.objects)
         _count(description, processed, tally)
@@ -244,12 +252,14 @@ def _description(
     )
 
 
-def _count(description: CaptureDescription, processed: Processed, tally: Tally) -> None:
+def _count(description: CaptureDescription, processed: Processed | None, tally: Tally) -> None:
     if description.status < 300:
         tally.merge({"pages": 1, "relevant": int(bool(description.relevant))})
         tally.add(f"type:{description.media_type or 'unknown'}")
         tally.add(f"application:{description.application or 'unknown'}")
         tally.add(f"level:{description.role or 'none'}")
+    if processed is None:
+        return
     assistance = processed.assistance
     tally.add("objects", len(assistance.objects))
     for web_object in assistance.objects:
