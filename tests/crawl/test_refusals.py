@@ -3,6 +3,7 @@
 import os
 import socket
 import subprocess
+import threading
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.crawl.articles import article
-from tests.crawl.crawling import Ended, aah, command, running, scrapy, summary, write_icd
+from tests.crawl.crawling import ICD, Ended, aah, command, running, scrapy, summary, write_icd
 from tests.crawl.site import Reply, Site, serving
 
 MISTAKE = 2
@@ -63,15 +64,20 @@ def test_every_mistake_of_a_definition_is_a_line_however_the_crawl_is_begun(tmp_
 
 def test_a_folder_is_one_crawls_at_a_time_and_of_one_definition(tmp_path: Path) -> None:
     crawl = tmp_path / "crawl"
-    site = Site({"/": lambda _: Reply(article(1, "/two").body, pause=4 if len(site.paths()) == 1 else 0)})
-    site.pages["/two"] = article(2)
-    with serving(site):
-        icd = write_icd(tmp_path, site.url, more="limits: {pages: 1}\n")
+    refusal_is_over = threading.Event()
+
+    def held(_: str) -> Reply:
+        refusal_is_over.wait(30)
+        return article(1, "/two")
+
+    with serving(Site({"/": held, "/two": article(2)})) as site:
+        icd = write_icd(tmp_path, site.url, text=ICD.replace("5 s", "60 s"), more="limits: {pages: 1}\n")
         with running("crawl", icd) as crawler:
             crawler.until(lambda: site.paths() == ["/"])
             assert refused(aah("crawl", icd)) == [
                 f"{crawl}: another crawl is using this folder; wait for it, stop it, or write another output in the ICD"
             ]
+            refusal_is_over.set()
             assert crawler.ended().code == 0, "the refusal does the running crawl no harm"
         changed = icd.read_text("utf-8").replace("[harbour", "[port").replace("pages: 1", "pages: 2")
         icd.write_text(changed, "utf-8")
