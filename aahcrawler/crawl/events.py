@@ -1,6 +1,7 @@
 """The crawl's log: one line an event, with time, severity and subsystem."""
 
 import logging
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,10 +23,19 @@ class EventFormatter(logging.Formatter):
         return super().format(record).replace("\r", " ").replace("\n", " | ")
 
 
+class EventFile(logging.FileHandler):
+    """Appends events to a file. A disk that is full is reported by those who cannot do without it."""
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - the name is logging's
+        """Let an event go that cannot be written, silently where the operating system refuses it."""
+        if not isinstance(sys.exception(), OSError):
+            super().handleError(record)
+
+
 @contextmanager
 def keep_events(path: Path) -> Iterator[None]:
     """Append events of severity INFO and above to a file; what Scrapy says only from WARNING on."""
-    handler = logging.FileHandler(path, encoding="utf-8", errors="backslashreplace")
+    handler = EventFile(path, encoding="utf-8", errors="backslashreplace")
     handler.setFormatter(EventFormatter())
     root, scrapy = logging.getLogger(), logging.getLogger("scrapy")
     levels = root.level, scrapy.level

@@ -5,6 +5,7 @@ and its end. A crash before that step leaves the lease to run out, so the page i
 never fetched again.
 """
 
+import errno
 import logging
 from collections.abc import Iterable, Sequence
 from email.utils import parsedate_to_datetime
@@ -23,7 +24,7 @@ from aahcrawler.frontier.protocol import FrontierUnavailableError, Lease, Offer,
 from aahcrawler.objects.writer import CaptureDescription
 from aahcrawler.page import Headers, Page
 from aahcrawler.segments import SegmentError
-from aahcrawler.wire.errors import RefusedAddressError, WireError
+from aahcrawler.wire.errors import RefusedAddressError, SpoolError, WireError
 
 logger = logging.getLogger(__name__)
 
@@ -35,6 +36,12 @@ MOST_REDIRECTS = 20
 """How many redirects in a row are followed, as by browsers (WHATWG Fetch, section 4.4)."""
 
 
+EXHAUSTED = frozenset(
+    {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM}
+)
+"""What the operating system says when this machine, and not a page, is in trouble."""
+
+
 class SpentError(Exception):
     """A requisite was leased, and ``limits.requisite_bytes`` has been used up since it was offered."""
 
@@ -42,7 +49,7 @@ class SpentError(Exception):
 class Settlement:
     """Ends leases, each exactly once; nothing that it meets on a page stops the crawl.
 
-    What does stop it is a frontier that is gone or a disk that is full: the lease stays out then, and its URL is
+    What does stop it is trouble of this machine, as ``is_local`` tells it: the lease stays out then, and its URL is
     fetched again when the crawl goes on.
     """
 
@@ -57,8 +64,6 @@ class Settlement:
                 await self._try_again(lease, response)
             else:
                 await self._finish(lease, response)
-        except (FrontierUnavailableError, SegmentError) as error:
-            self._job.fail(error)
         except Exception as error:  # Whatever a page may provoke, the crawl goes on.
             await self.failed(lease, error)
         finally:
@@ -69,10 +74,16 @@ class Settlement:
     async def failed(self, lease: Lease, error: Exception) -> None:
         """End a lease whose URL gave no answer: try again later, give up, or block."""
         try:
+            if is_local(error):
+                raise error
             await self._end_without_answer(lease, error)
-        except (FrontierUnavailableError, SegmentError) as gone:
-            self._job.fail(gone)
+        except Exception as trouble:
+            if not is_local(trouble):
+                raise
+            self._job.fail(trouble)
         finally:
+            if isinstance(error, WireError) and error.exchange is not None:
+                error.exchange.close()
             self._job.leases.settled(lease)
 
     # Without an answer
@@ -89,8 +100,6 @@ class Settlement:
                 await self._end(lease, State.BLOCKED, "robots")
             case RobotsUnreachableError():
                 await self._retry(lease, "robots.txt")
-            case FrontierUnavailableError() | SegmentError():
-                raise error  # The URL is not to blame: it is fetched again when the crawl goes on.
             case _:
                 logger.error("%s: unforeseen trouble", lease.url, exc_info=error)
                 await self._end(lease, State.FAILED, type(error).__name__)
@@ -177,6 +186,8 @@ class Settlement:
         try:
             processed = process(page, known.helper, known.analysers, job.icd.scoring.weights)
         except Exception as error:  # Whatever a page may provoke, it is archived, and the crawl goes on.
+            if is_local(error):
+                raise
             logger.exception("%s: not understood", page.url)
             description = _description(lease, page, capture, None)
             job.stores.objects.write(description)
@@ -227,6 +238,13 @@ class Settlement:
             self._job.check_limits()
         else:
             logger.warning("%s: its lease had run out, so it is fetched again", lease.url)
+
+
+def is_local(error: Exception) -> bool:
+    """Tell a frontier that is gone and a machine that is out of disk or files from whatever a page may provoke."""
+    if isinstance(error, OSError):
+        return error.errno in EXHAUSTED
+    return isinstance(error, FrontierUnavailableError | SegmentError | SpoolError)
 
 
 def _description(
