@@ -162,7 +162,8 @@ class RobotsMiddleware:
 def _addressed_to_us(text: str) -> str:
     """Return a robots.txt in which all other agents are one.
 
-    The parser gives each rule of a group to each of its agents: thousands of both would take all memory.
+    The parser gives each rule of a group to each of its agents, and thousands of both would take all memory; and it
+    takes the beginning of a product's name for the whole, where RFC 9309 does not (section 2.2.1).
     """
     return "\n".join(map(_with_our_agent, text.splitlines()))
 
@@ -171,11 +172,11 @@ def _with_our_agent(line: str) -> str:
     match = _AGENT_LINE.match(line.partition("#")[0])
     if match is None:
         return line
-    agent = match[1].strip().lower()
-    plain = agent.replace("*", "")
-    if agent == "*" or (plain and PRODUCT.lower().startswith(plain)):
-        return f"User-agent: {plain or '*'}"
-    return "User-agent: another" if agent else line
+    agent = match[1].strip()
+    product = agent.partition("/")[0].rstrip(" *").lower()
+    if agent == "*" or not agent:
+        return line
+    return f"User-agent: {PRODUCT if product == PRODUCT.lower() else 'another'}"
 
 
 __all__ = ["RobotsDeniedError", "RobotsMiddleware", "RobotsUnreachableError", "Rules"]

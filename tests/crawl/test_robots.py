@@ -1,0 +1,394 @@
+"""robots.txt: whom its groups mean, what happens where it cannot be had, and files written to do harm."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from io import BytesIO
+from time import monotonic
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scrapy import Request
+
+from aahcrawler.crawl import robots
+from aahcrawler.crawl.download import ENDING, MOST_BYTES, Captured, CapturedResponse
+from aahcrawler.crawl.leasing import LEASE
+from aahcrawler.crawl.manners import Manners, StoppedError
+from aahcrawler.crawl.robots import (
+    LARGEST,
+    MOST_REDIRECTS,
+    RobotsDeniedError,
+    RobotsMiddleware,
+    RobotsUnreachableError,
+    Rules,
+)
+from aahcrawler.exchange import Exchange
+from aahcrawler.frontier.protocol import Lease
+from aahcrawler.wire.errors import (
+    ConnectError,
+    DisconnectError,
+    RefusedAddressError,
+    ResolveError,
+    TlsError,
+    WireError,
+    WireTimeoutError,
+)
+from online_analysis.icd import Politeness
+
+URL = "http://a.test/page"
+
+
+def allows(text: str, url: str = URL) -> bool:
+    return Rules.read(text.encode(), 0.0).allow(url)
+
+
+# Rules
+
+
+@pytest.mark.parametrize(
+    ("agent", "ours"),
+    [
+        ("*", True),
+        ("AAHCrawler", True),
+        ("aahcrawler", True),
+        ("AAHCrawler*", True),
+        ("  AAHCrawler  # us", True),
+        ("AAHCrawler/0.1", True),
+        ("AAH", False),
+        ("a", False),
+        ("archive", False),
+        ("crawler", False),
+        ("Googlebot", False),
+        ("AAHCrawlerNews", False),
+        ("test@example.org", False),
+    ],
+)
+def test_which_group_is_ours(agent: str, ours: bool) -> None:
+    assert allows(f"User-agent: {agent}\nDisallow: /") is not ours
+
+
+def test_our_own_group_prevails_over_that_for_all() -> None:
+    text = "User-agent: *\nDisallow: /\n\nUser-agent: other\nUser-agent: aahcrawler\nDisallow: /no\nAllow: /no/but\n"
+    assert allows(text)
+    assert not allows(text, "http://a.test/no/x")
+    assert allows(text, "http://a.test/no/but")
+
+
+def test_groups_of_others_do_not_become_ours() -> None:
+    text = "User-agent: a\nDisallow: /\nUser-agent: *\nDisallow: /x\n\nUser-agent: b\nuser agent c\nDisallow: /\n"
+    assert allows(text)
+    assert not allows(text, "http://a.test/x")
+
+
+@pytest.mark.parametrize(
+    ("rule", "url", "allowed"),
+    [
+        ("Disallow:", "/x", True),
+        ("Disallow: /x", "/x/y?z", False),
+        ("Disallow: /*.pdf$", "/a.pdf", False),
+        ("Disallow: /*.pdf$", "/a.pdf?x", True),
+        ("Disallow: /?s=", "/?s=1", False),
+        ("Disallow: /caf%C3%A9", "/caf%c3%a9", False),
+        ("Disallow: /a/../b", "/b", True),
+        ("Disallow: /wiki/page;", "/wiki/page;", False),
+    ],
+)
+def test_rules_are_matched_as_written(rule: str, url: str, allowed: bool) -> None:
+    assert allows(f"User-agent: *\n{rule}\n", f"http://a.test{url}") is allowed
+
+
+@pytest.mark.parametrize(
+    ("value", "seconds"),
+    [("5", 5), ("0.5", 0.5), ("-1", 0), ("nan", 0), ("inf", 0), ("1e400", 0), ("soon", 0), ("", 0), ("1e300", 1e300)],
+)
+def test_crawl_delay(value: str, seconds: float) -> None:
+    assert Rules.read(f"User-agent: *\nCrawl-delay: {value}\n".encode(), 0.0).delay == seconds
+
+
+def test_a_byte_order_mark_does_not_hide_the_first_group() -> None:
+    assert not Rules.read(b"\xef\xbb\xbfUser-agent: *\nDisallow: /\n", 0.0).allow(URL)
+
+
+def test_what_follows_the_largest_size_is_not_read() -> None:
+    padding = b"# nothing\n" * (LARGEST // 10 + 1)
+    assert Rules.read(padding + b"User-agent: *\nDisallow: /\n", 0.0).allow(URL)
+    assert not Rules.read(padding[: LARGEST // 10 * 10 - 40] + b"User-agent: *\nDisallow: /\n", 0.0).allow(URL)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "\n".join(f"User-agent: b{n}" for n in range(15_000)) + "\nDisallow: /a" * 20_000,
+        "\n".join(f"User-agent: {'*' * (n % 9)}aah{'*' * n}" for n in range(700)) + "\nDisallow: /a" * 20_000,
+        "User-agent: *\n" + "".join(f"Disallow: /{'*a' * 50}{n}$\n" for n in range(4_000)),
+        "User-agent: *\nDisallow: /" + "*a" * 250_000,
+        "User-agent: *\n" + "Crawl-delay: 1\n" * 40_000,
+    ],
+    ids=["agents", "wildcards in agents", "wildcards", "one long rule", "delays"],
+)
+def test_files_written_to_do_harm_take_bounded_time(body: str) -> None:
+    began = monotonic()
+    rules = Rules.read(body.encode(), 0.0)
+    for _ in range(3):
+        rules.allow("http://a.test/" + "a" * 4000)
+    assert monotonic() - began < 10
+
+
+@given(st.binary(max_size=400) | st.text(max_size=400).map(str.encode))
+def test_no_file_is_too_strange(body: bytes) -> None:
+    rules = Rules.read(body, 0.0)
+    assert rules.allow(URL) in {True, False}
+    assert rules.delay >= 0
+
+
+# Asking
+
+
+class Bench:
+    """The middleware between a job and an engine that answers from a table."""
+
+    def __init__(self, answers: Mapping[str, object], *, delay: float = 0.0) -> None:
+        self.answers = answers
+        self.asked: list[Request] = []
+        self.archived: list[str] = []
+        self.counted: list[Mapping[str, float]] = []
+        self.remains: list[WireError] = []
+        self.turns: list[str] = []
+        self.stopped = False
+        self.obeys_robots = True
+        self.ending = asyncio.Event()
+        self.manners = Manners(Politeness(delay=delay))  # type: ignore[arg-type]
+        self.request_headers = {"User-Agent": "AAHCrawler/1"}
+        self.stores = SimpleNamespace(
+            archive=SimpleNamespace(write=lambda exchange: self.archived.append(exchange.url))
+        )
+        engine = SimpleNamespace(download_async=self.download_async)
+        crawler: Any = SimpleNamespace(engine=engine)
+        job: Any = self
+        self.middleware = RobotsMiddleware(crawler, job)
+
+    async def turn(self, queue: str) -> None:
+        if self.stopped:
+            raise StoppedError
+        self.turns.append(queue)
+
+    async def count(self, amounts: Mapping[str, float]) -> None:
+        self.counted.append(amounts)
+
+    async def keep_remains(self, error: WireError) -> None:
+        self.remains.append(error)
+
+    async def download_async(self, request: Request) -> CapturedResponse:
+        self.asked.append(request)
+        await asyncio.sleep(0.001)
+        answer = self.answers[request.url]
+        if isinstance(answer, Exception):
+            raise answer
+        assert isinstance(answer, tuple)
+        status, said = answer
+        fields = (("Location", said),) if 300 <= status < 400 and said else ()
+        body = said.encode()
+        now = datetime.now(UTC)
+        exchange = Exchange(request.url, "GET", b"", BytesIO(body), len(body), b"", "127.0.0.1", now)
+        captured = Captured(exchange, "", fields, True, 0.0, 0.0)
+        return CapturedResponse(request.url, captured=captured, status=status, body=body)
+
+    async def process(self, url: str = URL) -> str:
+        lease = Lease(url, "a.test", 0.5, 0, "page", "", 1, "1")
+        try:
+            await self.middleware.process_request(Request(url, meta={LEASE: lease, "download_slot": "a.test"}))
+        except Exception as error:
+            return type(error).__name__
+        return "allowed"
+
+    def run(self, *pages: str) -> list[str]:
+        async def all_of_them() -> list[str]:
+            return await asyncio.gather(*map(self.process, pages or (URL,)))
+
+        return asyncio.run(all_of_them())
+
+    @property
+    def paths(self) -> list[str]:
+        return [request.url.partition(".test")[2] for request in self.asked]
+
+
+ROBOTS = "http://a.test/robots.txt"
+DENY = "User-agent: *\nDisallow: /no\nCrawl-delay: 7\n"
+
+
+def test_many_requests_wait_for_one_robots_txt() -> None:
+    bench = Bench({ROBOTS: (200, DENY)})
+    ended = bench.run(*(f"http://a.test/{n}" for n in range(10)), "http://a.test/no")
+    assert ended == ["allowed"] * 10 + [RobotsDeniedError.__name__]
+    assert bench.paths == ["/robots.txt"]
+    assert bench.archived == [ROBOTS]
+    assert bench.counted == [{"robots": 1, "bytes": len(DENY)}]
+    assert bench.turns == ["a.test"] * 11
+    assert bench.manners.delay_of("a.test") == 7
+
+
+def test_the_request_for_it_is_honest_bounded_and_ends_with_the_crawl() -> None:
+    bench = Bench({ROBOTS: (200, DENY)})
+    bench.run()
+    (request,) = bench.asked
+    assert request.headers["User-Agent"] == b"AAHCrawler/1"
+    assert request.meta[MOST_BYTES] == LARGEST
+    assert request.meta[ENDING] is bench.ending
+    assert LEASE not in request.meta
+
+
+def test_each_origin_has_its_own() -> None:
+    others = ("https://a.test", "http://a.test:8080", "http://b.a.test")
+    bench = Bench({ROBOTS: (404, ""), **{f"{origin}/robots.txt": (200, DENY) for origin in others}})
+    ended = bench.run("http://a.test/no", *(f"{origin}/no" for origin in others))
+    assert ended == ["allowed", *[RobotsDeniedError.__name__] * 3]
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 410, 451])
+def test_where_there_is_none_everything_is_allowed(status: int) -> None:
+    assert Bench({ROBOTS: (status, DENY)}).run("http://a.test/no") == ["allowed"]
+
+
+@pytest.mark.parametrize("status", [429, 500, 502, 503, 599])
+def test_where_it_cannot_be_had_now_nothing_is_and_it_is_asked_for_again(status: int) -> None:
+    bench = Bench({ROBOTS: (status, "")})
+    assert bench.run(URL, URL) == [RobotsUnreachableError.__name__] * 2
+    assert bench.run() == [RobotsUnreachableError.__name__]
+    assert bench.paths == ["/robots.txt"] * 2
+
+
+@pytest.mark.parametrize("error", [WireTimeoutError("slow"), DisconnectError("gone")])
+def test_where_it_breaks_off_it_cannot_be_had(error: WireError) -> None:
+    bench = Bench({ROBOTS: error})
+    assert bench.run() == [RobotsUnreachableError.__name__]
+    assert bench.remains == [error]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [RefusedAddressError("private"), ResolveError("none", retryable=False), ConnectError("down"), TlsError("bad")],
+)
+def test_trouble_of_the_host_is_trouble_of_the_page(error: WireError) -> None:
+    assert Bench({ROBOTS: error}).run() == [type(error).__name__]
+
+
+def test_trouble_of_a_host_it_leads_to_is_not() -> None:
+    other = "http://10.0.0.1/"
+    bench = Bench({ROBOTS: (301, other), other: RefusedAddressError("private")})
+    assert bench.run() == [RobotsUnreachableError.__name__]
+
+
+def test_redirects_are_followed_politely() -> None:
+    other = "http://b.test/rules"
+    bench = Bench({ROBOTS: (301, "/r2"), "http://a.test/r2": (302, other), other: (200, DENY)})
+    assert bench.run("http://a.test/no") == [RobotsDeniedError.__name__]
+    assert bench.turns == ["a.test", "a.test", "b.test"]
+    assert bench.manners.delay_of("a.test") == 7
+    assert bench.manners.delay_of("b.test") == 0
+
+
+@pytest.mark.parametrize("location", ["/robots.txt", "", "mailto:x@a.test"])
+def test_redirects_that_lead_nowhere_count_as_none(location: str) -> None:
+    bench = Bench({ROBOTS: (301, location)})
+    assert bench.run() == ["allowed"]
+    assert len(bench.asked) <= MOST_REDIRECTS + 1
+
+
+def test_rules_are_asked_for_again_after_a_day(monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = Bench({ROBOTS: (200, DENY)})
+    assert bench.run() == ["allowed"]
+    assert bench.run() == ["allowed"]
+    assert len(bench.asked) == 1
+    monkeypatch.setattr(robots, "KEPT_SECONDS", -1.0)
+    bench = Bench({ROBOTS: (200, DENY)})
+    assert bench.run() == bench.run() == ["allowed"]
+    assert len(bench.asked) == 2
+
+
+def test_more_hosts_at_once_than_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(robots, "MOST_HOSTS", 2)
+    answers: dict[str, object] = {f"http://{n}.test/robots.txt": (503, "") if n % 2 else (200, DENY) for n in range(9)}
+    ended = Bench(answers).run(*(f"http://{n}.test/no" for n in range(9)))
+    assert ended == [(RobotsUnreachableError if n % 2 else RobotsDeniedError).__name__ for n in range(9)]
+
+
+def test_requests_without_a_lease_pass() -> None:
+    bench = Bench({})
+    asyncio.run(bench.middleware.process_request(Request(URL)))
+    assert bench.turns == []
+
+
+def test_without_robots_txt_the_turn_is_still_waited_for() -> None:
+    bench = Bench({})
+    bench.obeys_robots = False
+    assert bench.run() == ["allowed"]
+    assert (bench.asked, bench.turns) == ([], ["a.test"])
+
+
+def test_when_the_crawl_ends_nothing_more_is_asked() -> None:
+    bench = Bench({ROBOTS: (200, DENY)})
+    bench.stopped = True
+    assert bench.run(URL, URL) == [StoppedError.__name__] * 2
+    assert bench.asked == []
+
+
+# Turns
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def of(clock: Clock) -> Callable[..., Manners]:
+    return lambda **fields: Manners(Politeness(**fields), clock)
+
+
+def test_turns_of_a_queue_are_a_delay_apart(clock: Clock, of: Callable[..., Manners]) -> None:
+    manners = of(delay=2.0)
+    assert [manners.turn("a"), manners.turn("a"), manners.turn("b"), manners.turn("a")] == [0, 2, 0, 4]
+    clock.now += 10
+    assert manners.turn("a") == 0
+
+
+def test_the_delay_counts_from_the_end_of_an_answer(clock: Clock, of: Callable[..., Manners]) -> None:
+    manners = of(delay=2.0)
+    manners.turn("a")
+    clock.now += 1.5
+    manners.answered("a")
+    assert manners.turn("a") == 2.0
+
+
+def test_a_crawl_delay_prevails_where_it_is_longer_and_is_capped(of: Callable[..., Manners]) -> None:
+    manners = of(delay=2.0, max_delay=10.0)
+    for asked, kept in ((1.0, 2.0), (5.0, 5.0), (3.0, 5.0), (1e300, 10.0)):
+        manners.obey("a", asked)
+        assert manners.delay_of("a") == kept
+    assert manners.delay_of("b") == 2.0
+
+
+def test_without_a_delay_nothing_is_remembered(of: Callable[..., Manners]) -> None:
+    manners = of(delay=0.0)
+    assert [manners.turn("a") for _ in range(3)] == [0, 0, 0]
+
+
+def test_turns_that_have_come_are_forgotten(clock: Clock, of: Callable[..., Manners]) -> None:
+    manners = of(delay=1.0)
+    for number in range(30_000):
+        manners.turn(str(number))
+        clock.now += 0.01
+    assert manners.turn("29999") == pytest.approx(0.99)
+    assert manners.turn("0") == 0
+    assert len(manners._next) <= 10_001
