@@ -8,12 +8,15 @@ from datetime import timedelta
 from rich.console import Console
 from rich.live import Live
 from rich.table import Table
+from rich.text import Text
 
 from aahcrawler.crawl.job import Job
 from aahcrawler.frontier.protocol import State
 
 LINE_EVERY = 5.0
 """Seconds between two plain lines."""
+LONGEST = 1e10
+"""Seconds, three hundred years, beyond which no time is told."""
 
 
 class Rate:
@@ -55,15 +58,15 @@ def _plain(console: Console, rate: Rate) -> Callable[[Job], None]:
         if time.monotonic() - last >= LINE_EVERY:
             last = time.monotonic()
             facts = ", ".join(f"{name} {value}" for name, value in facts_of(job, pages_per_second).items())
-            console.print(facts, soft_wrap=True, highlight=False)
+            console.print(facts, soft_wrap=True, highlight=False, markup=False)
 
     return show
 
 
 def _table(job: Job, rate: Rate) -> Table:
-    table = Table(title=job.icd.title, show_header=False, title_justify="left")
+    table = Table(title=Text(job.icd.title), show_header=False, title_justify="left")
     for name, value in facts_of(job, rate(job.tally["pages"])).items():
-        table.add_row(name, value)
+        table.add_row(name, Text(value))
     return table
 
 
@@ -85,7 +88,10 @@ def facts_of(job: Job, pages_per_second: float) -> dict[str, str]:
 
 
 def time_left(job: Job, pages_per_second: float) -> str:
-    """Return when the first of the limits will be reached at the present rate, ``no limit`` where there is none."""
+    """Return when the first of the limits will be reached at the present rate.
+
+    ``no limit`` where there is none, ``-`` while nothing can be said.
+    """
     limits, tally = job.icd.limits, job.tally
     guesses = []
     if limits.time:
@@ -94,4 +100,6 @@ def time_left(job: Job, pages_per_second: float) -> str:
         guesses.append((limits.pages - tally["pages"]) / pages_per_second)
     if limits.bytes and tally["bytes"] and job.seconds:
         guesses.append((limits.bytes - tally["bytes"]) / (tally["bytes"] / job.seconds))
-    return str(timedelta(seconds=max(0, round(min(guesses))))) if guesses else "no limit"
+    if guesses:
+        return str(timedelta(seconds=round(min(max(0.0, min(guesses)), LONGEST))))
+    return "-" if limits.pages or limits.bytes else "no limit"
