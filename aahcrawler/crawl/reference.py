@@ -3,20 +3,25 @@
 import asyncio
 import tempfile
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
 from aahcrawler import urls
+from aahcrawler.crawl.manners import Manners
 from aahcrawler.crawl.wiring import request_headers, wire_settings
-from aahcrawler.decoding import decode_content
 from aahcrawler.exchange import Exchange
-from aahcrawler.generic import main_content
 from aahcrawler.page import Headers, Page
+from aahcrawler.page.decoding import decode_content
+from aahcrawler.page.generic import main_content
 from aahcrawler.wire.client import Answer, WireClient, WireError, WireRequest
 from online_analysis.icd import Icd, IcdError, Mistake
 
 MOST_REDIRECTS = 5
+PATIENCE = 2
+"""A document may take this many times ``politeness.timeout``: somebody waits for the crawl to begin."""
 FEWEST_WORDS = 3
 """A document with fewer words says nothing about a topic."""
 
@@ -48,22 +53,23 @@ def check(path: Path, *, fetch: bool) -> tuple[Mistake, ...]:
 def fetch_documents(icd: Icd, spool: Path, keep: Callable[[Exchange], object]) -> Fetched:
     """Fetch the reference documents of an ICD one after another; ``keep`` is given every exchange.
 
-    They are named by a person, so robots.txt, which speaks to crawlers that follow links, is not asked.
+    They are named by a person, so robots.txt, which speaks to crawlers that follow links, is not asked. The caller's
+    event loop, whether it runs or is going to, is left alone: a thread with a loop of its own does the work.
     """
     if not icd.document_urls():
         return Fetched()
-    # A loop of its own making leaves the thread's current one in place, which the crawl is going to run in.
-    with asyncio.Runner(loop_factory=asyncio.new_event_loop) as runner:
-        return runner.run(_fetch_all(icd, spool, keep))
+    with ThreadPoolExecutor(1, thread_name_prefix="reference") as executor:
+        return executor.submit(lambda: asyncio.run(_fetch_all(icd, spool, keep))).result()
 
 
 async def _fetch_all(icd: Icd, spool: Path, keep: Callable[[Exchange], object]) -> Fetched:
     client = WireClient(wire_settings(icd, spool))
+    manners = Manners(icd.politeness)
     fetched = Fetched()
     try:
         for document in icd.document_urls():
             try:
-                fetched.texts[document.url] = await _text(client, icd, document.url, keep)
+                fetched.texts[document.url] = await _text(_Asking(client, icd, keep, manners), document.url)
             except (WireError, _UnusableError) as error:
                 fetched.mistakes.append(icd.document_mistake(document.url, f"could not be had ({error})"))
     finally:
@@ -71,16 +77,44 @@ async def _fetch_all(icd: Icd, spool: Path, keep: Callable[[Exchange], object]) 
     return fetched
 
 
-async def _text(client: WireClient, icd: Icd, document: str, keep: Callable[[Exchange], object]) -> str:
+@dataclass(frozen=True, slots=True)
+class _Asking:
+    client: WireClient
+    icd: Icd
+    keep: Callable[[Exchange], object]
+    manners: Manners
+
+    async def answer(self, url: str) -> Answer:
+        """Ask for a URL when its site's turn has come; what comes is bounded in time and size."""
+        queue = urls.queue_of(url)
+        await asyncio.sleep(self.manners.turn(queue))
+        request = WireRequest(
+            url,
+            tuple(request_headers(self.icd).items()),
+            timeout=PATIENCE * self.icd.politeness.timeout.total_seconds(),
+            max_bytes=self.icd.limits.page_bytes,
+        )
+        try:
+            answer = await self.client.fetch(request)
+        except WireError as error:
+            if error.exchange is not None:
+                error.exchange.close()
+            raise
+        finally:
+            self.manners.answered(queue)
+        with closing(answer.exchange) as exchange:
+            self.keep(exchange)
+        return answer
+
+
+async def _text(asking: _Asking, document: str) -> str:
     url = urls.canonicalize(document)
     for _ in range(MOST_REDIRECTS + 1):
         if url is None:
             raise _UnusableError("it leads to an address that is no http(s) URL")
-        answer = await client.fetch(WireRequest(url, tuple(request_headers(icd).items())))
-        keep(answer.exchange)
-        answer.exchange.close()
+        answer = await asking.answer(url)
         if answer.status == 200:
-            return _words(_page(url, answer, icd.limits.page_bytes))
+            return _words(_page(url, answer, asking.icd.limits.page_bytes))
         location = Headers(answer.headers).get("Location")
         if not 300 <= answer.status < 400 or not location:
             raise _UnusableError(f"the server answered {answer.status}")
