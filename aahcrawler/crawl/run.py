@@ -61,7 +61,8 @@ def _crawl(process: AsyncCrawlerProcess, job: Job, console: Console) -> None:
 def _outcome(job: Job) -> str:
     folder = job.stores.folder.root
     if job.failure:
-        return f"{folder}: stopped: {job.failure}; the same command goes on from here"
+        said = str(job.failure).rstrip(".")
+        return f"{folder}: stopped: {said}; the same command goes on from here"
     pages, objects = int(job.tally["pages"]), int(job.tally["objects"])
     return f"{folder}: {pages:,} pages, {objects:,} web objects; {_ending(job.reason)}.{_report(folder)}"
 
