@@ -1,0 +1,120 @@
+"""What a person sees of a crawl, in a terminal and elsewhere."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from io import StringIO
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from aahcrawler.crawl.progress import Rate, facts_of, shown, time_left
+from aahcrawler.crawl.tally import Tally
+from aahcrawler.frontier.protocol import Counts, State
+from online_analysis.icd import Icd
+
+COUNTS = {"pages": 1234, "relevant": 617, "objects": 56_789, "application:phpBB": 900, "application:unknown": 334}
+
+
+@dataclass
+class Crawl:
+    """As much of a job as is shown."""
+
+    icd: Icd
+    tally: Tally
+    counts: Counts = field(default_factory=lambda: Counts({State.QUEUED: 4321}, {}, 3))
+    seconds: float = 100.0
+    watchers: list[Callable[[Any], None]] = field(default_factory=list)
+
+    def tick(self) -> None:
+        for watcher in self.watchers:
+            watcher(self)
+
+
+def crawl(title: str = "Floods", counts: Mapping[str, float] = COUNTS, **limits: str) -> Any:
+    said = f"id: t\ncontact: a@b.org\nseeds: [http://a.test/]\ntopic: {{keywords: [flood]}}\nlimits: {limits}\n"
+    return Crawl(Icd.parse(f"title: '{title}'\n{said}".encode()), Tally(counts))
+
+
+def test_every_fact_is_shown() -> None:
+    assert facts_of(crawl(pages="2234", bytes="1 GB"), 10.0) == {
+        "pages": "1,234",
+        "pages/s": "10.0",
+        "queued": "4,321",
+        "web objects": "56,789",
+        "harvest ratio": "0.50",
+        "applications": "phpBB 900, unknown 334",
+        "time left": "0:01:40",
+    }
+
+
+def test_before_the_first_page_there_is_nothing_to_divide_by() -> None:
+    facts = facts_of(crawl(counts={}, pages="10"), 0.0)
+    assert (facts["pages"], facts["harvest ratio"], facts["applications"]) == ("0", "-", "-")
+    assert facts["time left"] == "-"
+
+
+@pytest.mark.parametrize(
+    ("limits", "rate", "left"),
+    [
+        ({}, 10.0, "no limit"),
+        ({"time": "10 min"}, 0.0, "0:08:20"),
+        ({"time": "50 s"}, 1.0, "0:00:00"),
+        ({"pages": "1234"}, 1.0, "0:00:00"),
+        ({"pages": "1000"}, 1.0, "0:00:00"),
+        ({"pages": "2234", "time": "10 min"}, 10.0, "0:01:40"),
+        ({"bytes": "2 MB"}, 1.0, "0:01:40"),
+        ({"bytes": "1 MB"}, 0.0, "0:00:00"),
+        ({"pages": str(10**15)}, 0.01, "115740 days, 17:46:40"),
+    ],
+)
+def test_the_time_left_is_that_of_the_first_limit(limits: dict[str, str], rate: float, left: str) -> None:
+    assert time_left(crawl(counts={**COUNTS, "bytes": 1_000_000}, **limits), rate) == left
+
+
+def test_the_rate_is_that_of_the_last_seconds() -> None:
+    now = [0.0]
+    rate = Rate(lambda: now[0])
+    assert rate(100) == 0.0
+    rates = []
+    for second in range(1, 60):
+        now[0] = second
+        rates.append(rate(100 + min(second, 30) * 5))
+    assert rates[0] == rates[25] == 5.0
+    assert 0 < rates[35] < 5
+    assert rates[-1] == 0.0
+
+
+def test_plain_lines_come_at_intervals(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [1000.0]
+    monkeypatch.setattr("aahcrawler.crawl.progress.time.monotonic", lambda: now[0])
+    job, out = crawl("A [b]title[/]"), StringIO()
+    with shown(job, Console(file=out, width=40)):
+        for _ in range(11):
+            job.tick()
+            now[0] += 1
+    lines = out.getvalue().splitlines()
+    assert len(lines) == 3
+    assert lines[0] == (
+        "pages 1,234, pages/s 0.0, queued 4,321, web objects 56,789, harvest ratio 0.50, "
+        "applications phpBB 900, unknown 334, time left no limit"
+    )
+
+
+@pytest.mark.parametrize("title", ["Floods", "Floods [of 1953", "[/] [bold]Floods[/bold] [red", "水害"])
+def test_a_terminal_has_a_live_display(title: str) -> None:
+    job, out = crawl(title, {**COUNTS, "application:[/odd]": 7}), StringIO()
+    with shown(job, Console(file=out, force_terminal=True, width=100)):
+        job.tick()
+        job.tick()
+    text = out.getvalue()
+    assert title in text
+    assert "phpBB 900, unknown 334, [/odd] 7" in text
+    assert "4,321" in text
+
+
+def test_names_with_brackets_are_plain_text_in_lines_too() -> None:
+    job, out = crawl(counts={**COUNTS, "application:[/odd]": 7}), StringIO()
+    with shown(job, Console(file=out)):
+        job.tick()
+    assert "[/odd] 7" in out.getvalue()
