@@ -13,8 +13,8 @@ from scrapy.crawler import Crawler
 from scrapy.http import Response
 
 from aahcrawler.crawl.manners import StoppedError
-from aahcrawler.decoding import decode_content
 from aahcrawler.exchange import Exchange
+from aahcrawler.page.decoding import decode_content
 from aahcrawler.wire.client import Answer, WireClient, WireRequest, WireSettings
 
 WIRE_SETTINGS = "AAH_WIRE"

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from email.utils import parsedate_to_datetime
 from time import time
 
-from aahcrawler import requisites, urls
+from aahcrawler import urls
 from aahcrawler.archive.writer import Capture
 from aahcrawler.crawl.download import CapturedResponse
 from aahcrawler.crawl.job import Job
@@ -22,7 +22,7 @@ from aahcrawler.exchange import Truncation
 from aahcrawler.flow import Processed, process
 from aahcrawler.frontier.protocol import FrontierUnavailableError, Lease, Offer, Outcome, State
 from aahcrawler.objects.writer import CaptureDescription
-from aahcrawler.page import Headers, Page
+from aahcrawler.page import Headers, Page, requisites
 from aahcrawler.segments import SegmentError
 from aahcrawler.wire.errors import RefusedAddressError, SpoolError, WireError
 

@@ -2,7 +2,7 @@
 
 from lxml.etree import _Element as Element
 
-from aahcrawler import text
+from aahcrawler.page import text
 
 MOST_CONTEXT = 1_000
 MOST_ANCHOR = 300

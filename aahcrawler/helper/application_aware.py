@@ -8,7 +8,6 @@ from typing import TypeVar
 
 from lxml import etree
 
-from aahcrawler import generic, requisites
 from aahcrawler.helper.anchors import Contexts, anchor_text
 from aahcrawler.helper.assistance import Assistance, FailedAction, Failure
 from aahcrawler.helper.bounds import is_too_deep
@@ -24,7 +23,7 @@ from aahcrawler.helper.navigation import (
     starting_points,
 )
 from aahcrawler.helper.sites import Sites
-from aahcrawler.page import Page
+from aahcrawler.page import Page, generic, requisites
 from aahcrawler.webobject import WebObject
 from knowledge_base.matching import Detection, Detector, find_level, still_holds
 from knowledge_base.model import Action, Application, Extract, KnowledgeBase, Match, PageLevel

@@ -9,9 +9,9 @@ from zoneinfo import ZoneInfo
 from lxml import etree
 from lxml.html import HtmlElement
 
-from aahcrawler import dates, text, urls
+from aahcrawler import urls
 from aahcrawler.helper.assistance import Failure
-from aahcrawler.page import Page
+from aahcrawler.page import Page, dates, text
 from aahcrawler.webobject import Person, Reference, Value, WebObject
 from knowledge_base.addresses import Address
 from knowledge_base.model import Application, Extract, Field, FieldKind, Identity, PageLevel

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aahcrawler.dates import MAX_LENGTH, parse
+from aahcrawler.page.dates import MAX_LENGTH, parse
 from tests.page.building import NOW
 
 MOMENT = datetime(2022, 1, 14, 13, 18, tzinfo=UTC)

@@ -10,7 +10,7 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aahcrawler.decoding import Decoded, decode_content
+from aahcrawler.page.decoding import Decoded, decode_content
 
 
 def raw_deflate(data: bytes) -> bytes:

@@ -4,8 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from aahcrawler import generic
-from aahcrawler.page import Page
+from aahcrawler.page import Page, generic
 from aahcrawler.webobject import Person, Reference
 from tests.page.building import NOW, PARAGRAPH, page_of
 

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aahcrawler.charset import codec_of
-from aahcrawler.markup import MAX_ATTRIBUTES
 from aahcrawler.page import PARSED_BYTES, Headers, Page, sniff
+from aahcrawler.page.charset import codec_of
+from aahcrawler.page.markup import MAX_ATTRIBUTES
 from tests.page.building import NOW, page_of
 
 GREEK = "Καλημέρα κόσμε, τι κάνεις σήμερα; Ο καιρός είναι καλός και πάμε βόλτα στη θάλασσα."

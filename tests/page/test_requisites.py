@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aahcrawler.requisites import MAX_REQUISITES, of_page, of_stylesheet
+from aahcrawler.page.requisites import MAX_REQUISITES, of_page, of_stylesheet
 from tests.page.building import page_of
 
 HEAD = """

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from lxml.etree import tostring
 from lxml.html import HtmlElement, fromstring
 
-from aahcrawler.text import excerpt, fold, inner_html, plain_text
+from aahcrawler.page.text import excerpt, fold, inner_html, plain_text
 
 
 def element_of(markup: str) -> HtmlElement:

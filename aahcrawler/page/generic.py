@@ -10,10 +10,9 @@ from lxml.etree import iterwalk, tostring
 from py3langid.langid import MODEL_FILE, LanguageIdentifier
 from resiliparse.extract.html2text import extract_plain_text
 
-from aahcrawler import claims, dates
-from aahcrawler.page import Page
-from aahcrawler.schemaorg import items
-from aahcrawler.text import BLOCKS, excerpt, fold, plain_text
+from aahcrawler.page import Page, claims, dates
+from aahcrawler.page.schemaorg import items
+from aahcrawler.page.text import BLOCKS, excerpt, fold, plain_text
 from aahcrawler.urls import resolve
 from aahcrawler.webobject import WebObject
 

@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 
 from dateutil.relativedelta import relativedelta
 
-from aahcrawler.datewords import DateWords, plain_letters, vocabularies
+from aahcrawler.page.datewords import DateWords, plain_letters, vocabularies
 
 Order = Literal["dmy", "mdy", "ymd"]
 

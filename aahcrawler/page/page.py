@@ -9,7 +9,7 @@ from functools import cached_property
 
 from lxml.html import HtmlElement
 
-from aahcrawler import charset, markup
+from aahcrawler.page import charset, markup
 from aahcrawler.urls import resolve
 
 PARSED_BYTES = 10_000_000

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 from lxml.html import HtmlElement
 
-from aahcrawler import markup
-from aahcrawler.page import Page
-from aahcrawler.text import fold, plain_text
+from aahcrawler.page import Page, markup
+from aahcrawler.page.text import fold, plain_text
 from aahcrawler.urls import resolve
 from aahcrawler.webobject import Person
 

@@ -5,10 +5,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
-from aahcrawler import dates
-from aahcrawler.page import Page
-from aahcrawler.schemaorg import Item
-from aahcrawler.text import excerpt, fold
+from aahcrawler.page import Page, dates
+from aahcrawler.page.schemaorg import Item
+from aahcrawler.page.text import excerpt, fold
 from aahcrawler.urls import canonicalize, origin, queue_of, resolve
 from aahcrawler.webobject import Person, Reference, Value, WebObject
 
