@@ -8,12 +8,13 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import ExitStack, asynccontextmanager, closing, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from io import BytesIO
 from typing import ParamSpec, TypeVar
 from uuid import uuid4
 
 from aahcrawler import urls
-from aahcrawler.archive.writer import WarcWriter
+from aahcrawler.archive.writer import Capture, WarcWriter
 from aahcrawler.crawl.addon import CONCURRENT_REQUESTS
 from aahcrawler.crawl.folder import CrawlFolder
 from aahcrawler.crawl.leasing import FrontierLane, LeaseSource
@@ -21,6 +22,7 @@ from aahcrawler.crawl.manners import Manners, StoppedError
 from aahcrawler.crawl.summary import summary
 from aahcrawler.crawl.tally import Tally
 from aahcrawler.crawl.wiring import LONGEST_REMAINS, request_headers, wire_settings
+from aahcrawler.exchange import Exchange
 from aahcrawler.frontier.protocol import Counts, Frontier, FrontierUnavailableError, Kind, Lease, Offer, State
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.objects.writer import ObjectWriter
@@ -39,6 +41,9 @@ TICK = 1.0
 """Seconds between two looks at the time limit and the display."""
 SUMMARY_EVERY = 10.0
 """Seconds between two writings of ``crawl.json``."""
+
+LARGE = 4_000_000
+"""Bytes of a response from which on archiving it would hold up everything else for long."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -89,6 +94,7 @@ class Job:
         self.manners = Manners(icd.politeness)
         self.ending = asyncio.Event()
         """Set when the crawl is told to stop; what is under way is then given a little time."""
+        self._archiving = asyncio.Lock()
         self._unsaved_seconds = 0.0
 
     # What settings and settlements ask
@@ -150,6 +156,12 @@ class Job:
             left.append(int(limits.requisite_bytes - self.tally["requisite_bytes"]))
         return max(0, min(left)) if left else None
 
+    async def archive(self, exchange: Exchange, media_type: str | None = None) -> Capture:
+        """Put an exchange into the archive, a large one beside the event loop: 2 GB take minutes to compress."""
+        write = partial(self.stores.archive.write, exchange, media_type=media_type)
+        async with self._archiving:
+            return await asyncio.to_thread(write) if exchange.response_size > LARGE else write()
+
     async def keep_remains(self, error: WireError) -> None:
         """Archive what came of an answer whose head never ended, as much of it as all readers take."""
         exchange, error.exchange = error.exchange, None
@@ -157,7 +169,7 @@ class Job:
             return
         with closing(exchange):
             came = exchange.response.read(LONGEST_REMAINS)
-        self.stores.archive.write(replace(exchange, response=BytesIO(came), response_size=len(came)))
+        await self.archive(replace(exchange, response=BytesIO(came), response_size=len(came)))
         await self.count({"bytes": len(came)})
 
     async def count(self, amounts: Mapping[str, float]) -> None:

@@ -154,7 +154,7 @@ class RobotsMiddleware:
             self._job.manners.answered(queue)
         assert isinstance(response, CapturedResponse)  # noqa: S101
         with closing(response.exchange) as exchange:
-            self._job.stores.archive.write(exchange)
+            await self._job.archive(exchange)
         await self._job.count({"robots": 1, "bytes": exchange.response_size})
         return response
 

@@ -125,7 +125,7 @@ class Settlement:
         return broken and lease.attempt < self._job.attempts
 
     async def _try_again(self, lease: Lease, response: CapturedResponse) -> None:
-        self._job.stores.archive.write(response.exchange)
+        await self._job.archive(response.exchange)
         await self._job.count({"bytes": response.exchange.response_size})
         self._job.check_limits()
         reason = f"status {response.status}" if response.status in AGAIN else "disconnect"
@@ -153,7 +153,7 @@ class Settlement:
             exchange.started_at,
             complete=response.complete,
         )
-        capture = self._job.stores.archive.write(exchange, media_type=page.media_type or None)
+        capture = await self._job.archive(exchange, page.media_type or None)
         tally = Tally({"answers": 1, "bytes": exchange.response_size, f"status:{page.status}": 1})
         if 300 <= page.status < 400:
             links = self._redirect(lease, page, capture, tally)

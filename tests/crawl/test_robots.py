@@ -162,9 +162,6 @@ class Bench:
         self.ending = asyncio.Event()
         self.manners = Manners(Politeness(delay=delay))  # type: ignore[arg-type]
         self.request_headers = {"User-Agent": "AAHCrawler/1"}
-        self.stores = SimpleNamespace(
-            archive=SimpleNamespace(write=lambda exchange: self.archived.append(exchange.url))
-        )
         engine = SimpleNamespace(download_async=self.download_async)
         crawler: Any = SimpleNamespace(engine=engine)
         job: Any = self
@@ -177,6 +174,9 @@ class Bench:
 
     async def count(self, amounts: Mapping[str, float]) -> None:
         self.counted.append(amounts)
+
+    async def archive(self, exchange: Exchange) -> None:
+        self.archived.append(exchange.url)
 
     async def keep_remains(self, error: WireError) -> None:
         self.remains.append(error)

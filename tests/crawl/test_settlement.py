@@ -1,6 +1,7 @@
 """How leases end: what is written, in which order, and what an error means for a URL."""
 
 import asyncio
+import threading
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -18,7 +19,7 @@ from hypothesis import strategies as st
 from aahcrawler.archive.writer import Capture
 from aahcrawler.crawl.download import Captured, CapturedResponse
 from aahcrawler.crawl.folder import CrawlFolder
-from aahcrawler.crawl.job import Job, Stores, Understanding
+from aahcrawler.crawl.job import LARGE, Job, Stores, Understanding
 from aahcrawler.crawl.manners import StoppedError
 from aahcrawler.crawl.robots import RobotsDeniedError, RobotsUnreachableError
 from aahcrawler.crawl.settlement import AGAIN, LONGEST_REST, MOST_REDIRECTS, Settlement, SpentError, rest_asked
@@ -67,6 +68,7 @@ class Recorder:
     retried: list[tuple[float, Outcome]] = field(default_factory=list)
     released: list[str] = field(default_factory=list)
     archived: list[bytes] = field(default_factory=list)
+    beside: list[bool] = field(default_factory=list)
     described: list[CaptureDescription] = field(default_factory=list)
     counted: dict[str, float] = field(default_factory=dict)
     held: bool = True
@@ -111,6 +113,7 @@ class Archive:
     def write(self, exchange: Exchange, *, media_type: str | None = None) -> Capture:
         assert media_type is None or "/" in media_type
         self.recorder.did("archive")
+        self.recorder.beside.append(threading.current_thread() is not threading.main_thread())
         self.recorder.archived.append(exchange.response.read())
         return Capture("urn:uuid:1", exchange.url, exchange.started_at, "a.warc.gz", 0)
 
@@ -281,6 +284,13 @@ def test_no_requisite_is_offered_when_their_bytes_are_used_up(bench: Bench) -> N
     bench.job.tally.add("requisite_bytes", bench.job.icd.limits.requisite_bytes)
     bench.answer(lease(), answer())
     assert bench.recorder.finished[0][2] == ["http://a.test/b"]
+
+
+def test_a_large_answer_is_archived_beside_the_event_loop(bench: Bench) -> None:
+    bench.answer(lease(), answer())
+    bench.answer(lease(), answer(PAGE + bytes(LARGE), Content_Type="video/mp4"))
+    assert bench.recorder.beside == [False, True]
+    assert [len(kept) for kept in bench.recorder.archived] == [len(PAGE), len(PAGE) + LARGE]
 
 
 # Redirects
