@@ -67,8 +67,8 @@ class Rounds:
         self.sockets: list[Path] = []
         self.begun: list[int] = []
 
-    def kill(self, victim: str, after: int = 1, within: float = 0.5) -> Ended:
-        """Begin a round, kill one process some time after it asked for some pages, and wait for the crawler's end."""
+    def kill(self, *victims: str, after: int = 1, within: float = 0.5) -> Ended:
+        """Begin a round, kill processes some time after it asked for some pages, and wait for the crawler's end."""
         asked = len(self.site.paths())
         self.begun.append(asked)
         with running("crawl", self.icd) as crawler:
@@ -76,7 +76,8 @@ class Rounds:
             time.sleep(self.chance.uniform(0, within))
             server = server_of(self.crawl)
             self.sockets.append(server.socket)
-            os.kill(crawler.process.pid if victim == "crawler" else server.pid, signal.SIGKILL)
+            for victim in victims:
+                os.kill(crawler.process.pid if victim == "crawler" else server.pid, signal.SIGKILL)
             return crawler.ended(15)
 
     def kill_early(self) -> Ended:
@@ -140,7 +141,7 @@ def test_nothing_is_lost_whatever_is_killed_and_whenever(tmp_path: Path) -> None
         assert rounds.kill("crawler", after=2 * CONNECTIONS).code == -signal.SIGKILL
         torn = tear(rounds.crawl)
         assert len(torn) == 2
-        assert_server_died(rounds.kill("server"), rounds.crawl)
+        assert rounds.kill("server", "crawler").code == -signal.SIGKILL
         rounds.kill_early()
         assert len(set(site.paths())) < len(site.pages), "the kills came too late to mean anything"
         ended = rounds.finish()
