@@ -1,10 +1,10 @@
 """What a user has to mend is said in a line each, with exit code 2 and without a traceback."""
 
 import os
+import resource
 import socket
 import subprocess
 import threading
-import time
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -155,10 +155,11 @@ def test_a_spider_without_a_definition_and_an_unknown_option_are_refused() -> No
 
 
 def test_help_comes_at_once() -> None:
-    times = []
+    seconds = []
     for _ in range(3):
-        begun = time.perf_counter()
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
         done = subprocess.run(command("--help"), capture_output=True, text=True, check=True)
-        times.append(time.perf_counter() - begun)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        seconds.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
     assert "crawl" in done.stdout
-    assert min(times) < 0.8
+    assert min(seconds) < 0.5, "of the processor: other processes may be in its way"
