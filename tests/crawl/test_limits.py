@@ -8,8 +8,9 @@ from time import monotonic
 
 import pytest
 
-from tests.crawl.site import Reply, Site, html, links, serving
-from tests.crawl.world import Crawled, crawl, network
+from tests.crawl.crawling import running
+from tests.crawl.site import Answer, Reply, Site, html, links, serving
+from tests.crawl.world import Crawled, crawl, define, network
 
 NO_ROBOTS = Reply(b"", 404)
 CSS = {"Content-Type": "text/css"}
@@ -198,6 +199,24 @@ def test_a_crawl_ends_in_time_however_slow_its_servers_are(tmp_path: Path) -> No
     assert (frontier["pages_leased"], frontier["pages_failed"]) == (0, 0)
     assert frontier["pages_queued"] >= 3  # Slow pages go back, so that a later start may fetch them.
     assert late.summary["error"] == {}
+
+
+def test_an_interrupt_waits_neither_for_slow_servers_nor_for_long_delays(tmp_path: Path) -> None:
+    waiting = Reply(b"User-agent: *\nCrawl-delay: 50\n", headers={"Content-Type": "text/plain"})
+    pages: dict[str, Answer] = {"//body.test/": Reply(raw=trickling_body), "//waiting.test/robots.txt": waiting}
+    with serving(Site({"/robots.txt": NO_ROBOTS, **pages})) as site:
+        section = network(site, "body.test", "waiting.test")
+        definition = define(tmp_path, ["http://body.test/", "http://waiting.test/"], network=section)
+        with running("crawl", definition) as crawling:
+            crawling.until(lambda: "/" in site.paths() and bool(site.of("waiting.test")))
+            began = monotonic()
+            crawling.interrupt()
+            ended = crawling.ended()
+    assert ended.code == 0, ended.err
+    assert monotonic() - began < 40
+    crawled = Crawled(ended, tmp_path / "crawl")
+    assert crawled.summary["frontier"]["pages_queued"] == 2
+    assert "Traceback" not in ended.err + crawled.log
 
 
 # Scope
