@@ -18,15 +18,19 @@ _CALM = re.compile(rb"(?:[^<]++|<(?![a-zA-Z])|" + _TAG_AND_SOME + rb"(?!" + _ATT
 _FLOODED = re.compile(rb"(" + _TAG_AND_SOME + rb")((?:" + _ATTRIBUTE + rb")*+)")
 _FLOOD_BYTES = 32_768
 
+_EARLY_END = re.compile(rb"</(?:body|html)(?=[\s/>])[^>]{0,100}>", re.IGNORECASE)
+
 
 def parse(utf_8: bytes) -> HtmlElement:
     """Return the ``html`` element of a document in UTF-8; an empty one where there is no markup and no text.
 
     Bytes that are no UTF-8 become U+FFFD. Elements are nested at most 2,048 deep, and what is beyond that depth is
-    left out with all that follows; a tag keeps its first ``MAX_ATTRIBUTES`` attributes. Never raises.
+    left out with all that follows; a tag keeps its first ``MAX_ATTRIBUTES`` attributes. What stands after an end tag
+    of ``body`` or ``html`` belongs to the body, as in browsers. Never raises.
     """
     try:
-        return _parse(_without_attribute_floods(utf_8))
+        # The parser drops everything after </html>; templates put it too early, and includes come behind it.
+        return _parse(_EARLY_END.sub(b"", _without_attribute_floods(utf_8)))
     except ParserError:
         return empty()
 

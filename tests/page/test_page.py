@@ -230,3 +230,11 @@ def test_nothing_fails_on_any_bytes(body: bytes, content_type: str) -> None:
     assert isinstance(page.text, str)
     assert page.tree.tag == "html"
     assert page.base_url
+
+
+@pytest.mark.parametrize("end", ["</body></html>", "</BODY ></HTML>", "</html>", "</body>"])
+def test_what_stands_after_an_early_end_belongs_to_the_body(end: str) -> None:
+    page = page_of(f"<html><body><p>before</p>{end}<p>after <a href='/next'>next</a></p></body></html>")
+    body = page.tree.find("body")
+    assert body is not None
+    assert "".join(body.itertext()).split() == ["before", "after", "next"]
