@@ -237,4 +237,4 @@ def test_what_stands_after_an_early_end_belongs_to_the_body(end: str) -> None:
     page = page_of(f"<html><body><p>before</p>{end}<p>after <a href='/next'>next</a></p></body></html>")
     body = page.tree.find("body")
     assert body is not None
-    assert "".join(body.itertext()).split() == ["before", "after", "next"]
+    assert " ".join(body.itertext()).split() == ["before", "after", "next"]
