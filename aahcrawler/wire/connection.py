@@ -1,14 +1,20 @@
 """One connection to a server: exchanges one after another, with timeouts and back-pressure."""
 
 import asyncio
+import socket as sockets
 from concurrent.futures import Executor
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from socket import IPPROTO_TCP
 from typing import Protocol, cast
 
 from aahcrawler.exchange import Truncation
 from aahcrawler.wire.errors import DisconnectError, SpoolError, WireError, WireTimeoutError
 from aahcrawler.wire.reception import Reception
+
+_QUICK_ACK: int | None = getattr(sockets, "TCP_QUICKACK", None)
+"""Linux only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +113,8 @@ class Connection(asyncio.Protocol):
             reception.surplus = True
             return
         self._heard_at = self._loop.time()
-        if self._first_byte_at is None:
+        first = self._first_byte_at is None
+        if first:
             self._first_byte_at = self._heard_at
         try:
             reception.feed(data)
@@ -116,8 +123,22 @@ class Connection(asyncio.Protocol):
             return
         if reception.done:
             self._settle()
+        elif first:
+            self._acknowledge()
         elif reception.capture.overdue and self._spilling is None:
             self._spill(reception)
+
+    def _acknowledge(self) -> None:
+        """Acknowledge the head at once.
+
+        Many servers send head and body in two writes, and hold the second back until the first is acknowledged; the
+        system would let that wait for 40 ms.
+        """
+        assert self._transport is not None  # noqa: S101
+        socket = self._transport.get_extra_info("socket")
+        if socket is not None and _QUICK_ACK is not None:
+            with suppress(OSError):
+                socket.setsockopt(IPPROTO_TCP, _QUICK_ACK, 1)
 
     def eof_received(self) -> None:
         """Take note that the server will send no more; the transport closes itself."""
