@@ -7,24 +7,10 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TextIO
 
-from aahcrawler.objects.reader import ObjectRow, PageRow, ReadError, object_rows, page_rows, statements
-
-TableError = ReadError
-"""What reading a crawl raises: the folder is no crawl's, or one of its files is damaged."""
+from aahcrawler.objects.reader import ObjectRow, PageRow, statements
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _LINE_BREAKS = {0x85: "\\u0085", 0x2028: "\\u2028", 0x2029: "\\u2029"}
-
-__all__ = [
-    "ObjectRow",
-    "PageRow",
-    "TableError",
-    "object_rows",
-    "page_rows",
-    "write_csv",
-    "write_jsonl",
-    "write_nq",
-]
 
 
 def write_jsonl(rows: Iterable[ObjectRow | PageRow], out: TextIO) -> None:
@@ -51,7 +37,7 @@ def write_csv(rows: Iterable[ObjectRow | PageRow], out: TextIO) -> None:
 
 
 def write_nq(crawl: Path, out: TextIO) -> None:
-    """Write every statement of a crawl as N-Quads. Raises ``TableError``."""
+    """Write every statement of a crawl as N-Quads. Raises ``ReadError``."""
     out.writelines(statements(crawl))
 
 

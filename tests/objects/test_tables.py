@@ -10,18 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from aahcrawler.objects.reader import ObjectRow, PageRow, ReadError, object_rows, page_rows
 from aahcrawler.objects.writer import CaptureDescription, ObjectWriter, statements
 from aahcrawler.webobject import WebObject
-from offline.tables import (
-    ObjectRow,
-    PageRow,
-    TableError,
-    object_rows,
-    page_rows,
-    write_csv,
-    write_jsonl,
-    write_nq,
-)
+from offline.tables import write_csv, write_jsonl, write_nq
 from tests.objects.samples import CAPTURE, FETCHED, GRAPH, PAGE, POST, REPLY
 
 
@@ -193,9 +185,9 @@ def test_nquads_are_those_of_the_segments(tmp_path: Path) -> None:
 
 
 def test_folder_that_is_no_crawl(tmp_path: Path) -> None:
-    with pytest.raises(TableError, match="is not a folder"):
+    with pytest.raises(ReadError, match="is not a folder"):
         list(object_rows(tmp_path / "absent"))
-    with pytest.raises(TableError, match="holds no crawl"):
+    with pytest.raises(ReadError, match="holds no crawl"):
         list(page_rows(tmp_path))
 
 
@@ -218,5 +210,5 @@ def test_damaged_segments_are_named(tmp_path: Path, damage: str) -> None:
     }
     path.write_bytes(broken[damage])
     for reading in (object_rows, page_rows):
-        with pytest.raises(TableError, match=path.name):
+        with pytest.raises(ReadError, match=path.name):
             list(reading(crawl))
