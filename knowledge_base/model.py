@@ -31,6 +31,7 @@ class Signal(StrEnum):
     COOKIE = "cookie"
     URL = "url"
     TEXT = "text"
+    HOST = "host"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,8 +39,8 @@ class Pattern:
     """A sign of an application.
 
     ``value`` is what the signal must hold: the start of the generator's name, a part of a script's, style sheet's or
-    header's text, a glob of a cookie's name. ``literals`` are lower-case texts of which the URL, the header or the
-    body holds at least one whenever the pattern matches.
+    header's text, a glob of a cookie's name, a host (``*.`` before it stands for its subdomains). ``literals`` are lower-case texts of which the URL, the header or the
+    body holds at least one whenever the pattern matches; hosts are looked up instead.
     """
 
     signal: Signal
@@ -94,6 +95,9 @@ class Field:
     The selectors are alternatives: the first that yields a value wins, and so it is with several fields of one name.
     ``page`` ones look at the whole page instead of the object's element; ``first_only`` ones belong to the first
     object of a first page. ``without`` are parts left out of the value; ``strip`` are characters taken off both ends.
+    ``join`` makes one value of all elements of the selector that wins. ``markup`` says that the text found is itself
+    HTML, as in the answers of JSON endpoints. ``declared`` names schema.org properties of the page's main item
+    (``datePublished``) that are asked where no selector yields a value.
     """
 
     name: str
@@ -104,16 +108,23 @@ class Field:
     first_only: bool = False
     many: bool = False
     strip: str = ""
+    join: bool = False
+    markup: bool = False
+    declared: tuple[str, ...] = ()
     date: DateFormat = DateFormat()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Identity:
-    """Where an object's number stands, and how the fragment of its address is made of it."""
+    """Where an object's number stands, and how the fragment of its address is made of it.
+
+    Where no selector yields one it is made of the values of ``fields``, for objects that their pages do not number.
+    """
 
     selectors: tuple[Selector, ...]
     trims: tuple[str, ...] = ("",)
     prefix: str = ""
+    fields: tuple[str, ...] = ()
 
     def fragment(self, value: str) -> str | None:
         """Turn the found text into a fragment; None where it is not of the expected form.
@@ -130,13 +141,28 @@ class Identity:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Run:
+    """Objects that are no element: runs of blocks within a container, each up to and with its signature.
+
+    ``blocks`` are what a run is made of, in document order; ``signature`` finds, within a block, the parts with which
+    a run ends (author, date); ``stops`` are elements that end a run without a signature, such as headings: what came
+    before them unsigned belongs to no object.
+    """
+
+    blocks: tuple[Selector, ...]
+    signature: tuple[Selector, ...]
+    stops: tuple[Selector, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Extract:
     """An extraction action: which elements are objects, of what type, with which fields.
 
     ``items`` are alternatives; the first that finds anything wins, and without ``many`` only its first element
     counts. ``first_type`` is the type of the first object of a first page (the post that opens a thread);
     ``instead`` gives the type on pages that show a sign. Without ``identity`` the object is what the page itself is
-    about. With ``always``, a page of the level that has no such object is a failure, not an absence.
+    about. With ``always``, a page of the level that has no such object is a failure, not an absence. With ``run``
+    the items are containers, and each run within them is an object.
     """
 
     name: str
@@ -149,6 +175,7 @@ class Extract:
     instead: tuple[tuple[str, Selector], ...] = ()
     identity: Identity | None = None
     parent: Identity | None = None
+    run: Run | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -160,11 +187,50 @@ class LinkSource:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Filler:
+    """A value put into an address or a form, under ``name``; the first of its sources that is given counts.
+
+    ``selectors`` look at the page, ``parameter`` at a query parameter of its own address, ``icd`` at a list of the
+    Intelligent Crawl Definition (``keywords``, ``entities``), ``text`` is the value itself, and what counts where the
+    others find nothing. ``add`` is added to a number. With ``each``, every value found makes a request of its own.
+    """
+
+    name: str
+    selectors: tuple[Selector, ...] = ()
+    parameter: str = ""
+    icd: str = ""
+    text: str = ""
+    add: int = 0
+    each: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RequestTemplate:
+    """An address made of values: ``/wp-json/wp/v2/posts?page={next}``, each ``{name}`` replaced by a filler's value.
+
+    Values are percent-encoded. No request is made where ``when`` does not hold or a value is missing.
+    """
+
+    address: str
+    fillers: tuple[Filler, ...] = ()
+    when: tuple[Condition, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Form:
+    """A form of the page, sent with its own preset values and those of the fillers. Only ``method="get"`` is sent."""
+
+    selector: Selector
+    fillers: tuple[Filler, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Navigate:
     """A navigation action: links that lead to pages of the level ``to``.
 
     The sources add up. ``when_none`` names actions of the same level; this one runs only where they find nothing.
     ``pages`` follows the other pages of the same list or thread instead, as the level's paging tells them.
+    ``requests`` and ``forms`` make addresses that stand nowhere on the page.
     """
 
     name: str
@@ -172,10 +238,24 @@ class Navigate:
     sources: tuple[LinkSource, ...] = ()
     when_none: tuple[str, ...] = ()
     pages: bool = False
+    requests: tuple[RequestTemplate, ...] = ()
+    forms: tuple[Form, ...] = ()
 
 
 Action = Navigate | Extract
 Role = Literal["intermediate", "terminal"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Variant:
+    """A version or template of a level's pages, recognised by one of ``when``.
+
+    ``actions`` are complete: those of the level, with what the variant says in place of what it replaces.
+    """
+
+    name: str
+    when: tuple[Condition, ...]
+    actions: tuple[Action, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -184,7 +264,8 @@ class PageLevel:
 
     ``when`` are alternatives, ``unless`` exclude. ``addresses`` are the documented URLs of the level, ``start`` says
     that its pages are worth fetching from anywhere on the site. ``own`` finds the address under which the page
-    names itself; without one the page's URL counts.
+    names itself; without one the page's URL counts. The first of ``variants`` that holds gives the actions, else
+    ``actions`` does.
     """
 
     name: str
@@ -196,6 +277,7 @@ class PageLevel:
     paging: tuple[Paging, ...] = ()
     own: tuple[Selector, ...] = ()
     start: bool = False
+    variants: tuple[Variant, ...] = ()
 
     def first_page(self, address: Address) -> Address:
         """Return the address of the first page of what this page is a page of."""
@@ -220,7 +302,12 @@ class Kind:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Application:
-    """A web application as documented by one file; rules of its kind are included."""
+    """A web application as documented by one file; rules of its kind are included.
+
+    ``ignored`` are elements whose links lead nowhere, such as those to pages that do not exist yet. ``needs_browser``
+    are signs of pages whose content only a script would load. With ``whole_host``, pages of a host on which the
+    application was recognised belong to it although they show no sign of it.
+    """
 
     name: str
     kind: str
@@ -228,10 +315,18 @@ class Application:
     levels: tuple[PageLevel, ...]
     avoid: AvoidRules = field(default_factory=AvoidRules)
     drops: DropRules = field(default_factory=DropRules)
+    ignored: tuple[Selector, ...] = ()
+    needs_browser: tuple[Condition, ...] = ()
+    whole_host: bool = False
     _by_name: Mapping[str, PageLevel] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_by_name", {level.name: level for level in self.levels})
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        """The hosts that this file describes; empty for software that runs on any."""
+        return tuple(pattern.value for pattern in self.patterns if pattern.signal is Signal.HOST)
 
     def level(self, name: str) -> PageLevel:
         """Return a level by its name. Raises KeyError."""

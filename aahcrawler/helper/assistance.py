@@ -22,6 +22,12 @@ class Failure(StrEnum):
     """The page holds more than one page reasonably can; the rest was left out."""
     CONFLICT = "conflict"
     """Two applications claim the page with equal strength; it was treated as one of no known application."""
+    SLOW = "slow"
+    """The action took longer than it may; it is switched off for the rest of the crawl."""
+    NEEDS_BROWSER = "needs-browser"
+    """Only a browser that runs scripts could show what this page holds."""
+    NOT_SENT = "not-sent"
+    """A form would change something on the server (its method is not GET), or a value for it is missing."""
 
 
 @dataclass(frozen=True, slots=True)
