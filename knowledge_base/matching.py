@@ -125,12 +125,24 @@ class Sight:
                 return any(_fits(pattern.value, name) for name in self.cookies)
             case Signal.TEXT:
                 return value.encode() in self.source
+            case Signal.HOST:
+                return is_on_host(self.page.url, value)
 
     def meets(self, condition: Condition) -> bool:
         """Say whether all parts of a level's sign hold."""
         if condition.rule is not None and not condition.rule.matches(self.address):
             return False
         return condition.selector is None or condition.selector.holds(self.page.tree)
+
+
+def is_on_host(url: str, host: str) -> bool:
+    """Say whether a canonical URL is on a host, a leading ``www.`` left aside; ``*.`` stands for its subdomains.
+
+    >>> is_on_host("https://www.a.test/x", "a.test"), is_on_host("https://b.a.test/", "*.a.test")
+    (True, True)
+    """
+    own = url.partition("://")[2].partition("/")[0].removeprefix("www.")
+    return own.endswith(host[1:]) if host.startswith("*.") else own == host.removeprefix("www.")
 
 
 def literals_of(page: PageView) -> SourceLiterals:
