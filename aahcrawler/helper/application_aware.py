@@ -8,15 +8,16 @@ from typing import TypeVar
 
 from lxml import etree
 
-from aahcrawler.helper.anchors import Contexts, anchor_text
+from aahcrawler.helper import generic_reading
+from aahcrawler.helper.anchors import Contexts
 from aahcrawler.helper.assistance import Assistance, FailedAction, Failure
 from aahcrawler.helper.bounds import is_too_deep
 from aahcrawler.helper.extraction import Extracted, Extraction, Whereabouts
+from aahcrawler.helper.generic_reading import MOST_TITLE, language_of, outlink_of
 from aahcrawler.helper.navigation import (
     Chosen,
     Links,
     Navigation,
-    abroad,
     content_links,
     embedded,
     note_junk,
@@ -32,8 +33,6 @@ from online_analysis.document import Document, DocumentPart, Outlink
 T = TypeVar("T")
 
 LEAST_TEXT = 1_000_000
-MOST_TITLE = 500
-LANGUAGE_SAMPLE = 600
 
 
 class ApplicationAwareHelper:
@@ -65,8 +64,7 @@ class ApplicationAwareHelper:
         main content, its schema.org and OpenGraph objects, all its links.
         """
         if not page.is_html:
-            needed = requisites.of_stylesheet(page.text, page.url) if page.media_type == "text/css" else ()
-            return Assistance(None, _nothing(page), requisites=needed)
+            return generic_reading.read_other(page, Links(page, self._sites))
         detection = self._detect(page)
         application = detection.application
         succeeded = 200 <= page.status < 300
@@ -75,7 +73,7 @@ class ApplicationAwareHelper:
         links = Links(page, self._sites)
         if application is None:
             conflicts = _conflicts(detection)
-            return replace(_generic(page, links), failed_actions=conflicts)
+            return replace(generic_reading.read(page, links), failed_actions=conflicts)
         return _Reading(page, links, application).assistance()
 
     def _detect(self, page: Page) -> Detection:
@@ -178,7 +176,7 @@ class _Reading:
         return self._document(tuple(parts), tuple(outlinks.values()), extracted)
 
     def _outlinks(self, chosen: Iterable[Chosen], part: int | None) -> tuple[Outlink, ...]:
-        return tuple(_outlink(link, part, self.contexts) for link in chosen)
+        return tuple(outlink_of(link, part, self.contexts) for link in chosen)
 
     def _document(
         self, parts: tuple[DocumentPart, ...], outlinks: tuple[Outlink, ...], extracted: tuple[Extracted, ...] = ()
@@ -188,7 +186,7 @@ class _Reading:
         published = first.first("date") if first else None
         return Document(
             self.page.url,
-            _language(self.page, parts),
+            language_of(self.page, parts),
             title if isinstance(title, str) else generic.title(self.page)[:MOST_TITLE],
             parts,
             outlinks,
@@ -210,35 +208,6 @@ def _all_objects(extraction: Extraction) -> tuple[Extracted, ...]:
     return tuple(extraction.objects())
 
 
-def _generic(page: Page, links: Links) -> Assistance:
-    content = generic.main_content(page)
-    parts = (DocumentPart("content", content),) if content else ()
-    described = {link.url: link for link in generic.links(page)}
-    contexts = Contexts()
-    outlinks: dict[str, Outlink] = {}
-    for link in abroad(links, ((link.url, link.element) for link in described.values())):
-        known = described.get(link.url)
-        outlink = Outlink(link.url, known.anchor, known.context) if known else _outlink(link, None, contexts)
-        outlinks.setdefault(link.url, outlink)
-    outlinks.pop(page.url, None)
-    document = Document(
-        page.url,
-        _language(page, parts),
-        generic.title(page)[:MOST_TITLE],
-        parts,
-        tuple(outlinks.values()),
-        generic.published(page, page.fetched_at),
-    )
-    return Assistance(None, document, generic.objects(page, content), requisites.of_page(page), links.refused)
-
-
-def _outlink(link: Chosen, part: int | None, contexts: Contexts) -> Outlink:
-    if link.element is None:
-        return Outlink(link.url, "", part=part, action=link.action)
-    anchor = anchor_text(link.element)
-    return Outlink(link.url, anchor, contexts.around(link.element) or anchor, part, link.action)
-
-
 def _body_text(item: WebObject) -> str:
     body = item.first("body")
     return body if isinstance(body, str) else ""
@@ -246,11 +215,3 @@ def _body_text(item: WebObject) -> str:
 
 def _nothing(page: Page) -> Document:
     return Document(page.url, None, "", (), ())
-
-
-def _language(page: Page, parts: tuple[DocumentPart, ...]) -> str | None:
-    """Tell the language from the content, where there is enough of it, else from what the page declares."""
-    sample = "\n".join(part.text for part in parts if part.role == "content")[:LANGUAGE_SAMPLE]
-    detected = generic.language(sample) if sample else None
-    declared = (page.tree.get("lang") or page.tree.get("xml:lang") or "").strip().lower()[:2]
-    return detected or (declared if len(declared) == 2 and declared.isalpha() else None)

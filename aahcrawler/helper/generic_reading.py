@@ -1,0 +1,55 @@
+"""What the helper says of a page of no known application, and what it says of pages of either sort."""
+
+from aahcrawler.helper.anchors import Contexts, anchor_text
+from aahcrawler.helper.assistance import Assistance
+from aahcrawler.helper.navigation import Chosen, Links, abroad
+from aahcrawler.page import Page, generic, requisites
+from online_analysis.document import Document, DocumentPart, Outlink
+
+MOST_TITLE = 500
+LANGUAGE_SAMPLE = 600
+
+
+def read(page: Page, links: Links) -> Assistance:
+    """Read an HTML page of no known application: its main content, the objects it declares or is, all its links."""
+    content = generic.main_content(page)
+    parts = (DocumentPart("content", content),) if content else ()
+    described = {link.url: link for link in generic.links(page)}
+    contexts = Contexts()
+    outlinks: dict[str, Outlink] = {}
+    for link in abroad(links, ((link.url, link.element) for link in described.values())):
+        known = described.get(link.url)
+        outlink = Outlink(link.url, known.anchor, known.context) if known else outlink_of(link, None, contexts)
+        outlinks.setdefault(link.url, outlink)
+    outlinks.pop(page.url, None)
+    document = Document(
+        page.url,
+        language_of(page, parts),
+        generic.title(page)[:MOST_TITLE],
+        parts,
+        tuple(outlinks.values()),
+        generic.published(page, page.fetched_at),
+    )
+    return Assistance(None, document, generic.objects(page, content), requisites.of_page(page), links.refused)
+
+
+def read_other(page: Page, links: Links) -> Assistance:
+    """Read what is no HTML: a style sheet needs the files it names, other media yield nothing."""
+    needed = requisites.of_stylesheet(page.text, page.url) if page.media_type == "text/css" else ()
+    return Assistance(None, Document(page.url, None, "", (), ()), requisites=needed, refused=links.refused)
+
+
+def outlink_of(link: Chosen, part: int | None, contexts: Contexts) -> Outlink:
+    """Describe a chosen link by its text and the text around it."""
+    if link.element is None:
+        return Outlink(link.url, "", part=part, action=link.action)
+    anchor = anchor_text(link.element)
+    return Outlink(link.url, anchor, contexts.around(link.element) or anchor, part, link.action)
+
+
+def language_of(page: Page, parts: tuple[DocumentPart, ...]) -> str | None:
+    """Tell the language from the content, where there is enough of it, else from what the page declares."""
+    sample = "\n".join(part.text for part in parts if part.role == "content")[:LANGUAGE_SAMPLE]
+    detected = generic.language(sample) if sample else None
+    declared = (page.tree.get("lang") or page.tree.get("xml:lang") or "").strip().lower()[:2]
+    return detected or (declared if len(declared) == 2 and declared.isalpha() else None)
