@@ -1,16 +1,14 @@
 """The command line, ``aah``. Each command imports what it needs when it runs: help has to answer at once."""
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-MISTAKE = 2
-"""The exit code for what the user has to mend."""
+from aahcrawler.authoring.commands import kb_app
+from aahcrawler.exits import MISTAKE, told
 
 app = typer.Typer(
     help="AAHCrawler: an application-aware, focused, archiving web crawler.",
@@ -19,7 +17,6 @@ app = typer.Typer(
     add_completion=False,
 )
 icd_app = typer.Typer(help="Intelligent Crawl Definitions.", no_args_is_help=True)
-kb_app = typer.Typer(help="The knowledge base of applications.", no_args_is_help=True)
 app.add_typer(icd_app, name="icd")
 app.add_typer(kb_app, name="kb")
 
@@ -86,19 +83,6 @@ def check_icd(
     typer.echo(f"{icd}: no mistakes")
 
 
-@kb_app.command("check")
-def check_kb(
-    folder: Annotated[Path | None, typer.Argument(metavar="[FOLDER]", help="Default: the one that ships.")] = None,
-) -> None:
-    """Check a knowledge base: one line for each mistake, with file, line and what to write instead."""
-    from knowledge_base.loader import LoadError, load
-
-    with _told(LoadError):
-        knowledge_base = load(folder) if folder else load()
-    for application in knowledge_base.applications:
-        typer.echo(f"{application.name}: {', '.join(level.name for level in application.levels)}")
-
-
 @app.command()
 def objects(
     crawl: CrawlFolder,
@@ -108,7 +92,7 @@ def objects(
     from aahcrawler.objects.reader import ReadError, object_rows
     from offline import tables
 
-    with _told(ReadError):
+    with told(ReadError):
         match output_format:
             case ObjectFormat.JSONL:
                 tables.write_jsonl(object_rows(crawl), sys.stdout)
@@ -127,7 +111,7 @@ def pages(
     from aahcrawler.objects.reader import ReadError, page_rows
     from offline import tables
 
-    with _told(ReadError):
+    with told(ReadError):
         write = tables.write_jsonl if output_format is PageFormat.JSONL else tables.write_csv
         write(page_rows(crawl), sys.stdout)
 
@@ -137,18 +121,8 @@ def report(crawl: CrawlFolder) -> None:
     """Write report.html anew from what a crawl has kept."""
     from aahcrawler.report import ReportError, write_report
 
-    with _told(ReportError):
+    with told(ReportError):
         typer.echo(write_report(crawl))
-
-
-@contextmanager
-def _told(mistake: type[Exception]) -> Iterator[None]:
-    """Say what is wrong in one line, without a traceback, and exit."""
-    try:
-        yield
-    except mistake as error:
-        typer.echo(str(error), err=True)
-        raise typer.Exit(MISTAKE) from None
 
 
 def main() -> None:

@@ -1,0 +1,19 @@
+"""How commands end when the user has something to mend."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import typer
+
+MISTAKE = 2
+"""The exit code for what the user has to mend."""
+
+
+@contextmanager
+def told(*mistakes: type[Exception]) -> Iterator[None]:
+    """Say what is wrong in its own words on standard error, without a traceback, and exit with `MISTAKE`."""
+    try:
+        yield
+    except mistakes as error:
+        typer.echo(str(error), err=True)
+        raise typer.Exit(MISTAKE) from None
