@@ -3,14 +3,16 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 
 from lxml import etree
 
+from knowledge_base.folders import SHIPPED, chosen_files
 from knowledge_base.model import Application, Kind, KnowledgeBase, Strength
 from knowledge_base.reading import Notes, Problem, check_expressions, read_application, read_kind
 
-FOLDER = Path(__file__).parent
+FOLDER = SHIPPED
 SCHEMA = FOLDER / "schema" / "knowledge-base.xsd"
 LARGEST_FILE = 4 * 1024 * 1024
 
@@ -23,12 +25,20 @@ class LoadError(Exception):
         super().__init__("\n".join(map(str, self.problems)))
 
 
-def load(folder: Path = FOLDER) -> KnowledgeBase:
-    """Load ``kinds/*.xml`` and ``applications/*.xml`` of a folder.
+def load(*folders: Path) -> KnowledgeBase:
+    """Load ``kinds/*.xml`` and ``applications/*.xml`` of folders, or those that ship where none is given.
 
-    Raises `LoadError` with all mistakes of all files; nothing is loaded then.
+    An application of a later folder replaces one of the same name. A folder without kinds uses those of the folders
+    before it, or those that ship. Raises `LoadError` with all mistakes of all files; nothing is loaded then.
     """
-    return load_files(sorted(folder.glob("kinds/*.xml")), sorted(folder.glob("applications/*.xml")))
+    files = chosen_files(folders or (FOLDER,))
+    try:
+        knowledge_base = load_files(files.kinds, files.applications)
+    except LoadError as error:
+        raise LoadError((*files.problems, *error.problems)) from error
+    if files.problems:
+        raise LoadError(files.problems)
+    return knowledge_base
 
 
 def load_files(kind_files: Sequence[Path], application_files: Sequence[Path]) -> KnowledgeBase:
@@ -43,13 +53,12 @@ def load_files(kind_files: Sequence[Path], application_files: Sequence[Path]) ->
             kind = read_kind(root, notes)
             kinds[kind.name] = kind
         problems += notes.problems
-    found: list[tuple[Path, Application]] = []
+    applications = _Applications(kinds)
     for file in application_files:
         notes = Notes(file)
-        application = _application(file, schema, kinds, notes)
-        if application is not None:
-            found.append((file, application))
-        problems += notes.problems
+        applications.add(_valid_root(file, schema, notes, "application"), notes)
+    found = applications.read()
+    problems += applications.problems
     problems += _conflicts(found)
     if problems:
         raise LoadError(problems)
@@ -59,16 +68,65 @@ def load_files(kind_files: Sequence[Path], application_files: Sequence[Path]) ->
     )
 
 
-def _application(file: Path, schema: etree.XMLSchema, kinds: dict[str, Kind], notes: Notes) -> Application | None:
-    root = _valid_root(file, schema, notes, "application")
-    if root is None:
-        return None
-    kind = kinds.get(root.get("kind", ""))
-    if kind is None:
-        known = ", ".join(sorted(kinds)) or "none yet"
-        notes.add(root, f"there is no file for kind {root.get('kind')}; the kinds with a file are {known}")
-        return None
-    return read_application(root, kind, notes)
+class _Applications:
+    """Reads the files of applications, each after the one that it extends."""
+
+    def __init__(self, kinds: dict[str, Kind]) -> None:
+        self._kinds = kinds
+        self._roots: list[tuple[Notes, etree._Element]] = []
+        self._by_name: dict[str, tuple[Notes, etree._Element]] = {}
+        self._done: dict[Path, Application | None] = {}
+        self._notes: list[Notes] = []
+
+    @property
+    def problems(self) -> list[Problem]:
+        """What is wrong with the files added so far."""
+        return [problem for notes in self._notes for problem in notes.problems]
+
+    def add(self, root: etree._Element | None, notes: Notes) -> None:
+        """Take the root of a file, None where the schema refused it."""
+        self._notes.append(notes)
+        if root is not None:
+            self._roots.append((notes, root))
+            self._by_name.setdefault((root.get("name") or "").strip(), (notes, root))
+
+    def read(self) -> list[tuple[Path, Application]]:
+        """Read all files; an application counts only where nothing was noted."""
+        found = [(notes.file, self._application(notes, root, ())) for notes, root in self._roots]
+        return [(file, application) for file, application in found if application is not None]
+
+    def _application(self, notes: Notes, root: etree._Element, chain: tuple[str, ...]) -> Application | None:
+        if notes.file not in self._done:
+            self._done[notes.file] = self._read(notes, root, chain)
+        return self._done[notes.file]
+
+    def _read(self, notes: Notes, root: etree._Element, chain: tuple[str, ...]) -> Application | None:
+        kind = self._kinds.get(root.get("kind", ""))
+        if kind is None:
+            known = ", ".join(sorted(self._kinds)) or "none yet"
+            notes.add(root, f"there is no file for kind {root.get('kind')}; the kinds with a file are {known}")
+            return None
+        extended = self._extended(notes, root, chain)
+        if extended is None and root.get("extends"):
+            return None
+        return read_application(root, kind, notes, extended)
+
+    def _extended(self, notes: Notes, root: etree._Element, chain: tuple[str, ...]) -> Application | None:
+        name = (root.get("extends") or "").strip()
+        if not name:
+            return None
+        if name == root.get("name") or name in chain:
+            notes.add(root, f"this file extends {name}, which extends this file in turn; take one extends out")
+            return None
+        if name not in self._by_name:
+            notes.add(root, f"no valid file describes {name}, which this file extends; {self._advice(name)}")
+            return None
+        return self._application(*self._by_name[name], (*chain, (root.get("name") or "").strip()))
+
+    def _advice(self, name: str) -> str:
+        close = get_close_matches(name, self._by_name, 1, 0.5)
+        meant = f"did you mean {close[0]}? " if close else ""
+        return meant + "Write the name as its file has it, and correct that file first where it has mistakes"
 
 
 def _valid_root(file: Path, schema: etree.XMLSchema, notes: Notes, expected: str) -> etree._Element | None:

@@ -76,31 +76,48 @@ def read_kind(root: etree._Element, notes: Notes) -> Kind:
     return Kind(_text(root, "name"), _text(root, "title"), types, _avoid(root), _drops(root, notes))
 
 
-def read_application(root: etree._Element, kind: Kind, notes: Notes) -> Application:
-    """Read the file of an application; the result counts only when nothing was noted."""
-    patterns = tuple(_pattern(child, notes) for child in root.iterfind("detect/pattern"))
-    levels = tuple(root.iterchildren("level"))
+def read_application(
+    root: etree._Element, kind: Kind, notes: Notes, extended: Application | None = None
+) -> Application:
+    """Read the file of an application; the result counts only when nothing was noted.
+
+    Of ``extended`` everything is taken over but its detection and the levels that this file has itself. What this
+    file says is tried first.
+    """
+    if extended is not None and extended.kind != kind.name:
+        notes.add(
+            root, f'{extended.name} is of kind {extended.kind}, so this file needs kind="{extended.kind}" as well'
+        )
+    shared_avoid = extended.avoid.rules if extended is not None else kind.avoid
+    shared_drops = extended.drops.rules if extended is not None else kind.drops
     return Application(
         _text(root, "name"),
         kind.name,
-        patterns,
-        _Levels(levels, kind, notes).read(),
-        avoid=AvoidRules(_avoid(root) + kind.avoid),
-        drops=DropRules(_drops(root, notes) + kind.drops),
+        tuple(_pattern(child, notes) for child in root.iterfind("detect/pattern")),
+        _Levels(root, kind, notes, extended.levels if extended is not None else ()).read(),
+        avoid=AvoidRules(_avoid(root) + shared_avoid),
+        drops=DropRules(_drops(root, notes) + shared_drops),
+        ignored=extended.ignored if extended is not None else (),
+        needs_browser=extended.needs_browser if extended is not None else (),
+        whole_host=_yes(root, "whole-host"),
     )
 
 
 class _Levels:
     """Reads the levels of one application, which refer to one another."""
 
-    def __init__(self, elements: Iterable[etree._Element], kind: Kind, notes: Notes) -> None:
-        self._elements = {_text(element, "name"): element for element in elements}
+    def __init__(self, root: etree._Element, kind: Kind, notes: Notes, extended: Iterable[PageLevel]) -> None:
+        self._elements = {_text(element, "name"): element for element in root.iterchildren("level")}
+        self._inherited = {level.name: level for level in extended if level.name not in self._elements}
         self._kind = kind
         self._notes = notes
         self._actions = {name: self._own_actions(element) for name, element in self._elements.items()}
+        for name, level in self._inherited.items():
+            self._actions[name] = {action.name: action for action in level.actions}
 
     def read(self) -> tuple[PageLevel, ...]:
-        return tuple(self._level(name, element) for name, element in self._elements.items())
+        own = tuple(self._level(name, element) for name, element in self._elements.items())
+        return (*own, *self._inherited.values())
 
     def _level(self, name: str, element: etree._Element) -> PageLevel:
         role = cast("Role", _text(element, "role"))
@@ -166,8 +183,8 @@ class _Levels:
         return tuple(actions.values())
 
     def _known(self, level: str) -> str:
-        if level not in self._elements:
-            return f"the levels of this file are {', '.join(self._elements)}"
+        if level not in self._actions:
+            return f"the levels are {', '.join(self._actions)}"
         return f"it has {', '.join(self._actions[level]) or 'none'}"
 
     def _check_actions(self, level: etree._Element, role: Role, actions: tuple[Action, ...]) -> None:
@@ -182,31 +199,36 @@ class _Levels:
                 self._notes.add(level, f"{action.name} waits for {missing}, which is no action of this level")
 
     def _navigate(self, element: etree._Element) -> Navigate:
-        target = self._target(element, _text(element, "to"))
+        to = _text(element, "to")
         sources = tuple(
             LinkSource(_selector(child, self._notes), _yes(child, "documented"))
             for child in element.iterchildren("select")
         )
-        if any(source.documented for source in sources) and target is not None and target.find("address") is None:
-            message = f"documented links need addresses, and level {_text(element, 'to')} has none; add <address>"
-            self._notes.add(element, message)
-        return Navigate(
-            _text(element, "name"), _text(element, "to"), sources, tuple(_text(element, "when-none").split())
-        )
+        if self._knows(element, to) and any(source.documented for source in sources) and not self._addresses(to):
+            self._notes.add(element, f"documented links need addresses, and level {to} has none; add <address>")
+        return Navigate(_text(element, "name"), to, sources, tuple(_text(element, "when-none").split()))
 
     def _pages(self, element: etree._Element) -> Navigate:
         parent = element.getparent()
         own = _text(parent, "name") if parent is not None else ""
         to = _text(element, "to") or own
-        target = self._target(element, to)
-        if target is not None and target.find("paging") is None:
+        if self._knows(element, to) and not self._paging_of(to):
             self._notes.add(element, f"level {to} does not say how its pages are numbered; add <paging> to it")
         return Navigate(_text(element, "name"), to, pages=True)
 
-    def _target(self, element: etree._Element, name: str) -> etree._Element | None:
-        if name not in self._elements:
-            self._notes.add(element, f"there is no level {name}; the levels are {', '.join(self._elements)}")
-        return self._elements.get(name)
+    def _knows(self, element: etree._Element, level: str) -> bool:
+        known = (*self._elements, *self._inherited)
+        if level not in known:
+            self._notes.add(element, f"there is no level {level}; the levels are {', '.join(known)}")
+        return level in known
+
+    def _addresses(self, level: str) -> bool:
+        own = self._elements.get(level)
+        return own.find("address") is not None if own is not None else bool(self._inherited[level].addresses)
+
+    def _paging_of(self, level: str) -> bool:
+        own = self._elements.get(level)
+        return own.find("paging") is not None if own is not None else bool(self._inherited[level].paging)
 
     def _extract(self, element: etree._Element) -> Extract:
         alternatives = tuple(element.iterchildren("instead"))
