@@ -1,0 +1,205 @@
+"""Tries a knowledge base on its saved pages, and says in plain words where the two differ."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from aahcrawler.authoring.saved import Expectation, ObjectRow, SavedPage, understood
+from aahcrawler.helper import ApplicationAwareHelper
+from aahcrawler.helper.sites import Sites
+from knowledge_base.matching import Sight, is_on_host
+from knowledge_base.model import Application, KnowledgeBase, PageLevel
+
+MOST_TOLD = 6
+"""Differences of one sort that are written out for one page."""
+
+_SHOWN = 70
+_BEFORE = 25
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of one page: no differences where it is read as expected."""
+
+    page: SavedPage
+    differences: tuple[str, ...]
+
+
+class Trial:
+    """Tries pages one by one; what one page showed is forgotten before the next."""
+
+    def __init__(self, knowledge_base: KnowledgeBase) -> None:
+        self._knowledge_base = knowledge_base
+        self._helper = ApplicationAwareHelper(knowledge_base, Sites(most_hosts=0))
+
+    def outcome(self, saved: SavedPage) -> Outcome:
+        """Try a page against its own application and against the levels of every other."""
+        return Outcome(saved, (*self.misreadings(saved), *self.misfits(saved)))
+
+    def misreadings(self, saved: SavedPage) -> tuple[str, ...]:
+        """Say how what is recognised and read differs from what is expected; a line for each difference."""
+        found = understood(saved.page, self._helper.assist(saved.page))
+        return tuple(_differences(saved.expected, found))
+
+    def misfits(self, saved: SavedPage) -> tuple[str, ...]:
+        """Say which other levels, of this or any application, fit the page; a line for each."""
+        expected = saved.expected
+        own = next((app for app in self._knowledge_base.applications if app.name == expected.application), None)
+        allowed = {*expected.also, expected.level}
+        told = []
+        for application, level in self._fitting(saved):
+            if application is own and level.name not in allowed:
+                told.append(_own_misfit(application, level, expected))
+            elif application is not own and not _inherited(level, own):
+                told.append(f"level {level.name} of {application.name} fits this page too; make its when narrower")
+        return tuple(told)
+
+    def _fitting(self, saved: SavedPage) -> Iterator[tuple[Application, PageLevel]]:
+        sight = Sight(saved.page)
+        for application in self._knowledge_base.applications:
+            if application.hosts and not any(is_on_host(saved.page.url, host) for host in application.hosts):
+                continue
+            for level in application.levels:
+                if any(map(sight.meets, level.when)) and not any(map(sight.meets, level.unless)):
+                    yield application, level
+
+
+def levels_without_page(knowledge_base: KnowledgeBase, saved: Iterable[SavedPage]) -> tuple[tuple[str, str], ...]:
+    """Return application and level of each level that no saved page shows."""
+    shown = {(page.expected.application, page.expected.level) for page in saved}
+    levels = ((app.name, level.name) for app in knowledge_base.applications for level in app.levels)
+    return tuple(level for level in levels if level not in shown)
+
+
+def without_negative_page(knowledge_base: KnowledgeBase, saved: Iterable[SavedPage]) -> tuple[str, ...]:
+    """Return the applications that have no page of theirs that must be of no level."""
+    shown = {page.expected.application for page in saved if page.expected.level is None}
+    return tuple(app.name for app in knowledge_base.applications if app.name not in shown)
+
+
+def _own_misfit(application: Application, level: PageLevel, expected: Expectation) -> str:
+    if expected.level is None:
+        return f"level {level.name} of {application.name} fits this page, which is of none; make its when narrower"
+    return (
+        f"level {level.name} fits this page as well as {expected.level}; make its when narrower or add an unless, "
+        f'or, where that is meant, write "also": ["{level.name}"] into the expectation'
+    )
+
+
+def _inherited(level: PageLevel, own: Application | None) -> bool:
+    """Say whether an application has the level from the same file as the page's own application."""
+    if own is None:
+        return False
+    return any(level.name == other.name and _signs(level) == _signs(other) for other in own.levels)
+
+
+def _signs(level: PageLevel) -> list[tuple[str, str]]:
+    return [(when.selector.source if when.selector else "", repr(when.rule)) for when in level.when]
+
+
+def _differences(expected: Expectation, found: Expectation) -> Iterator[str]:
+    if (expected.application, expected.level) != (found.application, found.level):
+        yield from _changed("application", expected.application, found.application)
+        yield from _changed("level", expected.level, found.level)
+    yield from _pairs("action", expected.failed, found.failed, "works", "fails")
+    if expected.application is None:
+        return
+    yield from _objects(expected.objects, found.objects)
+    yield from _pairs("link", expected.links, found.links, "missing", "additional")
+    refused = {url: found.refused[url] for url in expected.refused if url in found.refused}
+    yield from _pairs("refused", expected.refused, refused, "not refused", "")
+    for url in sorted(found.refused.keys() & expected.links.keys()):
+        yield f"link {url}: refused as {found.refused[url]} although it is expected"
+
+
+def _changed(name: str, expected: str | None, found: str | None) -> Iterator[str]:
+    if expected != found:
+        yield f"{name}: {_apart(expected, found)}"
+
+
+def _apart(expected: str | None, found: str | None) -> str:
+    """Show two values from shortly before the place where they part.
+
+    >>> _apart("Ada", None)
+    'expected "Ada", found nothing'
+    """
+    start = 0
+    if expected is not None and found is not None:
+        same = next((i for i, (a, b) in enumerate(zip(expected, found, strict=False)) if a != b), None)
+        parting = min(len(expected), len(found)) if same is None else same
+        start = max(0, parting - _BEFORE)
+    return f"expected {_quoted(expected, start)}, found {_quoted(found, start)}"
+
+
+def _quoted(value: str | None, start: int) -> str:
+    if value is None:
+        return "nothing"
+    piece = value[start : start + _SHOWN].replace("\n", "\\n")
+    return f'"{"..." if start else ""}{piece}{"..." if len(value) > start + _SHOWN else ""}"'
+
+
+def _pairs(
+    what: str, expected: Mapping[str, str | None], found: Mapping[str, str | None], missing: str, additional: str
+) -> Iterator[str]:
+    """Compare addresses (or names of actions) and the word that goes with each."""
+    lines = [
+        *(f"{what} {name}: {missing}{_by(expected[name])}" for name in expected if name not in found),
+        *(f"{what} {name}: {additional}{_by(found[name])}" for name in found if name not in expected),
+        *(
+            f"{what} {name}: {_apart(expected[name], found[name])}"
+            for name in expected
+            if name in found and expected[name] != found[name]
+        ),
+    ]
+    yield from _shortened(what, lines)
+
+
+def _by(word: str | None) -> str:
+    return f" ({word})" if word else ""
+
+
+def _shortened(what: str, lines: Sequence[str]) -> Iterator[str]:
+    yield from lines[:MOST_TOLD]
+    if len(lines) > MOST_TOLD:
+        yield f"and {len(lines) - MOST_TOLD} more differences of this sort ({what})"
+
+
+def _objects(expected: Sequence[ObjectRow], found: Sequence[ObjectRow]) -> Iterator[str]:
+    partners = _partners(expected, found)
+    lines = []
+    for row in expected:
+        partner = partners.get(row.iri)
+        if partner is None:
+            lines.append(f"object {row.iri}: missing ({_glimpse(row)})")
+        else:
+            lines += [f"object {row.iri}: {difference}" for difference in _fields(row, partner)]
+    taken = {row.iri for row in partners.values()}
+    lines += [f"object {row.iri}: additional ({_glimpse(row)})" for row in found if row.iri not in taken]
+    if not lines and [row.iri for row in expected] != [row.iri for row in found]:
+        lines.append(f"objects come in another order: {', '.join(row.iri for row in found)}")
+    yield from _shortened("objects", lines)
+
+
+def _partners(expected: Sequence[ObjectRow], found: Sequence[ObjectRow]) -> dict[str, ObjectRow]:
+    """Find for each expected object the one that was found: by its address, else by its words."""
+    by_iri = {row.iri: row for row in found}
+    wanted = {row.iri for row in expected}
+    partners = {row.iri: by_iri[row.iri] for row in expected if row.iri in by_iri}
+    free = [row for row in found if row.iri not in wanted]
+    for row in expected:
+        alike = next((other for other in free if row.body and other.body == row.body), None)
+        if row.iri not in partners and alike is not None:
+            partners[row.iri] = alike
+            free.remove(alike)
+    return partners
+
+
+def _fields(expected: ObjectRow, found: ObjectRow) -> Iterator[str]:
+    for name in ("iri", "type", "title", "author", "date", "body", "part_of", "parent"):
+        yield from _changed(name, getattr(expected, name), getattr(found, name))
+    for name, values in expected.more.items():
+        yield from _changed(name, "; ".join(values), "; ".join(found.more.get(name, ())) or None)
+
+
+def _glimpse(row: ObjectRow) -> str:
+    words = " ".join((row.title or row.body or "").split())
+    return f"{row.type}: {words[:_SHOWN]}" if words else row.type
