@@ -347,10 +347,14 @@ class Application:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Match:
-    """What a page was recognised as: the application, and the level where one fits."""
+    """What a page was recognised as: the application, and the level where one fits.
+
+    ``variant`` names the variant of the level whose actions ran, empty where the level's own did.
+    """
 
     application: Application
     level: PageLevel | None
+    variant: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
