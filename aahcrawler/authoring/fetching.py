@@ -1,0 +1,199 @@
+"""One page from the network, asked for as politely as a crawl would: for people who look at single pages."""
+
+import asyncio
+import re
+import tempfile
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+
+from aahcrawler import urls
+from aahcrawler.authoring.robots import LARGEST, RobotsRule, denial
+from aahcrawler.page import Headers, Page
+from aahcrawler.page.decoding import decode_content
+from aahcrawler.wire.client import (
+    AddressPolicy,
+    Answer,
+    Limits,
+    RefusedAddressError,
+    Timeouts,
+    WireClient,
+    WireError,
+    WireRequest,
+    WireSettings,
+)
+
+PRODUCT = "AAHCrawler"
+"""What robots.txt files call us."""
+MOST_REDIRECTS = 5
+PAGE_BYTES = 10 * 1024 * 1024
+"""How much of a page is read; the rest is left out."""
+TIMEOUTS = Timeouts(connect=15.0, first_byte=30.0, idle=20.0, total=90.0)
+
+_CONTACT = re.compile(r"(?:mailto:)?[!-~]+@[!-~]+|https?://[!-~]+")
+
+
+class FetchError(Exception):
+    """A page could not be had; the message says why and what to do."""
+
+
+class BadAddressError(FetchError):
+    """What was given is no http or https address."""
+
+
+class NoContactError(FetchError):
+    """Nobody said who asks; nothing was sent."""
+
+
+class PrivateAddressError(FetchError):
+    """The host is on a private network; nothing was sent."""
+
+
+class RobotsDeniedError(FetchError):
+    """The host's robots.txt asks not to fetch the address; ``rule`` is the line that says so."""
+
+    def __init__(self, url: str, robots: str, rule: RobotsRule) -> None:
+        self.url, self.rule = url, rule
+        super().__init__(
+            f"{url} may not be fetched: {robots} says so ({rule}). Save the page with your browser and give the file."
+        )
+
+
+class RobotsUnreachableError(FetchError):
+    """The host's robots.txt could not be had, so nothing may be fetched from it now (RFC 9309, section 2.3.1.4)."""
+
+
+class NoAnswerError(FetchError):
+    """The server gave no answer that can be read."""
+
+
+class TooManyRedirectsError(FetchError):
+    """The address leads on and on."""
+
+
+def _ignore(_: str, __: str) -> None:
+    pass
+
+
+def fetch_page(
+    url: str,
+    *,
+    allow_private: bool = False,
+    contact: str = "",
+    redirected: Callable[[str, str], None] = _ignore,
+) -> Page:
+    """Fetch one page, whatever its status, and follow redirects to it.
+
+    The page's ``url`` is that of the last redirect, in canonical form; ``redirected`` is told each step (from, to).
+    Every host's robots.txt is asked first and obeyed. ``contact`` is an e-mail or web address at which the site's
+    owner reaches who asks, part of the User-Agent; it may be empty with ``allow_private`` alone, which lets hosts on
+    private networks be asked. Pages are cut at ``PAGE_BYTES`` and the whole takes at most ``TIMEOUTS.total`` seconds
+    for each request. Must not be called where an event loop runs. Raises `FetchError`.
+    """
+    address = urls.canonicalize(url.strip())
+    if address is None:
+        raise BadAddressError(f"{url!r} is no web address; write one that begins with http:// or https://")
+    agent = _user_agent(contact, needed=not allow_private)
+    with tempfile.TemporaryDirectory(prefix="aah-") as spool:
+        settings = WireSettings(
+            Path(spool), AddressPolicy(allow_private), TIMEOUTS, Limits(body_bytes=PAGE_BYTES, payload_bytes=PAGE_BYTES)
+        )
+        return asyncio.run(_fetch(address, settings, agent, redirected))
+
+
+def _user_agent(contact: str, *, needed: bool) -> str:
+    contact = contact.strip()
+    if needed and not contact:
+        raise NoContactError(
+            "say who asks, so that the owner of the site can reach you: --contact you@example.org, or set AAH_CONTACT"
+        )
+    if contact and not _CONTACT.fullmatch(contact):
+        raise NoContactError(
+            f"{contact!r} is neither an e-mail address nor a web address; write --contact you@example.org"
+        )
+    return f"{PRODUCT}/{version('aahcrawler')}{f' (+{contact})' if contact else ''}"
+
+
+async def _fetch(url: str, settings: WireSettings, agent: str, redirected: Callable[[str, str], None]) -> Page:
+    asking = _Asking(WireClient(settings), agent)
+    try:
+        for _ in range(MOST_REDIRECTS + 1):
+            page = await asking.page(url)
+            location = page.headers.get("Location")
+            target = urls.resolve(url, location) if 300 <= page.status < 400 and location else None
+            if target is None:
+                return page
+            redirected(url, target)
+            url = target
+    finally:
+        await asking.client.close()
+    raise TooManyRedirectsError(f"{url}: more than {MOST_REDIRECTS} redirects; give the address of the page itself")
+
+
+@dataclass(frozen=True, slots=True)
+class _Asking:
+    """Asks hosts for pages they may be asked for; each robots.txt is read once."""
+
+    client: WireClient
+    agent: str
+    robots: dict[str, tuple[str, bytes]] = field(default_factory=dict)
+
+    async def page(self, url: str) -> Page:
+        origin = urls.origin(url)
+        if origin not in self.robots:
+            self.robots[origin] = await self._robots(origin)
+        where, rules = self.robots[origin]
+        rule = denial(rules, url[len(origin) :], PRODUCT)
+        if rule is not None:
+            raise RobotsDeniedError(url, where, rule)
+        try:
+            return await self._get(url, PAGE_BYTES)
+        except WireError as error:
+            raise _no_answer(url, error) from error
+
+    async def _robots(self, origin: str) -> tuple[str, bytes]:
+        """Return where an origin's rules stand and what they are; no rules where there is no such file."""
+        url: str | None = f"{origin}/robots.txt"
+        for _ in range(MOST_REDIRECTS + 1):
+            if url is None:
+                break
+            try:
+                page = await self._get(url, LARGEST)
+            except WireError as error:
+                raise _no_answer(url, error) from error
+            if page.status >= 500 or page.status == 429:
+                raise RobotsUnreachableError(
+                    f"{url} answered {page.status}, so nothing may be fetched from there now; try again later"
+                )
+            if not 300 <= page.status < 400:
+                return url, page.body if page.status < 300 else b""
+            url = urls.resolve(url, page.headers.get("Location"))
+        return f"{origin}/robots.txt", b""
+
+    async def _get(self, url: str, most: int) -> Page:
+        fields = (("User-Agent", self.agent), ("Accept", "text/html,application/xhtml+xml;q=0.9,*/*;q=0.8"))
+        try:
+            answer = await self.client.fetch(WireRequest(url, fields, max_bytes=most, keep=most))
+        except WireError as error:
+            if error.exchange is not None:
+                error.exchange.close()
+            raise
+        with closing(answer.exchange):
+            return _page(url, answer, most)
+
+
+def _page(url: str, answer: Answer, most: int) -> Page:
+    headers = Headers(answer.headers)
+    decoded = decode_content(answer.payload, ", ".join(headers.all("Content-Encoding")), most)
+    complete = answer.payload_complete and decoded.complete
+    return Page(url, answer.status, headers, decoded.body, answer.exchange.started_at, complete)
+
+
+def _no_answer(url: str, error: WireError) -> FetchError:
+    if isinstance(error, RefusedAddressError):
+        reason = str(error).partition(";")[0]
+        return PrivateAddressError(f"{url} was not asked: {reason}. If it is your own machine, add --allow-private.")
+    advice = "try again later" if error.retryable else "look at the address"
+    return NoAnswerError(f"{url} gave no answer: {error}; {advice}")

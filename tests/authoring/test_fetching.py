@@ -1,0 +1,111 @@
+"""One page from the network: who asks is said, robots.txt is obeyed, private networks are left alone."""
+
+import pytest
+
+from aahcrawler.authoring.fetching import (
+    MOST_REDIRECTS,
+    BadAddressError,
+    NoAnswerError,
+    NoContactError,
+    PrivateAddressError,
+    RobotsDeniedError,
+    RobotsUnreachableError,
+    TooManyRedirectsError,
+    fetch_page,
+)
+from aahcrawler.authoring.robots import denial
+from tests.crawl.site import Reply, Site, serving
+
+PAGE = b"<!doctype html><title>Here</title><p>Text"
+ME = "me@example.org"
+
+
+def moved(target: str) -> Reply:
+    return Reply(b"", 302, {"Location": target})
+
+
+def test_a_page_and_the_way_to_it() -> None:
+    hops: list[tuple[str, str]] = []
+    with serving(Site({"/a": moved("/b?x"), "/b?x": Reply(PAGE)})) as site:
+        page = fetch_page(f"{site.url}a#top", allow_private=True, contact=ME, redirected=lambda *hop: hops.append(hop))
+        assert (page.url, page.status, page.body, page.complete) == (f"{site.url}b?x", 200, PAGE, True)
+        assert hops == [(f"{site.url}a", f"{site.url}b?x")]
+        assert [asked.path for asked in site.asked] == ["/robots.txt", "/a", "/b?x"]
+        assert all(asked.agent.startswith("AAHCrawler/") and f"(+{ME})" in asked.agent for asked in site.asked)
+
+
+def test_a_missing_page_is_a_page() -> None:
+    with serving(Site()) as site:
+        assert fetch_page(site.url, allow_private=True).status == 404
+
+
+def test_robots_txt_is_obeyed_and_quoted() -> None:
+    rules = Reply(b"User-agent: *\nDisallow: /private/\n", headers={"Content-Type": "text/plain"})
+    with serving(Site({"/robots.txt": rules, "/ok": moved("/private/x")})) as site:
+        with pytest.raises(RobotsDeniedError, match=r"line 2, Disallow: /private/\)") as caught:
+            fetch_page(f"{site.url}ok", allow_private=True)
+        assert caught.value.url == f"{site.url}private/x"
+        assert "/private/x" not in {asked.path for asked in site.asked}
+
+
+def test_without_robots_txt_nothing_is_fetched() -> None:
+    with serving(Site({"/robots.txt": Reply(b"", 503), "/": Reply(PAGE)})) as site:
+        with pytest.raises(RobotsUnreachableError, match="503"):
+            fetch_page(site.url, allow_private=True)
+        assert [asked.path for asked in site.asked] == ["/robots.txt"]
+
+
+def test_private_networks_are_left_alone() -> None:
+    with serving(Site({"/": Reply(PAGE)})) as site:
+        with pytest.raises(PrivateAddressError, match="--allow-private"):
+            fetch_page(site.url, contact=ME)
+        assert not site.asked
+
+
+def test_redirects_end() -> None:
+    with serving(Site(other=lambda path: moved(path + "x"), pages={"/robots.txt": Reply(b"", 404)})) as site:
+        with pytest.raises(TooManyRedirectsError):
+            fetch_page(site.url, allow_private=True)
+        assert len(site.asked) == MOST_REDIRECTS + 2
+
+
+def test_no_server() -> None:
+    with serving(Site()) as site:
+        url = site.url
+    with pytest.raises(NoAnswerError, match="no answer"):
+        fetch_page(url, allow_private=True)
+
+
+@pytest.mark.parametrize("contact", ["", "   ", "somebody", "me@example.org\r\nX: y"])
+def test_who_asks_must_be_said(contact: str) -> None:
+    with pytest.raises(NoContactError, match="you@example"):
+        fetch_page("http://a.test/", contact=contact)
+
+
+@pytest.mark.parametrize("url", ["", "page.html", "ftp://a.test/", "javascript:alert(1)"])
+def test_what_is_no_address(url: str) -> None:
+    with pytest.raises(BadAddressError, match="http://"):
+        fetch_page(url, contact=ME)
+
+
+@pytest.mark.parametrize(
+    ("rules", "target", "line"),
+    [
+        ("User-agent: *\nDisallow: /", "/a", 2),
+        ("User-agent: *\nDisallow:", "/a", None),
+        ("User-agent: other\nDisallow: /", "/a", None),
+        ("User-agent: *\nDisallow: /\n\nUser-agent: aahcrawler/2\nDisallow: /b", "/a", None),
+        ("User-agent: *\nAllow: /\n\nUser-agent: x\nUser-agent: AAHCrawler\nDisallow: /b # yes", "/b/c", 6),
+        ("User-agent: *\nDisallow: /a\nAllow: /a/b", "/a/b", None),
+        ("User-agent: *\nDisallow: /a\nAllow: /a", "/a", None),
+        ("User-agent: *\nDisallow: /*.php$", "/f/x.php", 2),
+        ("User-agent: *\nDisallow: /*.php$", "/f/x.php?a", None),
+        ("User-agent: *\nDisallow: /*?sort=", "/f/x?sort=1", 2),
+        ("User-agent: *\nDisallow: /%7euser/\u00e9", "/~user/%c3%a9", 2),
+        ("User-agent: *\nDisallow: /a$", "/a", 2),
+        ("User-agent: *\nDisallow: /a$", "/ab", None),
+    ],
+)
+def test_which_line_denies(rules: str, target: str, line: int | None) -> None:
+    denied = denial(rules.encode(), target, "AAHCrawler")
+    assert (denied.line if denied else None) == line
