@@ -25,3 +25,78 @@ def check(
         knowledge_base = load(folder) if folder else load()
     for application in knowledge_base.applications:
         typer.echo(f"{application.name}: {', '.join(level.name for level in application.levels)}")
+
+
+Folders = Annotated[
+    str,
+    typer.Option(
+        "--kb",
+        metavar="FOLDER",
+        help="The knowledge base: a folder, or several with : between; the word shipped is the one that ships.",
+    ),
+]
+Contact = Annotated[
+    str, typer.Option("--contact", envvar="AAH_CONTACT", help="Who asks: an e-mail or web address, told to the site.")
+]
+Private = Annotated[
+    bool, typer.Option("--allow-private", help="Let hosts of your own network be asked, such as a test server.")
+]
+OfFile = Annotated[str, typer.Option("--url", metavar="URL", help="For a file: the address it was found at.")]
+
+
+@kb_app.command("test")
+def try_pages(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[NAME]...", help="Applications or saved pages: phpbb, phpbb/thread.")
+    ] = None,
+    kb: Folders = "",
+) -> None:
+    """Try the knowledge base on its saved pages: one line a page, and what differs from the expectation."""
+    from aahcrawler.authoring.saved import SavedPageError
+    from aahcrawler.authoring.trial import Selection, TrialError, all_pages, lines_of, notes, summary
+    from knowledge_base.folders import named_folders
+    from knowledge_base.loader import LoadError, load
+
+    with told(LoadError, SavedPageError, TrialError):
+        folders = named_folders(kb)
+        knowledge_base = load(*folders)
+        selection = Selection(knowledge_base, all_pages(folders), tuple(names or ()))
+        failed = 0
+        for outcome in selection.outcomes():
+            failed += bool(outcome.differences)
+            for line in lines_of(outcome):
+                typer.echo(line)
+    for line in notes(selection):
+        typer.echo(line)
+    typer.echo(summary(len(selection.chosen), failed))
+    if failed:
+        raise typer.Exit(1)
+
+
+@kb_app.command("capture")
+def capture_page(
+    named: Annotated[str, typer.Argument(metavar="URL|FILE", help="The page: an address, or a file you saved.")],
+    application: Annotated[str, typer.Option("--application", metavar="NAME", help="Which application it shows.")],
+    name: Annotated[str, typer.Option("--as", metavar="PAGE", help="The name of the saved page: thread-2.")],
+    kb: Folders = "",
+    url: OfFile = "",
+    negative: Annotated[bool, typer.Option("--negative", help="The page is of no level, and is to stay so.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Write over a saved page of that name.")] = False,
+    contact: Contact = "",
+    allow_private: Private = False,
+) -> None:
+    """Save a page, and what is understood of it, as a test beside its application's file."""
+    from aahcrawler.authoring.capture import CaptureError, Wish, capture, told_of
+    from aahcrawler.authoring.fetching import FetchError
+    from aahcrawler.authoring.saved import SavedPageError
+    from aahcrawler.authoring.source import SourceError, source
+    from knowledge_base.folders import named_folders
+    from knowledge_base.loader import LoadError, load
+
+    with told(LoadError, SavedPageError, SourceError, FetchError, CaptureError):
+        folders = named_folders(kb)
+        page = source(contact, allow_private=allow_private).page(named, url)
+        wish = Wish(application, name, negative, replace)
+        captured = capture(page, load(*folders), folders, wish)
+    for line in told_of(captured):
+        typer.echo(line)

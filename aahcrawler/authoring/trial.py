@@ -2,8 +2,11 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from os.path import relpath
+from pathlib import Path
 
-from aahcrawler.authoring.saved import Expectation, ObjectRow, SavedPage, understood
+from aahcrawler.authoring.saved import Expectation, ObjectRow, SavedPage, pages_folder, saved_pages, understood
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.helper.sites import Sites
 from knowledge_base.matching import Sight, is_on_host
@@ -12,8 +15,15 @@ from knowledge_base.model import Application, KnowledgeBase, PageLevel
 MOST_TOLD = 6
 """Differences of one sort that are written out for one page."""
 
+MOST_NOTES = 20
+"""Levels without a saved page that are named one by one."""
+
 _SHOWN = 70
 _BEFORE = 25
+
+
+class TrialError(Exception):
+    """What was asked for cannot be tried; the message says what can."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +73,70 @@ class Trial:
                     yield application, level
 
 
+def all_pages(folders: Iterable[Path]) -> tuple[SavedPage, ...]:
+    """Read the saved pages of several folders; one of a later folder replaces one of the same name."""
+    found = {page.name: page for folder in folders for page in saved_pages(pages_folder(folder))}
+    return tuple(found[name] for name in sorted(found))
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The pages that ``names`` ask for: names of applications, of their files or of single pages; all without any."""
+
+    knowledge_base: KnowledgeBase
+    pages: tuple[SavedPage, ...]
+    names: tuple[str, ...] = ()
+
+    @cached_property
+    def chosen(self) -> tuple[SavedPage, ...]:
+        """The pages to try. Raises `TrialError` for a name that stands for none."""
+        for name in self.names:
+            if not any(_is_named(page, name) for page in self.pages):
+                folders = ", ".join(sorted({page.name.partition("/")[0] for page in self.pages})) or "none yet"
+                raise TrialError(f"there is no saved page of {name}; there are pages of {folders}")
+        return tuple(page for page in self.pages if not self.names or any(_is_named(page, n) for n in self.names))
+
+    def outcomes(self) -> Iterator[Outcome]:
+        """Try the pages one after the other."""
+        trial = Trial(self.knowledge_base)
+        return map(trial.outcome, self.chosen)
+
+
+def lines_of(outcome: Outcome) -> Iterator[str]:
+    """Say in lines for people how a page did."""
+    yield f"{'FAILED' if outcome.differences else 'ok    '}  {outcome.page.name}"
+    for difference in outcome.differences:
+        yield f"          {difference}"
+    if outcome.differences:
+        yield f"          to see why: aah kb explain {_short(outcome.page.file)}"
+
+
+def notes(selection: Selection) -> Iterator[str]:
+    """Name what no saved page shows of the applications tried: levels, and a page that must be of none."""
+    tried = {page.expected.application for page in selection.chosen}
+    missing = [
+        f"{application} has no saved page of level {level}; add one: aah kb capture"
+        for application, level in levels_without_page(selection.knowledge_base, selection.pages)
+        if not selection.names or application in tried
+    ] + [
+        f"{application} has no page that must be of no level, such as a login form; add one: aah kb capture --negative"
+        for application in without_negative_page(selection.knowledge_base, selection.pages)
+        if not selection.names or application in tried
+    ]
+    yield from (f"missing {line}" for line in missing[:MOST_NOTES])
+    if len(missing) > MOST_NOTES:
+        yield f"missing and {len(missing) - MOST_NOTES} more"
+
+
+def summary(tried: int, failed: int) -> str:
+    """Count in one line.
+
+    >>> summary(12, 1)
+    '12 pages, 1 failed'
+    """
+    return f"{tried} page{'' if tried == 1 else 's'}, {failed or 'none'} failed"
+
+
 def levels_without_page(knowledge_base: KnowledgeBase, saved: Iterable[SavedPage]) -> tuple[tuple[str, str], ...]:
     """Return application and level of each level that no saved page shows."""
     shown = {(page.expected.application, page.expected.level) for page in saved}
@@ -74,6 +148,15 @@ def without_negative_page(knowledge_base: KnowledgeBase, saved: Iterable[SavedPa
     """Return the applications that have no page of theirs that must be of no level."""
     shown = {page.expected.application for page in saved if page.expected.level is None}
     return tuple(app.name for app in knowledge_base.applications if app.name not in shown)
+
+
+def _is_named(page: SavedPage, name: str) -> bool:
+    return name in (page.name, page.name.partition("/")[0], page.expected.application)
+
+
+def _short(file: Path) -> str:
+    """Write a file's path as it would be typed from here."""
+    return min(relpath(file), str(file), key=len)
 
 
 def _own_misfit(application: Application, level: PageLevel, expected: Expectation) -> str:
