@@ -1,0 +1,328 @@
+"""Objects that are no element: runs of blocks up to a signature, made into elements that selectors can read.
+
+Talk pages of wikis are plain documents on which each speaker adds a paragraph, indents it below what it answers, and
+signs it: who and when stand at the end of a line, and nothing else says where one comment ends and the next begins.
+"""
+
+from collections.abc import Iterator, Mapping
+from copy import deepcopy
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from lxml import etree
+from lxml.html import HtmlElement, html_parser
+
+from aahcrawler.helper.signatures import Line, Signature, Signatures, measure
+from aahcrawler.page import text
+from knowledge_base.model import Run
+
+MOST_RUNS = 2_500
+"""Runs of one page; no talk page that is readable holds as many."""
+
+MOST_HEADING = 300
+_LISTS = frozenset({"dl", "ul", "ol", "menu", "dir"})
+_HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
+_QUOTES = frozenset({"blockquote", "q", "pre"})
+
+
+def run_items(containers: list[HtmlElement], run: Run, now: datetime) -> list[HtmlElement]:
+    """Return each run of the containers as a detached element, in document order.
+
+    A run is made of the innermost blocks since the last signature or stop; of a block that holds other blocks only
+    its own content counts. It ends with a line (of a block, or before a ``br``) that a signature ends: a part that
+    ``run.signature`` finds, and a date behind it. Parts in quotations and code sign nothing. Blocks before a stop or
+    the end that nobody signed, and what stands behind the last signature of a block, belong to no run.
+
+    The element is a ``div`` with copies of the blocks; blocks that hold no signature are copied whole. What signs is
+    within ``span class="signature"``, the part that names who signed has the class ``signed``. Attributes tell the
+    rest: ``data-date`` the date as written, ``data-author`` the name where no part names who signed, ``data-depth``
+    how many lists the run is indented by, ``data-heading`` the text of the last stop that is a heading,
+    ``data-first="yes"`` that it is the first run below it, ``data-number`` counts the runs, and ``data-parent`` is
+    the number of the run that this one answers: the nearest one before it under the same heading that is indented
+    less. ``now`` is aware.
+
+    The containers are not changed; time is linear in their size. At most `MOST_RUNS` runs are returned.
+    """
+    found = _Runs(Signatures(now))
+    seen: set[HtmlElement] = set()
+    for container in containers:
+        if seen.isdisjoint(container.iterancestors()):
+            seen.add(container)
+            found.read(_Walk.of(container, run))
+    return found.items
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What a run is made of: lines of a block, or where there are none the whole block."""
+
+    block: HtmlElement
+    depth: int
+    lines: tuple[Line, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Stop:
+    """An element that ends a run without a signature, and its text where it is a heading."""
+
+    heading: str | None
+
+
+@dataclass(slots=True)
+class _Walk:
+    """One container, and which of its elements mean something.
+
+    ``live`` are the parts of signatures that stand in no quotation, ``parted`` are the elements that hold such a part
+    or a stop and so cannot be copied whole; ``above`` hold blocks.
+    """
+
+    container: HtmlElement
+    blocks: frozenset[HtmlElement]
+    signed: frozenset[HtmlElement]
+    stops: frozenset[HtmlElement]
+    live: set[HtmlElement] = field(default_factory=set)
+    parted: set[HtmlElement] = field(default_factory=set)
+    above: set[HtmlElement] = field(default_factory=set)
+
+    @classmethod
+    def of(cls, container: HtmlElement, run: Run) -> "_Walk":
+        """Find what the selectors find, and what lies above it."""
+        blocks, signed, stops = (
+            frozenset(element for selector in selectors for element in selector.elements(container))
+            for selectors in (run.blocks, run.signature, run.stops)
+        )
+        walk = cls(container, blocks, signed, stops)
+        walk._look()
+        return walk
+
+    def _look(self) -> None:
+        path: list[HtmlElement] = []
+        quotes = 0
+        for event, node in etree.iterwalk(self.container, events=("start", "end")):
+            if event == "start":
+                path.append(node)
+                quotes += node.tag in _QUOTES
+                if node in self.signed and not quotes:
+                    self.live.add(node)
+                if node in self.stops or node in self.live or (not quotes and Signatures.may_end(node.text)):
+                    _mark(path, self.parted)
+                if node in self.blocks or node in self.stops:
+                    _mark(path[:-1], self.above)
+            else:
+                quotes -= node.tag in _QUOTES
+                path.pop()
+                if not quotes and path and Signatures.may_end(node.tail):
+                    _mark(path, self.parted)
+
+    def pieces(self) -> Iterator[_Part | _Stop]:
+        """Yield the innermost blocks, the lines of blocks that are parted, and the stops, in document order."""
+        open_: list[_Level] = [_Level(self.container, self.container, 0)]
+        while open_:
+            level = open_[-1]
+            child = next(level.children, None)
+            if child is None:
+                yield from level.lines()
+                open_.pop()
+            elif child in self.stops:
+                yield from level.lines(behind=child)
+                yield _Stop(self._heading(child))
+            elif child not in self.blocks and child not in self.above:
+                level.inline.append(child)
+            else:
+                yield from level.lines(behind=child)
+                depth = level.depth + (child.tag in _LISTS)
+                if child in self.parted:
+                    open_.append(_Level(child, child if child in self.blocks else None, depth))
+                else:
+                    yield _Part(child, depth)
+
+    def _heading(self, stop: HtmlElement) -> str | None:
+        """Return the text of the innermost stop, None where it is part of no heading."""
+        inner = next(node for _, node in etree.iterwalk(stop, events=("end",)) if node in self.stops)
+        above = inner.getparent()
+        if _HEADINGS.isdisjoint((stop.tag, inner.tag, above.tag if above is not None else "")):
+            return None
+        return text.excerpt(inner, MOST_HEADING)
+
+
+def _mark(path: list[HtmlElement], marked: set[HtmlElement]) -> None:
+    """Add the elements of a path; those above one that is marked are marked already."""
+    for element in reversed(path):
+        if element in marked:
+            return
+        marked.add(element)
+
+
+class _Level:
+    """An element that is being walked; ``block`` is the block that its own content belongs to, if any."""
+
+    def __init__(self, element: HtmlElement, block: HtmlElement | None, depth: int) -> None:
+        self.children = iter(element)
+        self.block = block
+        self.depth = depth
+        self.lead = element.text or ""
+        self.inline: list[HtmlElement] = []
+
+    def lines(self, behind: HtmlElement | None = None) -> Iterator[_Part]:
+        """Yield what was gathered since the last block, and begin anew with the text behind an element."""
+        lead, inline = self.lead, self.inline
+        self.lead, self.inline = (behind.tail if behind is not None else None) or "", []
+        if self.block is not None and (inline or lead.strip()):
+            yield _Part(self.block, self.depth, tuple(_split(lead, inline)))
+
+
+def _split(lead: str, inline: list[HtmlElement]) -> Iterator[Line]:
+    """Split at line breaks; a break belongs to the line that it begins."""
+    line = Line(lead, [])
+    for element in inline:
+        if element.tag == "br":
+            yield line
+            line = Line("", [])
+        line.elements.append(element)
+    yield line
+
+
+class _Runs:
+    """Collects parts into runs."""
+
+    def __init__(self, signatures: Signatures) -> None:
+        self.items: list[HtmlElement] = []
+        self._signatures = signatures
+        self._open: list[_Part] = []
+        self._above: list[tuple[int, int]] = []
+        self._heading = ""
+        self._first = False
+        self._container: HtmlElement | None = None
+
+    def read(self, walk: _Walk) -> None:
+        """Add the runs of a container; none goes on in the next one."""
+        closed: set[HtmlElement] = set()
+        self._open, self._container = [], walk.container
+        for piece in walk.pieces():
+            if len(self.items) >= MOST_RUNS:
+                return
+            if isinstance(piece, _Stop):
+                self._stop(piece)
+            elif not piece.lines:
+                self._open.append(piece)
+            elif self._close(piece, walk):
+                closed.add(piece.block)
+            elif piece.block not in closed or piece.block is walk.container:
+                self._open.append(piece)
+
+    def _stop(self, stop: _Stop) -> None:
+        self._open = []
+        if stop.heading:
+            self._heading, self._first, self._above = stop.heading, True, []
+
+    def _close(self, piece: _Part, walk: _Walk) -> bool:
+        """Make a run of each line that is signed, with the lines before it; say whether there was one."""
+        start = 0
+        for index, line in enumerate(piece.lines):
+            signature = self._signatures.find(line, walk.live) if _is_parted(line, walk.parted) else None
+            if signature is not None and len(self.items) < MOST_RUNS:
+                lines = piece.lines[start : index + 1]
+                self._emit([*self._open, _Part(piece.block, piece.depth, lines)], signature)
+                self._open, start = [], index + 1
+        return start > 0
+
+    def _emit(self, parts: list[_Part], signature: Signature) -> None:
+        depth, number = min(part.depth for part in parts), len(self.items)
+        while self._above and self._above[-1][0] >= depth:
+            self._above.pop()
+        item = _element("div")
+        item.set("data-number", str(number))
+        item.set("data-depth", str(depth))
+        item.set("data-date", signature.date)
+        if self._heading:
+            item.set("data-heading", self._heading)
+        if self._first:
+            item.set("data-first", "yes")
+        if self._above:
+            item.set("data-parent", str(self._above[-1][1]))
+        if signature.name:
+            item.set("data-author", signature.name)
+        for part in parts:
+            item.append(self._copied(part))
+        _sign(item[-1], parts[-1].lines[-1], signature)
+        self._above.append((depth, number))
+        self._first = False
+        self.items.append(item)
+
+    def _copied(self, part: _Part) -> HtmlElement:
+        """Copy a part; the container's own lines become a paragraph."""
+        if not part.lines:
+            whole = deepcopy(part.block)
+            whole.tail = None
+            return whole
+        is_container = part.block is self._container
+        block = _element("p" if is_container else str(part.block.tag))
+        if not is_container:
+            block.attrib.update(part.block.attrib)
+        for line in part.lines:
+            _append_text(block, line.lead)
+            block.extend([deepcopy(element) for element in line.elements])
+        return block
+
+
+def _is_parted(line: Line, parted: set[HtmlElement]) -> bool:
+    return (
+        Signatures.may_end(line.lead)
+        or any(element in parted for element in line.elements)
+        or any(Signatures.may_end(element.tail) for element in line.elements)
+    )
+
+
+def _element(tag: str) -> HtmlElement:
+    return html_parser.makeelement(tag)
+
+
+def _append_text(element: HtmlElement, more: str) -> None:
+    if len(element):
+        element[-1].tail = (element[-1].tail or "") + more
+    else:
+        element.text = (element.text or "") + more
+
+
+def _sign(block: HtmlElement, line: Line, signature: Signature) -> None:
+    """Wrap the end of a block from where the signature in its last line begins."""
+    at = len(block) - len(line.elements)
+    spans = measure(line.lead, block[at:]).spans
+    for original, twin in zip(signature.spans, spans, strict=True):
+        if original is signature.part:
+            twin.set("class", f"{twin.get('class') or ''} signed".strip())
+    within: HtmlElement | None = block
+    begins = 0
+    while within is not None:
+        within, at, begins = _wrap(within, at, begins, signature.start, spans)
+
+
+def _wrap(
+    parent: HtmlElement, at: int, begins: int, start: int, spans: Mapping[HtmlElement, tuple[int, int]]
+) -> tuple[HtmlElement | None, int, int]:
+    """Wrap what stands behind ``start``; return the child within which it lies, if any, to be wrapped from there.
+
+    ``begins`` is the place of the text that stands before the child number ``at``.
+    """
+    span = _element("span")
+    span.set("class", "signature")
+    lead = (parent.text or "") if at == 0 else ""
+    if start < begins + len(lead):
+        parent.text, span.text = lead[: start - begins], lead[start - begins :]
+        span.extend(parent[at:])
+        parent.insert(0, span)
+        return None, 0, 0
+    for index, child in enumerate(parent[at:], at):
+        first, last = spans[child]
+        tail = child.tail or ""
+        if start <= first:
+            span.extend(parent[index:])
+            parent.append(span)
+            return None, 0, 0
+        if start < last + len(tail):
+            cut = max(0, start - last)
+            child.tail, span.text = tail[:cut], tail[cut:]
+            span.extend(parent[index + 1 :])
+            parent.append(span)
+            return (child, 0, first) if start < last else (None, 0, 0)
+    return None, 0, 0

@@ -1,0 +1,250 @@
+"""Signatures as people put them under what they write in a wiki: who, then when, at the end of a line."""
+
+import re
+from collections.abc import Container, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from urllib.parse import unquote
+
+from lxml import etree
+from lxml.html import HtmlElement
+
+from aahcrawler.page import dates
+from aahcrawler.page.text import UNSEEN
+
+MOST_TRIES = 20_000
+"""Texts of one page that are tried as dates; a signature takes one or two."""
+
+LONGEST_DATE = 70
+LONGEST_GAP = 100
+"""Characters between two links of a signature, or between the last one and the date."""
+
+LONGEST_WRAPPER = 400
+LONGEST_NAME = 40
+LONGEST_DASH = 12
+
+_YEAR = re.compile(r"\d{4}")
+_CLOCK = re.compile(r"\d{1,2}\s?[:.h時时点點시]\s?\d{2}")
+_TOKEN = re.compile(r"\d+|[^\W\d_]+")
+_NUMBERS = re.compile(r"\d+\D+\d")
+_PARENTHESES = re.compile(r"\([^()]{1,20}\)")
+_CLOSED_BEFORE = re.compile(r"[^()]*\)[^\d]*\d")
+_BRACKETS = re.compile(r"\s*\[[^\[\]]{0,40}\]$")
+_ZONED = re.compile(r"\d[^()\n]{0,30}\([^\W\d_]{2,6}\)")
+_LEADING_IN = re.compile(r"[\s\-–—―‒−~(|]*$")
+_DASH = re.compile(r"(?:--|[–—―]|\s-\s)\s*([^–—―()]+?)[\s,(]*$")
+_TITLE = re.compile(r"[?&]title=([^&#]*)")
+_WORDS = re.compile(r"\w")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of a block: the text before its first element, and its elements with the text behind each."""
+
+    lead: str
+    elements: list[HtmlElement]
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """The text of a line, as it stands in the source, and where in it each element (or comment) begins and ends."""
+
+    text: str
+    spans: dict[HtmlElement, tuple[int, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """A signature within a line: where it begins in the text, its date as written, and who signed.
+
+    ``part`` is the element that names who signed; where no element does, ``name`` is what stands before the date.
+    """
+
+    start: int
+    date: str
+    part: HtmlElement | None
+    name: str
+    spans: dict[HtmlElement, tuple[int, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Mark:
+    """A part that may name who signed, and where it stands."""
+
+    start: int
+    end: int
+    element: HtmlElement
+
+
+@dataclass(frozen=True, slots=True)
+class _Date:
+    start: int
+    text: str
+
+
+def measure(lead: str, elements: list[HtmlElement]) -> Measured:
+    """Read a line; what no reader sees has no text, and what lies within it no place."""
+    pieces, length = [lead], len(lead)
+    starts: dict[HtmlElement, int] = {}
+    spans: dict[HtmlElement, tuple[int, int]] = {}
+
+    def add(piece: str | None) -> None:
+        nonlocal length
+        if piece:
+            pieces.append(piece)
+            length += len(piece)
+
+    for root in elements:
+        if isinstance(root.tag, str):
+            walk = etree.iterwalk(root, events=("start", "end", "comment", "pi"))
+            for event, node in walk:
+                if event == "start":
+                    starts[node] = length
+                    spans[node] = (length, length)
+                    if node.tag in UNSEEN:
+                        walk.skip_subtree()
+                    else:
+                        add(node.text)
+                    continue
+                spans[node] = (starts.get(node, length), length)
+                if node is not root:
+                    add(node.tail)
+        else:
+            spans[root] = (length, length)
+        add(root.tail)
+    return Measured("".join(pieces), spans)
+
+
+class Signatures:
+    """Finds the signatures of one page; ``now`` is aware. After `MOST_TRIES` dates nothing more is found."""
+
+    def __init__(self, now: datetime) -> None:
+        self._now = now
+        self._tries = MOST_TRIES
+
+    @staticmethod
+    def may_end(text: str | None) -> bool:
+        """Say whether a date with its zone, as wikis write it, stands in a text: it may sign without a link."""
+        return text is not None and "(" in text and _ZONED.search(text) is not None
+
+    def find(self, line: Line, parts: Container[HtmlElement]) -> Signature | None:
+        """Return the signature that ends a line, None where there is none.
+
+        That is a date, with at most brackets or a few words behind it, and before it one of ``parts``; several that
+        lead to pages of the same person belong to it all. Without a time of day the date has to follow at once.
+        Without any part, it is a name between a dash and a date that gives time and zone.
+        """
+        read = measure(line.lead, line.elements)
+        marks = [_Mark(*span, element) for element, span in read.spans.items() if element in parts]
+        for end in _ends(read.text):
+            if _YEAR.search(read.text, max(0, end - LONGEST_DATE), end) is None:
+                continue
+            clip = max((mark.end for mark in marks if mark.end < end), default=0)
+            date = self._date(read.text, clip, end) or (self._date(read.text, 0, end) if clip else None)
+            if date is not None:
+                return _signed(read, marks, date) or _unlinked(read, marks, date)
+        return None
+
+    def _date(self, text: str, clip: int, end: int) -> _Date | None:
+        """Return the longest date that ends here and does not begin before ``clip``."""
+        for token in _TOKEN.finditer(text, max(clip, end - LONGEST_DATE), end):
+            rest = text[token.start() : end]
+            if self._tries <= 0 or _NUMBERS.search(rest) is None or _YEAR.search(rest) is None:
+                return None
+            if _CLOSED_BEFORE.match(rest):
+                continue
+            for written in _spellings(rest):
+                self._tries -= 1
+                if dates.parse(written, now=self._now) is not None:
+                    return _Date(token.start(), written)
+        return None
+
+
+def _ends(text: str) -> Iterator[int]:
+    """Yield where the date of a signature may end: the line itself, or what stands before a short remark."""
+    end = len(text.rstrip())
+    yield end
+    bracketed = _BRACKETS.search(text, max(0, end - 60), end)
+    if bracketed is not None:
+        end = bracketed.start()
+        yield end
+    last = text.rfind(")", max(0, end - 40), end) + 1
+    if 0 < last < end and not any(sign.isdigit() for sign in text[last:end]):
+        yield last
+
+
+def _spellings(text: str) -> Iterator[str]:
+    """Yield a date as written, then without weekdays and unknown zones in parentheses."""
+    yield text
+    groups = list(_PARENTHESES.finditer(text))
+    if len(groups) > 1:
+        yield _PARENTHESES.sub(" ", text[: groups[-1].start()]) + text[groups[-1].start() :]
+    if groups:
+        yield _PARENTHESES.sub(" ", text)
+
+
+def _signed(read: Measured, marks: list[_Mark], date: _Date) -> Signature | None:
+    before = [mark for mark in marks if mark.end <= date.start]
+    if not before or not _is_near(read.text[before[-1].end : date.start], date):
+        return None
+    last = first = before[-1]
+    person = _person(last.element)
+    start = first.start
+    named = first if _has_words(read, first) else None
+    for mark in reversed(before[:-1]):
+        if mark.start <= first.start and mark.end >= last.end:
+            start = min(start, mark.start)
+            continue
+        if first.start - mark.end > LONGEST_GAP or not _is_same(person, _person(mark.element)):
+            break
+        first = mark
+        start = min(start, first.start)
+        named = first if _has_words(read, first) else named
+    wrappers = (mark.start for mark in marks if mark.start <= start and mark.end >= date.start)
+    start = min((at for at in wrappers if date.start - at <= LONGEST_WRAPPER), default=start)
+    return Signature(_led_in(read.text, start), date.text, (named or first).element, "", read.spans)
+
+
+def _has_words(read: Measured, mark: _Mark) -> bool:
+    return _WORDS.search(read.text, mark.start, mark.end) is not None
+
+
+def _is_near(gap: str, date: _Date) -> bool:
+    return len(gap) <= LONGEST_GAP and (_CLOCK.search(date.text) is not None or _WORDS.search(gap) is None)
+
+
+def _unlinked(read: Measured, marks: list[_Mark], date: _Date) -> Signature | None:
+    if any(mark.end > date.start - LONGEST_NAME for mark in marks if mark.end <= date.start):
+        return None
+    if _CLOCK.search(date.text) is None or _PARENTHESES.search(date.text) is None:
+        return None
+    begins = max(0, date.start - LONGEST_NAME - LONGEST_DASH)
+    dash = _DASH.search(read.text[begins : date.start])
+    if dash is None or not dash[1].strip() or len(dash[1]) > LONGEST_NAME:
+        return None
+    return Signature(_led_in(read.text, begins + dash.start()), date.text, None, dash[1].strip(), read.spans)
+
+
+def _led_in(text: str, start: int) -> int:
+    """Return where the dash, or the like, begins that stands before a signature."""
+    leading = _LEADING_IN.search(text[max(0, start - LONGEST_DASH) : start])
+    return start - len(leading[0]) if leading else start
+
+
+def _person(element: HtmlElement) -> tuple[str, ...]:
+    """Return what tells a person apart: of a link to ``Namespace:Name/page`` the parts behind the colon."""
+    link = element if element.tag == "a" else next(element.iter("a"), element)
+    href = link.get("href") or ""
+    asked = _TITLE.search(href)
+    title = unquote(asked[1] if asked else href.partition("?")[0].partition("#")[0]).replace("_", " ")
+    if "://" in title:
+        title = title.partition("://")[2].partition("/")[2]
+    name = title.partition(":")[2]
+    return tuple(name.split("/")[:2]) if name else (title,)
+
+
+def _is_same(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    """Say whether two links name the same person: ``User:Ada`` and ``Special:Contributions/Ada`` do."""
+    if len(one) == len(other):
+        return one == other
+    return one[0] == other[-1] or one[-1] == other[0] or one[0] == other[0]
