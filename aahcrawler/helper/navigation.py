@@ -1,19 +1,20 @@
 """Runs the navigation actions of a page level, and decides which links of the content are worth following."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 
 from lxml import etree
 from lxml.html import HtmlElement
 
 from aahcrawler.helper.assistance import Refused
+from aahcrawler.helper.ignored import Ignored
 from aahcrawler.helper.sites import Sites, Verdict, site_of
 from aahcrawler.page import Page
 from knowledge_base.matching import literals_of
-from knowledge_base.model import Application, Navigate, PageLevel
-from knowledge_base.selectors import SourceLiterals
+from knowledge_base.model import Action, Application, Navigate
+from knowledge_base.selectors import Selector, SourceLiterals
 
 MOST_LINKS = 10_000
 """Different addresses of one page that are looked at."""
@@ -33,10 +34,14 @@ class Chosen:
 
 @dataclass
 class Links:
-    """The links of one page, resolved once; remembers which ones were refused."""
+    """The links of one page, resolved once; remembers which ones were refused.
+
+    Links that ``ignored`` covers are not among them.
+    """
 
     page: Page
     sites: Sites
+    ignored: Ignored = field(default_factory=Ignored)
     _resolved: dict[str, str | None] = field(default_factory=dict)
     _refused: dict[str, Refused] = field(default_factory=dict)
 
@@ -56,8 +61,8 @@ class Links:
         found: dict[str, HtmlElement] = {}
         for element in self.page.tree.iter("a", "area"):
             url = self.resolve(element.get("href"))
-            if url is not None:
-                found.setdefault(url, element)
+            if url is not None and url not in found and not self.ignored.covers(element):
+                found[url] = element
                 if len(found) >= MOST_LINKS:
                     break
         return tuple(found.items())
@@ -90,50 +95,62 @@ class Links:
         return site_of(url) == self.site
 
 
+GuardedWork = Callable[[], list[Chosen]]
+Guard = Callable[[Navigate, GuardedWork], list[Chosen] | None]
+"""Does the work of an action; None where it cannot be done."""
+
+
 @dataclass(frozen=True)
 class Navigation:
-    """The navigation actions of one page level on one page."""
+    """The navigation actions among ``actions`` on one page."""
 
     links: Links
     application: Application
-    level: PageLevel
+    actions: Sequence[Action]
 
     @cached_property
     def here(self) -> Verdict:
         """What the application says of the page's own address."""
         return self.links.sites.verdict(self.application, self.links.page.url)
 
-    def run(self, failed: Callable[[Navigate, etree.XPathError], None]) -> tuple[Chosen, ...]:
+    def run(self, guard: Guard) -> tuple[Chosen, ...]:
         """Return the links of all navigation actions, each address once, in the order of the actions.
 
-        An action whose expression cannot be evaluated is handed to ``failed``; the others go on.
+        Links to the page itself are left out, and an action that finds no others has found nothing: those that wait
+        for it run.
         """
         chosen: dict[str, Chosen] = {}
         productive: set[str] = set()
-        for action in self.level.actions:
+        for action in self.actions:
             if not isinstance(action, Navigate) or not productive.isdisjoint(action.when_none):
                 continue
-            try:
-                found = list(self._pages(action) if action.pages else self._selected(action))
-            except etree.XPathError as error:
-                failed(action, error)
-                continue
-            if found:
-                productive.add(action.name)
-            for link in found:
-                chosen.setdefault(link.url, link)
-        chosen.pop(self.here.url, None)
+            for link in guard(action, partial(self._found, action)) or ():
+                if link.url != self.here.url:
+                    productive.add(action.name)
+                    chosen.setdefault(link.url, link)
         return tuple(chosen.values())
+
+    def _found(self, action: Navigate) -> list[Chosen]:
+        return list(self._pages(action) if action.pages else self._selected(action))
 
     def _selected(self, action: Navigate) -> Iterator[Chosen]:
         target = self.application.level(action.to)
         for source in action.sources:
-            selector = self.links.literals.narrow(source.selector)
-            for node in selector.nodes(self.links.page.tree) if selector is not None else ():
-                element = None if isinstance(node, str) else node
-                verdict = self._verdict(self.links.resolve(node if isinstance(node, str) else node.get("href")))
+            for element, reference in self._references(source.selector):
+                verdict = self._verdict(self.links.resolve(reference))
                 if verdict is not None and (not source.documented or verdict.level is target):
                     yield Chosen(verdict.url, element, action.name)
+
+    def _references(self, selector: Selector) -> Iterator[tuple[HtmlElement | None, str | None]]:
+        """Yield what an expression finds as addresses as written, with their elements where those are known."""
+        narrowed = self.links.literals.narrow(selector)
+        ignored = self.links.ignored
+        for node in narrowed.found(self.links.page.tree) if narrowed is not None else ():
+            if isinstance(node, str):
+                if not ignored.covers_reference(node):
+                    yield None, node
+            elif not ignored.covers(node):
+                yield node, node.get(selector.attribute or "href")
 
     def _pages(self, action: Navigate) -> Iterator[Chosen]:
         level = self.application.level(action.to)
@@ -168,8 +185,9 @@ def content_links(links: Links, application: Application, body: HtmlElement) -> 
     a link to a quoted post, say, would fetch its thread a second time.
     """
     for element in body.iter("a", "area"):
-        url = links.resolve(element.get("href"))
-        if url is None:
+        reference = element.get("href")
+        url = links.resolve(reference)
+        if url is None or links.ignored.covers(element) or links.ignored.covers_reference(reference or ""):
             continue
         if not links.is_here(url):
             yield from abroad(links, ((url, element),))

@@ -1,0 +1,175 @@
+"""What the helper says of a page of a known application: its actions are run, its parts and links gathered."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import partial
+
+from aahcrawler.helper.anchors import Contexts
+from aahcrawler.helper.assistance import Assistance, Failure
+from aahcrawler.helper.extraction import Extracted, Extraction
+from aahcrawler.helper.fields import FieldReader
+from aahcrawler.helper.generic_reading import MOST_TITLE, language_of, outlink_of
+from aahcrawler.helper.ignored import Ignored
+from aahcrawler.helper.navigation import (
+    Chosen,
+    Links,
+    Navigation,
+    content_links,
+    embedded,
+    note_junk,
+    starting_points,
+)
+from aahcrawler.helper.recognition import Place
+from aahcrawler.helper.scripted import is_empty_shell
+from aahcrawler.helper.timing import Attempts
+from aahcrawler.helper.whereabouts import Whereabouts, named_address
+from aahcrawler.page import Page, generic, requisites
+from aahcrawler.webobject import WebObject
+from knowledge_base.addresses import Address
+from knowledge_base.matching import Sight
+from knowledge_base.model import Application, Extract, Match, Navigate, PageLevel
+from online_analysis.document import Document, DocumentPart, Outlink
+
+LEAST_TEXT = 1_000_000
+
+
+@dataclass
+class ApplicationReading:
+    """One page of a known application being read. Without ``place`` it is of none of the application's levels."""
+
+    page: Page
+    links: Links
+    application: Application
+    place: Place | None
+    attempts: Attempts
+    contexts: Contexts = field(default_factory=Contexts)
+
+    def assistance(self) -> Assistance:
+        """Run the actions of the level and gather what they find."""
+        self.links.ignored = self._ignored()
+        if self.place is None:
+            chosen = tuple(starting_points(self.links, self.application))
+            extracted: tuple[Extracted, ...] = ()
+            document = self._document((), self._outlinks(chosen, None))
+        else:
+            extracted = self._extract(self.place) if self.place.level.role == "terminal" else ()
+            chosen = self._navigation(self.place).run(self._guard)
+            note_junk(self.links, self.application)
+            document = self._read(self.place, extracted, chosen)
+        if not extracted and not chosen:
+            self._look_for_scripts()
+        return self._result(document, extracted)
+
+    def _ignored(self) -> Ignored:
+        selectors = self.application.ignored
+
+        def find() -> Ignored:
+            return Ignored(self.page.tree, (part for each in selectors for part in each.elements(self.page.tree)))
+
+        found = self.attempts.attempt(selectors, find, action="ignore") if selectors else None
+        return found or Ignored()
+
+    def _extract(self, place: Place) -> tuple[Extracted, ...]:
+        found: dict[str, Extracted] = {}
+        level = place.level
+        literals = self.links.literals
+        where = Whereabouts.of(self.page, self.application, level, literals, self._named_address(level))
+        reader = FieldReader(where, max(LEAST_TEXT, 4 * len(self.page.body)))
+        for action in place.actions:
+            if not isinstance(action, Extract):
+                continue
+            extraction = Extraction(action, where, reader)
+            work = partial(_all_objects, extraction)
+            for extracted in self.attempts.attempt(action, work, level=level.name, action=action.name) or ():
+                found.setdefault(extracted.object.iri, extracted)
+            if extraction.failure is not None:
+                self.attempts.fail(level.name, action.name, extraction.failure, extraction.detail)
+        return tuple(found.values())
+
+    def _named_address(self, level: PageLevel) -> Address | None:
+        work = partial(named_address, self.page, self.application, level)
+        return self.attempts.attempt(level.own, work, level=level.name, action="own") if level.own else None
+
+    def _navigation(self, place: Place) -> Navigation:
+        return Navigation(self.links, self.application, place.actions)
+
+    def _guard(self, action: Navigate, work: Callable[[], list[Chosen]]) -> list[Chosen] | None:
+        level = self.place.level.name if self.place is not None else ""
+        return self.attempts.attempt(action, work, level=level, action=action.name)
+
+    def _look_for_scripts(self) -> None:
+        """Report a page that holds nothing because its content is put there by scripts: no template has changed."""
+        level = self.place.level.name if self.place is not None else ""
+        signs = self.application.needs_browser
+        meets = Sight(self.page).meets
+        work = partial(next, (sign.cite or "a sign of it" for sign in signs if meets(sign)), "")
+        detail = self.attempts.attempt(signs, work, level=level, action="needs-browser") if signs else ""
+        if not detail and is_empty_shell(self.page):
+            detail = "a page with scripts and no content"
+        if detail:
+            failures = self.attempts.failures
+            failures[:] = [failure for failure in failures if failure.failure is not Failure.NOTHING_FOUND]
+            self.attempts.fail(level, "needs-browser", Failure.NEEDS_BROWSER, detail)
+
+    def _read(self, place: Place, extracted: tuple[Extracted, ...], chosen: tuple[Chosen, ...]) -> Document:
+        """Split the page: a content part for each object with a body, then the chosen links as navigation."""
+        parts: list[DocumentPart] = []
+        outlinks: dict[str, Outlink] = {}
+        for item in extracted:
+            written = _body_text(item.object)
+            if not written:
+                continue
+            within = (link for body in item.body for link in content_links(self.links, self.application, body))
+            for outlink in self._outlinks(within, len(parts)):
+                outlinks.setdefault(outlink.url, outlink)
+            parts.append(DocumentPart("content", written))
+        is_intermediate = place.level.role == "intermediate"
+        navigation = self._outlinks(chosen, len(parts) if is_intermediate else None)
+        if is_intermediate and navigation:
+            contexts = dict.fromkeys(outlink.context or outlink.anchor for outlink in navigation)
+            parts.append(DocumentPart("navigation", "\n".join(context for context in contexts if context)))
+        for outlink in navigation:
+            known = outlinks.get(outlink.url)
+            outlinks[outlink.url] = replace(known, action=outlink.action) if known else outlink
+        outlinks.pop(self._navigation(place).here.url, None)
+        return self._document(tuple(parts), tuple(outlinks.values()), extracted)
+
+    def _outlinks(self, chosen: Iterable[Chosen], part: int | None) -> tuple[Outlink, ...]:
+        return tuple(outlink_of(link, part, self.contexts) for link in chosen)
+
+    def _document(
+        self, parts: tuple[DocumentPart, ...], outlinks: tuple[Outlink, ...], extracted: tuple[Extracted, ...] = ()
+    ) -> Document:
+        first = extracted[0].object if extracted else None
+        title = first.first("title") if first else None
+        published = first.first("date") if first else None
+        return Document(
+            self.page.url,
+            language_of(self.page, parts),
+            title if isinstance(title, str) else generic.title(self.page)[:MOST_TITLE],
+            parts,
+            outlinks,
+            published if isinstance(published, datetime) else None,
+        )
+
+    def _result(self, document: Document, extracted: tuple[Extracted, ...]) -> Assistance:
+        level = self.place.level if self.place is not None else None
+        variant = self.place.variant.name if self.place is not None and self.place.variant is not None else ""
+        return Assistance(
+            Match(self.application, level, variant),
+            document,
+            tuple(item.object for item in extracted),
+            embedded(self.links, self.application, requisites.of_page(self.page)),
+            self.links.refused,
+            tuple(self.attempts.failures),
+        )
+
+
+def _all_objects(extraction: Extraction) -> tuple[Extracted, ...]:
+    return tuple(extraction.objects())
+
+
+def _body_text(item: WebObject) -> str:
+    body = item.first("body")
+    return body if isinstance(body, str) else ""

@@ -1,0 +1,172 @@
+"""Reads the fields of objects from their elements."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+
+from lxml.html import HtmlElement
+
+from aahcrawler import urls
+from aahcrawler.helper.declared import declared_values, main_item
+from aahcrawler.helper.ownership import Owners
+from aahcrawler.helper.values import as_date, as_number, as_person, shown, stripped
+from aahcrawler.helper.whereabouts import MOST_TRIES, Whereabouts, address_text
+from aahcrawler.page import markup, text
+from aahcrawler.page.schemaorg import Item
+from aahcrawler.webobject import Reference, Value
+from knowledge_base.model import Field, FieldKind
+from knowledge_base.selectors import Node, Selector
+
+_Located = tuple[HtmlElement | None, Node]
+"""A node, and the element it is or stands on, None where that is not known."""
+
+_WRITTEN = frozenset({FieldKind.TEXT, FieldKind.HTML})
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The values of a field, and the elements that the first of them was read from."""
+
+    values: tuple[Value, ...] = ()
+    elements: tuple[HtmlElement, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """The expressions of a field that can find anything on this page."""
+
+    selectors: tuple[Selector, ...]
+    without: tuple[Selector, ...]
+
+
+class FieldReader:
+    """Reads fields on one page. ``budget`` is how many characters of text may still be read."""
+
+    def __init__(self, where: Whereabouts, budget: int) -> None:
+        self.budget = budget
+        self._where = where
+        self._plans: dict[Field, _Plan] = {}
+
+    def read(self, wanted: Field, item: HtmlElement, owners: Owners | None) -> Found:
+        """Return what the first selector that yields anything finds within an item, or on the page.
+
+        ``owners`` keeps what belongs to an object within the item from being read as the item's own.
+        """
+        plan = self._plans.get(wanted) or self._plan(wanted)
+        context = self._where.page.tree if wanted.page else item
+        for selector in plan.selectors:
+            nodes = _located(wanted, selector, context, None if wanted.page else owners)
+            found = self._joined(wanted, plan, _outermost(nodes)) if wanted.join else self._singly(wanted, plan, nodes)
+            if found.values:
+                return found
+        return Found()
+
+    def declared(self, wanted: Field) -> Found:
+        """Return what the page declares of its main item."""
+        item = self._main_item
+        values = declared_values(item, wanted, self._where.page) if item is not None else ()
+        self.budget -= sum(len(value) for value in values if isinstance(value, str))
+        return Found(values)
+
+    @cached_property
+    def _main_item(self) -> Item | None:
+        page = self._where.page
+        return main_item(page, (self._where.own.url, self._where.url, page.url))
+
+    def narrowed(self, selectors: Iterable[Selector]) -> Iterator[Selector]:
+        """Yield those of the expressions that can find anything on the page."""
+        return (selector for given in selectors if (selector := self._where.literals.narrow(given)) is not None)
+
+    def _plan(self, wanted: Field) -> _Plan:
+        plan = _Plan(tuple(self.narrowed(wanted.selectors)), tuple(self.narrowed(wanted.without)))
+        self._plans[wanted] = plan
+        return plan
+
+    def _singly(self, wanted: Field, plan: _Plan, nodes: Iterable[_Located]) -> Found:
+        values: list[Value] = []
+        first: HtmlElement | None = None
+        for element, node in islice(nodes, MOST_TRIES):
+            value = self._value(wanted, self._text(wanted, plan, node), node)
+            if value is None:
+                continue
+            first = element if not values else first
+            if value not in values:
+                values.append(value)
+            if not wanted.many:
+                break
+        return Found(tuple(values), (first,) if first is not None else ())
+
+    def _joined(self, wanted: Field, plan: _Plan, nodes: Iterable[_Located]) -> Found:
+        """Make one value of all nodes that have text, each of which may lie within none of the others."""
+        texts: list[str] = []
+        parts: list[_Located] = []
+        for element, node in nodes:
+            text_of_part = self._text(wanted, plan, node)
+            if text_of_part:
+                texts.append(text_of_part)
+                parts.append((element, node))
+        if not parts:
+            return Found()
+        whole = ("\n" if wanted.kind in _WRITTEN else " ").join(texts)
+        value = self._value(wanted, stripped(whole, wanted.strip), parts[0][1])
+        elements = tuple(element for element, _ in parts if element is not None)
+        return Found((value,), elements) if value is not None else Found()
+
+    def _text(self, wanted: Field, plan: _Plan, node: Node) -> str:
+        if isinstance(node, str):
+            return node.strip() if wanted.kind is FieldKind.HTML else shown(node, (), wanted.strip)
+        without = [part for selector in plan.without for part in selector.elements(node)]
+        if wanted.kind is FieldKind.HTML:
+            return text.inner_html(node, without).strip()
+        return shown(node, without, wanted.strip)
+
+    def _value(self, wanted: Field, found: str, node: Node) -> Value | None:
+        page = self._where.page
+        match wanted.kind:
+            case FieldKind.PERSON:
+                return as_person(node, found, page.base_url)
+            case FieldKind.URL:
+                url = urls.resolve(page.base_url, address_text(node))
+                return Reference(url) if url else None
+            case FieldKind.DATETIME:
+                return as_date(found, wanted.date, page.fetched_at)
+            case FieldKind.NUMBER:
+                return as_number(found)
+        self.budget -= len(found)
+        return found or None
+
+
+def _located(wanted: Field, selector: Selector, context: HtmlElement, owners: Owners | None) -> Iterator[_Located]:
+    """Yield nodes that belong to the context and to no object within it, each with its element where that is known."""
+    for node in selector.found(context):
+        if isinstance(node, str):
+            yield _unfolded(node) if wanted.markup else (None, node)
+            continue
+        if owners is not None and owners.of(node) is not context:
+            continue
+        value = node.get(selector.attribute) if selector.attribute else node
+        if value is None:
+            continue
+        if wanted.markup:
+            yield _unfolded(value if isinstance(value, str) else "".join(value.itertext()))
+        else:
+            yield node, value
+
+
+def _unfolded(written: str) -> _Located:
+    """Return markup that stands on a page as text as the element it describes."""
+    root = markup.parse(written.encode("utf-8", "replace"))
+    body = next(root.iter("body"), root)
+    return body, body
+
+
+def _outermost(nodes: Iterable[_Located]) -> Iterator[_Located]:
+    """Leave out what lies within another: in document order, within the last one that was yielded."""
+    within: set[object] = set()
+    for element, node in nodes:
+        if element is None:
+            yield element, node
+        elif element not in within:
+            within = set(element.iterdescendants())
+            yield element, node

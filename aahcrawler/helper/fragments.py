@@ -1,0 +1,59 @@
+"""The fragments of objects' addresses: what their page numbers them by, else who wrote them when."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from urllib.parse import quote
+
+from lxml.html import HtmlElement
+
+from aahcrawler.page import text
+from aahcrawler.webobject import Person, Reference, Value
+from knowledge_base.model import Identity
+
+COMPOSED = "c-"
+"""How a composed fragment begins, unless the knowledge base names a prefix."""
+
+_LONGEST_VALUE = 100
+
+
+def found(identity: Identity, item: HtmlElement) -> str | None:
+    """Return the fragment that an object's element gives it, None where it gives none."""
+    for selector in identity.selectors:
+        for node in selector.nodes(item)[:1]:
+            fragment = identity.fragment(node if isinstance(node, str) else text.fold(text.plain_text(node)))
+            if fragment is not None:
+                return fragment
+    return None
+
+
+class Composed:
+    """Makes fragments of the values of fields, different ones for the objects of one page.
+
+    Another object of the same author and second gets ``-2`` behind its fragment, the next ``-3``: the order of
+    objects on a page counts, and only there.
+    """
+
+    def __init__(self) -> None:
+        self._times: Counter[str] = Counter()
+
+    def fragment(self, identity: Identity, properties: Mapping[str, Sequence[Value]]) -> str | None:
+        """Return the fragment made of the first value of each field; None where no field has one."""
+        values = [values[0] for name in identity.fields if (values := properties.get(name))]
+        if not values:
+            return None
+        fragment = (identity.prefix or COMPOSED) + "-".join(map(written, values))
+        self._times[fragment] += 1
+        return fragment if self._times[fragment] == 1 else f"{fragment}-{self._times[fragment]}"
+
+
+def written(value: Value) -> str:
+    """Return a value as a part of a fragment: a person's name, the digits of a moment in UTC, white space as ``_``.
+
+    >>> written(Person("Ada L. & co")), written(datetime(2024, 5, 1, 9, 30, tzinfo=UTC))
+    ('Ada_L._%26_co', '20240501093000')
+    """
+    if isinstance(value, datetime):
+        return value.astimezone(UTC).strftime("%Y%m%d%H%M%S")
+    shown = value.name if isinstance(value, Person) else value.url if isinstance(value, Reference) else str(value)
+    return quote("_".join(shown.split())[:_LONGEST_VALUE], safe="")

@@ -1,0 +1,126 @@
+"""Tells which application and which of its levels a page is of, and in which variant."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+
+from aahcrawler.helper.assistance import FailedAction, Failure
+from aahcrawler.helper.bounds import is_too_deep
+from aahcrawler.helper.sites import Sites
+from aahcrawler.helper.timing import Attempts, Stopwatch
+from aahcrawler.page import Page
+from knowledge_base.hosts import HostIndex
+from knowledge_base.matching import Detection, Detector, Sight, still_holds
+from knowledge_base.model import Action, Application, KnowledgeBase, PageLevel, Variant
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A level that fits a page, and the variant of it whose actions read the page, None where its own do."""
+
+    level: PageLevel
+    variant: Variant | None = None
+
+    @property
+    def actions(self) -> tuple[Action, ...]:
+        """What to do on the page."""
+        return self.variant.actions if self.variant is not None else self.level.actions
+
+
+@dataclass(frozen=True, slots=True)
+class Recognised:
+    """What a page was recognised as.
+
+    Without ``application`` it is of none that is known, or of several in ``rivals``. ``failures`` tells which
+    conditions could not be evaluated or took too long.
+    """
+
+    application: Application | None = None
+    place: Place | None = None
+    failures: tuple[FailedAction, ...] = ()
+    rivals: tuple[str, ...] = ()
+
+
+class Recogniser:
+    """Recognises pages, and remembers which application runs on which site.
+
+    An application that describes the page's host comes first where one of its levels fits; then the one the site is
+    known for, where the page still shows a sign of it; then whichever the page shows signs of; last, on a page
+    without any sign, the one the site is known for, if that has whole hosts and one of its levels fits.
+    """
+
+    def __init__(self, knowledge_base: KnowledgeBase, sites: Sites, stopwatch: Stopwatch) -> None:
+        self._detector = Detector(knowledge_base)
+        self._hosts = HostIndex(knowledge_base.applications)
+        self._sites = sites
+        self._stopwatch = stopwatch
+
+    def application(self, page: Page) -> Application | None:
+        """Return the application of a page that is not read any further, such as an error page."""
+        return self._detect(page).application
+
+    def recognise(self, page: Page) -> Recognised:
+        """Find the application and the level of an HTML page. Never raises for what a page holds."""
+        look = _Look(page, self._stopwatch)
+        for application in self._hosts.of(page.url):
+            place = look.place(application)
+            if place is not None:
+                return look.as_page_of(application, place)
+        detection = self._detect(page)
+        if detection.application is not None:
+            return look.as_page_of(detection.application, look.place(detection.application))
+        known = self._sites.application(page.url)
+        if known is not None and known.whole_host and not detection.rivals:
+            place = look.place(known)
+            if place is not None:
+                return look.as_page_of(known, place)
+        return Recognised(failures=tuple(look.failures), rivals=detection.rivals)
+
+    def _detect(self, page: Page) -> Detection:
+        known = self._sites.recall(page.url)
+        if known is not None and still_holds(page, known[1]):
+            return Detection(*known)
+        detection = self._detector.detect(page)
+        if detection.application is not None:
+            self._sites.remember(page.url, detection.application, detection.evidence)
+        return detection
+
+
+@dataclass
+class _Look:
+    """One page looked at for the levels of applications."""
+
+    page: Page
+    stopwatch: Stopwatch
+    failures: list[FailedAction] = field(default_factory=list)
+
+    @cached_property
+    def sight(self) -> Sight:
+        return Sight(self.page)
+
+    @cached_property
+    def is_too_deep(self) -> bool:
+        return is_too_deep(self.page.tree)
+
+    def place(self, application: Application) -> Place | None:
+        """Return the first level, in the order of the file, whose conditions hold, with its first such variant."""
+        attempts = Attempts(self.page, application.name, self.stopwatch, self.failures)
+        if self.is_too_deep:
+            attempts.fail("", "level", Failure.TOO_MUCH, "elements lie too deep within one another")
+            return None
+        return next(self._places(application, attempts), None)
+
+    def _places(self, application: Application, attempts: Attempts) -> Iterator[Place]:
+        for level in application.levels:
+            place = attempts.attempt(level, partial(self._place, level), level=level.name, action="level")
+            if place is not None:
+                yield place
+
+    def _place(self, level: PageLevel) -> Place | None:
+        meets = self.sight.meets
+        if not any(map(meets, level.when)) or any(map(meets, level.unless)):
+            return None
+        return Place(level, next((variant for variant in level.variants if any(map(meets, variant.when))), None))
+
+    def as_page_of(self, application: Application, place: Place | None) -> Recognised:
+        return Recognised(application, place, tuple(self.failures))

@@ -1,0 +1,64 @@
+"""Where on a site a page stands: its own address, and whether it is the first page of what it is a page of."""
+
+from dataclasses import dataclass
+
+from aahcrawler import urls
+from aahcrawler.page import Page
+from knowledge_base.addresses import Address
+from knowledge_base.model import Application, PageLevel
+from knowledge_base.selectors import Node, SourceLiterals
+
+MOST_TRIES = 16
+"""Nodes of one selector that are tried for a value; the right one is among the first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Whereabouts:
+    """Which page of what is being read: ``own`` is the first page's address, by which the whole is named."""
+
+    page: Page
+    url: str
+    own: Address
+    is_first: bool
+    literals: SourceLiterals
+
+    @classmethod
+    def of(
+        cls,
+        page: Page,
+        application: Application,
+        level: PageLevel,
+        literals: SourceLiterals,
+        own: Address | None = None,
+    ) -> "Whereabouts":
+        """Say where a page stands; ``own`` is the address by which it names itself, None where it does not."""
+        here = application.canonical(Address.parse(page.url))
+        own = own or level.first_page(here)
+        is_first = (here.path, here.query) == (own.path, own.query)
+        return cls(page, here.url, own, is_first, literals)
+
+
+def named_address(page: Page, application: Application, level: PageLevel) -> Address | None:
+    """Find out under which address of its site the page names itself; None where it tells none of its level."""
+    host = _host_of(Address.parse(page.url))
+    for selector in level.own:
+        for node in selector.nodes(page.tree)[:MOST_TRIES]:
+            address = _address(node, page, application, level)
+            if address is not None and _host_of(address) == host:
+                return address
+    return None
+
+
+def address_text(node: Node) -> str:
+    """Return the reference that a node holds, as written."""
+    return node if isinstance(node, str) else node.get("href") or ""
+
+
+def _address(node: Node, page: Page, application: Application, level: PageLevel) -> Address | None:
+    url = urls.resolve(page.base_url, address_text(node))
+    address = level.first_page(application.canonical(Address.parse(url))) if url else None
+    return address if address is not None and (not level.addresses or level.documents(address)) else None
+
+
+def _host_of(address: Address) -> str:
+    return address.prefix.partition("://")[2].removeprefix("www.")
