@@ -12,7 +12,7 @@ from lxml.html import HtmlElement
 from aahcrawler.page import dates
 from aahcrawler.page.text import UNSEEN
 
-MOST_TRIES = 20_000
+MOST_TRIES = 10_000
 """Texts of one page that are tried as dates; a signature takes one or two."""
 
 LONGEST_DATE = 70
