@@ -66,9 +66,7 @@ def _latest(folders: Sequence[Path], sort: str, problems: list[Problem]) -> tupl
             name = _name(file) or str(file)
             earlier, other = spellings.setdefault(name.lower(), (name, file))
             if earlier != name and other.parent != file.parent:
-                message = (
-                    f"this would replace {earlier} of {other} but for the case of letters; write one or another name"
-                )
+                message = f"{other} writes this name as {earlier}; write it so to replace that file, or choose another"
                 problems.append(Problem(str(file), 1, message))
             own[name if name not in own else str(file)] = file
         chosen |= own

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import os
 import socket
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import ExitStack, asynccontextmanager, closing, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -88,6 +88,8 @@ class Job:
         self.reason = ""
         self.watchers: list[Callable[[Job], None]] = []
         """Called about once a second while the job runs."""
+        self.alongside: list[Callable[[], Coroutine[None, None, None]]] = []
+        """Run beside the crawl from its start, and cancelled at its end."""
         self.request_headers = request_headers(icd)
         self._lane = FrontierLane()
         self.leases = LeaseSource(stores.frontier, self._lane, worker_name(), capacity(icd.limits.pages))
@@ -103,6 +105,10 @@ class Job:
     def wire_settings(self) -> WireSettings:
         """How the download handler connects."""
         return wire_settings(self.icd, self.stores.folder.spool)
+
+    def use_helper(self, helper: ApplicationAwareHelper) -> None:
+        """Understand all pages from the next one on with another helper."""
+        self.understanding = replace(self.understanding, helper=helper)
 
     @property
     def obeys_robots(self) -> bool:
@@ -221,13 +227,15 @@ class Job:
     async def running(self) -> AsyncIterator[None]:
         """Keep time, limits, watchers and ``crawl.json`` up to date while the body runs."""
         self.check_limits()  # A crawl that has used them up before fetches nothing more.
-        ticking = asyncio.create_task(self._tick())
+        tasks = [asyncio.create_task(work()) for work in (self._tick, *self.alongside)]
         try:
             yield
         finally:
-            ticking.cancel()
-            with suppress(asyncio.CancelledError):
-                await ticking
+            for task in tasks:
+                task.cancel()
+            for task in tasks:
+                with suppress(asyncio.CancelledError):
+                    await task
 
     async def _tick(self) -> None:
         try:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from contextlib import ExitStack
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 from aahcrawler import __version__, urls
@@ -14,15 +15,14 @@ from aahcrawler.archive.writer import WarcWriter, recover_archive
 from aahcrawler.crawl.events import keep_events
 from aahcrawler.crawl.folder import CrawlFolder, write_whole
 from aahcrawler.crawl.job import Job, Stores, Understanding
+from aahcrawler.crawl.knowledge import Knowledge
 from aahcrawler.crawl.reference import fetch_documents
 from aahcrawler.frontier.connection import connect
 from aahcrawler.frontier.embedded import EmbeddedServer
 from aahcrawler.frontier.protocol import Frontier, FrontierSettings, Offer, Update
 from aahcrawler.frontier.redis_frontier import RedisFrontier
-from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.objects.writer import ObjectWriter, recover_objects
 from aahcrawler.scope import Scope
-from knowledge_base.loader import load
 from online_analysis.analysers import analysers
 from online_analysis.icd import Icd, IcdError
 from online_analysis.topic import build_topic
@@ -34,14 +34,16 @@ REDIS_URL = "AAH_REDIS_URL"
 SEED_SCORE = 1.0
 
 
-def open_job(path: Path, *, accept_changes: bool = False) -> Job:
+def open_job(path: Path, folders: tuple[Path, ...], *, accept_changes: bool = False) -> Job:
     """Open the crawl of the definition at ``path``, a new one or one that stopped.
 
-    Torn files of a crawl that was killed are mended first, and what was being fetched then is queued again. Raise
-    ``IcdError`` for mistakes in the definition, ``CrawlRefusedError`` for a folder that cannot be used, and
-    ``FrontierUnavailableError`` where there is no server for the frontier.
+    ``folders`` hold the knowledge base, which is looked at again while the crawl runs. Torn files of a crawl that was
+    killed are mended first, and what was being fetched then is queued again. Raise ``IcdError`` for mistakes in the
+    definition, ``LoadError`` for those in the knowledge base, ``CrawlRefusedError`` for a folder that cannot be used,
+    and ``FrontierUnavailableError`` where there is no server for the frontier.
     """
     icd = Icd.load(path)
+    knowledge = Knowledge(folders)
     with ExitStack() as opening:
         folder = CrawlFolder.open(icd, accept_changes=accept_changes)
         opening.callback(folder.close)
@@ -51,12 +53,14 @@ def open_job(path: Path, *, accept_changes: bool = False) -> Job:
         objects = opening.enter_context(ObjectWriter(folder.objects, icd.id, lambda: datetime.now(UTC)))
         topic = build_topic(icd, _reference_texts(icd, folder, archive))
         frontier = _frontier(icd, folder, opening)
-        understanding = Understanding(ApplicationAwareHelper(load()), analysers(icd, topic), Scope(icd))
+        understanding = Understanding(knowledge.helper, analysers(icd, topic), Scope(icd))
         folder.keep_definition(icd)
         _offer_seeds(icd, frontier, understanding.scope)
         stores = Stores(folder, frontier, archive, objects, opening.pop_all())
     logger.info("crawl %s opened in %s by AAHCrawler %s", icd.id, folder.root, __version__)
-    return Job(icd, stores, understanding)
+    job = Job(icd, stores, understanding)
+    job.alongside.append(partial(knowledge.watch, job.use_helper))
+    return job
 
 
 def _recover(folder: CrawlFolder) -> None:

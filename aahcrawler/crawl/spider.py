@@ -12,6 +12,7 @@ from twisted.python.failure import Failure
 
 from aahcrawler.crawl.download import ENDING, MOST_BYTES, WIRE_SETTINGS, CapturedResponse
 from aahcrawler.crawl.job import Job
+from aahcrawler.crawl.knowledge import knowledge_folders
 from aahcrawler.crawl.leasing import LEASE
 from aahcrawler.crawl.opening import open_job
 from aahcrawler.crawl.settlement import Settlement, SpentError
@@ -37,7 +38,7 @@ class AahSpider(Spider):
 
         Raise ``IcdError`` for a definition with mistakes and ``CrawlRefusedError`` for a folder that cannot be used.
         """
-        job = job or open_job(Path(icd))
+        job = job or open_job(Path(icd), knowledge_folders(crawler.settings))
         crawler.settings.set(WIRE_SETTINGS, job.wire_settings, priority="spider")
         return super().from_crawler(crawler, *args, job=job, **kwargs)
 
