@@ -1,16 +1,15 @@
 """URL rules of the knowledge base: which addresses an application documents, avoids, and writes in more than one way.
 
-Rules are globs over path segments and names of query parameters, never free regular expressions, so that matching
-takes time linear in the length of the URL for each rule. URLs come in canonical form (an absolute, serialised http
-URL); fragments are ignored.
+Rules are globs over path segments, query strings and values of query parameters, never free regular expressions, so
+that matching takes time linear in the length of the URL for each rule. URLs come in canonical form (an absolute,
+serialised http URL); fragments are ignored.
 """
 
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
-from fnmatch import translate
-from functools import cached_property
+from functools import cached_property, lru_cache
 from urllib.parse import unquote, unquote_plus
 
 LONGEST = 8_192
@@ -92,11 +91,72 @@ def _decoded(parameter: str) -> tuple[str, str]:
     return unquote_plus(name), unquote_plus(value)
 
 
-_WILD = frozenset("*?[")
+class BadGlobError(ValueError):
+    """A glob cannot be used; the message says what to write instead."""
+
+
+_WILD = frozenset("*?[#")
+_VARYING = frozenset("*?[")
+_NUMBER = re.compile("[0-9]+")
+_TOKEN = re.compile(r"\*+|\[!?\]?[^\]]*\]|.", re.DOTALL)
+_MOST_GLOBS = 65_536
+
+
+@lru_cache(_MOST_GLOBS)
+def glob_test(glob: str) -> Callable[[str], object]:
+    """Return a test whether a whole text fits.
+
+    ``*`` stands for anything, ``?`` for one sign, ``[a-f]`` for one of these, ``#`` for a whole number: a run of
+    digits as long as it goes. What stands between two ``*`` is taken where it comes first, so that the test takes
+    time linear in the length of the text. Raises `BadGlobError`.
+
+    >>> [bool(glob_test("topic-#-*")(text)) for text in ("topic-12-knots", "topic-12x-knots", "topic--knots")]
+    [True, False, False]
+    """
+    if not _WILD.intersection(glob):
+        return glob.__eq__
+    if re.search("#[0-9#]|[0-9]#", glob):
+        raise BadGlobError(f"# stands for a whole number; take the digit or the other # beside it out of {glob}")
+    pieces = [""]
+    for token in _TOKEN.findall(glob):
+        if token.startswith("*"):
+            pieces.append("")
+        else:
+            pieces[-1] += _sign(token)
+    last = f".*{pieces.pop()}" if len(pieces) > 1 else ""
+    middle = "".join(f"(?>.*?{piece})" for piece in pieces[1:])
+    try:
+        return re.compile(f"(?s:{pieces[0]}{middle}{last})\\Z").match
+    except re.error as error:
+        raise BadGlobError(f"brackets stand for one of the signs within them, such as [a-f]; correct {glob}") from error
+
+
+def _sign(part: str) -> str:
+    """Turn one part of a glob into a regular expression that fits in at most one way."""
+    if part == "#":
+        return "(?<![0-9])[0-9]++"
+    if part == "?":
+        return "."
+    if len(part) == 1:
+        return re.escape(part)
+    negated = part.startswith("[!")
+    inner = re.sub(r"([&~|^\\\[\]])", r"\\\1", part[2 if negated else 1 : -1])
+    return f"[{'^' if negated else ''}{inner}]"
+
+
+def numbers_as_one(text: str) -> str:
+    """Write every number in a text as ``#``; two texts that fit the same glob without ``*`` share this form.
+
+    >>> numbers_as_one("topic-12-page-3.html")
+    'topic-#-page-#.html'
+    """
+    return _NUMBER.sub("#", text)
 
 
 class PathGlob:
-    """A pattern over path segments: ``*`` within a segment, ``**`` for any number of whole segments.
+    """A pattern over path segments: ``*`` within a segment, ``**`` for any number of whole segments, ``#`` a number.
+
+    Raises `BadGlobError`.
 
     >>> [PathGlob("**/viewtopic.php").matches(Address("", p)) for p in ("/viewtopic.php", "/f/viewtopic.php", "/x")]
     [True, True, False]
@@ -105,14 +165,14 @@ class PathGlob:
     def __init__(self, source: str) -> None:
         self.source = source
         written = source.lstrip("/").split("/")
-        self._parts = tuple(None if part == "**" else _segment_test(part) for part in written)
-        self._file = None if _WILD.intersection(written[-1]) else written[-1]
+        self._parts = tuple(None if part == "**" else glob_test(part) for part in written)
+        self._file = None if _VARYING.intersection(written[-1]) else numbers_as_one(written[-1])
         self._fixed = frozenset(part for part in written if not _WILD.intersection(part))
         self._last = self._parts[-1] or _anything
 
     @property
     def file(self) -> str | None:
-        """The last segment of every path that fits, None where it varies."""
+        """The last segment of every path that fits, its numbers written as ``#``; None where more of it varies."""
         return self._file
 
     def __eq__(self, other: object) -> bool:
@@ -149,8 +209,35 @@ def _anything(_: str) -> bool:
     return True
 
 
-def _segment_test(part: str) -> Callable[[str], object]:
-    return re.compile(translate(part)).match if _WILD.intersection(part) else part.__eq__
+class QueryGlob:
+    """A pattern over the start of a raw query string, for software that writes a path there.
+
+    It is compared part by part, as ``&`` separates them; ``*`` and ``#`` stand for something within a part. Raises
+    `BadGlobError`.
+
+    >>> QueryGlob("/topic/#-*").rest(("/topic/12-knots/", "page=2"))
+    ('page=2',)
+    """
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self._parts = tuple(glob_test(part) for part in source.split("&") if part)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, QueryGlob) and other.source == self.source
+
+    def __hash__(self) -> int:
+        return hash(self.source)
+
+    def __repr__(self) -> str:
+        return f"QueryGlob({self.source!r})"
+
+    def rest(self, query: tuple[str, ...]) -> tuple[str, ...] | None:
+        """Return the raw parameters behind the part that fits; None where the query does not start so."""
+        if len(query) < len(self._parts):
+            return None
+        fits = all(test(raw) for test, raw in zip(self._parts, query, strict=False))
+        return query[len(self._parts) :] if fits else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,17 +245,21 @@ class UrlRule:
     """Which URLs are meant: all that is given must hold.
 
     ``present`` are parameters (name, glob of the value) that must be there; ``absent`` ones must not; with ``allowed``
-    given, no parameter other than those and the present ones may be there.
+    given, no parameter other than those, the present ones and what ``query`` covers may be there.
     """
 
     path: PathGlob | None = None
     present: tuple[tuple[str, str], ...] = ()
     absent: frozenset[str] = frozenset()
     allowed: frozenset[str] | None = None
+    query: QueryGlob | None = None
 
     def matches(self, address: Address) -> bool:
         """Say whether the address fits."""
         if address.is_too_long or (self.path is not None and not self.path.matches(address)):
+            return False
+        rest = address.query if self.query is None else self.query.rest(address.query)
+        if rest is None:
             return False
         parameters = address.parameters
         if not self.absent.isdisjoint(parameters):
@@ -177,12 +268,12 @@ class UrlRule:
             return False
         if self.allowed is None:
             return True
-        required = {name for name, _ in self.present}
-        return all(name in required or name in self.allowed for name in parameters)
+        known = self.allowed.union(name for name, _ in self.present)
+        return known.issuperset(parameters if self.query is None else dict(map(_decoded, rest)))
 
 
 def _value_fits(glob: str, value: str) -> bool:
-    return glob == "*" or glob == value or ("*" in glob and bool(re.match(translate(glob), value)))
+    return glob == "*" or bool(glob_test(glob)(value))
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +297,7 @@ class AvoidRules:
 
     def first(self, address: Address) -> AvoidRule | None:
         """Return the first rule that fits, None where none does."""
-        candidates = self._by_file.get(address.segments[-1], ())
+        candidates = self._by_file.get(numbers_as_one(address.segments[-1]), ())
         found = [
             next((place for place in places if place[1].rule.matches(address)), None)
             for places in (candidates, self._others)

@@ -1,0 +1,93 @@
+"""What several elements share: expressions, rules for addresses, signs of pages."""
+
+from lxml import etree
+
+from knowledge_base.addresses import BadGlobError, PathGlob, QueryGlob, UrlRule, glob_test
+from knowledge_base.model import Condition
+from knowledge_base.parsing.notes import Notes
+from knowledge_base.selectors import BadExpressionError, Selector, compile_selector
+
+
+def text(element: etree._Element, attribute: str) -> str:
+    """Return an attribute without the blanks around it, empty where it is not there."""
+    return (element.get(attribute) or "").strip()
+
+
+def words(element: etree._Element, attribute: str) -> tuple[str, ...]:
+    """Return what an attribute lists."""
+    return tuple(text(element, attribute).split())
+
+
+def yes(element: etree._Element, attribute: str) -> bool:
+    """Say whether an attribute is there and says yes."""
+    return element.get(attribute) == "yes"
+
+
+def has_expression(element: etree._Element) -> bool:
+    """Say whether an element has a CSS selector or an XPath expression."""
+    return bool(text(element, "css") or text(element, "xpath"))
+
+
+def selector(element: etree._Element, notes: Notes) -> Selector:
+    """Compile the expression of an element; one that finds nothing where it is wrong."""
+    xpath, css = text(element, "xpath"), text(element, "css")
+    try:
+        if bool(xpath) == bool(css):
+            raise BadExpressionError("write either css or xpath")
+        return compile_selector(xpath=xpath, css=css, attribute=text(element, "attribute"), cite=text(element, "cite"))
+    except BadExpressionError as error:
+        notes.add(element, str(error))
+        return compile_selector(xpath="/..")
+
+
+def selectors(element: etree._Element, tag: str, notes: Notes) -> tuple[Selector, ...]:
+    """Compile the expressions of all children of one name."""
+    return tuple(selector(child, notes) for child in element.iterchildren(tag))
+
+
+def names_url(element: etree._Element) -> bool:
+    """Say whether an element says anything of addresses."""
+    return any(text(element, name) for name in ("path", "query", "parameters", "absent"))
+
+
+def url_rule(element: etree._Element, notes: Notes, optional: frozenset[str] | None = None) -> UrlRule:
+    """Read the rule for addresses of an element; with ``optional``, other parameters may not be there."""
+    path, query = text(element, "path"), text(element, "query")
+    present = tuple(_parameter(word) for word in words(element, "parameters"))
+    if query.startswith("?"):
+        notes.add(element, f"query is what stands after the question mark; take the first sign out: {query[1:]}")
+    try:
+        for _, value in present:
+            glob_test(value)
+        return UrlRule(
+            PathGlob(path) if path else None,
+            present,
+            frozenset(words(element, "absent")),
+            optional,
+            QueryGlob(query) if query else None,
+        )
+    except BadGlobError as error:
+        notes.add(element, str(error))
+        return UrlRule()
+
+
+def _parameter(word: str) -> tuple[str, str]:
+    name, sign, value = word.partition("=")
+    return name, value if sign else "*"
+
+
+def condition(element: etree._Element, notes: Notes) -> Condition:
+    """Read a sign of a page: an expression, a rule for its address, or both."""
+    expressed, addressed = has_expression(element), names_url(element)
+    if not expressed and not addressed:
+        notes.add(element, "this sign is empty; write css, xpath, path, query, parameters or absent")
+    return Condition(
+        selector(element, notes) if expressed else None,
+        url_rule(element, notes) if addressed else None,
+        text(element, "cite"),
+    )
+
+
+def conditions(element: etree._Element, tag: str, notes: Notes) -> tuple[Condition, ...]:
+    """Read the signs in all children of one name."""
+    return tuple(condition(child, notes) for child in element.iterchildren(tag))
