@@ -9,7 +9,7 @@ from functools import cached_property
 
 from lxml.html import HtmlElement
 
-from aahcrawler.page import charset, markup
+from aahcrawler.page import charset, jsontree, markup
 from aahcrawler.urls import resolve
 
 PARSED_BYTES = 10_000_000
@@ -80,6 +80,13 @@ class Page:
         """Whether the page can be parsed as HTML."""
         return self.media_type in _HTML_TYPES
 
+    @property
+    def is_json(self) -> bool:
+        """Whether the page says that it is JSON; what says nothing of the sort is never taken for it."""
+        return self.media_type == "application/json" or (
+            self.media_type.startswith("application/") and self.media_type.endswith("+json")
+        )
+
     @cached_property
     def text(self) -> str:
         """The decoded body without byte order mark; bytes that mean nothing become U+FFFD."""
@@ -91,9 +98,12 @@ class Page:
     def tree(self) -> HtmlElement:
         """The document element; an empty document for a body that holds no markup. Never raises on hostile input.
 
-        A body of another media type has an empty document. Elements are nested at most 2,048 deep, the markup
-        beyond is left out, and so are attributes that a tag has beyond ``markup.MAX_ATTRIBUTES``.
+        JSON is a tree as well, see `aahcrawler.page.jsontree.parse`; a body of another media type has an empty
+        document. Elements are nested at most 2,048 deep, the markup beyond is left out, and so are attributes that
+        a tag has beyond ``markup.MAX_ATTRIBUTES``.
         """
+        if self.is_json:
+            return jsontree.parse(self.text)
         if not self.is_html:
             return markup.empty()
         if self.encoding == "utf-8":

@@ -1,0 +1,117 @@
+"""JSON as a tree of elements, so that expressions written for HTML read the answers of JSON endpoints too."""
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+
+from lxml.etree import SubElement
+from lxml.html import Element, HtmlElement
+
+MAX_CHARACTERS = 5_000_000
+"""A longer document is not read: cut off it would be no JSON, and real answers have a tenth of that."""
+
+MAX_DEPTH = 64
+"""How deep values are nested; what is deeper is left out."""
+
+MAX_ELEMENTS = 200_000
+"""How many values of one document become elements, in document order."""
+
+MAX_NAMES = 2_000
+"""How many different names of elements one document can have; members beyond are all called ``member``."""
+
+ROOT, ITEM, MEMBER = "json", "item", "member"
+
+_LONGEST_NAME = 64
+_NAME = re.compile(r"[a-z_][a-z0-9_.-]*")
+_NO_NAME_SIGN = re.compile(r"[^a-z0-9_.-]")
+_NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+Json = object
+
+
+def parse(text: str) -> HtmlElement:
+    """Return the element ``json`` that holds what a JSON document says; an empty one for what is no JSON.
+
+    A member of an object is an element named after its key, in lower case as the names in HTML are. A key that is
+    written in another way (``wp:term``, ``postStream``, ``12``) stands unchanged in the attribute ``key``, and its
+    name has ``_`` for each sign that no name can have, and before a digit at its start. An array holds an element
+    ``item`` for each of its values. Text, numbers as they are written, ``true`` and ``false`` are the text of
+    elements, ``null`` is none. Of equal keys the last one counts, as in browsers. Characters that XML cannot have
+    become U+FFFD. Never raises; time and memory are bounded by the constants of this module.
+
+    >>> tree = parse('{"posts": [{"id": 7, "wp:term": "boats"}]}')
+    >>> tree.xpath("posts/item/id")[0].text, tree.xpath("//*[@key='wp:term']")[0].text
+    ('7', 'boats')
+    """
+    root: HtmlElement = Element(ROOT)
+    if len(text) > MAX_CHARACTERS:
+        return root
+    try:
+        value: Json = json.loads(text, parse_int=str, parse_float=str, parse_constant=_refused)
+    except (ValueError, RecursionError):
+        return root
+    _grow(root, value)
+    return root
+
+
+def _refused(constant: str) -> Json:
+    raise ValueError(f"{constant} is no JSON")
+
+
+def _grow(root: HtmlElement, document: Json) -> None:
+    """Add elements in document order, without recursion."""
+    names = _Names()
+    left = MAX_ELEMENTS
+    root.text = _text(document)
+    stack: list[Iterator[tuple[HtmlElement, str | None, Json]]] = [_children(root, document)]
+    while stack and left > 0:
+        child = next(stack[-1], None)
+        if child is None:
+            stack.pop()
+            continue
+        parent, key, value = child
+        left -= 1
+        element = SubElement(parent, ITEM if key is None else names.of(key))
+        if key is not None and element.tag != key:
+            element.set("key", _NO_XML.sub("\ufffd", key))
+        element.text = _text(value)
+        if len(stack) < MAX_DEPTH:
+            stack.append(_children(element, value))
+
+
+def _children(parent: HtmlElement, value: Json) -> Iterator[tuple[HtmlElement, str | None, Json]]:
+    members: Iterable[tuple[str | None, Json]] = ()
+    if isinstance(value, dict):
+        members = value.items()
+    elif isinstance(value, list):
+        members = ((None, each) for each in value)
+    return ((parent, key, each) for key, each in members)
+
+
+def _text(value: Json) -> str | None:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return _NO_XML.sub("\ufffd", value) if isinstance(value, str) else None
+
+
+class _Names:
+    """Names of elements. The parser never forgets a name it has met, so a document can make up only so many."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, str] = {}
+
+    def of(self, key: str) -> str:
+        name = self._known.get(key)
+        if name is None:
+            if len(self._known) >= MAX_NAMES:
+                return MEMBER
+            name = self._known[key] = _name(key)
+        return name
+
+
+def _name(key: str) -> str:
+    lowered = key[:_LONGEST_NAME].lower()
+    if _NAME.fullmatch(lowered):
+        return lowered
+    name = _NO_NAME_SIGN.sub("_", lowered) or MEMBER
+    return name if _NAME.match(name) else f"_{name}"
