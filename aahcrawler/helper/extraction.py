@@ -11,6 +11,7 @@ from aahcrawler.helper.assistance import Failure
 from aahcrawler.helper.fields import FieldReader, Found
 from aahcrawler.helper.fragments import Composed
 from aahcrawler.helper.ownership import Owners, nesting
+from aahcrawler.helper.runs import Replies, run_items
 from aahcrawler.helper.whereabouts import Whereabouts
 from aahcrawler.webobject import Reference, Value, WebObject
 from knowledge_base.model import Extract, Field
@@ -45,6 +46,7 @@ class Extraction:
     detail: str = ""
     _owners: Owners | None = None
     _composed: Composed = field(default_factory=Composed)
+    _replies: Replies = field(default_factory=Replies)
 
     def objects(self) -> Iterator[Extracted]:
         """Yield the objects in document order; the same IRI comes once."""
@@ -71,6 +73,9 @@ class Extraction:
             items = selector.elements(self.where.page.tree)
             if items:
                 items = items if self.action.many else items[:1]
+                if self.action.run is not None:
+                    items = run_items(items, self.action.run, self.where.page.fetched_at)
+                    self.reader.keep_whole(self.action.fields)
                 self._owners = nesting(items)
                 return items
         return []
@@ -85,6 +90,8 @@ class Extraction:
             fragment = self._composed.fragment(identity, properties)
             if fragment is None:
                 return None
+        if self.action.run is not None:
+            self._replies.name(item, fragment)
         own = self.where.own.url
         properties["url"] = (Reference(f"{self.where.url}#{fragment}" if fragment else own),)
         parent = fragments.found(self.action.parent, item) if self.action.parent is not None else None

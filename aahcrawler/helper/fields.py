@@ -74,6 +74,10 @@ class FieldReader:
         page = self._where.page
         return main_item(page, (self._where.own.url, self._where.url, page.url))
 
+    def keep_whole(self, fields: Iterable[Field]) -> None:
+        """Read these with all of their expressions: their items hold markup that is not in the source of the page."""
+        self._plans.update({wanted: _Plan(wanted.selectors, wanted.without) for wanted in fields})
+
     def narrowed(self, selectors: Iterable[Selector]) -> Iterator[Selector]:
         """Yield those of the expressions that can find anything on the page."""
         return (selector for given in selectors if (selector := self._where.literals.narrow(given)) is not None)

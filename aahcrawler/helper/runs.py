@@ -39,7 +39,7 @@ def run_items(containers: list[HtmlElement], run: Run, now: datetime) -> list[Ht
     how many lists the run is indented by, ``data-heading`` the text of the last stop that is a heading,
     ``data-first="yes"`` that it is the first run below it, ``data-number`` counts the runs, and ``data-parent`` is
     the number of the run that this one answers: the nearest one before it under the same heading that is indented
-    less. ``now`` is aware.
+    less (`Replies` makes its fragment of it). ``now`` is aware.
 
     The containers are not changed; time is linear in their size. At most `MOST_RUNS` runs are returned.
     """
@@ -50,6 +50,21 @@ def run_items(containers: list[HtmlElement], run: Run, now: datetime) -> list[Ht
             seen.add(container)
             found.read(_Walk.of(container, run))
     return found.items
+
+
+class Replies:
+    """Puts the fragment of the run that is answered in place of its number, once that run has one."""
+
+    def __init__(self) -> None:
+        self._fragments: dict[str, str] = {}
+
+    def name(self, item: HtmlElement, fragment: str | None) -> None:
+        """Note the fragment of a run, and give it as ``data-parent`` that of its parent; none where that has none."""
+        if fragment is not None:
+            self._fragments[item.get("data-number", "")] = fragment
+        parent = self._fragments.get(item.attrib.pop("data-parent", ""))
+        if parent is not None:
+            item.set("data-parent", parent)
 
 
 @dataclass(frozen=True, slots=True)
