@@ -33,13 +33,14 @@ def run_items(containers: list[HtmlElement], run: Run, now: datetime) -> list[Ht
     ``run.signature`` finds, and a date behind it. Parts in quotations and code sign nothing. Blocks before a stop or
     the end that nobody signed, and what stands behind the last signature of a block, belong to no run.
 
-    The element is a ``div`` with copies of the blocks; blocks that hold no signature are copied whole. What signs is
-    within ``span class="signature"``, the part that names who signed has the class ``signed``. Attributes tell the
-    rest: ``data-date`` the date as written, ``data-author`` the name where no part names who signed, ``data-depth``
-    how many lists the run is indented by, ``data-heading`` the text of the last stop that is a heading,
-    ``data-first="yes"`` that it is the first run below it, ``data-number`` counts the runs, and ``data-parent`` is
-    the number of the run that this one answers: the nearest one before it under the same heading that is indented
-    less (`Replies` makes its fragment of it). ``now`` is aware.
+    The element is a ``div`` that holds two: the first, of class ``written``, holds copies of the blocks, those without
+    a signature whole; the second, of class ``signature``, what was cut off the last line, and in it the part that
+    names who signed has the class ``signed``. Attributes tell the rest: ``data-date`` the date as written,
+    ``data-author`` the name where no part names who signed, ``data-depth`` how many lists the run is indented by,
+    ``data-heading`` the text of the last stop that is a heading, ``data-first="yes"`` that it is the first run below
+    it, ``data-number`` counts the runs, and ``data-parent`` is the number of the run that this one answers: the
+    nearest one before it under the same heading that is indented less (`Replies` makes its fragment of it). ``now``
+    is aware.
 
     The containers are not changed; time is linear in their size. At most `MOST_RUNS` runs are returned.
     """
@@ -257,9 +258,10 @@ class _Runs:
             item.set("data-parent", str(self._above[-1][1]))
         if signature.name:
             item.set("data-author", signature.name)
-        for part in parts:
-            item.append(self._copied(part))
-        _sign(item[-1], parts[-1].lines[-1], signature)
+        written, signed = _element("div", "written"), _element("div", "signature")
+        written.extend([self._copied(part) for part in parts])
+        signed.extend(_cut(written[-1], parts[-1].lines[-1], signature))
+        item.extend([written, signed])
         self._above.append((depth, number))
         self._first = False
         self.items.append(item)
@@ -288,8 +290,11 @@ def _is_parted(line: Line, parted: set[HtmlElement]) -> bool:
     )
 
 
-def _element(tag: str) -> HtmlElement:
-    return html_parser.makeelement(tag)
+def _element(tag: str, name: str = "") -> HtmlElement:
+    element = html_parser.makeelement(tag)
+    if name:
+        element.set("class", name)
+    return element
 
 
 def _append_text(element: HtmlElement, more: str) -> None:
@@ -299,45 +304,44 @@ def _append_text(element: HtmlElement, more: str) -> None:
         element.text = (element.text or "") + more
 
 
-def _sign(block: HtmlElement, line: Line, signature: Signature) -> None:
-    """Wrap the end of a block from where the signature in its last line begins."""
+def _cut(block: HtmlElement, line: Line, signature: Signature) -> list[HtmlElement]:
+    """Cut off the end of a block, from where the signature in its last line begins; mark who signed."""
     at = len(block) - len(line.elements)
     spans = measure(line.lead, block[at:]).spans
     for original, twin in zip(signature.spans, spans, strict=True):
         if original is signature.part:
             twin.set("class", f"{twin.get('class') or ''} signed".strip())
+    cut: list[HtmlElement] = []
     within: HtmlElement | None = block
     begins = 0
     while within is not None:
-        within, at, begins = _wrap(within, at, begins, signature.start, spans)
+        piece, within, at, begins = _cut_in(within, at, begins, signature.start, spans)
+        cut.append(piece)
+    return cut[::-1]
 
 
-def _wrap(
+def _cut_in(
     parent: HtmlElement, at: int, begins: int, start: int, spans: Mapping[HtmlElement, tuple[int, int]]
-) -> tuple[HtmlElement | None, int, int]:
-    """Wrap what stands behind ``start``; return the child within which it lies, if any, to be wrapped from there.
+) -> tuple[HtmlElement, HtmlElement | None, int, int]:
+    """Return what stands behind ``start``, and the child within which that lies, if any, to be cut from there.
 
     ``begins`` is the place of the text that stands before the child number ``at``.
     """
-    span = _element("span")
-    span.set("class", "signature")
+    piece = _element("span")
     lead = (parent.text or "") if at == 0 else ""
     if start < begins + len(lead):
-        parent.text, span.text = lead[: start - begins], lead[start - begins :]
-        span.extend(parent[at:])
-        parent.insert(0, span)
-        return None, 0, 0
+        parent.text, piece.text = lead[: start - begins], lead[start - begins :]
+        piece.extend(parent[at:])
+        return piece, None, 0, 0
     for index, child in enumerate(parent[at:], at):
         first, last = spans[child]
         tail = child.tail or ""
         if start <= first:
-            span.extend(parent[index:])
-            parent.append(span)
-            return None, 0, 0
+            piece.extend(parent[index:])
+            return piece, None, 0, 0
         if start < last + len(tail):
-            cut = max(0, start - last)
-            child.tail, span.text = tail[:cut], tail[cut:]
-            span.extend(parent[index + 1 :])
-            parent.append(span)
-            return (child, 0, first) if start < last else (None, 0, 0)
-    return None, 0, 0
+            kept = max(0, start - last)
+            child.tail, piece.text = tail[:kept], tail[kept:]
+            piece.extend(parent[index + 1 :])
+            return (piece, child, 0, first) if start < last else (piece, None, 0, 0)
+    return piece, None, 0, 0
