@@ -55,9 +55,11 @@ class ApplicationReading:
         else:
             extracted = self._extract(self.place) if self.place.level.role == "terminal" else ()
             chosen = self._navigation(self.place).run(self._guard)
+            for unsent in self.links.requests.unsent:
+                self.attempts.fail(self.place.level.name, unsent.action, Failure.NOT_SENT, unsent.detail)
             note_junk(self.links, self.application)
             document = self._read(self.place, extracted, chosen)
-        if not extracted and not chosen:
+        if not extracted and not chosen and self.page.is_html:
             self._look_for_scripts()
         return self._result(document, extracted)
 
@@ -147,11 +149,14 @@ class ApplicationReading:
         return Document(
             self.page.url,
             language_of(self.page, parts),
-            title if isinstance(title, str) else generic.title(self.page)[:MOST_TITLE],
+            title if isinstance(title, str) else self._title(),
             parts,
             outlinks,
             published if isinstance(published, datetime) else None,
         )
+
+    def _title(self) -> str:
+        return generic.title(self.page)[:MOST_TITLE] if self.page.is_html else ""
 
     def _result(self, document: Document, extracted: tuple[Extracted, ...]) -> Assistance:
         level = self.place.level if self.place is not None else None
@@ -160,7 +165,7 @@ class ApplicationReading:
             Match(self.application, level, variant),
             document,
             tuple(item.object for item in extracted),
-            embedded(self.links, self.application, requisites.of_page(self.page)),
+            embedded(self.links, self.application, requisites.of_page(self.page) if self.page.is_html else ()),
             self.links.refused,
             tuple(self.attempts.failures),
         )

@@ -10,10 +10,12 @@ from lxml.html import HtmlElement
 
 from aahcrawler.helper.assistance import Refused
 from aahcrawler.helper.ignored import Ignored
+from aahcrawler.helper.requests import Requests, Values, no_values
 from aahcrawler.helper.sites import Sites, Verdict, site_of
 from aahcrawler.page import Page
+from knowledge_base.addresses import Address
 from knowledge_base.matching import literals_of
-from knowledge_base.model import Action, Application, Navigate
+from knowledge_base.model import Action, Application, Navigate, PageLevel
 from knowledge_base.selectors import Selector, SourceLiterals
 
 MOST_LINKS = 10_000
@@ -36,11 +38,12 @@ class Chosen:
 class Links:
     """The links of one page, resolved once; remembers which ones were refused.
 
-    Links that ``ignored`` covers are not among them.
+    Links that ``ignored`` covers are not among them. ``values`` are what requests and forms are filled with.
     """
 
     page: Page
     sites: Sites
+    values: Values = field(default_factory=no_values)
     ignored: Ignored = field(default_factory=Ignored)
     _resolved: dict[str, str | None] = field(default_factory=dict)
     _refused: dict[str, Refused] = field(default_factory=dict)
@@ -52,8 +55,13 @@ class Links:
 
     @cached_property
     def literals(self) -> SourceLiterals:
-        """Which expressions cannot find anything on the page."""
-        return literals_of(self.page)
+        """Which expressions cannot find anything on the page; JSON can be written in ways that hide its texts."""
+        return SourceLiterals(None) if self.page.is_json else literals_of(self.page)
+
+    @cached_property
+    def requests(self) -> Requests:
+        """The addresses that the page makes."""
+        return Requests(self.page, self.values)
 
     @cached_property
     def anchors(self) -> tuple[tuple[str, HtmlElement], ...]:
@@ -140,6 +148,21 @@ class Navigation:
                 verdict = self._verdict(self.links.resolve(reference))
                 if verdict is not None and (not source.documented or verdict.level is target):
                     yield Chosen(verdict.url, element, action.name)
+        for url in self.links.requests.of(action):
+            asked = self._asked(target, url)
+            if asked is not None:
+                yield Chosen(asked, None, action.name)
+
+    def _asked(self, target: PageLevel, url: str) -> str | None:
+        """Return the canonical form of an address that was made on purpose.
+
+        Avoid rules keep a crawler from what pages link to; an address that the target level documents was meant.
+        """
+        canonical = self.application.canonical(Address.parse(url))
+        if target.documents(canonical):
+            return canonical.url
+        verdict = self._verdict(url)
+        return verdict.url if verdict is not None else None
 
     def _references(self, selector: Selector) -> Iterator[tuple[HtmlElement | None, str | None]]:
         """Yield what an expression finds as addresses as written, with their elements where those are known."""

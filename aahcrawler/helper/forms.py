@@ -1,0 +1,173 @@
+"""Forms as a browser submits them (HTML standard, section 4.10.22): which values they send, and to which address."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from urllib.parse import quote_plus
+
+from lxml import etree
+from lxml.html import HtmlElement
+
+from aahcrawler import urls
+from aahcrawler.page import text
+
+MOST_CONTROLS = 500
+"""Controls of one form that are looked at."""
+
+Entry = tuple[str, str]
+
+_CONTROLS = ("button", "input", "select", "textarea")
+_BUTTONS = frozenset({"submit", "image"})
+_SECRET = frozenset({"password", "file"})
+_BREAK = re.compile(r"\r\n?|\n")
+_owned = etree.XPath("//*[self::button or self::input or self::select or self::textarea][@form = $name]")
+
+
+class NotSentError(ValueError):
+    """A form is not sent; the message says why, and what to do instead."""
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """A form that asks for nothing secret and changes nothing: where its values go, and those it has by itself."""
+
+    target: str
+    entries: tuple[Entry, ...]
+
+    def filled(self, values: Mapping[str, str]) -> str:
+        """Return the canonical address to ask for, with these values in place of the form's own of the same names.
+
+        A value whose name the form does not have comes last. The query of the form's target is replaced, as by
+        browsers; names and values are in UTF-8. Raises `NotSentError` for an address that is too long.
+        """
+        entries: list[Entry] = []
+        left = dict(values)
+        for name, value in self.entries:
+            if name not in values:
+                entries.append((name, value))
+            elif name in left:
+                entries.append((name, left.pop(name)))
+        entries.extend(left.items())
+        query = "&".join(f"{_encoded(name)}={_encoded(value)}" for name, value in entries)
+        url = urls.canonicalize(f"{self.target.partition('?')[0]}?{query}")
+        if url is None:
+            raise NotSentError("its address would be too long; give it shorter values")
+        return url
+
+
+def submission(form: HtmlElement, page_url: str, base_url: str) -> Submission:
+    """Return what a browser would send on Enter in an untouched form. Raises `NotSentError`.
+
+    The values are those of all controls that are neither disabled nor unchecked, and of the button that comes first.
+    """
+    controls = tuple(_controls(form))
+    button = next((control for control in controls if _is_submitter(control)), None)
+    override = button if button is not None else form
+    method = (override.get("formmethod") or form.get("method") or "get").strip().lower()
+    if method in ("post", "dialog"):
+        raise NotSentError(
+            f"its method is {method}, and only forms that ask and change nothing (get) are sent; "
+            "name the pages it leads to by <select> or <request>"
+        )
+    if any(_type(control) in _SECRET for control in controls):
+        raise NotSentError("it asks for a password or a file; choose another form")
+    reference = text.fold(override.get("formaction") or form.get("action") or "")
+    target = urls.resolve(base_url, reference) if reference else page_url
+    if target is None:
+        raise NotSentError(f"its action is no web address: {reference[:100]}")
+    entries = (entry for control in controls for entry in _entries(control, button))
+    return Submission(target, tuple(entries))
+
+
+def _encoded(value: str) -> str:
+    """Encode for a query as browsers do (WHATWG URL, application/x-www-form-urlencoded)."""
+    whole = _BREAK.sub("\r\n", value)
+    return quote_plus(whole, safe="*", encoding="utf-8", errors="replace").replace("~", "%7E")
+
+
+def _controls(form: HtmlElement) -> Iterator[HtmlElement]:
+    """Yield the controls that belong to a form and can be used, in document order."""
+    name = form.get("id")
+    inside = [control for control in form.iter(*_CONTROLS) if control.get("form") in (None, name)]
+    outside = [control for control in _owned(form, name=name) if _form_around(control) is not form] if name else []
+    if outside:
+        wanted = {*inside, *outside}
+        root = form.getroottree().getroot()
+        inside = [control for control in root.iter(*_CONTROLS) if control in wanted]
+    return (control for control in inside[:MOST_CONTROLS] if not _is_disabled(control))
+
+
+def _form_around(control: HtmlElement) -> HtmlElement | None:
+    return next(control.iterancestors("form"), None)
+
+
+def _is_disabled(control: HtmlElement) -> bool:
+    if control.get("disabled") is not None:
+        return True
+    inner: HtmlElement = control
+    for outer in control.iterancestors():
+        if outer.tag == "datalist":
+            return True
+        if outer.tag == "fieldset" and outer.get("disabled") is not None:
+            legend = next(outer.iterchildren("legend"), None)
+            if legend is None or inner is not legend:
+                return True
+        inner = outer
+    return False
+
+
+def _type(control: HtmlElement) -> str:
+    written = (control.get("type") or "").strip().lower()
+    if control.tag == "button":
+        return written if written in ("button", "reset") else "submit"
+    return (written or "text") if control.tag == "input" else str(control.tag)
+
+
+def _is_submitter(control: HtmlElement) -> bool:
+    return control.tag in ("button", "input") and _type(control) in _BUTTONS
+
+
+def _entries(control: HtmlElement, button: HtmlElement | None) -> Iterator[Entry]:
+    name = control.get("name") or ""
+    kind = _type(control)
+    if kind == "image" and control is button:
+        prefix = f"{name}." if name else ""
+        yield from ((f"{prefix}x", "0"), (f"{prefix}y", "0"))
+    elif not name or kind in ("button", "reset") or (_is_submitter(control) and control is not button):
+        return
+    elif control.tag == "select":
+        yield from ((name, _option_value(option)) for option in _selected(control))
+    elif control.tag == "textarea":
+        yield name, (control.text or "").removeprefix("\n")
+    elif kind in ("checkbox", "radio"):
+        if control.get("checked") is not None:
+            yield name, control.get("value") or ("on" if control.get("value") is None else "")
+    elif kind == "hidden" and name.lower() == "_charset_":
+        yield name, "UTF-8"
+    else:
+        yield name, control.get("value") or ""
+
+
+def _selected(select: HtmlElement) -> list[HtmlElement]:
+    """Return the options that are chosen: of a list of which one is shown, the last marked one, else the first."""
+    options = list(select.iter("option"))
+    marked = [option for option in options if option.get("selected") is not None]
+    if select.get("multiple") is not None:
+        return [option for option in marked if not _is_off(option)]
+    if marked:
+        return [] if _is_off(marked[-1]) else marked[-1:]
+    if (select.get("size") or "1").strip() not in ("0", "1"):
+        return []
+    return [option for option in options if not _is_off(option)][:1]
+
+
+def _is_off(option: HtmlElement) -> bool:
+    group = option.getparent()
+    return option.get("disabled") is not None or (
+        group is not None and group.tag == "optgroup" and group.get("disabled") is not None
+    )
+
+
+def _option_value(option: HtmlElement) -> str:
+    value = option.get("value")
+    return value if value is not None else text.fold("".join(option.itertext()))
