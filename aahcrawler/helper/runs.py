@@ -36,11 +36,11 @@ def run_items(containers: list[HtmlElement], run: Run, now: datetime) -> list[Ht
     The element is a ``div`` that holds two: the first, of class ``written``, holds copies of the blocks, those without
     a signature whole; the second, of class ``signature``, what was cut off the last line, and in it the part that
     names who signed has the class ``signed``. Attributes tell the rest: ``data-date`` the date as written,
-    ``data-author`` the name where no part names who signed, ``data-depth`` how many lists the run is indented by,
-    ``data-heading`` the text of the last stop that is a heading, ``data-first="yes"`` that it is the first run below
-    it, ``data-number`` counts the runs, and ``data-parent`` is the number of the run that this one answers: the
-    nearest one before it under the same heading that is indented less (`Replies` makes its fragment of it). ``now``
-    is aware.
+    ``data-author`` the name where no part names who signed, ``data-depth`` how many lists the run is indented by
+    where it begins or ends, whichever is less, ``data-heading`` the text of the last stop that is a heading,
+    ``data-first="yes"`` that it is the first run below it, ``data-number`` counts the runs, and ``data-parent`` is
+    the number of the run that this one answers: the nearest one before it under the same heading that is indented
+    less (`Replies` makes its fragment of it). ``now`` is aware.
 
     The containers are not changed; time is linear in their size. At most `MOST_RUNS` runs are returned.
     """
@@ -146,11 +146,11 @@ class _Walk:
                 level.inline.append(child)
             else:
                 yield from level.lines(behind=child)
-                depth = level.depth + (child.tag in _LISTS)
                 if child in self.parted:
+                    depth = level.depth + (child.tag in _LISTS)
                     open_.append(_Level(child, child if child in self.blocks else None, depth))
                 else:
-                    yield _Part(child, depth)
+                    yield _Part(child, level.depth + _lists_begun(child))
 
     def _heading(self, stop: HtmlElement) -> str | None:
         """Return the text of the innermost stop, None where it is part of no heading."""
@@ -167,6 +167,16 @@ def _mark(path: list[HtmlElement], marked: set[HtmlElement]) -> None:
         if element in marked:
             return
         marked.add(element)
+
+
+def _lists_begun(element: HtmlElement) -> int:
+    """Return how many lists begin with an element, before its first words."""
+    lists = 0
+    current: HtmlElement | None = element
+    while current is not None:
+        lists += current.tag in _LISTS
+        current = current[0] if len(current) and not (current.text or "").strip() else None
+    return lists
 
 
 class _Level:
@@ -243,7 +253,7 @@ class _Runs:
         return start > 0
 
     def _emit(self, parts: list[_Part], signature: Signature) -> None:
-        depth, number = min(part.depth for part in parts), len(self.items)
+        depth, number = min(parts[0].depth, parts[-1].depth), len(self.items)
         while self._above and self._above[-1][0] >= depth:
             self._above.pop()
         item = _element("div")

@@ -74,6 +74,13 @@ def test_attributes_tell_depth_heading_date_and_parent() -> None:
     assert [body(item) for item in items] == ["One", "Two", "Three", "Four", "Five", "Six"]
 
 
+def test_what_indentation_cannot_hold_does_not_make_a_reply_a_comment_of_its_own() -> None:
+    code = "<dl><dd><dl><dd>Try this:</dd></dl></dd></dl><pre>ls</pre>"
+    items = runs(f"<p>One {signed('Ada')}</p>{code}<dl><dd><dl><dd>{signed('Bob')}</dd></dl></dd></dl>")
+    assert [item.get("data-depth") for item in items] == ["0", "2"]
+    assert (items[1].get("data-parent"), body(items[1])) == ("0", "Try this:\nls")
+
+
 def test_a_block_that_holds_replies_has_only_its_own_content() -> None:
     content = f"<ul><li>Mine: {signed('Ada')}<ul><li>Yours {signed('Bob')}</li></ul>late words</li></ul>"
     assert read(content) == [("Ada", "Mine:"), ("Bob", "Yours")]
