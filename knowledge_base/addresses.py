@@ -344,7 +344,8 @@ class DropRule:
 class Paging:
     """How the pages of one list or thread differ: by a query parameter, or by a part of the path.
 
-    In ``part`` the sign ``#`` stands for a number: ``/page/#`` or ``-page-#``.
+    In ``part`` the sign ``#`` stands for a number: ``/page/#`` or ``-page-#``; a path that is written behind the
+    question mark counts as well.
     """
 
     parameter: str = ""
@@ -355,8 +356,12 @@ class Paging:
         if self.parameter:
             kept = tuple(raw for raw in address.query if _decoded(raw)[0] != self.parameter)
             return address if len(kept) == len(address.query) else Address(address.prefix, address.path, kept)
-        path = _part_pattern(self.part).sub("", address.path)
-        return address if path == address.path else Address(address.prefix, path or "/", address.query)
+        number = _part_pattern(self.part)
+        path = number.sub("", address.path)
+        query = tuple(raw if "=" in raw else number.sub("", raw) for raw in address.query)
+        if path == address.path and query == address.query:
+            return address
+        return Address(address.prefix, path or "/", tuple(filter(None, query)))
 
 
 def _part_pattern(part: str) -> re.Pattern[str]:

@@ -8,7 +8,7 @@ from lxml import etree
 
 from knowledge_base.addresses import Paging, UrlRule
 from knowledge_base.model import Action, Extract, Kind, Navigate, PageLevel, Role, Variant
-from knowledge_base.parsing.attributes import conditions, selectors, text, url_rule, words, yes
+from knowledge_base.parsing.attributes import conditions, named, selectors, text, url_rule, words, yes
 from knowledge_base.parsing.links import navigate
 from knowledge_base.parsing.notes import Notes
 from knowledge_base.parsing.objects import extract
@@ -56,7 +56,7 @@ class Levels:
     def _level(self, name: str, element: etree._Element) -> PageLevel:
         role = cast("Role", text(element, "role"))
         actions = self._with_used(self._actions[name], element)
-        self._check_actions(element, role, actions.values())
+        self._check_actions(element, role, actions)
         return PageLevel(
             name,
             role,
@@ -89,8 +89,11 @@ class Levels:
             name = text(element, "name")
             if name in found:
                 self._notes.add(element, f"this level has another variant named {name}; rename one")
+            if all(child.tag == "when" for child in element):
+                message = "this variant changes nothing; write what differs, in an action of the same name"
+                self._notes.add(element, message)
             changed = self._with_used({**actions, **self._written(element, actions)}, element)
-            self._check_actions(element, role, changed.values())
+            self._check_actions(element, role, changed, actions.values())
             found[name] = Variant(name, conditions(element, "when", self._notes), tuple(changed.values()))
         return tuple(found.values())
 
@@ -143,16 +146,19 @@ class Levels:
             return f"the levels are {', '.join(self._actions)}"
         return f"it has {', '.join(self._actions[level]) or 'none'}"
 
-    def _check_actions(self, element: etree._Element, role: Role, actions: Iterable[Action]) -> None:
-        names = {action.name for action in actions}
-        for action in actions:
+    def _check_actions(
+        self, element: etree._Element, role: Role, actions: Mapping[str, Action], checked: Iterable[Action] = ()
+    ) -> None:
+        """Note actions that do not go with their level or its other actions, but for those ``checked`` before."""
+        for action in set(actions.values()).difference(checked):
+            place = named(element, action.name)
             if isinstance(action, Extract):
                 if role == "intermediate":
                     message = f"intermediate levels navigate only; make the level terminal or take {action.name} out"
-                    self._notes.add(element, message)
+                    self._notes.add(place, message)
                 continue
-            for missing in sorted(set(action.when_none) - names):
-                self._notes.add(element, f"{action.name} waits for {missing}, which is no action of this level")
+            for missing in sorted(set(action.when_none).difference(actions)):
+                self._notes.add(place, f"{action.name} waits for {missing}, which is no action of this level")
 
     def _check_target(self, element: etree._Element, action: Action) -> None:
         """Note where a navigation action leads to a level that does not say what the action needs."""

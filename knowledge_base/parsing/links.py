@@ -7,7 +7,7 @@ from dataclasses import replace
 from lxml import etree
 
 from knowledge_base.model import Filler, Form, LinkSource, Navigate, RequestTemplate
-from knowledge_base.parsing.attributes import conditions, has_expression, selector, text, words, yes
+from knowledge_base.parsing.attributes import conditions, has_expression, named, selector, text, words, yes
 from knowledge_base.parsing.notes import Notes
 
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
@@ -46,7 +46,7 @@ def _request(element: etree._Element, notes: Notes) -> RequestTemplate:
     for filler in fillers:
         if filler.name not in used:
             message = f"the value {filler.name} is used nowhere; write {{{filler.name}}} in the address or take it out"
-            notes.add(element, message)
+            notes.add(named(element, filler.name), message)
     _check_address(element, address, notes)
     return RequestTemplate(address, fillers, conditions(element, "when", notes))
 
@@ -74,11 +74,11 @@ def _fillers(element: etree._Element, notes: Notes) -> tuple[Filler, ...]:
     fillers = tuple(_filler(child, notes) for child in element.iterchildren("value"))
     for name, count in Counter(filler.name for filler in fillers).items():
         if count > 1:
-            notes.add(element, f"{count} values are named {name}; keep one of them")
+            notes.add(named(element, name), f"{count} values are named {name}; keep one of them")
     several = [filler.name for filler in fillers if filler.each]
     if len(several) > 1:
         message = f'{" and ".join(several)} all say each="yes", which multiplies the requests; keep it at one of them'
-        notes.add(element, message)
+        notes.add(named(element, several[1]), message)
     return fillers
 
 

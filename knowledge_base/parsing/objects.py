@@ -1,6 +1,7 @@
 """Extraction actions, and what a variant puts in place of parts of one."""
 
 import zoneinfo
+from collections.abc import Iterator
 from dataclasses import replace
 
 from lxml import etree
@@ -28,7 +29,11 @@ def extract(element: etree._Element, earlier: Extract | None, kind: Kind, notes:
         parent=_identity(element.find("parent"), notes) or start.parent,
         run=_run(element.find("run"), notes) or start.run,
     )
-    _check(element, read, notes)
+    known = set(_faults(earlier)) if earlier is not None else set()
+    for fault in _faults(read):
+        if fault not in known:
+            place = element.find(fault[0]) if fault[0] else None
+            notes.add(element if place is None else place, fault[1])
     return read
 
 
@@ -41,28 +46,27 @@ def _check_types(element: etree._Element, kind: Kind, notes: Notes) -> None:
             notes.add(element, f"a {kind.name} has no objects of type {value}; its types are {known}")
 
 
-def _check(element: etree._Element, action: Extract, notes: Notes) -> None:
-    """Note what the action as a whole lacks."""
+def _faults(action: Extract) -> Iterator[tuple[str, str]]:
+    """Yield what is wrong with the action as a whole: the child it is about, if any, and the message."""
     parts = (("type", action.type), ("<item>", action.items), ("<field>", action.fields))
-    lacking = [name for name, given in parts if not given]
+    lacking = " and ".join(name for name, given in parts if not given)
     if lacking:
-        message = f"the level has no action {action.name} to take them from, so {' and '.join(lacking)} must stand here"
-        notes.add(element, message)
+        yield "", f"the level has no action {action.name} to take them from, so {lacking} must stand here"
     if action.run is not None and not (action.many and action.identity is not None):
-        message = (
-            'a run makes several objects on a page: write many="yes" and an <identity>, such as fields="author date"'
-        )
-        notes.add(element, message)
+        yield "", 'a run makes several objects on a page: write many="yes" and an <identity>, say fields="author date"'
     elif action.many and action.identity is None:
-        notes.add(element, "several objects on a page need an identity, or they cannot be told apart")
-    names = dict.fromkeys(field.name for field in action.fields)
+        yield "", "several objects on a page need an identity, or they cannot be told apart"
+    names = {field.name for field in action.fields}
     for name in action.identity.fields if action.identity is not None else ():
         if name not in names:
-            notes.add(element, f"the identity is made of {name}, which is no field here; it has {', '.join(names)}")
+            yield "identity", f"the identity is made of {name}, which is no field here; add a <field> of that name"
     for field in action.fields if action.many else ():
         if field.declared and not field.first_only:
-            message = f'declared speaks of the page as a whole; give {field.name} first-only="yes" or take declared out'
-            notes.add(element, message)
+            advice = f'give {field.name} first-only="yes" or take declared out'
+            yield (
+                f"field[@name='{field.name}']",
+                f"declared speaks of the page as a whole, and here are several objects; {advice}",
+            )
 
 
 def _merged(earlier: tuple[Field, ...], own: tuple[Field, ...]) -> tuple[Field, ...]:

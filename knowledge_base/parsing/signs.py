@@ -46,7 +46,7 @@ def pattern(element: etree._Element, notes: Notes) -> Pattern:
 
 
 def _host(element: etree._Element, notes: Notes) -> str:
-    """Return a host as it stands in canonical URLs, with ``*.`` before it where its subdomains are meant."""
+    """Return a host as canonical URLs have it, without ``www.``, and with ``*.`` where its subdomains are meant."""
     written = text(element, "host")
     star = "*." if written.startswith("*.") else ""
     name = written.removeprefix("*.")
@@ -55,7 +55,7 @@ def _host(element: etree._Element, notes: Notes) -> str:
         notes.add(element, f"{written} is no host; write {advice}")
         return ""
     try:
-        return star + ada_url.URL(f"http://{name}/").host
+        return star + ada_url.URL(f"http://{name}/").host.removeprefix("www.")
     except ValueError:
         notes.add(element, f"{written} is no host; a host has letters, digits, hyphens and dots: example.org")
         return ""

@@ -74,7 +74,7 @@ def test_a_good_file_loads(tmp_path: Path) -> None:
         ('<pages name="next"/>', '<pages name="next" to="list"/>', 15, "add <paging>"),
         ('type="post"', 'type="photo"', 16, "its types are"),
         ('<identity trim="p"><select xpath="@id"/></identity>', "", 16, "identity"),
-        ('role="terminal"', 'role="intermediate"', 11, "navigate only"),
+        ('role="terminal"', 'role="intermediate"', 16, "navigate only"),
         ('generator="TinyForum"', 'generator="TinyForum" script="x.js"', 4, "exactly one of"),
         ('generator="TinyForum"', 'css="a"', 4, "literal="),
         ('generator="TinyForum"', 'generator="é&amp;"', 4, "literal="),
