@@ -1,0 +1,112 @@
+"""Begins the file of an application: drafts it, proves that it loads, puts it in its place, says what comes next."""
+
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from aahcrawler.authoring.capture import description, slug
+from aahcrawler.authoring.drafting.draft import DraftError, Wanted, draft
+from aahcrawler.authoring.drafting.levels import Given
+from aahcrawler.authoring.drafting.signs import Known
+from aahcrawler.authoring.saved import pages_folder, saved_pages, understood
+from aahcrawler.helper import ApplicationAwareHelper
+from aahcrawler.page import Page
+from knowledge_base.folders import SHIPPED, chosen_files
+from knowledge_base.loader import SCHEMA, load, load_files
+from knowledge_base.matching import Sight
+from knowledge_base.model import KnowledgeBase
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What a person asks for: a file for an application of that name and kind; ``site`` for one site alone."""
+
+    name: str
+    kind: str
+    site: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A file that was written, and what it makes of the pages it was made from."""
+
+    file: Path
+    knowledge_base: KnowledgeBase
+    pages: tuple[Page, ...]
+
+
+def begin(wish: Wish, given: Given, folders: Sequence[Path]) -> Begun:
+    """Write a first draft into the last of the folders.
+
+    Signs are compared with the applications of all folders and of the one that ships. Raises `DraftError`, and
+    writes nothing then; raises `knowledge_base.loader.LoadError` where the folders hold mistakes already.
+    """
+    file = folders[-1] / "applications" / f"{_file_name(wish.name)}.xml"
+    everywhere = tuple(dict.fromkeys((SHIPPED, *folders)))
+    known = _known(everywhere)
+    _refuse(wish, given, file, known.knowledge_base)
+    schema = os.path.relpath(SCHEMA, file.parent.resolve())
+    data = draft(Wanted(wish.name, wish.kind, schema, wish.site), given, known)
+    knowledge_base = _loaded(data, file.name, everywhere)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(data)
+    return Begun(file, knowledge_base, given.pages)
+
+
+def lines_of(begun: Begun) -> Iterator[str]:
+    """Say in lines for people what was written, what it does, and what comes next."""
+    yield f"written: {begun.file}"
+    for page in begun.pages:
+        yield f"what it makes of {page.url}:"
+        found = understood(page, ApplicationAwareHelper(begun.knowledge_base).assist(page))
+        yield from (f"  {line}" for line in description(found))
+    guesses = begun.file.read_text(encoding="utf-8").count("<!-- guess: ")
+    yield f"{guesses} places are marked <!-- guess: ... -->. Look at each, mend what is wrong, take the comment out."
+    yield "next:"
+    yield f"  aah kb explain {begun.pages[0].url}    what each sign and action finds on a page"
+    yield "  aah kb check    whether the file is valid and conflicts with no other"
+    yield f"  aah kb capture {begun.pages[0].url} --application {begun.file.stem} --as NAME    save the page as a test"
+    yield f"  aah kb test {begun.file.stem}    try all saved pages"
+
+
+def _known(folders: Sequence[Path]) -> Known:
+    pages = [Sight(saved.page) for folder in folders for saved in saved_pages(pages_folder(folder))]
+    return Known(load(*folders), pages)
+
+
+def _refuse(wish: Wish, given: Given, file: Path, known: KnowledgeBase) -> None:
+    """Refuse to write what is there or known already."""
+    if file.exists():
+        raise DraftError(f"{file} is there already; choose another name, or move it away")
+    if wish.name in [application.name for application in known.applications]:
+        raise DraftError(f"there is a file for {wish.name} already; choose another name")
+    if not given.contents:
+        raise DraftError("give at least one page with content: --from URL")
+    for page in given.pages:
+        if not page.is_html or page.status != 200:
+            raise DraftError(f"{page.url} answers {page.status} {page.media_type}; give an HTML page that is there")
+        match = ApplicationAwareHelper(known).assist(page).match
+        if match is not None and not wish.site:
+            level = f"level {match.level.name}" if match.level else "no level"
+            raise DraftError(
+                f"{page.url} is known already: {match.application.name}, {level}. Mend that file (aah kb explain shows "
+                "what it does), or write one for this site alone with --site"
+            )
+
+
+def _file_name(name: str) -> str:
+    found = slug(name)
+    if not found:
+        raise DraftError(f"{name!r} has no letter a to z or digit to name a file after; spell it with some")
+    return found
+
+
+def _loaded(data: bytes, name: str, folders: Sequence[Path]) -> KnowledgeBase:
+    """Load the draft beside all other files, from a place where nobody sees it."""
+    files = chosen_files(folders)
+    with tempfile.TemporaryDirectory(prefix="aah-") as folder:
+        file = Path(folder) / name
+        file.write_bytes(data)
+        return load_files(files.kinds, (*files.applications, file))

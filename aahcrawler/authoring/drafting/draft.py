@@ -1,0 +1,224 @@
+"""A first draft of an application's file: valid, of use at once, and honest about what was guessed."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from lxml import etree
+
+from aahcrawler.authoring.drafting import sheet
+from aahcrawler.authoring.drafting.expressions import Expression, finding_all, is_stable
+from aahcrawler.authoring.drafting.extraction import Objects, write_extract
+from aahcrawler.authoring.drafting.levels import (
+    TERMS,
+    Given,
+    LevelPlan,
+    Terms,
+    crumbs,
+    elements,
+    own_links,
+    plan_levels,
+)
+from aahcrawler.authoring.drafting.shapes import avoided, session_parameters
+from aahcrawler.authoring.drafting.signs import Known, Sign, of_host, signs
+from aahcrawler.authoring.drafting.specimen import repeated, single
+from aahcrawler.page import Page
+from knowledge_base.addresses import Address
+from knowledge_base.matching import Sight
+from knowledge_base.model import Condition
+
+XSI = "http://www.w3.org/2001/XMLSchema-instance"
+
+
+class DraftError(Exception):
+    """No draft can be made of the pages; the message says what to give instead."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is to be drafted: the application's name and kind; ``site`` for one site alone; where the schema stands."""
+
+    name: str
+    kind: str
+    schema: str
+    site: bool = False
+
+
+def draft(wanted: Wanted, given: Given, known: Known) -> bytes:
+    """Return the file. Raises `DraftError`."""
+    return _Draft(wanted, given, known).file()
+
+
+class _Draft:
+    """One file being written."""
+
+    def __init__(self, wanted: Wanted, given: Given, known: Known) -> None:
+        self._wanted = wanted
+        self._given = given
+        self._known = known
+        self._terms: Terms = TERMS[wanted.kind]
+        self._signs = _signs(wanted, given, known)
+        self._levels = plan_levels(given, self._terms)
+
+    def file(self) -> bytes:
+        root = etree.Element("application", nsmap={"xsi": XSI})
+        root.set(f"{{{XSI}}}noNamespaceSchemaLocation", self._wanted.schema)
+        root.set("name", self._wanted.name)
+        root.set("kind", self._wanted.kind)
+        addresses = ", ".join(page.url for page in self._given.pages)
+        sheet.add(
+            root, "about"
+        ).text = f"A draft made from {addresses}. Name the versions and templates it was proved on."
+        self._detect(root)
+        self._canonical(root)
+        self._avoid(root)
+        written = [self._level(root, level) for level in self._levels]
+        if not any(written):
+            pages = ", ".join(page.url for page in self._given.contents)
+            raise DraftError(
+                f"nothing that looks like content was found on {pages}; give a page with posts or an article"
+            )
+        return sheet.document(root)
+
+    def _detect(self, root: etree._Element) -> None:
+        detect = sheet.add(root, "detect")
+        sheet.note(detect, "Take out what only this site has, such as the name of its own template.")
+        for sign in self._signs:
+            sheet.guess(detect, sign.reason)
+            strength = sign.pattern.strength.name.lower()
+            sheet.add(detect, "pattern", {"strength": strength, **dict(sign.attributes), "cite": sheet.UNPROVEN})
+
+    def _canonical(self, root: etree._Element) -> None:
+        urls = [link.url for link in own_links(self._given.pages)]
+        names = session_parameters(urls)
+        if names:
+            canonical = sheet.add(root, "canonical")
+            for name in names:
+                sheet.guess(canonical, f"{name} names the visit, not the page")
+                sheet.add(canonical, "drop", {"parameter": name})
+
+    def _avoid(self, root: etree._Element) -> None:
+        urls = (link.url for link in own_links(self._given.pages))
+        shapes = [level.shape for level in self._levels]
+        rules = avoided(urls, shapes, [page.url for page in self._given.pages])
+        if rules:
+            avoid = sheet.add(root, "avoid")
+            sheet.guess(avoid, "the words in these addresses say that nothing new is there; look at each")
+            for rule in rules:
+                attributes = {"reason": rule.reason.value, **rule.shape.attributes()}
+                sheet.add(avoid, "url", attributes | {"cite": f"{sheet.UNPROVEN}, {rule.example}"})
+
+    def _level(self, root: etree._Element, level: LevelPlan) -> bool:
+        """Append a level; return whether it extracts anything. One that could not be told from others is left out."""
+        written = sheet.add(
+            root, "level", {"name": level.name, "role": "terminal" if level.terminal else "intermediate"}
+        )
+        if level.start:
+            written.set("start", "yes")
+        actions = etree.Element("actions")
+        item = self._extracts(actions, level) if level.terminal else None
+        self._when(written, level, item)
+        sheet.guess(written, "addresses of such pages look like this; * stands for anything, # for a number")
+        optional = " ".join(paging.parameter for paging in level.paging if paging.parameter)
+        sheet.add(written, "address", level.shape.attributes() | ({"optional": optional} if optional else {}))
+        for paging in level.paging:
+            sheet.guess(written, "links to other pages of the same thing differ in this number")
+            sheet.add(written, "paging", {"parameter": paging.parameter} if paging.parameter else {"part": paging.part})
+        if level.pages and _names_itself(level.pages[0]):
+            sheet.add(written, "own", {"css": "link[rel=canonical]", "attribute": "href", "cite": sheet.UNPROVEN})
+        if level.paging:
+            sheet.add(written, "pages", {"name": "more-pages"})
+        self._navigation(written, level)
+        written.extend(list(actions))
+        return item is not None
+
+    def _extracts(self, actions: etree._Element, level: LevelPlan) -> Expression | None:
+        page = level.pages[0]
+        found: Expression | None = None
+        thing = single(page) if self._terms.thing else None
+        if thing is not None:
+            found = write_extract(actions, Objects(self._terms.terminal, self._terms.thing), thing, page)
+        many = repeated(page)
+        if many is None and not self._terms.thing:
+            many = single(page)
+        if many is not None and (thing is None or many.items != thing.items):
+            plural = f"{self._terms.repeated}s" if self._terms.thing else "posts"
+            answers = write_extract(actions, Objects(plural, self._terms.repeated, self._terms.first), many, page)
+            found = found or answers
+        return found
+
+    def _when(self, written: etree._Element, level: LevelPlan, item: Expression | None) -> None:
+        others = [page for page in self._given.pages if page not in level.pages]
+        for attributes, condition in self._conditions(level, item):
+            if all(Sight(page).meets(condition) for page in level.pages) and not any(
+                page.meets(condition) for page in (*map(Sight, others), *self._known.pages)
+            ):
+                sheet.guess(written, "this is there on such pages, and on no other page that is known")
+                sheet.add(written, "when", attributes | {"cite": sheet.UNPROVEN})
+                return
+        raise DraftError(
+            f"nothing tells pages of level {level.name} from others; give another page with --from, or use --site"
+        )
+
+    def _conditions(self, level: LevelPlan, item: Expression | None) -> Iterator[tuple[dict[str, str], Condition]]:
+        path = level.shape.attributes()
+        rule = level.shape.rule
+        if level.pages:
+            for word in _body_words(level.pages[0]):
+                css = Expression(css=word)
+                yield css.attributes(), Condition(css.selector)
+        if item is not None:
+            yield item.attributes(), Condition(item.selector)
+            yield item.attributes() | path, Condition(item.selector, rule)
+        for sign in self._signs:
+            if sign.expression is not None:
+                yield sign.expression.attributes() | path, Condition(sign.expression.selector, rule)
+        if self._wanted.site or not any(sign.expression for sign in self._signs):
+            yield path, Condition(None, rule)
+
+    def _navigation(self, written: etree._Element, level: LevelPlan) -> None:
+        if level.terminal:
+            self._way_back(written, level)
+            return
+        for target in self._levels:
+            if target is level or target.start:
+                continue
+            fitting = [link for link in level.links if target.shape.rule.matches(Address.parse(link.url))]
+            wanted = elements(fitting)
+            css = finding_all(wanted, level.pages[0].tree) if wanted and level.pages else None
+            sheet.guess(written, f"every link whose address is one of level {target.name}{_better(css)}")
+            navigate = sheet.add(written, "navigate", {"name": f"to-{target.name}", "to": target.name})
+            sheet.add(navigate, "select", {"css": "a", "documented": "yes", "cite": sheet.UNPROVEN})
+
+    def _way_back(self, written: etree._Element, level: LevelPlan) -> None:
+        lists = [other for other in self._levels if not other.terminal and not other.start]
+        way = finding_all(elements(crumbs(level.pages[0])), level.pages[0].tree) if lists else None
+        if lists and way is not None:
+            sheet.guess(written, "the line that says where the page belongs leads back to its list")
+            navigate = sheet.add(written, "navigate", {"name": f"back-to-{lists[0].name}", "to": lists[0].name})
+            sheet.add(navigate, "select", way.attributes() | {"documented": "yes", "cite": sheet.UNPROVEN})
+
+
+def _signs(wanted: Wanted, given: Given, known: Known) -> tuple[Sign, ...]:
+    found = signs(given.pages, known)
+    if wanted.site:
+        return (of_host(given.contents[0].url), *found)
+    if not found:
+        raise DraftError(
+            "these pages show no sign of a software that other sites would show too, or only signs of known ones; "
+            "see what is known of them with aah kb explain, or write a file for this site alone with --site"
+        )
+    return found
+
+
+def _names_itself(page: Page) -> bool:
+    return any("canonical" in (link.get("rel") or "").lower().split() for link in page.tree.iter("link"))
+
+
+def _body_words(page: Page) -> Iterable[str]:
+    body = next(iter(page.tree.iter("body")), None)
+    words: Sequence[str] = (body.get("class") or "").split() if body is not None else ()
+    return [f"body.{word}" for word in sorted(words, key=len, reverse=True) if is_stable(word)]
+
+
+def _better(css: Expression | None) -> str:
+    return f'; css="{css.css}" finds them too, and nothing else' if css is not None and css.share == 1 else ""

@@ -1,0 +1,218 @@
+"""Objects that a page shows, with the elements that hold their parts: what a draft is made from."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from lxml.etree import _Element as Element
+from lxml.html import HtmlElement
+
+from aahcrawler.induction import Nature, RecordSet, Region, main_part, records
+from aahcrawler.induction.records import Surroundings, find_records
+from aahcrawler.page import Page, dates
+from aahcrawler.page.text import plain_text
+
+PARTS = ("title", "author", "date", "body")
+LEAST_TEXT = 20
+"""Characters of an object's text; anything shorter is a button or a menu."""
+MOST_ITEMS = 60
+
+_WORKS = re.compile(r"(?:\w*Posting|\w*Article|Report|Recipe|Review|VideoObject|Photograph|MusicRecording)$")
+_REPEATED = re.compile(r"(?:DiscussionForumPosting|SocialMediaPosting|Comment|Answer|Question|UserComments)$")
+_PROPERTIES: Mapping[str, tuple[str, ...]] = {
+    "title": ("headline", "name"),
+    "author": ("author", "creator"),
+    "date": ("datePublished", "dateCreated", "commentTime", "uploadDate"),
+    "body": ("articleBody", "text", "commentText", "reviewBody", "description"),
+}
+_HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
+_LINES = frozenset({"p", "blockquote", "pre", "ul", "ol", "table", "br", "figure", "dl", *_HEADINGS})
+_AUTHOR = re.compile(r"author|byline|username|user-name|poster|vcard|creator|\bby\b", re.IGNORECASE)
+_DATE = re.compile(r"date|time|posted|published", re.IGNORECASE)
+_LONGEST_NAME = 60
+_LONGEST_DATE = 120
+_SHARE = 0.7
+
+
+@dataclass(frozen=True, slots=True)
+class Specimen:
+    """Objects of one sort on one page.
+
+    ``parts`` gives for each of ``PARTS`` the element of each item, None where an item has none. ``evidence`` says in
+    words how the objects were found.
+    """
+
+    items: tuple[HtmlElement, ...]
+    parts: Mapping[str, tuple[HtmlElement | None, ...]]
+    evidence: str
+
+    @property
+    def many(self) -> bool:
+        """Whether there are several."""
+        return len(self.items) > 1
+
+    def known(self, part: str) -> tuple[HtmlElement, ...]:
+        """Return the elements of a part, where it was found."""
+        return tuple(element for element in self.parts.get(part, ()) if element is not None)
+
+
+def repeated(page: Page) -> Specimen | None:
+    """Return what people wrote in full on a page: posts of a thread, comments; None where nothing is repeated."""
+    found = _declared(page, _REPEATED)
+    return found if found is not None and found.many else _induced(page) or _articles(page)
+
+
+def single(page: Page) -> Specimen | None:
+    """Return the one thing a page is about, such as an article; None where there is no text."""
+    return _declared(page, _WORKS, only=True) or _only_article(page) or _main(page)
+
+
+def deepest_with_text(holder: HtmlElement, besides: Sequence[HtmlElement] = ()) -> HtmlElement:
+    """Return the innermost element that still holds most of an element's text, whole paragraphs apart."""
+    skipped = set(besides)
+    current = holder
+    while True:
+        total = len(plain_text(current, besides))
+        children = [child for child in current if isinstance(child.tag, str) and child not in skipped]
+        best = max(children, key=lambda child: len(plain_text(child, besides)), default=None)
+        if best is None or best.tag in _LINES or len(plain_text(best, besides)) < _SHARE * total:
+            return current
+        current = best
+
+
+def _declared(page: Page, types: re.Pattern[str], *, only: bool = False) -> Specimen | None:
+    """Read microdata: elements that say of what schema.org type they are; with ``only``, the one that does."""
+    scopes = [element for element in _html(page.tree.iter()) if types.search(element.get("itemtype") or "")]
+    items = [scope for scope in scopes if _property(scope, "body") is not None][:MOST_ITEMS]
+    if not items or (only and len(items) > 1):
+        return None
+    kinds = sorted({(item.get("itemtype") or "").rpartition("/")[2] for item in items})
+    parts = {part: tuple(_property(item, part) for item in items) for part in PARTS}
+    return Specimen(tuple(items), parts, f"elements that call themselves {', '.join(kinds)} in the words of schema.org")
+
+
+def _property(scope: HtmlElement, part: str) -> HtmlElement | None:
+    """Return the element of a property of the scope itself, not of one within it, unless it describes the value."""
+    for name in _PROPERTIES[part]:
+        for element in _html(scope.iter()):
+            if name in (element.get("itemprop") or "").split() and _scope(element) is scope:
+                return element
+    return None
+
+
+def _scope(element: HtmlElement) -> Element | None:
+    return next((holder for holder in element.iterancestors() if holder.get("itemscope") is not None), None)
+
+
+def _articles(page: Page) -> Specimen | None:
+    """Take the ``article`` elements that have a date and hold text and no other article."""
+    items = [item for item in _innermost_articles(page) if _date_in(item, page) is not None]
+    return _with_parts(page, items, "article elements with dates") if len(items) > 1 else None
+
+
+def _only_article(page: Page) -> Specimen | None:
+    items = _innermost_articles(page)
+    return _with_parts(page, items, "the page's only article element") if len(items) == 1 else None
+
+
+def _innermost_articles(page: Page) -> list[HtmlElement]:
+    found = _html(page.tree.iter("article"))
+    innermost = [element for element in found if next(element.iterdescendants("article"), None) is None]
+    return [element for element in innermost if len(plain_text(element)) >= LEAST_TEXT][:MOST_ITEMS]
+
+
+def _induced(page: Page) -> Specimen | None:
+    """Take what the page repeats with authors and dates, the set that holds most text."""
+    sets = [found for found in records(page) if found.nature is Nature.POSTS and len(found.records) > 1]
+    best = max(sets, key=_text_of, default=None)
+    if best is None:
+        return None
+    wanted = best.records[:MOST_ITEMS]
+    items = _widest([record.element for record in wanted])
+    parts = {
+        "author": tuple(_one(record.author.element) if record.author else None for record in wanted),
+        "date": tuple(_one(record.date.element) if record.date else None for record in wanted),
+        "body": tuple(_holder(record.body) for record in wanted),
+    }
+    return Specimen(items, parts, "what the page repeats with authors or dates")
+
+
+def _text_of(found: RecordSet) -> int:
+    return sum(len(record.body.plain()) for record in found.records if record.body is not None)
+
+
+def _widest(elements: Sequence[Element]) -> tuple[HtmlElement, ...]:
+    """Climb from each element as long as what is reached holds none of the others."""
+    holders = Counter(above for element in elements for above in element.iterancestors())
+    widest = []
+    for element in elements:
+        own = [above for above in element.iterancestors() if holders[above] == 1]
+        widest.append(_one(own[-1] if own else element))
+    return tuple(widest)
+
+
+def _holder(region: Region | None) -> HtmlElement | None:
+    """Return the element of a region, or what holds all of its elements."""
+    if region is None or not region.elements:
+        return None
+    first = region.elements[0]
+    above = first.getparent()
+    return _one(first if len(region.elements) == 1 or above is None else above)
+
+
+def _main(page: Page) -> Specimen | None:
+    """Take the main text of a page, with the author and the date that belong to it."""
+    where = Surroundings.of(page)
+    found = main_part(where.outline, where.shown, find_records(where), where.title)
+    body = _holder(found.body) if found is not None else None
+    if found is None or body is None or len(plain_text(body)) < LEAST_TEXT:
+        return None
+    author = _one(found.author.element) if found.author else None
+    date = _one(found.date.element) if found.date else None
+    item = next(
+        above
+        for above in (body, *_html(body.iterancestors()))
+        if all(part is None or part is above or above in part.iterancestors() for part in (author, date))
+    )
+    parts = {"author": (author,), "date": (date,), "body": (body,)}
+    return Specimen((item,), parts, "the element that holds most of the running text")
+
+
+def _one(element: Element) -> HtmlElement:
+    return cast("HtmlElement", element)
+
+
+def _with_parts(page: Page, items: Sequence[HtmlElement], evidence: str) -> Specimen:
+    dated = tuple(_date_in(item, page) for item in items)
+    authors = tuple(_author_in(item) for item in items)
+    titles = tuple(next(_html(item.iter(*_HEADINGS)), None) for item in items)
+    besides = [tuple(part for part in three if part is not None) for three in zip(dated, authors, titles, strict=True)]
+    bodies = tuple(deepest_with_text(item, known) for item, known in zip(items, besides, strict=True))
+    return Specimen(tuple(items), {"title": titles, "author": authors, "date": dated, "body": bodies}, evidence)
+
+
+def _date_in(item: HtmlElement, page: Page) -> HtmlElement | None:
+    times = list(_html(item.iter("time")))
+    for element in (*times, *(each for each in _html(item.iter()) if _DATE.search(_names(each)) and not len(each))):
+        shown = element.get("datetime") or element.get("title") or plain_text(element)
+        if shown and len(shown) <= _LONGEST_DATE and dates.parse(shown, now=page.fetched_at) is not None:
+            return element
+    return None
+
+
+def _author_in(item: HtmlElement) -> HtmlElement | None:
+    named = [element for element in _html(item.iter()) if _AUTHOR.search(_names(element))]
+    short = [element for element in named if 0 < len(plain_text(element)) <= _LONGEST_NAME]
+    if not short:
+        return None
+    return next(_html(short[0].iter("a")), short[0])
+
+
+def _names(element: HtmlElement) -> str:
+    return " ".join(element.get(name) or "" for name in ("class", "rel", "itemprop"))
+
+
+def _html(elements: Iterator[Element]) -> Iterator[HtmlElement]:
+    return (cast("HtmlElement", element) for element in elements if isinstance(element.tag, str))
