@@ -7,6 +7,7 @@ from aahcrawler.helper.application_reading import ApplicationReading
 from aahcrawler.helper.assistance import Assistance, FailedAction, Failure
 from aahcrawler.helper.navigation import Links
 from aahcrawler.helper.recognition import Recognised, Recogniser
+from aahcrawler.helper.requests import Values, no_values
 from aahcrawler.helper.scripted import is_empty_shell
 from aahcrawler.helper.sites import Sites
 from aahcrawler.helper.timing import Attempts, Stopwatch
@@ -20,14 +21,20 @@ class ApplicationAwareHelper:
 
     It keeps nothing but a bounded memory of which application runs on which site, so that the next page of a site is
     verified instead of searched for, and which actions took too long and are switched off. Two helpers that saw the
-    same pages say the same of the next one, but for what ran into its time limit.
+    same pages say the same of the next one, but for what ran into its time limit. ``values`` are lists of words by the
+    names that the knowledge base knows them by, ``keywords`` and ``entities``: requests and forms are filled with them.
     """
 
     def __init__(
-        self, knowledge_base: KnowledgeBase, sites: Sites | None = None, stopwatch: Stopwatch | None = None
+        self,
+        knowledge_base: KnowledgeBase,
+        sites: Sites | None = None,
+        stopwatch: Stopwatch | None = None,
+        values: Values | None = None,
     ) -> None:
         self._sites = sites or Sites()
         self._stopwatch = stopwatch or Stopwatch()
+        self._values = values if values is not None else no_values()
         self._recogniser = Recogniser(knowledge_base, self._sites, self._stopwatch)
 
     def canonical(self, url: str) -> str:
@@ -44,17 +51,19 @@ class ApplicationAwareHelper:
 
         Never raises for what a page holds. A page of a known application but of no known level, such as a form,
         yields no objects, and of its links only those to levels marked as starting points. Error pages and what is
-        no HTML yield no level, no objects and no links. A page of no known application is read generically: its
-        main content, its schema.org and OpenGraph objects, all its links.
+        neither HTML nor JSON of a known level yield no level, no objects and no links. An HTML page of no known
+        application is read generically: its main content, its schema.org and OpenGraph objects, all its links.
         """
-        if not page.is_html:
+        if not (page.is_html or page.is_json):
             return generic_reading.read_other(page, Links(page, self._sites))
         if not 200 <= page.status < 300:
             application = self._recogniser.application(page)
             return Assistance(Match(application, None) if application else None, _nothing(page))
         recognised = self._recogniser.recognise(page)
-        links = Links(page, self._sites)
+        links = Links(page, self._sites, self._values)
         application = recognised.application
+        if page.is_json and recognised.place is None:
+            return Assistance(None, _nothing(page), failed_actions=recognised.failures)
         if application is None:
             found = generic_reading.read(page, links)
             return replace(found, failed_actions=(*found.failed_actions, *_failures(page, recognised)))

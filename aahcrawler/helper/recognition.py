@@ -1,7 +1,7 @@
 """Tells which application and which of its levels a page is of, and in which variant."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
 from aahcrawler.helper.assistance import FailedAction, Failure
@@ -60,8 +60,10 @@ class Recogniser:
         return self._detect(page).application
 
     def recognise(self, page: Page) -> Recognised:
-        """Find the application and the level of an HTML page. Never raises for what a page holds."""
+        """Find the application and the level of a page of HTML or JSON. Never raises for what a page holds."""
         look = _Look(page, self._stopwatch)
+        if page.is_json:
+            return self._recognise_answer(page, look)
         for application in self._hosts.of(page.url):
             place = look.place(application)
             if place is not None:
@@ -75,6 +77,19 @@ class Recogniser:
             if place is not None:
                 return look.as_page_of(known, place)
         return Recognised(failures=tuple(look.failures), rivals=detection.rivals)
+
+    def _recognise_answer(self, page: Page, look: "_Look") -> Recognised:
+        """Find out which application gave an answer in JSON, of whose texts none is a sign.
+
+        It is one that describes the host, that the address or the header shows, or that the site is known for: the
+        first of them of which a level fits.
+        """
+        shown = self._detector.detect(replace(page, body=b"")).application
+        for application in (*self._hosts.of(page.url), shown, self._sites.application(page.url)):
+            place = look.place(application) if application is not None else None
+            if application is not None and place is not None:
+                return look.as_page_of(application, place)
+        return Recognised(failures=tuple(look.failures))
 
     def _detect(self, page: Page) -> Detection:
         known = self._sites.recall(page.url)
