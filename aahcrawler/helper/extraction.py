@@ -90,11 +90,11 @@ class Extraction:
             fragment = self._composed.fragment(identity, properties)
             if fragment is None:
                 return None
-        if self.action.run is not None:
-            self._replies.name(item, fragment)
         own = self.where.own.url
         properties["url"] = (Reference(f"{self.where.url}#{fragment}" if fragment else own),)
         parent = fragments.found(self.action.parent, item) if self.action.parent is not None else None
+        if self.action.run is not None:
+            parent = self._replies.parent(item, fragment)
         if parent is not None:
             properties["parent"] = (Reference(f"{own}#{parent}"),)
         iri = f"{own}#{fragment}" if fragment else own

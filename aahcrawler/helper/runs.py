@@ -40,7 +40,7 @@ def run_items(containers: list[HtmlElement], run: Run, now: datetime) -> list[Ht
     where it begins or ends, whichever is less, ``data-heading`` the text of the last stop that is a heading,
     ``data-first="yes"`` that it is the first run below it, ``data-number`` counts the runs, and ``data-parent`` is
     the number of the run that this one answers: the nearest one before it under the same heading that is indented
-    less (`Replies` makes its fragment of it). ``now`` is aware.
+    less (`Replies` knows its fragment). ``now`` is aware.
 
     The containers are not changed; time is linear in their size. At most `MOST_RUNS` runs are returned.
     """
@@ -54,18 +54,16 @@ def run_items(containers: list[HtmlElement], run: Run, now: datetime) -> list[Ht
 
 
 class Replies:
-    """Puts the fragment of the run that is answered in place of its number, once that run has one."""
+    """Remembers the fragments of the runs of a page for those that answer them."""
 
     def __init__(self) -> None:
         self._fragments: dict[str, str] = {}
 
-    def name(self, item: HtmlElement, fragment: str | None) -> None:
-        """Note the fragment of a run, and give it as ``data-parent`` that of its parent; none where that has none."""
+    def parent(self, item: HtmlElement, fragment: str | None) -> str | None:
+        """Note the fragment of a run, and return that of the run it answers, None where there is none."""
         if fragment is not None:
             self._fragments[item.get("data-number", "")] = fragment
-        parent = self._fragments.get(item.attrib.pop("data-parent", ""))
-        if parent is not None:
-            item.set("data-parent", parent)
+        return self._fragments.get(item.get("data-parent", ""))
 
 
 @dataclass(frozen=True, slots=True)
