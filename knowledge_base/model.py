@@ -39,8 +39,9 @@ class Pattern:
     """A sign of an application.
 
     ``value`` is what the signal must hold: the start of the generator's name, a part of a script's, style sheet's or
-    header's text, a glob of a cookie's name, a host (``*.`` before it stands for its subdomains). ``literals`` are lower-case texts of which the URL, the header or the
-    body holds at least one whenever the pattern matches; hosts are looked up instead.
+    header's text, a glob of a cookie's name, a host in lower case and without ``www.`` (``*.`` before it stands for its
+    subdomains). ``literals`` are lower-case texts of which the URL, the header or the body holds at least one whenever
+    the pattern matches; hosts are looked up instead.
     """
 
     signal: Signal
@@ -208,7 +209,8 @@ class Filler:
 class RequestTemplate:
     """An address made of values: ``/wp-json/wp/v2/posts?page={next}``, each ``{name}`` replaced by a filler's value.
 
-    Values are percent-encoded. No request is made where ``when`` does not hold or a value is missing.
+    Values are percent-encoded, but for one that the address begins with: that is an address itself. No request is
+    made where none of ``when`` holds, if there are any, or where a value is missing.
     """
 
     address: str

@@ -1,18 +1,37 @@
 """URL rules: globs over segments, parameters, canonical forms, pages of one thing."""
 
+import fnmatch
 import re
 import time
+from functools import cache
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from knowledge_base.addresses import Address, Paging, PathGlob, UrlRule
+from knowledge_base.addresses import (
+    Address,
+    AvoidRule,
+    AvoidRules,
+    BadGlobError,
+    Paging,
+    PathGlob,
+    QueryGlob,
+    Reason,
+    UrlRule,
+    glob_test,
+)
 from knowledge_base.loader import load
+from knowledge_base.model import KnowledgeBase
+
+
+@cache
+def knowledge_base() -> KnowledgeBase:
+    return load()
 
 
 def canonical(application: str, url: str) -> str:
-    return load().application(application).canonical(Address.parse(url)).url
+    return knowledge_base().application(application).canonical(Address.parse(url)).url
 
 
 @pytest.mark.parametrize(
@@ -45,6 +64,12 @@ def test_one_address_for_one_page(application: str, url: str, expected: str) -> 
         (Paging(part="/page/#"), "http://a.test/c/page/12", "http://a.test/c"),
         (Paging(part="/page/#"), "http://a.test/page/two/", "http://a.test/page/two/"),
         (Paging(part="-page-#"), "http://a.test/thread-3-page-2.html", "http://a.test/thread-3.html"),
+        (
+            Paging(part="/page/#"),
+            "http://a.test/i.php?/t/3-x/page/2/&a=/page/2",
+            "http://a.test/i.php?/t/3-x/&a=/page/2",
+        ),
+        (Paging(part="page-#"), "http://a.test/i.php?page-2", "http://a.test/i.php"),
     ],
 )
 def test_pages_of_one_thing_share_their_first(paging: Paging, url: str, first: str) -> None:
@@ -66,19 +91,112 @@ def test_globs_do_what_they_say(glob: str, path: str) -> None:
         assert PathGlob(glob).matches(Address("http://a.test", "/" + path)) == by_definition(glob, path)
 
 
+def number_by_definition(glob: str) -> re.Pattern[str]:
+    """Write a glob of ``*``, ``#`` and plain signs as a regular expression that may try every way to fit."""
+    signs = {"*": ".*", "#": "(?<![0-9])[0-9]+(?![0-9])"}
+    return re.compile("".join(signs.get(sign, re.escape(sign)) for sign in glob), re.DOTALL)
+
+
+@given(st.text("*#ab-.", max_size=8), st.text("ab-.017", max_size=12))
+def test_a_number_is_a_run_of_digits_as_long_as_it_goes(glob: str, text: str) -> None:
+    if "##" in glob:
+        with pytest.raises(BadGlobError):
+            glob_test(glob)
+    else:
+        assert bool(glob_test(glob)(text)) == (number_by_definition(glob).fullmatch(text) is not None)
+
+
+@given(st.text("*?ab12[]!-", max_size=8), st.text("ab-120", max_size=8))
+def test_other_globs_are_those_of_the_shell(glob: str, text: str) -> None:
+    try:
+        expected = re.match(fnmatch.translate(glob), text) is not None
+    except re.error:
+        return
+    try:
+        assert bool(glob_test(glob)(text)) == expected
+    except BadGlobError:
+        assert "[" in glob
+
+
+@given(st.text("ab-/.", max_size=10), st.integers(0, 10**12))
+def test_any_number_fits(around: str, number: int) -> None:
+    assert glob_test(f"{around}#-*")(f"{around}{number}-x")
+    assert not glob_test(f"{around}#-*")(f"{around}{number}x-x")
+
+
+@pytest.mark.parametrize("glob", ["1#", "#1", "##", "[z-a]"])
+def test_globs_that_cannot_be_meant_are_refused(glob: str) -> None:
+    for make in (glob_test, PathGlob, QueryGlob):
+        with pytest.raises(BadGlobError):
+            make(glob)
+
+
+@pytest.mark.parametrize(
+    ("glob", "query", "rest"),
+    [
+        ("topic/*", "topic/12-x/", ()),
+        ("topic/*", "topic/12-x/&page=2", ("page=2",)),
+        ("topic/#-*", "topic/x-12/", None),
+        ("topic/*", "page=2&topic/12-x/", None),
+        ("topic/*", "", None),
+        ("/topic/*/?do=*", "/topic/12-x/?do=print", ()),
+        ("do=*&id=#", "do=a&id=1&x", ("x",)),
+        ("do=*&id=#", "do=a", None),
+        ("do=*", "do=a%26b", ()),
+    ],
+)
+def test_a_query_is_compared_from_its_start(glob: str, query: str, rest: tuple[str, ...] | None) -> None:
+    assert QueryGlob(glob).rest(Address.parse(f"http://a.test/index.php?{query}").query) == rest
+
+
+def test_what_the_query_glob_covers_needs_no_leave() -> None:
+    rule = UrlRule(PathGlob("**/index.php"), (("page", "#"),), frozenset({"do"}), frozenset({"x"}), QueryGlob("t/*"))
+    fits = ["t/1&page=2", "t/1&x=1&page=2"]
+    fits_not = ["t/1", "t/1&page=b", "t/1&page=2&y=1", "t/1&page=2&do=a", "page=2&t/1", "page=2"]
+    assert [rule.matches(Address.parse(f"http://a.test/index.php?{query}")) for query in fits] == [True] * len(fits)
+    assert not any(rule.matches(Address.parse(f"http://a.test/index.php?{query}")) for query in fits_not)
+
+
+def test_rules_are_values() -> None:
+    one, same, other = (UrlRule(query=QueryGlob(glob)) for glob in ("a/*", "a/*", "b/*"))
+    assert one == same
+    assert hash(one) == hash(same)
+    assert repr(one) == repr(same) != repr(other)
+    assert one != other
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            ["**/a-#.php", "**/a-1.php", "**/a-*.php", "**/#", "**/2", "**/", "**", "**/x/#/", "**/a-?.php"]
+        ),
+        max_size=7,
+    ),
+    st.lists(
+        st.sampled_from(["x", "1", "22", "a-1.php", "a-22.php", "a-b.php", "a-#.php", ""]), min_size=1, max_size=3
+    ),
+)
+def test_the_first_rule_counts_wherever_it_is_kept(globs: list[str], segments: list[str]) -> None:
+    rules = [AvoidRule(UrlRule(PathGlob(glob)), Reason.EDIT) for glob in globs]
+    address = Address("http://a.test", "/" + "/".join(segments))
+    expected = next((rule for rule in rules if rule.rule.matches(address)), None)
+    assert AvoidRules(rules).first(address) is expected
+
+
 def test_hostile_addresses_cost_little() -> None:
     rule = UrlRule(PathGlob("**/a*a*a*a*b/**/a*a*b/**/c"), (("x", "*a*a*a*b"),))
+    numbers = UrlRule(PathGlob("**/*#*#-#*#x"), (("x", "*#*#*#b"),))
     start = time.perf_counter()
     assert not rule.matches(Address.parse("http://a.test" + "/" + "a" * 4000 + "/a" * 1500 + "?x=" + "a" * 2000))
     assert not rule.matches(Address.parse("http://a.test/" + "a/" * 1_000_000))
+    for hostile in ("1" * 8000, "1-" * 4000, "1" * 4000 + "-" + "1" * 4000, "1x" * 4000):
+        assert not numbers.matches(Address.parse(f"http://a.test/{hostile}-x"))
+        assert not glob_test("*#*#*#b")(hostile)
     assert time.perf_counter() - start < 1
 
 
 @given(st.lists(st.sampled_from(["sid=1", "t=2", "f=3", "p=4", "start=0", "start=10", "view=unread", "x"]), max_size=6))
 def test_canonical_forms_are_stable(parameters: list[str]) -> None:
-    application = KNOWLEDGE_BASE.application("phpBB")
+    application = knowledge_base().application("phpBB")
     once = application.canonical(Address.parse("http://a.test/viewtopic.php?" + "&".join(parameters)))
     assert application.canonical(Address.parse(once.url)) == once
-
-
-KNOWLEDGE_BASE = load()
