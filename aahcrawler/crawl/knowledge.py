@@ -9,6 +9,7 @@ from pathlib import Path
 from scrapy.settings import BaseSettings
 
 from aahcrawler.helper import ApplicationAwareHelper
+from aahcrawler.helper.requests import Values
 from knowledge_base.folders import files_of, named_folders
 from knowledge_base.loader import LoadError, load
 
@@ -48,11 +49,15 @@ class Knowledge:
     leaves it in use, until the next change.
     """
 
-    def __init__(self, folders: tuple[Path, ...]) -> None:
-        """Load the folders. Raise ``LoadError`` with every mistake of every file."""
+    def __init__(self, folders: tuple[Path, ...], values: Values | None = None) -> None:
+        """Load the folders. Raise ``LoadError`` with every mistake of every file.
+
+        ``values`` are what requests and forms of the knowledge base are filled with.
+        """
         self._folders = folders
+        self._values = values
         self._read = stamps(folders)
-        self.helper = ApplicationAwareHelper(load(*folders))
+        self.helper = ApplicationAwareHelper(load(*folders), values=values)
 
     async def watch(self, changed: Callable[[ApplicationAwareHelper], None]) -> None:
         """Look at the files again and again, off the event loop, and hand on the new helper after each change.
@@ -77,7 +82,7 @@ class Knowledge:
                 logger.error("%s", problem)
             logger.error("the changed knowledge base (%s) is not used; the one before it stays in use", difference)
             return False
-        self.helper = await asyncio.to_thread(ApplicationAwareHelper, knowledge_base)
+        self.helper = await asyncio.to_thread(ApplicationAwareHelper, knowledge_base, values=self._values)
         logger.info("knowledge base replaced (%s): %d applications", difference, len(knowledge_base.applications))
         return True
 

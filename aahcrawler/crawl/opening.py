@@ -43,7 +43,7 @@ def open_job(path: Path, folders: tuple[Path, ...], *, accept_changes: bool = Fa
     and ``FrontierUnavailableError`` where there is no server for the frontier.
     """
     icd = Icd.load(path)
-    knowledge = Knowledge(folders)
+    knowledge = Knowledge(folders, {"keywords": icd.topic.keywords, "entities": icd.topic.entities})
     with ExitStack() as opening:
         folder = CrawlFolder.open(icd, accept_changes=accept_changes)
         opening.callback(folder.close)
