@@ -57,7 +57,14 @@ def address_text(node: Node) -> str:
 def _address(node: Node, page: Page, application: Application, level: PageLevel) -> Address | None:
     url = urls.resolve(page.base_url, address_text(node))
     address = level.first_page(application.canonical(Address.parse(url))) if url else None
-    return address if address is not None and (not level.addresses or level.documents(address)) else None
+    return address if address is not None and _is_meant(address, page, application, level) else None
+
+
+def _is_meant(address: Address, page: Page, application: Application, level: PageLevel) -> bool:
+    """Say whether a page may go by an address: one of its level, and for JSON that of the page it stands for."""
+    if page.is_json:
+        return application.level_of(address) is not None
+    return not level.addresses or level.documents(address)
 
 
 def _host_of(address: Address) -> str:
