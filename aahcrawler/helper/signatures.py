@@ -20,6 +20,7 @@ LONGEST_GAP = 100
 """Characters between two links of a signature, or between the last one and the date."""
 
 LONGEST_WRAPPER = 400
+LONGEST_REMARK = 60
 LONGEST_NAME = 40
 LONGEST_DASH = 12
 
@@ -33,6 +34,7 @@ _BRACKETS = re.compile(r"\s*\[[^\[\]]{0,40}\]$")
 _ZONED = re.compile(r"\d[^()\n]{0,30}\([^\W\d_]{2,6}\)")
 _LEADING_IN = re.compile(r"[\s\-–—―‒−~(|]*$")
 _DASH = re.compile(r"(?:--|[–—―]|\s-\s)\s*([^–—―()]+?)[\s,(]*$")
+_REMARK = re.compile(r"\s*[(–—―-][^.!?]*")
 _TITLE = re.compile(r"[?&]title=([^&#]*)")
 _WORDS = re.compile(r"\w")
 
@@ -200,9 +202,18 @@ def _signed(read: Measured, marks: list[_Mark], date: _Date) -> Signature | None
         first = mark
         start = min(start, first.start)
         named = first if _has_words(read, first) else named
-    wrappers = (mark.start for mark in marks if mark.start <= start and mark.end >= date.start)
+    around = (element for element, span in read.spans.items() if span[0] <= start and span[1] >= date.start)
+    wrapped = {mark.element for mark in marks}
+    wrappers = (read.spans[element][0] for element in around if element in wrapped or _is_remark(read, element, start))
     start = min((at for at in wrappers if date.start - at <= LONGEST_WRAPPER), default=start)
     return Signature(_led_in(read.text, start), date.text, (named or first).element, "", read.spans)
+
+
+def _is_remark(read: Measured, element: HtmlElement, start: int) -> bool:
+    """Say whether an element holds nothing before the signature but its introduction: ``(unsigned words of``."""
+    begins = read.spans[element][0]
+    is_short = start - begins <= LONGEST_REMARK and _WORDS.search(read.text, 0, begins) is not None
+    return is_short and _REMARK.fullmatch(read.text, begins, start) is not None
 
 
 def _has_words(read: Measured, mark: _Mark) -> bool:

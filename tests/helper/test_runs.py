@@ -125,6 +125,7 @@ def test_the_one_who_signs_is_the_last_one_linked() -> None:
         f"<span style='color:red'><b>{user('Ada')}</b></span><sup>{user('Ada')}</sup> 10:00, 5 May 2023 (UTC)",
         f"<small><i>{signed('Ada')}</i></small>",
         f"<small class='unsigned'>Unsigned words of {signed('Ada')}</small>",
+        f"<small>(unsigned <a href='/wiki/Help:Sign' title='Help:Sign'>words</a> of {signed('Ada')})</small>",
         '<a href="/wiki/User:Ada" title="User:Ada"><img src="/flag.png"/></a>' + signed("Ada"),
         '<a href="/wiki/Special:Contributions/Ada" title="Special:Contributions/Ada">Ada</a> 10:00, 5 May 2023 (UTC)',
         f"({user('Ada')} 10:00, 5 May 2023 (UTC))",
@@ -145,6 +146,10 @@ def test_a_signature_within_markup_that_holds_the_words_too() -> None:
     (item,) = runs(f"<p><small>Words <i>and words, {user('Ada')}</i> 10:00, 5 May 2023 (UTC)</small> [reply]</p>")
     assert (author(item), body(item)) == ("Ada", "Words and words,")
     assert text.plain_text(item[1]) == "Ada 10:00, 5 May 2023 (UTC) [reply]"
+
+
+def test_a_comment_in_parentheses_is_no_introduction_of_its_signature() -> None:
+    assert read(f"<p><small>(Just a thought, {signed('Ada')})</small></p>") == [("Ada", "(Just a thought,")]
 
 
 @pytest.mark.parametrize(
