@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import cast
 
 from cssselect import SelectorError
@@ -9,16 +10,28 @@ from cssselect.xpath import HTMLTranslator
 from lxml import etree
 from lxml.html import HtmlElement
 
+from knowledge_base.literals import MOST_REMEMBERED, SHORTEST_LITERAL, branches, required_literals, safe_literal
+
 MOST_RESULTS = 20_000
 """Nodes of one result that are looked at; a page that holds more is hostile or broken."""
-
-SHORTEST_LITERAL = 3
-"""Shorter literals stand on most pages and tell nothing."""
 
 MOST_CHOICES = 64
 """Unions of branches kept compiled for one expression."""
 
 Node = HtmlElement | str
+
+__all__ = [
+    "MOST_RESULTS",
+    "SHORTEST_LITERAL",
+    "BadExpressionError",
+    "Node",
+    "Selector",
+    "SourceLiterals",
+    "compile_selector",
+    "css_to_xpath",
+    "required_literals",
+    "safe_literal",
+]
 
 
 class BadExpressionError(ValueError):
@@ -29,21 +42,27 @@ class BadExpressionError(ValueError):
 class Selector:
     """A compiled expression.
 
-    ``cite`` says where the structure it looks for is documented. The source of a page on which it finds anything
-    holds one of ``literals`` in some case of letters; without literals nothing can be told.
+    ``cite`` says where the structure it looks for is documented.
     """
 
     source: str
     xpath: etree.XPath
     attribute: str = ""
     cite: str = ""
-    literals: tuple[str, ...] = ()
     _narrowed: dict[tuple[bool, ...], "Selector"] = field(default_factory=dict, repr=False)
+
+    @property
+    def literals(self) -> tuple[str, ...]:
+        """Texts of which a page on which anything is found holds one in its source, in some case of letters.
+
+        Without any nothing can be told.
+        """
+        return required_literals(self.source)
 
     def branches(self, wanted: tuple[bool, ...]) -> "Selector":
         """Return the union of the branches that are marked, in their order; compiled once for each choice."""
         if wanted not in self._narrowed:
-            source = " | ".join(branch for branch, keep in zip(_branches(self.source), wanted, strict=True) if keep)
+            source = " | ".join(branch for branch, keep in zip(branches(self.source), wanted, strict=True) if keep)
             if len(self._narrowed) >= MOST_CHOICES:
                 self._narrowed.clear()
             self._narrowed[wanted] = Selector(source, _compile(source), self.attribute, self.cite)
@@ -74,6 +93,14 @@ class Selector:
         result = self.xpath(context)
         return bool(result)
 
+    def shows(self, document: HtmlElement) -> bool:
+        """Say whether anything is on a page, whose document element this is: what `holds` says, in most cases sooner.
+
+        Raises `lxml.etree.XPathError` for an expression that fails on this page.
+        """
+        shortcut = _shortcut(self.source)
+        return (shortcut is not None and bool(shortcut(document))) or self.holds(document)
+
 
 def compile_selector(*, xpath: str = "", css: str = "", attribute: str = "", cite: str = "") -> Selector:
     """Compile an XPath 1.0 expression or a CSS selector.
@@ -87,13 +114,14 @@ def compile_selector(*, xpath: str = "", css: str = "", attribute: str = "", cit
         compiled = _compile(source)
     except etree.XPathSyntaxError as error:
         raise BadExpressionError(f"this is no XPath 1.0 expression ({error}): {xpath or css}") from error
-    return Selector(source, compiled, attribute, cite, required_literals(source))
+    return Selector(source, compiled, attribute, cite)
 
 
 def _compile(source: str) -> etree.XPath:
     return etree.XPath(source, regexp=False, smart_strings=False)
 
 
+@lru_cache(MOST_REMEMBERED)
 def css_to_xpath(css: str) -> str:
     """Translate a CSS selector to an XPath expression relative to the context node.
 
@@ -104,6 +132,35 @@ def css_to_xpath(css: str) -> str:
         return HTMLTranslator().css_to_xpath(css, prefix="descendant::")
     except SelectorError as error:
         raise BadExpressionError(f"this is no CSS selector ({error}): {css}") from error
+
+
+_STEP = re.compile(r"\s*(?:descendant::|\.?//)(\*|[a-z][a-z0-9]*)((?:\[|/|$).*)", re.DOTALL)
+_ID = re.compile(r"\[@id ?= ?('[^']+'|\"[^\"]+\")\]")
+_COUNTING = re.compile(r"\[\s*\d|\blast\s*\(|\bposition\s*\(")
+_IN_HEAD = frozenset({"meta", "link", "script", "title", "style", "base"})
+
+
+@lru_cache(MOST_REMEMBERED)
+def _shortcut(expression: str) -> etree.XPath | None:
+    """Return an expression that finds part of what the given one finds on a whole page, where that is found sooner.
+
+    The parser keeps an index of ids, and the elements of the head come first: nothing else is looked at then.
+    """
+    found = [nearer for branch in branches(expression) if (nearer := _nearer(branch))]
+    return _compile(" | ".join(found)) if found else None
+
+
+def _nearer(branch: str) -> str:
+    step = None if _COUNTING.search(branch) else _STEP.fullmatch(branch)
+    if step is None:
+        return ""
+    tag, rest = step.groups()
+    if tag == "body":
+        return f"child::body{rest}"
+    if tag in _IN_HEAD:
+        return f"child::head/child::{tag}{rest}"
+    identity = _ID.match(rest)
+    return f"id({identity[1]})[self::{tag}][parent::*]{rest}" if identity else ""
 
 
 class SourceLiterals:
@@ -128,101 +185,3 @@ class SourceLiterals:
         if held is None:
             held = self._held[literal] = self._source is None or literal.encode() in self._source
         return held
-
-
-_STRING = re.compile(r"""'([^']*)'|"([^"]*)\"""")
-_UNSAFE = re.compile(r"""[&<>"'\s\x00-\x1f]|[^\x00-\x7f]""")
-_UNDECIDED = re.compile(
-    r"""\bor\b|!=|\b(?:translate|substring-before|substring-after|count|boolean|string-length|false)\s*\(
-    |\bconcat\s*\([^()]*'_+[^()]*""",
-    re.VERBOSE,
-)
-"""What makes the texts of a predicate say nothing of the page."""
-
-_PATH = re.compile(r"\(*\s*(?:\.|/|@|\*|[\w-]+::|[\w-]+\s*(?:[/\[)]|$))")
-
-
-def safe_literal(text: str) -> str:
-    """Return the longest stretch of a text that stands in markup byte for byte: no escapes, no other letters.
-
-    >>> safe_literal("MyBB & friends")
-    'friends'
-    """
-    return max(_UNSAFE.split(text), key=len, default="").lower()
-
-
-def required_literals(expression: str) -> tuple[str, ...]:
-    """Return literals of which a matching page holds at least one; none where the expression does not tell.
-
-    Only what every match needs counts: predicates that hold alternatives, negations or computed texts tell nothing.
-
-    >>> required_literals("//body[@id='phpbb'] | //a[contains(@href,'viewtopic.php')]")
-    ('phpbb', 'viewtopic.php')
-    >>> required_literals("//a[@id='one' or @class='two']")
-    ()
-    >>> required_literals("//a[@rel='author'][not(ancestor::div[@id='comments'])]")
-    ('author',)
-    """
-    literals = []
-    for branch in _branches(expression):
-        best = max(map(safe_literal, _decided_texts(branch)), key=len, default="")
-        if len(best) < SHORTEST_LITERAL:
-            return ()
-        literals.append(best)
-    return tuple(literals)
-
-
-def _decided_texts(branch: str) -> list[str]:
-    """Return the texts of a path that every element it finds needs, from its predicates that can be decided."""
-    masked = _masked(branch)
-    if not _PATH.match(masked.strip()):
-        return []
-    texts: list[str] = []
-    for start, end in _predicates(masked):
-        inner, shown = _without_negations(masked[start:end], branch[start:end])
-        if not _UNDECIDED.search(inner):
-            texts += [single or double for single, double in _STRING.findall(shown)]
-    return texts
-
-
-def _masked(text: str) -> str:
-    """Replace the letters within strings, so that signs in them are not taken for syntax; blanks stay blanks."""
-    return _STRING.sub(lambda match: "'" + re.sub(r"\S", "_", match.group()[1:-1]) + "'", text)
-
-
-def _predicates(masked: str) -> list[tuple[int, int]]:
-    """Return the stretches of the outermost predicates."""
-    depth, start, found = 0, 0, []
-    for index, sign in enumerate(masked):
-        if sign == "[":
-            depth += 1
-            start = index + 1 if depth == 1 else start
-        elif sign == "]":
-            depth -= 1
-            if depth == 0:
-                found.append((start, index))
-    return found
-
-
-def _without_negations(masked: str, text: str) -> tuple[str, str]:
-    """Cut every ``not(...)`` out of a predicate and of its masked form, which are equally long."""
-    while (negation := re.search(r"\bnot\s*\(", masked)) is not None:
-        depth, end = 1, negation.end()
-        while end < len(masked) and depth:
-            depth += (masked[end] == "(") - (masked[end] == ")")
-            end += 1
-        start = negation.start()
-        masked, text = masked[:start] + masked[end:], text[:start] + text[end:]
-    return masked, text
-
-
-def _branches(expression: str) -> list[str]:
-    """Split a union; a sign within a string or a predicate does not count."""
-    masked = _masked(expression)
-    depth, start, branches = 0, 0, []
-    for index, sign in enumerate(masked):
-        depth += (sign in "([") - (sign in ")]")
-        if sign == "|" and depth == 0:
-            branches.append(expression[start:index])
-            start = index + 1
-    return [*branches, expression[start:]]

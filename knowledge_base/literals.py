@@ -1,0 +1,161 @@
+"""Texts that a page must hold for an expression to find anything on it, told from the expression alone."""
+
+import re
+from functools import lru_cache
+
+SHORTEST_LITERAL = 3
+"""Shorter literals stand on most pages and tell nothing."""
+
+MOST_REMEMBERED = 65_536
+"""Expressions whose literals are kept: as many as the largest knowledge bases have, and several times so."""
+
+_COMMON_WORDS = """
+about action active all alt alternate application archive archives area aria article aside attachment author avatar
+back background badge bar base block blockquote blog board body border bottom box breadcrumb breadcrumbs btn button
+caption card categories category cell center charset checkbox class clear clearfix click close code col color column
+com comment comments container content copyright count css current data date default desc description details dir
+disabled display div edit email entry error false feed field figure file first font footer for form forum forums full
+generator group head header heading height hidden home hover href html http https icon icons image images img index
+info inline inner input item items javascript label lang large last latest layout left len level link links list
+loading login logo mail main media member menu message messages meta method middle mobile mode module more name nav
+navbar navigation new news next none normal note null number one online open option org outer page pager pages
+pagination panel password path photo photos php placeholder plugin popup post posted posts prev previous primary
+profile published quote read recent rel reply right role row rss script search second section select share show
+sidebar site size small social span src start static status sticky strong style styles stylesheet subject submit
+summary svg tab table tag tags target template text textarea theme thread threads thumb thumbnail time title toggle
+tool tools top topic topics total true two type unread update updated url user username users value version video view
+views visible web website widget widgets width wiki window wrap wrapper www xml your
+"""
+_COMMON = frozenset(_COMMON_WORDS.split())
+"""Words of HTML, CSS and of the web that stand on pages of any software: elements, attributes, classes, addresses."""
+
+_WORD = re.compile(r"[a-z]+")
+_STRING = re.compile(r"""'([^']*)'|"([^"]*)\"""")
+_UNSAFE = re.compile(r"""[&<>"'\s\x00-\x1f]|[^\x00-\x7f]""")
+_UNDECIDED = re.compile(
+    r"""\bor\b|!=|\b(?:translate|substring-before|substring-after|count|boolean|string-length|false)\s*\(
+    |\bconcat\s*\([^()]*'_+[^()]*""",
+    re.VERBOSE,
+)
+"""What makes the texts of a predicate say nothing of the page."""
+
+_PATH = re.compile(r"\(*\s*(?:\.|/|@|\*|[\w-]+::|[\w-]+\s*(?:[/\[)]|$))")
+_BRACKET = re.compile(r"[\[\]()|]")
+_NEGATION = re.compile(r"\bnot\s*\(")
+
+
+def safe_literal(text: str) -> str:
+    """Return the longest stretch of a text that stands in markup byte for byte: no escapes, no other letters.
+
+    >>> safe_literal("MyBB & friends")
+    'friends'
+    """
+    return max(_UNSAFE.split(text), key=len, default="").lower()
+
+
+def rarity(literal: str) -> tuple[int, int]:
+    """Return how rare a literal is likely to be: by its letters beyond common words, then by its length.
+
+    >>> rarity("phpbb") > rarity("post-content")
+    True
+    """
+    common = sum(len(word) for word in _WORD.findall(literal) if word in _COMMON or word.removesuffix("s") in _COMMON)
+    return len(literal) - common, len(literal)
+
+
+def rarest(literals: tuple[str, ...]) -> str:
+    """Return the literal that the fewest pages are likely to hold."""
+    return max(literals, key=rarity)
+
+
+@lru_cache(MOST_REMEMBERED)
+def required_literals(expression: str) -> tuple[str, ...]:
+    """Return literals of which a matching page holds at least one; none where the expression does not tell.
+
+    Only what every match needs counts: predicates that hold alternatives, negations or computed texts tell nothing.
+
+    >>> required_literals("//body[@id='phpbb'] | //a[contains(@href,'viewtopic.php')]")
+    ('phpbb', 'viewtopic.php')
+    >>> required_literals("//a[@id='one' or @class='two']")
+    ()
+    >>> required_literals("//a[@rel='author'][not(ancestor::div[@id='comments'])]")
+    ('author',)
+    """
+    return tuple(map(rarest, required_together(expression)))
+
+
+def required_together(expression: str) -> tuple[tuple[str, ...], ...]:
+    """Return, for each branch of a union, literals all of which a page holds where that branch finds something.
+
+    None where the expression does not tell of one of its branches.
+
+    >>> required_together("//body[@id='phpbb']//a[contains(@href,'viewtopic.php')] | //div[@id='posts']")
+    (('phpbb', 'viewtopic.php'), ('posts',))
+    """
+    needs = []
+    for branch in branches(expression):
+        texts = dict.fromkeys(map(safe_literal, _decided_texts(branch)))
+        needs.append(tuple(text for text in texts if len(text) >= SHORTEST_LITERAL))
+    return tuple(needs) if all(needs) else ()
+
+
+def branches(expression: str) -> list[str]:
+    """Split a union; a sign within a string or a predicate does not count.
+
+    >>> branches("//a | //b[c | d]")
+    ['//a ', ' //b[c | d]']
+    """
+    if "|" not in expression:
+        return [expression]
+    depth, start, found = 0, 0, []
+    for sign in _BRACKET.finditer(_masked(expression)):
+        if sign[0] != "|":
+            depth += 1 if sign[0] in "([" else -1
+        elif depth == 0:
+            found.append(expression[start : sign.start()])
+            start = sign.end()
+    return [*found, expression[start:]]
+
+
+def _decided_texts(branch: str) -> list[str]:
+    """Return the texts of a path that every element it finds needs, from its predicates that can be decided."""
+    masked = _masked(branch)
+    if not _PATH.match(masked.strip()):
+        return []
+    texts: list[str] = []
+    for start, end in _predicates(masked):
+        inner, shown = _without_negations(masked[start:end], branch[start:end])
+        if not _UNDECIDED.search(inner):
+            texts += [single or double for single, double in _STRING.findall(shown)]
+    return texts
+
+
+def _masked(text: str) -> str:
+    """Replace the letters within strings, so that signs in them are not taken for syntax; blanks stay blanks."""
+    return _STRING.sub(lambda match: "'" + re.sub(r"\S", "_", match.group()[1:-1]) + "'", text)
+
+
+def _predicates(masked: str) -> list[tuple[int, int]]:
+    """Return the stretches of the outermost predicates."""
+    depth, start, found = 0, 0, []
+    for sign in re.finditer(r"[\[\]]", masked):
+        if sign[0] == "[":
+            depth += 1
+            start = sign.end() if depth == 1 else start
+        else:
+            depth -= 1
+            if depth == 0:
+                found.append((start, sign.start()))
+    return found
+
+
+def _without_negations(masked: str, text: str) -> tuple[str, str]:
+    """Cut every ``not(...)`` out of a predicate and of its masked form, which are equally long."""
+    while (negation := _NEGATION.search(masked)) is not None:
+        depth, end = 1, negation.end()
+        while end < len(masked) and depth:
+            depth += (masked[end] == "(") - (masked[end] == ")")
+            end += 1
+        start = negation.start()
+        masked, text = masked[:start] + masked[end:], text[:start] + text[end:]
+    return masked, text
