@@ -10,6 +10,7 @@ from lxml import etree
 
 from knowledge_base.folders import SHIPPED, chosen_files
 from knowledge_base.model import Application, Kind, KnowledgeBase, Strength
+from knowledge_base.parsing.schema_words import SchemaWords
 from knowledge_base.reading import Notes, Problem, check_expressions, read_application, read_kind
 
 FOLDER = SHIPPED
@@ -139,7 +140,8 @@ def _valid_root(file: Path, schema: etree.XMLSchema, notes: Notes, expected: str
         return None
     if schema.validate(root):
         return root
-    notes.problems += [Problem(str(file), error.line, _plain(error.message)) for error in schema.error_log]
+    words = SchemaWords(etree.parse(SCHEMA).getroot())
+    notes.problems += [Problem(str(file), error.line, words.plain(error.message)) for error in schema.error_log]
     check_expressions(root, notes)
     return None
 
@@ -171,12 +173,6 @@ def _refusal(data: bytes) -> str:
     if re.search(rb"<!\s*(DOCTYPE|ENTITY)", data, re.IGNORECASE):
         return "DOCTYPE and entity declarations are not allowed; write the text itself"
     return ""
-
-
-def _plain(message: str) -> str:
-    """Take the jargon of schema validation out of a message."""
-    message = re.sub(r"\[facet '[^']*'\] ", "", message)
-    return re.sub(r"atomic type '[^']*'", "form described in schema/knowledge-base.xsd", message)
 
 
 def _conflicts(found: Sequence[tuple[Path, Application]]) -> list[Problem]:
