@@ -4,21 +4,20 @@ Each detection pattern has literals of which a matching page holds at least one.
 at once; only patterns whose literal was seen are evaluated.
 """
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import translate
 from functools import cached_property
 from re import match
 from typing import Protocol
 
-from ahocorasick_rs import BytesAhoCorasick
 from lxml import etree
 from lxml.html import HtmlElement
 
 from knowledge_base.addresses import Address
+from knowledge_base.candidates import Candidates
 from knowledge_base.model import Application, Condition, KnowledgeBase, PageLevel, Pattern, Signal, Strength
-from knowledge_base.selectors import SourceLiterals
+from knowledge_base.selectors import Selector, SourceLiterals
 
 HEAD, TAIL = 768 * 1024, 256 * 1024
 """Bytes at the start and the end of a body in which literals are looked for: software signs there."""
@@ -85,22 +84,6 @@ class Sight:
         return b"\n".join((self.page.url.encode(), fields.encode("utf-8", "replace"), body)).lower()
 
     @cached_property
-    def generators(self) -> tuple[str, ...]:
-        """What generators the page names, lower-case."""
-        metas = self.page.tree.iter("meta")
-        return tuple((m.get("content") or "").lower() for m in metas if (m.get("name") or "").lower() == "generator")
-
-    @cached_property
-    def scripts(self) -> tuple[str, ...]:
-        """Addresses of scripts as written, lower-case."""
-        return tuple((script.get("src") or "").lower() for script in self.page.tree.iter("script"))
-
-    @cached_property
-    def links(self) -> tuple[str, ...]:
-        """Addresses of link elements as written, lower-case."""
-        return tuple((link.get("href") or "").lower() for link in self.page.tree.iter("link"))
-
-    @cached_property
     def cookies(self) -> tuple[str, ...]:
         """Names of the cookies that are set."""
         return tuple(field.partition("=")[0].strip() for field in self.page.headers.all("Set-Cookie"))
@@ -110,15 +93,15 @@ class Sight:
         value = pattern.value.lower()
         match pattern.signal:
             case Signal.SELECTOR:
-                return pattern.selector is not None and _holds(pattern, self.page.tree)
+                return pattern.selector is not None and _is_there(pattern.selector, self.page.tree)
             case Signal.URL:
                 return pattern.rule is not None and pattern.rule.matches(self.address)
             case Signal.GENERATOR:
-                return any(generator.startswith(value) for generator in self.generators)
+                return any(name.startswith(value) for name in _generators(self.page.tree))
             case Signal.SCRIPT:
-                return any(value in script for script in self.scripts)
+                return any(value in source for source in _values(self.page.tree, "script", "src"))
             case Signal.LINK:
-                return any(value in link for link in self.links)
+                return any(value in target for target in _values(self.page.tree, "link", "href"))
             case Signal.HEADER:
                 return any(value in field.lower() for field in self.page.headers.all(pattern.name))
             case Signal.COOKIE:
@@ -156,11 +139,21 @@ def _ascii_kept(page: PageView) -> bytes:
     return page.body
 
 
-def _holds(pattern: Pattern, tree: HtmlElement) -> bool:
+def _is_there(selector: Selector, tree: HtmlElement) -> bool:
     try:
-        return pattern.selector is not None and pattern.selector.holds(tree)
+        return selector.shows(tree)
     except etree.XPathError:
         return False
+
+
+def _values(tree: HtmlElement, tag: str, attribute: str) -> Iterator[str]:
+    """Yield an attribute of all elements of a name, lower-case, in document order and none before it is asked for."""
+    return ((element.get(attribute) or "").lower() for element in tree.iter(tag))
+
+
+def _generators(tree: HtmlElement) -> Iterator[str]:
+    metas = (meta for meta in tree.iter("meta") if (meta.get("name") or "").lower() == "generator")
+    return ((meta.get("content") or "").lower() for meta in metas)
 
 
 def _fits(glob: str, name: str) -> bool:
@@ -171,44 +164,63 @@ class Detector:
     """Detects the applications of one knowledge base; immutable after its construction."""
 
     def __init__(self, knowledge_base: KnowledgeBase) -> None:
-        owners: defaultdict[str, list[tuple[Application, Pattern]]] = defaultdict(list)
-        for application in knowledge_base.applications:
-            for pattern in application.patterns:
-                for literal in pattern.literals:
-                    owners[literal].append((application, pattern))
-        self._owners = [tuple(owners[literal]) for literal in owners]
-        self._automaton = BytesAhoCorasick([literal.encode() for literal in owners]) if owners else None
+        self._candidates = Candidates(knowledge_base.applications)
 
     def detect(self, page: PageView) -> Detection:
         """Find the application with the strongest evidence.
 
         The strongest single pattern decides, then the number of patterns that strong, then all of them. Equal
-        evidence for two applications is reported, never settled by chance.
+        evidence for two applications is reported, never settled by chance. Nothing is evaluated that could not change
+        the answer.
         """
         sight = Sight(page)
-        claims = [
-            (_weight(evidence), application, evidence)
-            for application, patterns in self._candidates(sight).items()
-            if _suffices(evidence := tuple(pattern for pattern in patterns if sight.shows(pattern)))
-        ]
-        if not claims:
+        contest = _Contest(sight, self._candidates.on(sight.source))
+        for strength in sorted(Strength, reverse=True):
+            contest.round(strength)
+        winners = contest.winners()
+        if not winners:
             return Detection()
-        best = max(weight for weight, _, _ in claims)
-        winners = [claim for claim in claims if claim[0] == best]
         if len(winners) > 1:
-            return Detection(rivals=tuple(sorted(application.name for _, application, _ in winners)))
-        _, application, evidence = winners[0]
-        return Detection(application, tuple(sorted(evidence, key=lambda pattern: -pattern.strength)))
+            return Detection(rivals=tuple(sorted(application.name for application in winners)))
+        return Detection(winners[0], tuple(contest.shown[winners[0]]))
 
-    def _candidates(self, sight: Sight) -> dict[Application, tuple[Pattern, ...]]:
-        if self._automaton is None:
-            return {}
-        hits = {index for index, _, _ in self._automaton.find_matches_as_indexes(sight.source, overlapping=True)}
-        found: defaultdict[Application, dict[Pattern, None]] = defaultdict(dict)
-        for index in sorted(hits):
-            for application, pattern in self._owners[index]:
-                found[application][pattern] = None
-        return {application: tuple(patterns) for application, patterns in found.items()}
+
+class _Contest:
+    """Applications that claim one page, fewer after each round."""
+
+    def __init__(self, sight: Sight, candidates: Mapping[Application, tuple[Pattern, ...]]) -> None:
+        self._sight = sight
+        self._candidates = candidates
+        self._left = list(candidates)
+        self.shown: dict[Application, list[Pattern]] = {application: [] for application in candidates}
+
+    def round(self, strength: Strength) -> None:
+        """Leave in those with the most patterns of a strength, which is to be less than in the round before."""
+        if len(self._left) == 1 and _suffices(self.shown[self._left[0]]):
+            return
+        able = {}
+        for application in self._left:
+            patterns = [pattern for pattern in self._candidates[application] if pattern.strength is strength]
+            if patterns:
+                able[application] = patterns
+        counts = {application: self._count(application, patterns, len(able)) for application, patterns in able.items()}
+        most = max(counts.values(), default=0)
+        if most:
+            self._left = [application for application, count in counts.items() if count == most]
+
+    def _count(self, application: Application, patterns: Iterable[Pattern], able: int) -> int:
+        count = 0
+        for pattern in patterns:
+            if self._sight.shows(pattern):
+                self.shown[application].append(pattern)
+                count += 1
+                if able == 1 and _suffices(self.shown[application]):
+                    break
+        return count
+
+    def winners(self) -> list[Application]:
+        """Return those left in whose evidence is enough."""
+        return [application for application in self._left if _suffices(self.shown[application])]
 
 
 def still_holds(page: PageView, evidence: Iterable[Pattern]) -> bool:
@@ -229,10 +241,5 @@ def find_level(page: PageView, application: Application) -> PageLevel | None:
     return None
 
 
-def _weight(evidence: tuple[Pattern, ...]) -> tuple[int, ...]:
-    counts = [sum(pattern.strength is strength for pattern in evidence) for strength in sorted(Strength, reverse=True)]
-    return tuple(counts)
-
-
-def _suffices(evidence: tuple[Pattern, ...]) -> bool:
+def _suffices(evidence: Sequence[Pattern]) -> bool:
     return any(pattern.strength > Strength.HINT for pattern in evidence) or len(evidence) > 1
