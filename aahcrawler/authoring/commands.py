@@ -32,6 +32,7 @@ Folders = Annotated[
     typer.Option(
         "--kb",
         metavar="FOLDER",
+        envvar="AAH_KNOWLEDGE_BASE",
         help="The knowledge base: a folder, or several with : between; the word shipped is the one that ships.",
     ),
 ]
@@ -99,4 +100,40 @@ def capture_page(
         wish = Wish(application, name, negative, replace)
         captured = capture(page, load(*folders), folders, wish)
     for line in told_of(captured):
+        typer.echo(line)
+
+
+@kb_app.command("new")
+def begin_application(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The name of the application as its makers write it.")],
+    contents: Annotated[
+        list[str], typer.Option("--from", metavar="URL|FILE", help="A page with posts or an article; may be repeated.")
+    ],
+    lists: Annotated[
+        list[str] | None, typer.Option("--list", metavar="URL|FILE", help="A page that lists others; may be repeated.")
+    ] = None,
+    kind: Annotated[str, typer.Option("--kind", help="What kind of application it is.")] = "web-forum",
+    kb: Folders = "",
+    url: Annotated[
+        list[str] | None, typer.Option("--url", metavar="URL", help="For each file, in order: where it was found.")
+    ] = None,
+    site: Annotated[bool, typer.Option("--site", help="The file is for this site alone.")] = False,
+    contact: Contact = "",
+    allow_private: Private = False,
+) -> None:
+    """Write a first draft of an application's file from its pages, with every guess marked."""
+    from aahcrawler.authoring.drafting.begin import Wish, begin, lines_of
+    from aahcrawler.authoring.drafting.draft import DraftError
+    from aahcrawler.authoring.drafting.levels import Given
+    from aahcrawler.authoring.fetching import FetchError
+    from aahcrawler.authoring.saved import SavedPageError
+    from aahcrawler.authoring.source import SourceError, source
+    from knowledge_base.folders import named_folders
+    from knowledge_base.loader import LoadError
+
+    with told(LoadError, SavedPageError, SourceError, FetchError, DraftError):
+        pages = source(contact, allow_private=allow_private).pages((*contents, *(lists or ())), tuple(url or ()))
+        given = Given(pages[: len(contents)], pages[len(contents) :])
+        begun = begin(Wish(name, kind, site), given, named_folders(kb))
+    for line in lines_of(begun):
         typer.echo(line)

@@ -1,7 +1,7 @@
 """Pages that a person names: an address, a file of the browser, a saved page."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -12,6 +12,7 @@ from aahcrawler.authoring.fetching import fetch_page
 from aahcrawler.authoring.saved import read_page
 from aahcrawler.page import Headers, Page
 
+_ADDRESS = re.compile(r"https?://", re.IGNORECASE)
 _SAVED_FROM = re.compile(r"saved from url=\(\d+\)(\S+)", re.IGNORECASE)
 _FILE_START = 4_096
 
@@ -32,7 +33,7 @@ class Source:
 
         A file with an expectation beside it needs no address. Raises `SourceError`, and what ``fetch`` raises.
         """
-        if re.match(r"https?://", named, re.IGNORECASE):
+        if _ADDRESS.match(named):
             if url:
                 raise SourceError(f"--url is for files; {named} is an address already")
             return self.fetch(named)
@@ -42,6 +43,17 @@ class Source:
         if not url and file.suffix == ".html" and file.with_suffix(".json").is_file():
             return read_page(file).page
         return _page(file, url, self.now)
+
+    def pages(self, named: Sequence[str], of_files: Sequence[str]) -> tuple[Page, ...]:
+        """Return several pages; ``of_files`` are the addresses of those that are files, in their order."""
+        left = list(of_files)
+        found = []
+        for name in named:
+            is_file = not _ADDRESS.match(name)
+            found.append(self.page(name, left.pop(0) if left and is_file else ""))
+        if left:
+            raise SourceError(f"--url {left[0]} belongs to no file; write one --url for each file, in their order")
+        return tuple(found)
 
 
 def source(contact: str, *, allow_private: bool) -> Source:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from aahcrawler.authoring.capture import description, slug
 from aahcrawler.authoring.drafting.draft import DraftError, Wanted, draft
-from aahcrawler.authoring.drafting.levels import Given
+from aahcrawler.authoring.drafting.levels import TERMS, Given
 from aahcrawler.authoring.drafting.signs import Known
 from aahcrawler.authoring.saved import pages_folder, saved_pages, understood
 from aahcrawler.helper import ApplicationAwareHelper
@@ -78,6 +78,8 @@ def _known(folders: Sequence[Path]) -> Known:
 
 def _refuse(wish: Wish, given: Given, file: Path, known: KnowledgeBase) -> None:
     """Refuse to write what is there or known already."""
+    if wish.kind not in TERMS:
+        raise DraftError(f"there is no kind {wish.kind}; write --kind with one of {', '.join(TERMS)}")
     if file.exists():
         raise DraftError(f"{file} is there already; choose another name, or move it away")
     if wish.name in [application.name for application in known.applications]:

@@ -1,5 +1,6 @@
 """A first draft of an application's file: valid, of use at once, and honest about what was guessed."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -26,6 +27,10 @@ from knowledge_base.addresses import Address
 from knowledge_base.matching import Sight
 from knowledge_base.model import Condition
 
+_SORT_OF_PAGE = re.compile(
+    r"topic|thread|single|article|question|entry|story|photo|video|album|track|forum|categor|archive|list|view",
+    re.IGNORECASE,
+)
 XSI = "http://www.w3.org/2001/XMLSchema-instance"
 
 
@@ -99,7 +104,7 @@ class _Draft:
     def _avoid(self, root: etree._Element) -> None:
         urls = (link.url for link in own_links(self._given.pages))
         shapes = [level.shape for level in self._levels]
-        rules = avoided(urls, shapes, [page.url for page in self._given.pages])
+        rules = avoided(urls, shapes, [page.url for page in self._given.pages], self._terms.useful)
         if rules:
             avoid = sheet.add(root, "avoid")
             sheet.guess(avoid, "the words in these addresses say that nothing new is there; look at each")
@@ -166,8 +171,9 @@ class _Draft:
             for word in _body_words(level.pages[0]):
                 css = Expression(css=word)
                 yield css.attributes(), Condition(css.selector)
-        if item is not None:
-            yield item.attributes(), Condition(item.selector)
+        if item is not None and not item.css.startswith("body"):
+            if not self._terms.thing:
+                yield item.attributes(), Condition(item.selector)
             yield item.attributes() | path, Condition(item.selector, rule)
         for sign in self._signs:
             if sign.expression is not None:
@@ -190,12 +196,14 @@ class _Draft:
             sheet.add(navigate, "select", {"css": "a", "documented": "yes", "cite": sheet.UNPROVEN})
 
     def _way_back(self, written: etree._Element, level: LevelPlan) -> None:
-        lists = [other for other in self._levels if not other.terminal and not other.start]
-        way = finding_all(elements(crumbs(level.pages[0])), level.pages[0].tree) if lists else None
-        if lists and way is not None:
-            sheet.guess(written, "the line that says where the page belongs leads back to its list")
-            navigate = sheet.add(written, "navigate", {"name": f"back-to-{lists[0].name}", "to": lists[0].name})
-            sheet.add(navigate, "select", way.attributes() | {"documented": "yes", "cite": sheet.UNPROVEN})
+        page = level.pages[0]
+        for other in self._levels:
+            back = [link for link in crumbs(page) if other.shape.rule.matches(Address.parse(link.url))]
+            way = finding_all(elements(back), page.tree) if back and not (other.terminal or other.start) else None
+            if way is not None:
+                sheet.guess(written, "the line that says where the page belongs leads back to its list")
+                navigate = sheet.add(written, "navigate", {"name": f"back-to-{other.name}", "to": other.name})
+                sheet.add(navigate, "select", way.attributes() | {"documented": "yes", "cite": sheet.UNPROVEN})
 
 
 def _signs(wanted: Wanted, given: Given, known: Known) -> tuple[Sign, ...]:
@@ -215,9 +223,11 @@ def _names_itself(page: Page) -> bool:
 
 
 def _body_words(page: Page) -> Iterable[str]:
+    """Return the classes of body that name a sort of page."""
     body = next(iter(page.tree.iter("body")), None)
     words: Sequence[str] = (body.get("class") or "").split() if body is not None else ()
-    return [f"body.{word}" for word in sorted(words, key=len, reverse=True) if is_stable(word)]
+    telling = [word for word in words if is_stable(word) and _SORT_OF_PAGE.search(word)]
+    return [f"body.{word}" for word in sorted(telling, key=len)]
 
 
 def _better(css: Expression | None) -> str:

@@ -1,7 +1,7 @@
 """Expressions that find given elements, made of what templates keep: names, not numbers, places or generated words."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeVar
@@ -105,18 +105,44 @@ def numbered_stem(word: str) -> str:
     return found[1] if found else ""
 
 
-def finding_all(wanted: Sequence[HtmlElement], tree: HtmlElement) -> Expression | None:
-    """Return the simplest expression that finds these elements of the page, and at best nothing else."""
-    best: Expression | None = None
+def finding_all(wanted: Sequence[HtmlElement], tree: HtmlElement, own_words: Collection[str] = ()) -> Expression | None:
+    """Return the simplest expression that finds these elements of the page, and at best nothing else.
+
+    Where no single name does, those are joined that find nothing else. Names that hold one of ``own_words`` are this
+    page's alone and are passed over.
+    """
+    targets = set(wanted)
+    best = Expression(share=0)
+    exact: dict[str, set[HtmlElement]] = {}
     for css in _candidates(wanted, tree):
+        if any(word in css for word in own_words):
+            continue
         found = set(_found(css, tree))
-        hits = len(found.intersection(wanted))
-        share = 2 * hits / (len(found) + len(wanted))
-        if best is None or share > best.share:
+        share = 2 * len(found & targets) / (len(found) + len(targets))
+        if share > best.share:
             best = Expression(css=css, share=share)
             if share == 1:
-                break
-    return best if best is not None and best.share >= LEAST_SHARE else None
+                return best
+        if found and found <= targets:
+            exact.setdefault(css, found)
+    joined = _joined(exact, targets)
+    if joined.share > best.share:
+        return joined
+    return best if best.share >= LEAST_SHARE else None
+
+
+def _joined(exact: Mapping[str, set[HtmlElement]], targets: set[HtmlElement]) -> Expression:
+    """Join the fewest selectors that find nothing but targets, those that find most first."""
+    chosen: list[str] = []
+    left = set(targets)
+    while left and exact and len(chosen) < MOST_ALTERNATIVES:
+        css = max(exact, key=lambda css: len(exact[css] & left))
+        if not exact[css] & left:
+            break
+        chosen.append(css)
+        left -= exact[css]
+    hits = len(targets) - len(left)
+    return Expression(css=", ".join(chosen), share=2 * hits / (hits + len(targets)) if chosen else 0)
 
 
 def finding_parts(items: Sequence[HtmlElement], parts: Sequence[HtmlElement | None]) -> tuple[Expression, ...]:
@@ -180,16 +206,15 @@ def _beside(item: HtmlElement, part: HtmlElement) -> Iterator[Expression]:
 
 
 def _by_address(element: HtmlElement) -> Iterator[str]:
-    """Yield selectors for a link by the part of its address that names what it leads to."""
+    """Yield selectors for a link by the part of its address, behind the host, that names what it leads to."""
     if element.tag == "a":
-        for word in re.findall(r"[A-Za-z][A-Za-z_-]{2,}(?=[/=.?])", (element.get("href") or "").partition("://")[2]):
-            yield f'a[href*="{word}"]'
-        for word in re.findall(r"(?<![A-Za-z:])/?([A-Za-z][A-Za-z_-]{2,}[/=.?])", element.get("href") or ""):
-            yield f'a[href*="{word}"]'
+        path = re.sub(r"^[a-z]+:|//[^/?]*", "", element.get("href") or "", flags=re.IGNORECASE)
+        words = re.findall(r"(?<![A-Za-z])[A-Za-z][A-Za-z_-]{2,}[/=.?]", path.partition("#")[0])
+        yield from (f'a[href*="{word}"]' for word in words)
 
 
 def _candidates(wanted: Sequence[HtmlElement], tree: HtmlElement) -> Iterator[str]:
-    for element in _samples(tuple(wanted)):
+    for element in _different(wanted):
         own = list(names(element))
         yield from own
         above = _above(element, tree)
@@ -203,6 +228,15 @@ def _candidates(wanted: Sequence[HtmlElement], tree: HtmlElement) -> Iterator[st
 def _samples(things: Sequence[T]) -> Sequence[T]:
     step = max(1, len(things) // MOST_SAMPLES)
     return things[::step][:MOST_SAMPLES]
+
+
+def _different(elements: Sequence[HtmlElement]) -> list[HtmlElement]:
+    """Return one element of each class, the most frequent classes first."""
+    by_class: dict[tuple[str, str], list[HtmlElement]] = {}
+    for element in elements:
+        by_class.setdefault((str(element.tag), " ".join(filter(is_stable, classes(element)))), []).append(element)
+    groups = sorted(by_class.values(), key=len, reverse=True)
+    return [group[0] for group in groups[: 2 * MOST_SAMPLES]]
 
 
 def _above(element: HtmlElement, top: HtmlElement) -> list[HtmlElement]:

@@ -2,13 +2,14 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from lxml import etree
 from lxml.html import HtmlElement
 
+from aahcrawler import urls
 from aahcrawler.authoring.drafting import sheet
 from aahcrawler.authoring.drafting.expressions import Expression, finding_all, finding_parts, numbered_stem
 from aahcrawler.authoring.drafting.specimen import Specimen
@@ -19,6 +20,8 @@ _DAY_FIRST = 12
 _NUMERIC_DATE = re.compile(r"\b(\d{1,2})[./-](\d{1,2})[./-](?:\d{4}|\d{2})\b")
 _OFTEN = 0.8
 _LEFT_OUT = re.compile(r"signature|edited|quote-?author|share|social|related|tags|byline|breadcrumb", re.IGNORECASE)
+_GENERAL = frozenset({"post", "posts", "article", "articles", "thread", "threads", "topic", "topics", "html", "page"})
+_MOST_OF_BODY = 0.3
 _ATTRIBUTES = ("datetime", "content", "title", "data-time", "data-timestamp")
 
 
@@ -33,7 +36,7 @@ class Objects:
 
 def write_extract(parent: etree._Element, objects: Objects, specimen: Specimen, page: Page) -> Expression | None:
     """Append an extract action and return the expression of its items; None, and nothing written, without one."""
-    item = finding_all(specimen.items, page.tree)
+    item = finding_all(specimen.items, page.tree, _own_words(page))
     if item is None:
         return None
     shown = f"{len(specimen.items)} found" if specimen.many or objects.first_type else "one a page"
@@ -50,6 +53,12 @@ def write_extract(parent: etree._Element, objects: Objects, specimen: Specimen, 
     _write_date(extract, specimen, page)
     _write_body(extract, specimen)
     return item
+
+
+def _own_words(page: Page) -> frozenset[str]:
+    """Return the words of a page's address that may stand in ids made for it alone."""
+    words = re.findall(r"[a-z]{4,}", page.url.partition("://")[2].partition("/")[2].lower())
+    return frozenset(words) - _GENERAL
 
 
 def _exactness(expression: Expression) -> str:
@@ -111,14 +120,23 @@ def _write_title(extract: etree._Element, page: Page, *, first_only: bool) -> No
 
 
 def _heading(page: Page) -> HtmlElement | None:
-    """Return the heading that the page's title repeats, the highest first."""
+    """Return the heading with which the page's title begins, else one that it holds, else the first of the page.
+
+    Headings that link to the front page name the site.
+    """
     titles = " ".join(fold(plain_text(title)) for title in page.tree.iter("title")).lower()
-    for tag in ("h1", "h2", "h3"):
-        for heading in page.tree.iter(tag):
-            shown = fold(plain_text(heading)).lower()
-            if shown and (shown in titles or tag == "h1"):
-                return heading
-    return None
+    found = [each for tag in ("h1", "h2", "h3") for each in page.tree.iter(tag) if fold(plain_text(each))]
+    headings = [each for each in found if not _names_site(each, page)]
+    shown = {each: fold(plain_text(each)).lower() for each in headings}
+    begun = [each for each in headings if titles.startswith(shown[each])]
+    held = [each for each in headings if shown[each] in titles]
+    best = max(begun or held, key=lambda each: len(shown[each]), default=None)
+    return best if best is not None else next(iter(headings), None)
+
+
+def _names_site(heading: HtmlElement, page: Page) -> bool:
+    links = (urls.resolve(page.base_url, link.get("href") or "") for link in heading.iter("a"))
+    return any(url == urls.origin(page.url) + "/" for url in links if url)
 
 
 def _write_field(extract: etree._Element, name: str, attributes: dict[str, str], specimen: Specimen) -> None:
@@ -178,9 +196,33 @@ def _write_body(extract: etree._Element, specimen: Specimen) -> None:
     field = extract[-1]
     if field.get("name") != "body":
         return
-    for css in _left_out(specimen.known("body")):
+    for css in dict.fromkeys((*_bylines(specimen), *_left_out(specimen.known("body")))):
         sheet.guess(field, f"this is no part of the text: {css}")
         sheet.add(field, "without", {"css": css, "cite": sheet.UNPROVEN})
+
+
+def _bylines(specimen: Specimen) -> Iterator[str]:
+    """Yield selectors of what holds author or date within the text and nothing of the text itself."""
+    for part in ("author", "date"):
+        pairs = zip(specimen.parts.get("body", ()), specimen.parts.get(part, ()), strict=False)
+        holders = [(body, _holder(found, body)) for body, found in pairs if body is not None and found is not None]
+        bodies = [body for body, holder in holders if holder is not None]
+        expressions = finding_parts(bodies, [holder for _, holder in holders if holder is not None])
+        yield from (expression.css for expression in expressions if expression.css)
+
+
+def _holder(part: HtmlElement, body: HtmlElement) -> HtmlElement | None:
+    """Climb from a part of a text as long as little of the text is within; None where it is no part of it."""
+    above = list(part.iterancestors())
+    if body not in above:
+        return None
+    most = _MOST_OF_BODY * len(plain_text(body))
+    holder = part
+    for element in above[: above.index(body)]:
+        if len(plain_text(element)) > most:
+            break
+        holder = element
+    return holder
 
 
 def _left_out(bodies: Iterable[HtmlElement]) -> list[str]:

@@ -11,7 +11,7 @@ from aahcrawler.authoring.drafting.shapes import Shape, paging_of, shape_of
 from aahcrawler.page import Page, generic
 from aahcrawler.page.generic import PageLink
 from aahcrawler.urls import canonicalize, origin
-from knowledge_base.addresses import Address, Paging
+from knowledge_base.addresses import Address, Paging, Reason
 
 _CRUMBS = re.compile(r"breadcrumb|crumbs|navlinks|\bpath\b|trail", re.IGNORECASE)
 
@@ -30,6 +30,12 @@ class Terms:
     first: str = ""
     thing: str = ""
     front: str = "front"
+
+    @property
+    def useful(self) -> frozenset[Reason]:
+        """Sorts of addresses that may be articles or lists of them, whatever their words are."""
+        words = frozenset({Reason.HELP, Reason.PROFILE, Reason.MEMBER_LIST, Reason.CALENDAR, Reason.STATISTICS})
+        return words if self.thing else frozenset()
 
 
 TERMS = {

@@ -1,7 +1,7 @@
 """How addresses of a page look beyond what varies: their shape, their page numbers, and what to avoid."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from aahcrawler.page.generic import PageLink
@@ -15,6 +15,7 @@ MANY_VALUES = 3
 """So many values at one place of a path say that the place varies."""
 
 _FILE = re.compile(r"[A-Za-z][A-Za-z_-]*\.(?:php\d?|html?|aspx?|jsp|cgi|pl|do)")
+_STATIC = re.compile(r"(?!index\.)[A-Za-z][A-Za-z_-]*(\.html?)")
 _DIGITS = re.compile(r"\d+")
 _PAGE_PART = re.compile(r"([/_.-]?(?:[a-z]{1,8}[-_/=.]?)?)(\d{1,6})")
 _PAGE_WORDS = re.compile(
@@ -90,9 +91,10 @@ def shape_of(address: Address, others: Iterable[Address] = (), paging: Sequence[
         address = rule.strip(address)
     alike = [other for other in others if len(other.segments) == len(address.segments)]
     parts = [_open_part(address, place, alike) for place in range(len(address.segments))]
+    _open_title(parts, address)
     if _FILE.fullmatch(parts[-1]):
         parts = ["**", parts[-1]]
-    elif len(parts) > 1 and parts[0].isalpha():
+    elif len([part for part in parts if part]) > 1 and parts[0].isalpha():
         parts = ["**", *parts]
     path = "/".join(parts) if parts[0] == "**" else "/" + "/".join(parts)
     if address.query and "=" not in address.query[0]:
@@ -114,8 +116,10 @@ def paging_of(address: Address, links: Iterable[PageLink]) -> tuple[Paging, ...]
     return tuple(found)[:2]
 
 
-def avoided(urls: Iterable[str], kept: Sequence[Shape], pages: Iterable[str]) -> tuple[Avoided, ...]:
-    """Return rules for the addresses whose words say that they lead to nothing new.
+def avoided(
+    urls: Iterable[str], kept: Sequence[Shape], pages: Iterable[str], useful: Collection[Reason] = ()
+) -> tuple[Avoided, ...]:
+    """Return rules for the addresses whose words say that they lead to nothing new, those of ``useful`` sorts apart.
 
     None of the rules fits an address of ``kept`` shapes without words of its own, nor one of ``pages``.
     """
@@ -123,7 +127,7 @@ def avoided(urls: Iterable[str], kept: Sequence[Shape], pages: Iterable[str]) ->
     found: dict[Shape, Avoided] = {}
     for url in urls:
         address = Address.parse(url)
-        for guess in _guesses(address):
+        for guess in (guess for guess in _guesses(address) if guess.reason not in useful):
             known = guess.shape in found or any(guess.shape.rule.matches(page) for page in own)
             if not known and not _is_kept(guess, address, kept):
                 found[guess.shape] = guess
@@ -154,6 +158,20 @@ def _open_part(address: Address, place: int, alike: Sequence[Address]) -> str:
     return "*" if len(values | {part}) > MANY_VALUES and not _DIGITS.search(part) else _open_word(part)
 
 
+def _open_title(parts: list[str], address: Address) -> None:
+    """Leave the last word of a path open where nothing else tells pages apart, or where numbers stand before it."""
+    places = [place for place, part in enumerate(parts) if part]
+    page = _STATIC.fullmatch(parts[-1])
+    if page and not address.query:
+        parts[-1] = f"*{page[1]}"
+        return
+    if not places or not parts[places[-1]].isalpha() or any(map(_varies, address.parameters.values())):
+        return
+    before = [parts[place] for place in places[:-1]]
+    if before and (before[-1] == "#" or not any("#" in part or "*" in part for part in before)):
+        parts[places[-1]] = "*"
+
+
 def _open_word(part: str) -> str:
     """Write a part of an address: numbers as ``#``, titles as ``*``.
 
@@ -162,7 +180,8 @@ def _open_word(part: str) -> str:
     """
     if _DIGITS.search(part):
         pieces = re.split(r"(\d+)", part)
-        return re.sub(r"\*+", "*", "".join("#" if piece.isdigit() else _open_piece(piece) for piece in pieces))
+        opened = "".join("#" if piece.isdigit() else _open_piece(piece) for piece in pieces)
+        return re.sub(r"\*+", "*", re.sub(r"^[A-Za-z]+(?=\.#$)", "*", opened))
     is_title = bool(_SLUG_SIGNS.search(part)) or len(part) > LONGEST_WORD
     return "*" if is_title or not part.isascii() or _WILD.search(part) else part
 
@@ -216,8 +235,8 @@ def _shape_of_words(address: Address, words: frozenset[str]) -> Shape | None:
     file = last if _FILE.fullmatch(last) else ""
     for name, value in address.parameters.items():
         where = f"**/{file}" if file else "**"
-        if _tells(value, words):
-            return Shape(where, (f"{name}={value}",))
+        if _tells(value.partition(";")[0], words) and not _DIGITS.search(value.partition(";")[0]):
+            return Shape(where, (f"{name}={re.sub(';.*', '*', value)}",))
         if name.lower() in words:
             return Shape(where, (name,))
     if file and _tells(file.partition(".")[0], words):

@@ -138,7 +138,8 @@ def _generators(page: Page) -> Iterator[Sign]:
 
 
 def _credits(page: Page) -> Iterator[Sign]:
-    """Find the line in which a page says what software made it."""
+    """Find the line in which a page says what software made it; its first link leads to who made that."""
+    lines = set()
     for link in page.tree.iter("a"):
         url = resolve(page.base_url, link.get("href") or "")
         holder = link.getparent()
@@ -146,7 +147,14 @@ def _credits(page: Page) -> Iterator[Sign]:
             continue
         line = fold(plain_text(holder))
         host = (urlsplit(url).hostname or "").removeprefix("www.")
-        if len(line) <= _CREDIT_LENGTH and _CREDIT.search(line) and _tells(host) and "'" not in host:
+        if (
+            line not in lines
+            and len(line) <= _CREDIT_LENGTH
+            and _CREDIT.search(line)
+            and _tells(host)
+            and "'" not in host
+        ):
+            lines.add(line)
             xpath = f"//a[contains(@href, '{host}')]"
             yield _selector_sign(xpath, "", Strength.STRONG, f'the page gives credit: "{line[:60]}"')
 

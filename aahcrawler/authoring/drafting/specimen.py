@@ -9,10 +9,10 @@ from typing import cast
 from lxml.etree import _Element as Element
 from lxml.html import HtmlElement
 
-from aahcrawler.induction import Nature, RecordSet, Region, main_part, records
+from aahcrawler.induction import Nature, Record, RecordSet, Region, main_part, records
 from aahcrawler.induction.records import Surroundings, find_records
 from aahcrawler.page import Page, dates
-from aahcrawler.page.text import plain_text
+from aahcrawler.page.text import fold, plain_text
 
 PARTS = ("title", "author", "date", "body")
 LEAST_TEXT = 20
@@ -132,11 +132,20 @@ def _induced(page: Page) -> Specimen | None:
     wanted = best.records[:MOST_ITEMS]
     items = _widest([record.element for record in wanted])
     parts = {
-        "author": tuple(_one(record.author.element) if record.author else None for record in wanted),
+        "author": tuple(_author_of(record, item) for record, item in zip(wanted, items, strict=True)),
         "date": tuple(_one(record.date.element) if record.date else None for record in wanted),
         "body": tuple(_holder(record.body) for record in wanted),
     }
     return Specimen(items, parts, "what the page repeats with authors or dates")
+
+
+def _author_of(record: Record, item: HtmlElement) -> HtmlElement | None:
+    """Return where a record names its author, the element with the most telling name if several do."""
+    if record.author is None:
+        return None
+    named = _author_in(item)
+    shown = fold(plain_text(named)) if named is not None else ""
+    return named if shown and shown in record.author.name else _one(record.author.element)
 
 
 def _text_of(found: RecordSet) -> int:
