@@ -12,6 +12,7 @@ from aahcrawler.helper.scripted import is_empty_shell
 from aahcrawler.helper.sites import Sites
 from aahcrawler.helper.timing import Attempts, Stopwatch
 from aahcrawler.page import Page
+from knowledge_base.hosts import HostIndex
 from knowledge_base.model import KnowledgeBase, Match
 from online_analysis.document import Document
 
@@ -33,6 +34,7 @@ class ApplicationAwareHelper:
         values: Values | None = None,
     ) -> None:
         self._sites = sites or Sites()
+        self._sites.hosts = HostIndex(knowledge_base.applications)
         self._stopwatch = stopwatch or Stopwatch()
         self._values = values if values is not None else no_values()
         self._recogniser = Recogniser(knowledge_base, self._sites, self._stopwatch)

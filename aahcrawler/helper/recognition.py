@@ -1,6 +1,5 @@
 """Tells which application and which of its levels a page is of, and in which variant."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
@@ -9,7 +8,6 @@ from aahcrawler.helper.bounds import is_too_deep
 from aahcrawler.helper.sites import Sites
 from aahcrawler.helper.timing import Attempts, Stopwatch
 from aahcrawler.page import Page
-from knowledge_base.hosts import HostIndex
 from knowledge_base.matching import Detection, Detector, Sight, still_holds
 from knowledge_base.model import Action, Application, KnowledgeBase, PageLevel, Variant
 
@@ -51,7 +49,7 @@ class Recogniser:
 
     def __init__(self, knowledge_base: KnowledgeBase, sites: Sites, stopwatch: Stopwatch) -> None:
         self._detector = Detector(knowledge_base)
-        self._hosts = HostIndex(knowledge_base.applications)
+        self._hosts = sites.hosts
         self._sites = sites
         self._stopwatch = stopwatch
 
@@ -71,11 +69,11 @@ class Recogniser:
         detection = self._detect(page)
         if detection.application is not None:
             return look.as_page_of(detection.application, look.place(detection.application))
-        known = self._sites.application(page.url)
-        if known is not None and known.whole_host and not detection.rivals:
-            place = look.place(known)
+        known = self._sites.recall(page.url)
+        if known is not None and known[0].whole_host and not detection.rivals:
+            place = look.place(known[0])
             if place is not None:
-                return look.as_page_of(known, place)
+                return look.as_page_of(known[0], place)
         return Recognised(failures=tuple(look.failures), rivals=detection.rivals)
 
     def _recognise_answer(self, page: Page, look: "_Look") -> Recognised:
@@ -123,19 +121,21 @@ class _Look:
         if self.is_too_deep:
             attempts.fail("", "level", Failure.TOO_MUCH, "elements lie too deep within one another")
             return None
-        return next(self._places(application, attempts), None)
-
-    def _places(self, application: Application, attempts: Attempts) -> Iterator[Place]:
         for level in application.levels:
-            place = attempts.attempt(level, partial(self._place, level), level=level.name, action="level")
-            if place is not None:
-                yield place
+            if attempts.attempt(level, partial(self._fits, level), level=level.name, action="level"):
+                return Place(level, self._variant(level, attempts))
+        return None
 
-    def _place(self, level: PageLevel) -> Place | None:
+    def _fits(self, level: PageLevel) -> bool:
         meets = self.sight.meets
-        if not any(map(meets, level.when)) or any(map(meets, level.unless)):
-            return None
-        return Place(level, next((variant for variant in level.variants if any(map(meets, variant.when))), None))
+        return any(map(meets, level.when)) and not any(map(meets, level.unless))
+
+    def _variant(self, level: PageLevel, attempts: Attempts) -> Variant | None:
+        for variant in level.variants:
+            holds = partial(any, map(self.sight.meets, variant.when))
+            if attempts.attempt(variant, holds, level=level.name, action=f"variant {variant.name}"):
+                return variant
+        return None
 
     def as_page_of(self, application: Application, place: Place | None) -> Recognised:
         return Recognised(application, place, tuple(self.failures))

@@ -57,5 +57,7 @@ def _waits(element: HtmlElement) -> bool:
 
 
 def _speaks(noscript: HtmlElement) -> bool:
-    said = (piece for part in noscript.iter("*") if part.tag not in _SILENT for piece in (part.text, part.tail))
+    said = [noscript.text]
+    for part in noscript.iterdescendants("*"):
+        said += [part.text if part.tag not in _SILENT else "", part.tail]
     return any(sign.isalpha() for piece in said for sign in piece or "")

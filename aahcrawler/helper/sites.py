@@ -6,6 +6,7 @@ from functools import lru_cache
 
 from aahcrawler import urls
 from knowledge_base.addresses import Address, Reason
+from knowledge_base.hosts import HostIndex
 from knowledge_base.model import Application, PageLevel, Pattern
 
 MOST_HOSTS = 10_000
@@ -27,9 +28,14 @@ class Verdict:
 
 
 class Sites:
-    """Remembers the application of each host, the least recently seen forgotten first, and verdicts on addresses."""
+    """Remembers the application of each host, the least recently seen forgotten first, and verdicts on addresses.
+
+    It serves one helper, which sets ``hosts``: the applications that describe single sites, of which nothing has to
+    be seen first.
+    """
 
     def __init__(self, most_hosts: int = MOST_HOSTS) -> None:
+        self.hosts = HostIndex()
         self._hosts: OrderedDict[str, tuple[Application, tuple[Pattern, ...]]] = OrderedDict()
         self._most_hosts = most_hosts
         self.verdict = lru_cache(MOST_VERDICTS)(_verdict)
@@ -59,9 +65,12 @@ class Sites:
         return self._hosts.get(site)
 
     def application(self, url: str) -> Application | None:
-        """Return the application remembered for the URL's site, without refreshing the memory."""
+        """Return the application remembered for the URL's site, else one that describes the site.
+
+        The memory is not refreshed.
+        """
         known = self._hosts.get(site_of(url))
-        return known[0] if known else None
+        return known[0] if known is not None else next(iter(self.hosts.of(url)), None)
 
 
 def site_of(url: str) -> str:

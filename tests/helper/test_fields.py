@@ -1,0 +1,174 @@
+"""What fields can be made of: several elements, markup written as text, and what the page declares."""
+
+import json
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from aahcrawler.webobject import Person, Reference, Value
+from knowledge_base.model import DateFormat, Field, FieldKind, Identity
+from tests.helper.building import application, article, assist, comments, css, level, text_field
+
+
+def values(markup: str, *fields: Field, url: str = "http://site.test/page") -> list[dict[str, tuple[Value, ...]]]:
+    found = assist(application("press", level("page", "body", article(*fields, item="main"))), markup, url)
+    assert not found.failed_actions
+    return [{name: item.properties[name] for name in item.properties if name != "url"} for item in found.objects]
+
+
+def joined(name: str, *sources: str, kind: FieldKind = FieldKind.TEXT) -> Field:
+    return replace(text_field(name, *sources, kind=kind), join=True)
+
+
+PARAGRAPHS = "<main><p>One <b>and</b></p><div><p>two</p></div><p> </p><p class='ad'>buy</p><p>three</p></main>"
+
+
+def test_one_value_of_all_elements() -> None:
+    body = replace(joined("body", ".missing", "p"), without=(css(".ad"),))
+    assert values(PARAGRAPHS, body) == [{"body": ("One and\ntwo\nbuy\nthree",)}]
+    without = replace(joined("body", "p:not(.ad)"), without=(css("b"),))
+    assert values(PARAGRAPHS, without) == [{"body": ("One\ntwo\nthree",)}]
+    html = joined("body", "p:not(.ad)", kind=FieldKind.HTML)
+    assert values(PARAGRAPHS, html) == [{"body": ("One <b>and</b>\ntwo\nthree",)}]
+
+
+def test_more_elements_than_a_single_value_would_be_looked_for_in() -> None:
+    (found,) = values("<main>" + "<p>word</p>" * 500 + "</main>", joined("body", "p"))
+    assert found == {"body": ("\n".join(["word"] * 500),)}
+
+
+def test_nothing_is_joined_twice() -> None:
+    nested = "<main><div class='t'>a<div class='t'>b</div><i class='t'>c</i></div><div class='t'>d</div></main>"
+    assert values(nested, joined("body", ".t")) == [{"body": ("a\nb\nc\nd",)}]
+
+
+def test_dates_persons_and_numbers_are_made_of_their_parts() -> None:
+    markup = """<main><i class="d">3 May 2024</i> <i class="d">09:30</i> <a class="w" href="/ada">Ada</a>
+    <b class="w">Lovelace</b> <i class="n">1</i><i class="n">204</i> <a class="l" href="/x">x</a></main>"""
+    date = replace(joined("date", ".d", kind=FieldKind.DATETIME), date=DateFormat("dmy", "UTC"))
+    fields = (
+        date,
+        joined("author", ".w", kind=FieldKind.PERSON),
+        joined("views", ".n", kind=FieldKind.NUMBER),
+        joined("image", ".l", kind=FieldKind.URL),
+    )
+    assert values(markup, *fields) == [
+        {
+            "date": (datetime(2024, 5, 3, 9, 30, tzinfo=UTC),),
+            "author": (Person("Ada Lovelace", "http://site.test/ada"),),
+            "views": (1204,),
+            "image": (Reference("http://site.test/x"),),
+        }
+    ]
+
+
+def test_links_of_all_joined_elements_are_links_of_the_body() -> None:
+    press = application("press", level("page", "main", article(joined("body", "p"), item="main")))
+    found = assist(press, '<main><p><a href="http://a.test/">a</a></p>x<p><a href="http://b.test/">b</a></p></main>')
+    assert [(link.url, link.part) for link in found.document.outlinks] == [("http://a.test/", 0), ("http://b.test/", 0)]
+
+
+def test_text_that_is_markup_is_read_as_what_it_describes() -> None:
+    written = (
+        '&lt;p&gt;One &amp;amp; &lt;b&gt;two&lt;/b&gt;&lt;/p&gt;&lt;p class="sig"&gt;Ada&lt;/p&gt;'
+        '&lt;a href="http://a.test/"&gt;a&lt;/a&gt;'
+    )
+    body = replace(text_field("body", ".raw"), markup=True, without=(css(".sig"),))
+    press = application("press", level("page", "main", article(body, item="main")))
+    found = assist(press, f'<main><i class="raw">{written}</i></main>')
+    assert [item.first("body") for item in found.objects] == ["One & two\na"]
+    assert [link.url for link in found.document.outlinks] == ["http://a.test/"]
+    attribute = replace(Field("body", FieldKind.TEXT, (css(".raw", "title"),)), markup=True)
+    assert values('<main><i class="raw" title="&lt;i&gt;x&lt;/i&gt; y"></i></main>', attribute) == [{"body": ("x y",)}]
+
+
+def declared(name: str, *properties: str, kind: FieldKind = FieldKind.TEXT, many: bool = False) -> Field:
+    return Field(name, kind, (css(f".{name}"),), declared=properties, many=many)
+
+
+FIELDS = (
+    declared("title", "headline", "name"),
+    declared("author", "author", kind=FieldKind.PERSON),
+    declared("date", "datePublished", "dateCreated", kind=FieldKind.DATETIME),
+)
+ARTICLE = {"@type": "NewsArticle", "headline": "Own", "author": {"name": "Ada"}, "dateCreated": "2024-05-01T09:30Z"}
+OTHER = {"@type": "NewsArticle", "headline": "Other", "url": "http://site.test/other"}
+
+
+def declaring(*items: object, shown: str = "<main></main>") -> str:
+    return "".join(f'<script type="application/ld+json">{json.dumps(item)}</script>' for item in items) + shown
+
+
+def test_what_is_not_shown_is_asked_of_the_main_item() -> None:
+    (found,) = values(declaring(ARTICLE), *FIELDS)
+    assert found == {
+        "title": ("Own",),
+        "author": (Person("Ada"),),
+        "date": (datetime(2024, 5, 1, 9, 30, tzinfo=UTC),),
+    }
+    (found,) = values(declaring(ARTICLE, shown='<main><h1 class="title">Shown</h1></main>'), *FIELDS)
+    assert found["title"] == ("Shown",)
+
+
+@pytest.mark.parametrize(
+    ("items", "title"),
+    [
+        ([OTHER, {**ARTICLE, "mainEntityOfPage": {"@id": "https://www.site.test/page/#x"}}], "Own"),
+        ([{**ARTICLE, "url": "http://moved.test/1"}], "Own"),
+        ([{"@graph": [{"@type": "WebSite", "name": "Site"}, {"@type": "WebPage", "mainEntity": ARTICLE}]}], "Own"),
+        ([{"@type": "ItemList", "itemListElement": [OTHER, OTHER]}, {"@type": "WebPage", "name": "P"}], None),
+        ([ARTICLE, OTHER], None),
+        ([ARTICLE, {"@type": "Product", "name": "Boat", "url": "http://site.test/page"}, OTHER], "Boat"),
+        ([{"@type": "Organization", "name": "Press", "url": "http://site.test/"}], None),
+        (["no item", {"headline": "untyped"}], None),
+    ],
+)
+def test_which_item_is_the_main_one(items: list[object], title: str | None) -> None:
+    (found,) = values(declaring(*items), FIELDS[0])
+    assert found.get("title") == ((title,) if title else None)
+
+
+def test_each_kind_of_value_can_be_declared() -> None:
+    item = {
+        "@type": "Article",
+        "articleBody": "One\ntwo",
+        "text": "<p>One</p>",
+        "image": ["/a.png", {"@type": "ImageObject", "url": "b.png"}],
+        "commentCount": "1,204",
+        "keywords": ["x", "y", "x"],
+        "author": [{"name": "Ada", "url": "/ada"}, "Ines"],
+    }
+    (found,) = values(
+        declaring(item),
+        declared("body", "articleBody"),
+        declared("html", "text", kind=FieldKind.HTML),
+        declared("image", "image", kind=FieldKind.URL, many=True),
+        declared("comments", "commentCount", kind=FieldKind.NUMBER),
+        declared("tag", "keywords", many=True),
+        declared("author", "creator", "author", kind=FieldKind.PERSON, many=True),
+        declared("nothing", "about"),
+    )
+    assert found == {
+        "body": ("One\ntwo",),
+        "html": ("<p>One</p>",),
+        "image": (Reference("http://site.test/a.png"), Reference("http://site.test/b.png")),
+        "comments": (1204,),
+        "tag": ("x", "y"),
+        "author": (Person("Ada", "http://site.test/ada"), Person("Ines")),
+    }
+
+
+def test_a_declared_body_is_content_too() -> None:
+    press = application("press", level("page", "main", article(declared("body", "articleBody"), item="main")))
+    found = assist(press, declaring({"@type": "Article", "articleBody": "Herons stand."}))
+    assert [(part.role, part.text) for part in found.document.parts] == [("content", "Herons stand.")]
+    assert not found.failed_actions
+
+
+def test_of_several_objects_only_the_first_is_what_the_page_is_about() -> None:
+    action = comments(FIELDS[1], identity=Identity((css("i", "id"),)))
+    board = application("board", level("thread", "main", replace(action, type="post")))
+    shown = '<main><div class="comment"><i id="a">1</i></div><div class="comment"><i id="b">2</i></div></main>'
+    found = assist(board, declaring(ARTICLE, shown=shown))
+    assert [item.first("author") for item in found.objects] == [Person("Ada"), None]
