@@ -174,7 +174,7 @@ def _holder(region: Region | None) -> HtmlElement | None:
 def _main(page: Page) -> Specimen | None:
     """Take the main text of a page, with the author and the date that belong to it."""
     where = Surroundings.of(page)
-    found = main_part(where.outline, where.shown, find_records(where), where.title)
+    found = main_part(where.outline, where.shown, find_records(where), where.titles)
     body = _holder(found.body) if found is not None else None
     if found is None or body is None or len(plain_text(body)) < LEAST_TEXT:
         return None
