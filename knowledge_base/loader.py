@@ -16,6 +16,8 @@ from knowledge_base.reading import Notes, Problem, check_expressions, read_appli
 FOLDER = SHIPPED
 SCHEMA = FOLDER / "schema" / "knowledge-base.xsd"
 LARGEST_FILE = 4 * 1024 * 1024
+LONGEST_CHAIN = 20
+"""Files that may extend one another in a row."""
 
 
 class LoadError(Exception):
@@ -118,6 +120,9 @@ class _Applications:
             return None
         if name == root.get("name") or name in chain:
             notes.add(root, f"this file extends {name}, which extends this file in turn; take one extends out")
+            return None
+        if len(chain) >= LONGEST_CHAIN:
+            notes.add(root, f"more than {LONGEST_CHAIN} files extend one another in a row; extend the last one itself")
             return None
         if name not in self._by_name:
             notes.add(root, f"no valid file describes {name}, which this file extends; {self._advice(name)}")

@@ -61,6 +61,9 @@ def url_rule(element: etree._Element, notes: Notes, optional: frozenset[str] | N
     present = tuple(_parameter(word) for word in words(element, "parameters"))
     if query.startswith("?"):
         notes.add(element, f"query is what stands after the question mark; take the first sign out: {query[1:]}")
+    if "=" in path.partition("?")[2]:
+        message = "a path ends before the question mark; what comes after it goes into parameters or query"
+        notes.add(element, f'{message}: parameters="{path.partition("?")[2].replace("&", " ")}"')
     try:
         for _, value in present:
             glob_test(value)

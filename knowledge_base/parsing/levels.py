@@ -50,7 +50,8 @@ class Levels:
         own = tuple(self._level(name, element) for name, element in self._elements.items())
         for level in self._inherited.values():
             for action in _all_actions(level):
-                self._check_target(self._root, action)
+                if isinstance(action, Navigate) and action.to in self._elements:
+                    self._check_target(self._root, action)
         return (*own, *self._inherited.values())
 
     def _level(self, name: str, element: etree._Element) -> PageLevel:

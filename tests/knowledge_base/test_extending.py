@@ -98,6 +98,22 @@ def test_files_cannot_extend_one_another(tmp_path: Path, name: str) -> None:
     assert len(found) == 1
 
 
+def test_a_long_row_of_files_is_refused_and_not_a_crash(tmp_path: Path) -> None:
+    def link(number: int) -> str:
+        detect = f'<detect><pattern host="a{number}.example" strength="proof"/></detect>'
+        return f'<application name="A{number}" kind="wiki" extends="A{number + 1}">{detect}</application>'
+
+    found = messages(tmp_path, *map(link, range(500)), FULL.replace('name="Full"', 'name="A500"', 1))
+    assert any("files extend one another in a row" in message for _, _, message in found)
+
+
+def test_a_level_that_the_extended_file_lacks_is_its_mistake_alone(tmp_path: Path) -> None:
+    wrong = FULL.replace('<navigate name="more" to="talk">', '<navigate name="more" to="nowhere">')
+    assert [(file, line) for file, line, _ in messages(tmp_path, SITE, wrong)] == [
+        ("app1.xml", line_of(wrong, 'to="nowhere"'))
+    ]
+
+
 def test_kinds_must_agree(tmp_path: Path) -> None:
     found = messages(tmp_path, SITE.replace('kind="wiki"', 'kind="blog"'), FULL)
     assert any('this file needs kind="wiki"' in message for _, _, message in found)

@@ -86,6 +86,7 @@ MISTAKES = [
     ("list/#-*", "list/##-*", "whole number"),
     ('query="list/#-*"', 'query="?list/#-*"', "take the first sign out"),
     ('parameters="view=app"', 'parameters="view=#1"', "whole number"),
+    ("**/list-#.php", "**/list.php?id=#", 'parameters="id=#"'),
     ('value="#"', 'value="#0"', "whole number"),
     ('path="**/index.php" query="edit/*"', "", "refuse every address"),
     ('<needs-browser css="#app" parameters="view=app"/>', "<needs-browser/>", "this sign is empty"),
