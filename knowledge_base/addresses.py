@@ -6,7 +6,7 @@ serialised http URL); fragments are ignored.
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property, lru_cache
@@ -244,8 +244,9 @@ class QueryGlob:
 class UrlRule:
     """Which URLs are meant: all that is given must hold.
 
-    ``present`` are parameters (name, glob of the value) that must be there; ``absent`` ones must not; with ``allowed``
-    given, no parameter other than those, the present ones and what ``query`` covers may be there.
+    ``present`` are parameters (name, glob of the value) that must be there, a ``*`` in the name standing for anything;
+    ``absent`` ones must not; with ``allowed`` given, no parameter other than those, the present ones and what
+    ``query`` covers may be there.
     """
 
     path: PathGlob | None = None
@@ -264,12 +265,22 @@ class UrlRule:
         parameters = address.parameters
         if not self.absent.isdisjoint(parameters):
             return False
-        if not all(name in parameters and _value_fits(value, parameters[name]) for name, value in self.present):
+        if not all(_is_there(name, value, parameters) for name, value in self.present):
             return False
         if self.allowed is None:
             return True
-        known = self.allowed.union(name for name, _ in self.present)
-        return known.issuperset(parameters if self.query is None else dict(map(_decoded, rest)))
+        names = parameters if self.query is None else dict(map(_decoded, rest))
+        return all(name in self.allowed or self._requires(name) for name in names)
+
+    def _requires(self, name: str) -> bool:
+        return any(name == wanted or ("*" in wanted and glob_test(wanted)(name)) for wanted, _ in self.present)
+
+
+def _is_there(name: str, glob: str, parameters: Mapping[str, str]) -> bool:
+    if "*" not in name:
+        return name in parameters and _value_fits(glob, parameters[name])
+    test = glob_test(name)
+    return any(test(given) and _value_fits(glob, value) for given, value in parameters.items())
 
 
 def _value_fits(glob: str, value: str) -> bool:

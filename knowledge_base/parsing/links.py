@@ -101,8 +101,9 @@ def _check_filler(element: etree._Element, filler: Filler, notes: Notes) -> None
         notes.add(element, f"the value {filler.name} comes from nowhere; write css, xpath, parameter, icd or text")
     if text(element, "attribute") and not filler.selectors:
         notes.add(element, "attribute says what to take of an element; write css or xpath beside it to find one")
-    if filler.icd and filler.parameter:
-        notes.add(element, "icd and parameter stand here together; keep one of them")
+    given = [name for name in ("css", "xpath", "parameter", "icd") if text(element, name)]
+    if len(given) > 1 and set(given) != {"css", "xpath"}:
+        notes.add(element, f"{' and '.join(given)} stand here together; keep one of them")
     if filler.each and not (filler.selectors or filler.icd):
         notes.add(element, "each is for values of which there can be several; write css, xpath or icd, or take it out")
     if filler.add and filler.icd:

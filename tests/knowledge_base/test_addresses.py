@@ -157,6 +157,13 @@ def test_what_the_query_glob_covers_needs_no_leave() -> None:
     assert not any(rule.matches(Address.parse(f"http://a.test/index.php?{query}")) for query in fits_not)
 
 
+def test_a_star_in_the_name_of_a_parameter_stands_for_anything() -> None:
+    rule = UrlRule(PathGlob("**"), (("wap*", "*"), ("ids[]", "#")), allowed=frozenset({"x"}))
+    fits = {"wap&ids[]=1": True, "wap2=a&ids[]=1&x=1": True, "wap=1&ids[]=a": False, "swap=1&ids[]=1": False}
+    fits |= {"wap2&ids[]=1&y=1": False, "ids[]=1": False}
+    assert {query: rule.matches(Address.parse(f"http://a.test/?{query}")) for query in fits} == fits
+
+
 def test_rules_are_values() -> None:
     one, same, other = (UrlRule(query=QueryGlob(glob)) for glob in ("a/*", "a/*", "b/*"))
     assert one == same
