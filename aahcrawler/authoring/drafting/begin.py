@@ -44,9 +44,11 @@ def begin(wish: Wish, given: Given, folders: Sequence[Path]) -> Begun:
     writes nothing then; raises `knowledge_base.loader.LoadError` where the folders hold mistakes already.
     """
     file = folders[-1] / "applications" / f"{_file_name(wish.name)}.xml"
-    everywhere = tuple(dict.fromkeys((SHIPPED, *folders)))
+    _check(wish, given, file)
+    filled = [folder for folder in folders if any(folder.glob("*/*.xml"))]
+    everywhere = tuple(dict.fromkeys((SHIPPED, *filled)))
     known = _known(everywhere)
-    _refuse(wish, given, file, known.knowledge_base)
+    _check_known(wish, given, known.knowledge_base)
     schema = os.path.relpath(SCHEMA, file.parent.resolve())
     data = draft(Wanted(wish.name, wish.kind, schema, wish.site), given, known)
     knowledge_base = _loaded(data, file.name, everywhere)
@@ -76,20 +78,25 @@ def _known(folders: Sequence[Path]) -> Known:
     return Known(load(*folders), pages)
 
 
-def _refuse(wish: Wish, given: Given, file: Path, known: KnowledgeBase) -> None:
-    """Refuse to write what is there or known already."""
+def _check(wish: Wish, given: Given, file: Path) -> None:
     if wish.kind not in TERMS:
         raise DraftError(f"there is no kind {wish.kind}; write --kind with one of {', '.join(TERMS)}")
     if file.exists():
         raise DraftError(f"{file} is there already; choose another name, or move it away")
-    if wish.name in [application.name for application in known.applications]:
-        raise DraftError(f"there is a file for {wish.name} already; choose another name")
     if not given.contents:
         raise DraftError("give at least one page with content: --from URL")
     for page in given.pages:
         if not page.is_html or page.status != 200:
             raise DraftError(f"{page.url} answers {page.status} {page.media_type}; give an HTML page that is there")
-        match = ApplicationAwareHelper(known).assist(page).match
+
+
+def _check_known(wish: Wish, given: Given, known: KnowledgeBase) -> None:
+    """Refuse to write down what is known already."""
+    if wish.name in [application.name for application in known.applications]:
+        raise DraftError(f"there is a file for {wish.name} already; choose another name")
+    helper = ApplicationAwareHelper(known)
+    for page in given.pages:
+        match = helper.assist(page).match
         if match is not None and not wish.site:
             level = f"level {match.level.name}" if match.level else "no level"
             raise DraftError(

@@ -29,6 +29,7 @@ _STATES = re.compile(
     re.IGNORECASE,
 )
 _SHORTEST_STEM = 2
+_ABBREVIATION = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,8 @@ def is_stable(word: str) -> bool:
         return False
     pieces = [piece for part in re.split(r"[-_]+", word) if part for piece in _CAMEL.findall(part)]
     short = sum(len(piece) < _SHORTEST_STEM + 1 for piece in pieces)
-    return short <= len(pieces) / 2 and any(_VOWEL.search(piece) for piece in pieces) and not _mixed(word)
+    spoken = len(word) <= _ABBREVIATION or any(_VOWEL.search(piece) for piece in pieces)
+    return short <= len(pieces) / 2 and spoken and not _mixed(word)
 
 
 def _mixed(word: str) -> bool:

@@ -233,14 +233,14 @@ def _guesses(address: Address) -> Iterator[Avoided]:
 def _shape_of_words(address: Address, words: frozenset[str]) -> Shape | None:
     last = address.segments[-1]
     file = last if _FILE.fullmatch(last) else ""
+    if file and _tells(file.partition(".")[0], words):
+        return Shape(f"**/{file}")
     for name, value in address.parameters.items():
         where = f"**/{file}" if file else "**"
         if _tells(value.partition(";")[0], words) and not _DIGITS.search(value.partition(";")[0]):
             return Shape(where, (f"{name}={re.sub(';.*', '*', value)}",))
         if name.lower() in words:
             return Shape(where, (name,))
-    if file and _tells(file.partition(".")[0], words):
-        return Shape(f"**/{file}")
     for place, segment in enumerate(address.segments):
         if segment != file and segment.isalpha() and _tells(segment, words):
             rest = [part for part in address.segments[place + 1 :] if part]
