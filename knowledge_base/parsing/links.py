@@ -11,7 +11,7 @@ from knowledge_base.parsing.attributes import conditions, has_expression, named,
 from knowledge_base.parsing.notes import Notes
 
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
-_HOST = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.\-]*:)?//[^/?#]*|[^/?#]*:")
+_HOST = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.\-]*:)?//[^/?#]*|[^/?#{]*:")
 
 
 def navigate(element: etree._Element, earlier: Navigate | None, notes: Notes) -> Navigate:
