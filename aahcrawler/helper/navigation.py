@@ -148,10 +148,10 @@ class Navigation:
                 verdict = self._verdict(self.links.resolve(reference))
                 if verdict is not None and (not source.documented or verdict.level is target):
                     yield Chosen(verdict.url, element, action.name)
-        for url in self.links.requests.of(action):
-            asked = self._asked(target, url)
+        for made in self.links.requests.of(action):
+            asked = self._asked(target, made.url)
             if asked is not None:
-                yield Chosen(asked, None, action.name)
+                yield Chosen(asked, made.element, action.name)
 
     def _asked(self, target: PageLevel, url: str) -> str | None:
         """Return the canonical form of an address that was made on purpose.

@@ -1,23 +1,25 @@
 """Makes the addresses that stand nowhere on a page: JSON endpoints of its application, and forms that are filled in."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import islice, product
+from itertools import islice, product, takewhile
 from types import MappingProxyType
 from urllib.parse import quote
 
-from lxml.html import HtmlElement
+from lxml.html import Element, HtmlElement
 
 from aahcrawler import urls
 from aahcrawler.helper.forms import NotSentError, Submission, submission
 from aahcrawler.helper.sites import site_of
 from aahcrawler.page import Page, text
+from aahcrawler.page.jsontree import ITEM
 from knowledge_base.addresses import Address
 from knowledge_base.matching import Sight
 from knowledge_base.model import Filler, Form, Navigate, RequestTemplate
-from knowledge_base.selectors import Node
+from knowledge_base.selectors import Node, Selector
 
 MOST_REQUESTS = 200
 """Addresses that one page may make."""
@@ -39,6 +41,7 @@ def no_values() -> Values:
 
 _PLACE = re.compile(r"\{([^{}]+)\}")
 _NUMBER = re.compile(r"[+-]?[0-9]{1,18}")
+_UNWRITABLE = re.compile("[\x00-\x1f\ud800-\udfff\ufffe\uffff]")
 _ONLY_DOTS = re.compile(r"\.*")
 
 
@@ -50,6 +53,20 @@ class Unsent:
     detail: str
 
 
+@dataclass(frozen=True, slots=True)
+class Made:
+    """An address that was made, and the element whose text says what is asked for there, where one does."""
+
+    url: str
+    element: HtmlElement | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Value:
+    text: str
+    element: HtmlElement | None = None
+
+
 @dataclass
 class Requests:
     """The addresses that one page makes, at most ``MOST_REQUESTS`` for all of its actions together."""
@@ -59,71 +76,87 @@ class Requests:
     unsent: list[Unsent] = field(default_factory=list)
     _left: int = MOST_REQUESTS
 
-    def of(self, action: Navigate) -> Iterator[str]:
+    def of(self, action: Navigate) -> Iterator[Made]:
         """Yield the canonical addresses of an action's requests and forms, in their order, each once.
 
         All are on the page's own site, whatever the page says. A request that lacks a value is not made; a form that
         lacks one, or must not be sent, is noted in ``unsent``.
         """
-        made = dict.fromkeys(self._made(action))
-        for url in islice(made, self._left):
+        found: dict[str, Made] = {}
+        for made in self._made(action):
+            found.setdefault(made.url, made)
+        for made in islice(found.values(), self._left):
             self._left -= 1
-            yield url
+            yield made
 
     @cached_property
     def _sight(self) -> Sight:
         return Sight(self.page)
 
-    def _made(self, action: Navigate) -> Iterator[str]:
+    def _made(self, action: Navigate) -> Iterator[Made]:
         for request in action.requests:
             if not request.when or any(map(self._sight.meets, request.when)):
                 yield from islice(self._requested(request), MOST_REQUESTS)
         for form in action.forms:
             yield from islice(self._sent(action, form), MOST_REQUESTS)
 
-    def _requested(self, request: RequestTemplate) -> Iterator[str]:
+    def _requested(self, request: RequestTemplate) -> Iterator[Made]:
         for values in self._combinations(request.fillers):
-            url = address(request.address, values, self.page.url)
+            url = address(request.address, _texts(values), self.page.url)
             if url is not None:
-                yield url
+                yield Made(url, _subject(values))
 
-    def _sent(self, action: Navigate, form: Form) -> Iterator[str]:
+    def _sent(self, action: Navigate, form: Form) -> Iterator[Made]:
         for element in islice(_forms(form.selector.found(self.page.tree)), MOST_FORMS):
             try:
                 yield from self._submitted(submission(element, self.page.url, self.page.base_url), form)
             except NotSentError as reason:
                 self.unsent.append(Unsent(action.name, str(reason)))
 
-    def _submitted(self, found: Submission, form: Form) -> Iterator[str]:
+    def _submitted(self, found: Submission, form: Form) -> Iterator[Made]:
         if site_of(found.target) != site_of(self.page.url):
             raise NotSentError(f"it leads to another site, {found.target[:100]}; choose another form")
         for filler in form.fillers:
             if not self._values(filler):
                 raise NotSentError(f"there is no value for {filler.name}; give it a text, or look elsewhere for it")
         for values in self._combinations(form.fillers):
-            yield found.filled(values)
+            yield Made(found.filled(_texts(values)), _subject(values))
 
-    def _combinations(self, fillers: Iterable[Filler]) -> Iterator[dict[str, str]]:
+    def _combinations(self, fillers: Iterable[Filler]) -> Iterator[dict[str, _Value]]:
         """Yield every combination of values, one of each filler; none where a filler has none."""
         choices = [[(filler.name, value) for value in self._values(filler)] for filler in fillers]
         return map(dict, product(*choices))
 
-    def _values(self, filler: Filler) -> list[str]:
+    def _values(self, filler: Filler) -> list[_Value]:
         """Return the values of a filler: all of them with ``each``, else the first, none where there is none."""
-        found = [text.fold(value) for value in islice(self._sources(filler), MOST_REQUESTS)]
-        kept = [value for value in found if value and len(value) <= LONGEST_VALUE]
-        values = dict.fromkeys(kept or ([filler.text] if filler.text else []))
-        summed = [_plus(value, filler.add) for value in values] if filler.add else list(values)
-        usable = [value for value in summed if value]
+        found = list(islice(self._sources(filler), MOST_REQUESTS))
+        kept = [value for value in found if value.text and len(value.text) <= LONGEST_VALUE]
+        if not kept and filler.text:
+            kept = [_Value(filler.text)]
+        summed = [_Value(_plus(value.text, filler.add), value.element) for value in kept] if filler.add else kept
+        usable = [value for value in summed if value.text]
         return usable if filler.each else usable[:1]
 
-    def _sources(self, filler: Filler) -> Iterable[str]:
+    def _sources(self, filler: Filler) -> Iterator[_Value]:
         if filler.selectors:
-            found = (selector.nodes(self.page.tree) for selector in filler.selectors)
-            return map(_written, next(filter(None, found), []))
-        if filler.parameter:
-            return filter(None, [Address.parse(self.page.url).parameters.get(filler.parameter)])
-        return self.values.get(filler.icd, ()) if filler.icd else ()
+            found = (self._found(selector, filler) for selector in filler.selectors)
+            yield from next(filter(None, found), [])
+        elif filler.parameter:
+            yield _Value(text.fold(Address.parse(self.page.url).parameters.get(filler.parameter, "")))
+        else:
+            for word in self.values.get(filler.icd, ()) if filler.icd else ():
+                yield _Value(text.fold(word), _saying(word))
+
+    def _found(self, selector: Selector, filler: Filler) -> list[_Value]:
+        nodes = selector.found(self.page.tree)[:MOST_REQUESTS]
+        records = _records(node for node in nodes if not isinstance(node, str)) if filler.each else {}
+        values = []
+        for node in nodes:
+            if isinstance(node, str):
+                values.append(_Value(text.fold(node)))
+            elif (written := _written(node, selector.attribute)) is not None:
+                values.append(_Value(text.fold(written), records.get(node)))
+        return values
 
 
 def address(template: str, values: Mapping[str, str], page_url: str) -> str | None:
@@ -159,8 +192,35 @@ def _plus(value: str, number: int) -> str:
     return str(int(value) + number) if _NUMBER.fullmatch(value) else ""
 
 
-def _written(node: Node) -> str:
-    return node if isinstance(node, str) else "".join(node.itertext())
+def _texts(values: Mapping[str, _Value]) -> dict[str, str]:
+    return {name: value.text for name, value in values.items()}
+
+
+def _subject(values: Mapping[str, _Value]) -> HtmlElement | None:
+    return next((value.element for value in values.values() if value.element is not None), None)
+
+
+def _saying(words: str) -> HtmlElement:
+    element: HtmlElement = Element("a")
+    element.text = text.fold(_UNWRITABLE.sub(" ", words))
+    return element
+
+
+def _written(element: HtmlElement, attribute: str) -> str | None:
+    return element.get(attribute) if attribute else "".join(element.itertext())
+
+
+def _records(elements: Iterable[HtmlElement]) -> dict[HtmlElement, HtmlElement]:
+    """Return for each of several elements the largest one that holds it and none of the others."""
+    listed = list(dict.fromkeys(elements))
+    held = Counter(above for element in listed for above in (element, *element.iterancestors()))
+    if len(listed) == 1:
+        return {listed[0]: next(listed[0].iterancestors(ITEM), listed[0])}
+    records = {}
+    for element in listed:
+        alone = takewhile(lambda above: held[above] == 1, (element, *element.iterancestors()))
+        records[element] = list(alone)[-1] if held[element] == 1 else element
+    return records
 
 
 def _forms(nodes: Iterable[Node]) -> Iterator[HtmlElement]:

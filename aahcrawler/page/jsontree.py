@@ -36,8 +36,9 @@ def parse(text: str) -> HtmlElement:
     written in another way (``wp:term``, ``postStream``, ``12``) stands unchanged in the attribute ``key``, and its
     name has ``_`` for each sign that no name can have, and before a digit at its start. An array holds an element
     ``item`` for each of its values. Text, numbers as they are written, ``true`` and ``false`` are the text of
-    elements, ``null`` is none. Of equal keys the last one counts, as in browsers. Characters that XML cannot have
-    become U+FFFD. Never raises; time and memory are bounded by the constants of this module.
+    elements, ``null`` is none; a line ends behind each element. Of equal keys the last one counts, as in browsers.
+    Characters that XML cannot have become U+FFFD. Never raises; time and memory are bounded by the constants of this
+    module.
 
     >>> tree = parse('{"posts": [{"id": 7, "wp:term": "boats"}]}')
     >>> tree.xpath("posts/item/id")[0].text, tree.xpath("//*[@key='wp:term']")[0].text
@@ -75,6 +76,7 @@ def _grow(root: HtmlElement, document: Json) -> None:
         if key is not None and element.tag != key:
             element.set("key", _NO_XML.sub("\ufffd", key))
         element.text = _text(value)
+        element.tail = "\n"
         if len(stack) < MAX_DEPTH:
             stack.append(_children(element, value))
 

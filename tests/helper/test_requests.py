@@ -8,10 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml.html import HtmlElement, document_fromstring
 
+from aahcrawler.helper.anchors import anchor_text
 from aahcrawler.helper.forms import MOST_CONTROLS, NotSentError, Submission, submission
 from aahcrawler.helper.requests import LONGEST_VALUE, MOST_REQUESTS, Requests, address
 from aahcrawler.helper.sites import site_of
 from aahcrawler.page import Headers, Page
+from aahcrawler.page.text import plain_text
 from knowledge_base.addresses import PathGlob, UrlRule
 from knowledge_base.model import Condition, Filler, Form, Navigate, RequestTemplate
 from knowledge_base.selectors import compile_selector
@@ -26,14 +28,14 @@ def page(body: str = "", url: str = HERE, content_type: str = "text/html; charse
 
 
 def asked(on: Page, *requests: RequestTemplate, values: Mapping[str, tuple[str, ...]] | None = None) -> list[str]:
-    return list(Requests(on, values or {}).of(Navigate("ask", "answer", requests=requests)))
+    return [made.url for made in Requests(on, values or {}).of(Navigate("ask", "answer", requests=requests))]
 
 
 def sent(
     on: Page, *fillers: Filler, values: Mapping[str, tuple[str, ...]] | None = None
 ) -> tuple[list[str], list[str]]:
     requests = Requests(on, values or {})
-    found = list(requests.of(Navigate("look", "found", forms=(Form(FORM, fillers),))))
+    found = [made.url for made in requests.of(Navigate("look", "found", forms=(Form(FORM, fillers),)))]
     return found, [unsent.detail for unsent in requests.unsent]
 
 
@@ -148,6 +150,21 @@ def test_a_root_can_lie_in_a_folder_or_in_a_query() -> None:
     ]
 
 
+def test_what_is_asked_for_is_told_by_the_record_of_a_value_or_the_word() -> None:
+    listed = '{"found": [{"id": 4, "title": "Dikes"}, {"id": 9, "by": {"name": "Ida"}, "title": "Knots"}]}'
+    each = Filler("id", (compile_selector(xpath="//id"),), each=True)
+    action = Navigate("ask", "answer", requests=(RequestTemplate("/{id}", (each,)),))
+    subjects = [made.element for made in Requests(page(listed, HERE, "application/json")).of(action)]
+    assert [plain_text(subject) for subject in subjects if subject is not None] == ["4 Dikes", "9 Ida Knots"]
+    single = Requests(page('{"found": [{"id": 4, "title": "Dikes"}]}', HERE, "application/json"))
+    assert [plain_text(made.element) for made in single.of(action) if made.element is not None] == ["4 Dikes"]
+    word = Filler("q", icd="keywords", each=True)
+    form = Navigate("look", "found", forms=(Form(FORM, (word,)),))
+    (made,) = Requests(page("<form><input name=q></form>"), {"keywords": ("storm surge",)}).of(form)
+    assert made.element is not None
+    assert anchor_text(made.element) == "storm surge"
+
+
 # Forms
 
 
@@ -226,7 +243,8 @@ def test_a_form_takes_every_keyword_of_the_definition() -> None:
 def test_the_form_around_what_was_found_is_sent_once() -> None:
     requests = Requests(page('<form action="/find"><input name="q"><input name="p"></form><p><input name="r"></p>'))
     form = Form(compile_selector(css="input"), (Filler("q", text="x"),))
-    assert list(requests.of(Navigate("look", "found", forms=(form,)))) == ["http://a.test/find?q=x&p="]
+    made = requests.of(Navigate("look", "found", forms=(form,)))
+    assert [each.url for each in made] == ["http://a.test/find?q=x&p="]
 
 
 def test_a_form_of_too_many_controls_or_characters_is_cut_or_not_sent() -> None:

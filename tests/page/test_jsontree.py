@@ -11,6 +11,7 @@ from lxml import etree
 from lxml.html import HtmlElement
 
 from aahcrawler.page import Headers, Page, jsontree
+from aahcrawler.page.text import plain_text
 from knowledge_base.selectors import compile_selector
 
 JSON = st.recursive(
@@ -21,7 +22,7 @@ JSON = st.recursive(
 
 
 def written(tree: HtmlElement) -> str:
-    return etree.tostring(tree, encoding="unicode")
+    return etree.tostring(tree, encoding="unicode").replace("\n", "")
 
 
 def page(body: bytes, content_type: str = "application/json") -> Page:
@@ -36,6 +37,10 @@ def test_objects_arrays_and_scalars_become_elements() -> None:
         "<json><posts><item><id>7</id><score>1.50</score><open>true</open>"
         "<title><rendered>A &amp;amp; &lt;b&gt;</rendered></title><x/></item></posts></json>"
     )
+
+
+def test_the_text_of_several_values_is_told_apart() -> None:
+    assert plain_text(jsontree.parse('{"id":7,"title":"Ropes","tags":["wet","cold"]}')) == "7 Ropes wet cold"
 
 
 def test_the_same_expressions_work_as_on_html() -> None:
