@@ -30,6 +30,8 @@ _TOKEN = re.compile(r"\d+|[^\W\d_]+")
 _NUMBERS = re.compile(r"\d+\D+\d")
 _PARENTHESES = re.compile(r"\([^()]{1,20}\)")
 _CLOSED_BEFORE = re.compile(r"[^()]*\)[^\d]*\d")
+_POINT_CLOCK = re.compile(r"(?<![\d.:])(\d{1,2})\.(\d{2})(?![\d.:])")
+_HOUR_MINUTE = re.compile(r"(\d{1,2})h(\d{2})min\b")
 _BRACKETS = re.compile(r"\s*\[[^\[\]]{0,40}\]$")
 _ZONED = re.compile(r"\d[^()\n]{0,30}\([^\W\d_]{2,6}\)")
 _LEADING_IN = re.compile(r"[\s\-–—―‒−~(|]*$")
@@ -176,13 +178,17 @@ def _ends(text: str) -> Iterator[int]:
 
 
 def _spellings(text: str) -> Iterator[str]:
-    """Yield a date as written, then without weekdays and unknown zones in parentheses."""
+    """Yield a date as written, with plain commas and colons, and without weekdays or zones in parentheses."""
     yield text
-    groups = list(_PARENTHESES.finditer(text))
+    plain = _HOUR_MINUTE.sub(r"\1:\2", text.replace("،", ","))
+    plain = plain if ":" in plain else _POINT_CLOCK.sub(r"\1:\2", plain)
+    if plain != text:
+        yield plain
+    groups = list(_PARENTHESES.finditer(plain))
     if len(groups) > 1:
-        yield _PARENTHESES.sub(" ", text[: groups[-1].start()]) + text[groups[-1].start() :]
+        yield _PARENTHESES.sub(" ", plain[: groups[-1].start()]) + plain[groups[-1].start() :]
     if groups:
-        yield _PARENTHESES.sub(" ", text)
+        yield _PARENTHESES.sub(" ", plain)
 
 
 def _signed(read: Measured, marks: list[_Mark], date: _Date) -> Signature | None:

@@ -180,6 +180,10 @@ def test_what_is_no_signature(words: str) -> None:
         ("10:00, 5 мая 2023 (UTC)", 10),
         ("10:00 5 may 2023 (UTC)", 10),
         ("10:00, 5 May 2023 (XYZT)", 10),
+        ("10h00min de 5 de maio de 2023 (UTC)", 10),
+        ("5 Mei 2023 10.00 (UTC)", 10),
+        ("10:00، 5 مايو 2023 (ت ع م)", 10),
+        ("5 maj 2023 kl. 10.00 (CEST)", 8),
     ],
 )
 def test_dates_of_many_languages(written: str, hour: int) -> None:
