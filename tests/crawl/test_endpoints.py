@@ -15,8 +15,8 @@ from tests.crawl.verifying import archived, assert_whole
 
 POSTS = 103
 COMMENTED = (3, 77)
-LIST = "/wp-json/wp/v2/posts?per_page=100&_fields=id,type,_links"
-PAGES = "/wp-json/wp/v2/pages?per_page=100&_fields=id,type,_links"
+LIST = "/wp-json/wp/v2/posts?per_page=100&_fields=id,type,title,_links"
+PAGES = "/wp-json/wp/v2/pages?per_page=100&_fields=id,type,title,_links"
 EMBED = "?_embed=author,wp:term,replies"
 
 
@@ -33,7 +33,7 @@ def head(root: str, body: str) -> Reply:
 def listed(root: str, kind: str, number: int) -> dict[str, object]:
     collection = f"{root}wp-json/wp/v2/{kind}s"
     links = {"self": [{"href": f"{collection}/{number}"}], "collection": [{"href": collection}]}
-    return {"id": number, "type": kind, "_links": links}
+    return {"id": number, "type": kind, "title": {"rendered": f"Flood {number}"}, "_links": links}
 
 
 def post(root: str, number: int) -> dict[str, object]:
