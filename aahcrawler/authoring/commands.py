@@ -9,22 +9,33 @@ from typing import Annotated
 
 import typer
 
-from aahcrawler.exits import told
+from aahcrawler.exits import MISTAKE, told
 
 kb_app = typer.Typer(help="The knowledge base of applications.", no_args_is_help=True)
 
 
 @kb_app.command("check")
-def check(
-    folder: Annotated[Path | None, typer.Argument(metavar="[FOLDER]", help="Default: the one that ships.")] = None,
+def check_files(
+    folders: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="[FOLDER]...", help="Folders of a knowledge base. Default: the one that ships."),
+    ] = None,
+    seconds: Annotated[
+        float, typer.Option("--seconds", min=1, help="How long one expression may take before it is ended.")
+    ] = 60.0,
+    unproven: Annotated[
+        bool, typer.Option("--unproven", help="List for each application what has no citation or an unproven one.")
+    ] = False,
 ) -> None:
     """Check a knowledge base: one line for each mistake, with file, line and what to write instead."""
-    from knowledge_base.loader import LoadError, load
+    from aahcrawler.authoring.check import check
+    from knowledge_base.folders import SHIPPED
 
-    with told(LoadError):
-        knowledge_base = load(folder) if folder else load()
-    for application in knowledge_base.applications:
-        typer.echo(f"{application.name}: {', '.join(level.name for level in application.levels)}")
+    checked = check(tuple(folders or (SHIPPED,)), seconds)
+    for line in checked.lines(unproven=unproven):
+        typer.echo(line)
+    if checked.errors:
+        raise typer.Exit(MISTAKE)
 
 
 Folders = Annotated[

@@ -1,0 +1,137 @@
+"""``aah kb check``: everything that can be wrong with a knowledge base, found by a process that may be killed."""
+
+import multiprocessing
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+from aahcrawler.authoring.examination import Busy, Citations, Report, Task, examine
+from aahcrawler.authoring.findings import Finding, Severity, error
+from aahcrawler.authoring.places import Place
+
+SECONDS = 60.0
+MOST_KILLS = 25
+"""Steps that may hang before the rest is left unexamined."""
+STARTING = 30.0
+"""Seconds a process has for its start, on top of those for its first step."""
+
+
+@dataclass(slots=True)
+class Checked:
+    """What a check found."""
+
+    findings: list[Finding] = field(default_factory=list)
+    citations: list[Citations] = field(default_factory=list)
+
+    @property
+    def errors(self) -> int:
+        """How many findings forbid the use of the knowledge base."""
+        return sum(finding.severity is Severity.ERROR for finding in self.findings)
+
+    def lines(self, *, unproven: bool = False) -> Iterator[str]:
+        """Yield a line for each finding, by file and line, then the summary; ``unproven`` lists applications."""
+        for finding in sorted(set(self.findings), key=lambda finding: finding.key):
+            yield _relative(str(finding))
+        if unproven:
+            yield from map(_documented, self.citations)
+        entries = sum(each.entries for each in self.citations)
+        missing = sum(each.uncited for each in self.citations)
+        doubtful = sum(each.unproven for each in self.citations)
+        proven = sum(not each.uncited and not each.unproven for each in self.citations)
+        warnings = len(self.findings) - self.errors
+        yield (
+            f"{len(self.citations)} applications, {proven} of them documented in every entry; "
+            f"of {entries} entries {missing} have no cite and {doubtful} are unproven"
+        )
+        yield f"{_counted(self.errors, 'error')}, {_counted(warnings, 'warning')}"
+
+
+def _quietly(_: str) -> None:
+    pass
+
+
+def check(folders: tuple[Path, ...], seconds: float = SECONDS, progress: Callable[[str], None] = _quietly) -> Checked:
+    """Check a knowledge base; a step that takes longer than ``seconds`` is ended and reported.
+
+    ``progress`` is told what is being done. Folders are those of `knowledge_base.loader.load`.
+    """
+    checked = Checked()
+    start = 0
+    for _ in range(MOST_KILLS):
+        silence = _examined(Task(folders, seconds, start), checked, progress)
+        if silence is None:
+            return checked
+        checked.findings.append(_told(silence, seconds))
+        start = silence.busy.step + 1
+    message = f"{MOST_KILLS} expressions took longer than {seconds:g} s; mend these, then check again"
+    checked.findings.append(error(Place(str(folders[-1]), 0), message))
+    return checked
+
+
+@dataclass(frozen=True, slots=True)
+class _Silence:
+    """What a process was busy with when it was heard of last; ``broken`` where it had ended by itself."""
+
+    busy: Busy
+    broken: bool
+
+
+def _examined(task: Task, checked: Checked, progress: Callable[[str], None]) -> _Silence | None:
+    """Examine in a process of its own; None where it came to its end."""
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe(duplex=False)
+    process = context.Process(target=examine, args=(theirs, task), daemon=True)
+    process.start()
+    theirs.close()
+    try:
+        return _taken(ours, task, checked, progress)
+    finally:
+        process.kill()
+        process.join()
+        ours.close()
+
+
+def _taken(ours: Connection, task: Task, checked: Checked, progress: Callable[[str], None]) -> _Silence | None:
+    """Take reports until the last one, or until none comes any more."""
+    busy = Busy(task.start, Place(str(task.folders[-1]), 0), "starting")
+    patience = task.seconds + STARTING
+    while ours.poll(patience):
+        patience = task.seconds
+        try:
+            report: Report = ours.recv()
+        except EOFError:
+            return _Silence(busy, broken=True)
+        match report:
+            case None:
+                return None
+            case Busy():
+                busy = report
+                progress(f"{report.place}: {report.doing}")
+            case Citations():
+                checked.citations.append(report)
+            case Finding():
+                checked.findings.append(report)
+    return _Silence(busy, broken=False)
+
+
+def _told(silence: _Silence, seconds: float) -> Finding:
+    busy = silence.busy
+    what = "the process that checks broke down" if silence.broken else f"ended after {seconds:g} s"
+    return error(busy.place, f"{what}, busy with {busy.doing}{f'; {busy.advice}' if busy.advice else ''}")
+
+
+def _documented(citations: Citations) -> str:
+    proven = citations.entries - citations.uncited - citations.unproven
+    counts = f"{citations.uncited} without cite, {citations.unproven} unproven"
+    return f"{citations.application}: {proven} of {citations.entries} entries are documented; {counts}"
+
+
+def _relative(line: str) -> str:
+    """Write paths below the working folder without it."""
+    return line.removeprefix(f"{Path.cwd()}{os.sep}")
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -1,0 +1,157 @@
+"""What an expression costs on pages that are hard for it, and what to write instead of a slow one."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import log
+from time import thread_time
+
+from lxml import etree
+
+from aahcrawler.authoring import stress
+
+SLOW = 0.5
+"""Seconds on a page made of what most pages are made of from which an expression is called slow."""
+
+HOPELESS = 5.0
+"""Seconds on such a page with which an expression cannot be used, and on one made against it a slow one."""
+
+_SIZES = (250, 1_000)
+_NOTHING = 0.000_02
+_LINEAR = 1.3
+"""Growth up to which time is proportional to size; small pages hide what is quadratic behind what is not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """The seconds an expression takes on the worst of the pages; ``tailored`` where that was made against it."""
+
+    seconds: float
+    shape: str
+    tailored: bool = False
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether somebody should write the expression in another way."""
+        return self.seconds >= (HOPELESS if self.tailored else SLOW)
+
+    @property
+    def is_hopeless(self) -> bool:
+        """Whether the expression must not be used."""
+        return self.seconds >= HOPELESS and not self.tailored
+
+    def __str__(self) -> str:
+        made = " made of what it looks for" if self.tailored else ""
+        return f"takes {self.seconds:.1f} s on {self.shape}{made}"
+
+
+def worst(source: str, busy: Callable[[str], None]) -> Cost:
+    """Return what an XPath expression costs at most; ``busy`` is told each page before it is tried.
+
+    Slow expressions are really tried on pages made of what most pages are made of; for the others, and for pages
+    made against an expression, the time is told from smaller ones. Raises `lxml.etree.XPathError` for an expression
+    that fails on a page.
+    """
+    expression = etree.XPath(source, regexp=False, smart_strings=False)
+    shapes = tuple(stress.SHAPES)
+    if is_linear(source):
+        busy(shapes[0])
+        return Cost(seconds(expression, stress.common_page(shapes[0], _SIZES[0])), shapes[0])
+    costs = []
+    for shape in shapes:
+        busy(shape)
+        costs.append(Cost(_on_common(expression, shape), shape))
+    usual = max(costs, key=lambda cost: cost.seconds)
+    if usual.is_slow:
+        return usual
+    busy(f"{shapes[0]} made of what it looks for")
+    words = stress.words_of(source)
+    estimate = _estimated(expression, lambda size: stress.page(shapes[0], words, size))
+    tailored = Cost(estimate, shapes[0], tailored=True)
+    return tailored if tailored.is_slow else usual
+
+
+def seconds(expression: etree.XPath, tree: etree._Element) -> float:
+    """Return the processor time of one evaluation."""
+    started = thread_time()
+    expression(tree)
+    return thread_time() - started
+
+
+def _on_common(expression: etree.XPath, shape: str) -> float:
+    estimate = _estimated(expression, lambda size: stress.common_page(shape, size))
+    if not SLOW <= estimate <= 2 * HOPELESS:
+        return estimate
+    return seconds(expression, stress.common_page(shape, stress.FULL))
+
+
+def _estimated(expression: etree.XPath, pages: Callable[[int], etree._Element]) -> float:
+    """Tell the time on a full page from that on two smaller ones."""
+    first = seconds(expression, pages(_SIZES[0]))
+    if first < _NOTHING or first > SLOW:
+        return first
+    tree = pages(_SIZES[1])
+    second = min(seconds(expression, tree), seconds(expression, tree))
+    growth = log(max(second / first, 1.0)) / log(_SIZES[1] / _SIZES[0])
+    power = 1.0 if growth < _LINEAR else min(max(growth, 2.0), 3.0)
+    return float(second * (stress.FULL / _SIZES[1]) ** power)
+
+
+_DESCENT = re.compile(r"//|\bdescendant(?:-or-self)?::")
+_COSTLY = re.compile(
+    r"\b(?:ancestor|ancestor-or-self|preceding|following|preceding-sibling|following-sibling|namespace)::"
+    r"|\[[^\]]*/|\bcount\s*\(|[(,\[]\s*\.\s*[,)=\]]|\(\s*\)|\bdescendant[^|]*\[[^\]]*::"
+)
+
+
+def is_linear(source: str) -> bool:
+    """Say whether the shape of an expression tells that its time is linear in the size of the page.
+
+    >>> is_linear("//a[@href][contains(@class, 'x')]"), is_linear("//a[not(//p)]"), is_linear("//div//a")
+    (True, False, False)
+    """
+    bare = _bare(source)
+    return not _COSTLY.search(bare) and all(len(_DESCENT.findall(branch)) < 2 for branch in bare.split("|"))
+
+
+def _bare(source: str) -> str:
+    """Empty the strings of an expression."""
+    return re.sub(r"\"[^\"]*\"|'[^']*'", "''", source)
+
+
+_WHOLE_PAGE = re.compile(
+    r"\[\s*(?:not\s*\(\s*|count\s*\(\s*|boolean\s*\(\s*)*//?(?![/\]])\w*|\b(?:and|or|not\s*\()\s*//"
+)
+_BACKWARD = re.compile(r"\b(ancestor|ancestor-or-self|preceding|following)::")
+_SIBLINGS = re.compile(r"\b(preceding-sibling|following-sibling)::")
+_WITHIN = re.compile(r"\[[^\]]*(?:\.//|descendant(?:-or-self)?::)")
+_COUNTED = re.compile(r"\bcount\s*\(")
+_ALL_TEXT = re.compile(r"[(,]\s*\.\s*[,)]")
+
+ADVICE = {
+    _WHOLE_PAGE: "a condition on the whole page is looked at again for each element; write it once in front, "
+    "/*[condition]//a, or as a when or unless of its own",
+    _BACKWARD: "{0}:: walks through the page again for each element; begin at the outer element and go down, "
+    "div[...]//a, or use parent::",
+    _COUNTED: "count() looks at all there are; for any write the path alone, for more than one path[2]",
+    _WITHIN: "// within [...] looks through all that each element holds; name the steps down to it, ul/li/a",
+    _SIBLINGS: "{0}:: looks at all siblings of each element; add [1] to look at the nearest alone",
+    _ALL_TEXT: "the whole text of each element is read; compare an attribute, or name the element whose text counts",
+}
+"""What makes an expression slow, the costliest first, and what to write instead."""
+
+OTHERWISE = "name an element with its id or class first, so that the rest is looked at for few elements"
+
+
+def advice(source: str) -> str:
+    """Say what makes an XPath expression slow and what to write instead.
+
+    >>> advice("//a[not(//p)]").partition(";")[0]
+    'a condition on the whole page is looked at again for each element'
+    """
+    bare = _bare(source)
+    for sign, words in ADVICE.items():
+        found = sign.search(bare)
+        if found is not None:
+            return words.format(*found.groups())
+    return OTHERWISE

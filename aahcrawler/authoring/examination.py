@@ -1,0 +1,159 @@
+"""Examines a knowledge base step by step, in a process that can be killed when a step does not end."""
+
+import signal
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+from lxml import etree
+
+from aahcrawler.authoring import cost
+from aahcrawler.authoring.findings import Finding, error, warning
+from aahcrawler.authoring.places import Entry, Place, Places, read_files
+from aahcrawler.authoring.saved import SavedPage, SavedPageError, pages_folder, saved_pages
+from aahcrawler.authoring.structure import contradictions, rivalries
+from knowledge_base.folders import chosen_files
+from knowledge_base.loader import LoadError, load
+from knowledge_base.matching import Detector
+from knowledge_base.model import KnowledgeBase
+
+GRACE = 5
+"""Seconds after which a step that nobody kills ends by itself: its parent is gone."""
+_SHOWN = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What to examine: ``start`` is the first step, those before it are done; a step may take ``seconds``."""
+
+    folders: tuple[Path, ...]
+    seconds: float
+    start: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Busy:
+    """A step begins or goes on: its number, where, and with what, in words that complete "busy with"."""
+
+    step: int
+    place: Place
+    doing: str
+    advice: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Citations:
+    """How much of one application is documented: all its entries, those without a citation, those unproven."""
+
+    application: str
+    entries: int
+    uncited: int
+    unproven: int
+
+
+Report = Busy | Finding | Citations | None
+"""What comes over the connection; None at the end."""
+
+
+def examine(connection: Connection, task: Task) -> None:
+    """Send reports of every step over a connection, and None after the last."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # The parent hears it too, and ends us.
+
+    def begin(busy: Busy) -> None:
+        signal.setitimer(signal.ITIMER_REAL, task.seconds + GRACE)
+        connection.send(busy)
+
+    with suppress(BrokenPipeError):
+        for report in reports(task, begin):
+            connection.send(report)
+        connection.send(None)
+
+
+def reports(task: Task, begin: Callable[[Busy], None]) -> Iterator[Finding | Citations]:
+    """Examine a knowledge base: files, contradictions, saved pages, then the cost of each expression.
+
+    ``begin`` is told what is going to be done.
+    """
+    places = Places(read_files(chosen_files(task.folders).applications))
+    if task.start == 0:
+        begin(Busy(0, Place(str(task.folders[-1]), 0), "reading the files"))
+        yield from _citations(places)
+        yield from _contents(task.folders, places, begin)
+    for step, entries in enumerate(_different(entry for file in places.files for entry in file.entries), 1):
+        if step >= task.start:
+            yield from _cost(entries, step, begin)
+
+
+def _contents(folders: tuple[Path, ...], places: Places, begin: Callable[[Busy], None]) -> Iterator[Finding]:
+    pages: list[SavedPage] = []
+    for folder in folders:
+        try:
+            pages += saved_pages(pages_folder(folder))
+        except SavedPageError as mistake:
+            yield warning(Place(str(pages_folder(folder)), 0), f"{mistake}; its saved pages were left out here")
+    try:
+        knowledge_base = load(*folders)
+    except LoadError as mistakes:
+        for problem in mistakes.problems:
+            yield error(Place(problem.file, problem.line), problem.message)
+        return
+    yield from _structure(knowledge_base, places, tuple(pages), lambda place, words: begin(Busy(0, place, words)))
+
+
+def _citations(places: Places) -> Iterator[Citations]:
+    for file in places.files:
+        uncited = sum(not entry.cite for entry in file.entries)
+        unproven = sum(bool(entry.cite) and not entry.is_proven for entry in file.entries)
+        yield Citations(file.name, len(file.entries), uncited, unproven)
+
+
+def _structure(
+    knowledge_base: KnowledgeBase, places: Places, pages: tuple[SavedPage, ...], busy: Callable[[Place, str], None]
+) -> Iterator[Finding]:
+    for application in knowledge_base.applications:
+        place = places.application(application.name)
+        busy(place, f"the levels and rules of {application.name}")
+        own = [page.expected.level for page in pages if page.expected.application == application.name]
+        yield from contradictions(application, places, (level for level in own if level is not None))
+    detector = Detector(knowledge_base)
+    for page in pages:
+        busy(Place(str(page.file), 0), "telling whose page this is")
+        yield from rivalries(detector, (page,), places)
+
+
+def _different(entries: Iterable[Entry]) -> tuple[tuple[Entry, ...], ...]:
+    """Put entries with the same expression together."""
+    by_source: dict[str, list[Entry]] = {}
+    for entry in entries:
+        if entry.source:
+            by_source.setdefault(entry.source, []).append(entry)
+    return tuple(map(tuple, by_source.values()))
+
+
+def _cost(entries: tuple[Entry, ...], step: int, begin: Callable[[Busy], None]) -> Iterator[Finding]:
+    first = entries[0]
+    advice = cost.advice(first.source)
+
+    def busy(page: str) -> None:
+        begin(Busy(step, first.place, f"{_short(first.written)} on {page}", advice))
+
+    try:
+        worst = cost.worst(first.source, busy)
+    except etree.XPathSyntaxError:
+        return  # The loader has said so.
+    except etree.XPathError as mistake:
+        better = "use the functions of XPath 1.0 alone, such as contains() and starts-with()"
+        for entry in entries:
+            yield error(entry.place, f"this cannot be evaluated ({mistake}): {_short(entry.written)}; {better}")
+        return
+    if worst.is_slow:
+        say = error if worst.is_hopeless else warning
+        for entry in entries:
+            yield say(entry.place, f"this {worst}: {_short(entry.written)}; {advice}")
+
+
+def _short(written: str) -> str:
+    written = " ".join(written.split())
+    return written if len(written) <= _SHOWN else f"{written[:_SHOWN]}..."

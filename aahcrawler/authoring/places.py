@@ -1,0 +1,177 @@
+"""Where things stand in the files of a knowledge base: the line of a sign, an expression, an address.
+
+Values of the model carry no lines, so the files are read a second time.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from lxml import etree
+
+from knowledge_base.selectors import BadExpressionError, css_to_xpath
+
+ACTIONS = ("navigate", "pages", "extract")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A line of a file; 0 where only the file is known."""
+
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An expression or sign of a file: ``css`` or ``xpath`` as written, ``source`` as XPath.
+
+    ``source`` is empty for signs that are no expression and for CSS that cannot be translated. ``level`` and
+    ``action`` name what it belongs to, empty where it belongs to none.
+    """
+
+    place: Place
+    tag: str
+    css: str
+    xpath: str
+    source: str
+    cite: str
+    level: str
+    action: str
+
+    @property
+    def written(self) -> str:
+        """The expression in the author's words."""
+        return self.css or self.xpath
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether somebody has read where this is documented."""
+        return bool(self.cite) and not self.cite.lower().startswith("unproven")
+
+
+@dataclass(frozen=True)
+class ApplicationFile:
+    """One file of an application that is well-formed XML."""
+
+    path: Path
+    root: etree._Element
+
+    @property
+    def name(self) -> str:
+        """The application's name."""
+        return _text(self.root, "name")
+
+    @property
+    def extends(self) -> str:
+        """The name of the application whose file counts here too; mostly empty."""
+        return _text(self.root, "extends")
+
+    @cached_property
+    def entries(self) -> tuple[Entry, ...]:
+        """Every sign and expression, in document order."""
+        return tuple(self._entry(element) for element in self.root.iter("*") if _is_entry(element))
+
+    def place(self, element: etree._Element | None = None) -> Place:
+        """Return the line of an element, else that of the root."""
+        where = self.root if element is None else element
+        return Place(str(self.path), where.sourceline or 0)
+
+    def level(self, name: str) -> etree._Element | None:
+        """Return the element of a level that this file has itself."""
+        return next((level for level in self.root.iterchildren("level") if _text(level, "name") == name), None)
+
+    def _entry(self, element: etree._Element) -> Entry:
+        css, xpath = _text(element, "css"), _text(element, "xpath")
+        source = xpath
+        if css and not xpath:
+            try:
+                source = css_to_xpath(css)
+            except BadExpressionError:
+                source = ""
+        above = tuple(element.iterancestors())
+        level = next((_text(each, "name") for each in above if each.tag == "level"), "")
+        action = next((_text(each, "name") for each in above if each.tag in ACTIONS), "")
+        cite = _text(element, "cite")
+        return Entry(self.place(element), str(element.tag), css, xpath, source, cite, level, action)
+
+
+class Places:
+    """Finds lines for what a loaded knowledge base holds; of what a file extends, in the file that it extends."""
+
+    def __init__(self, files: Iterable[ApplicationFile]) -> None:
+        self._files = {file.name: file for file in files}
+
+    @property
+    def files(self) -> tuple[ApplicationFile, ...]:
+        """All files, in the order given."""
+        return tuple(self._files.values())
+
+    def application(self, name: str) -> Place:
+        """Return where an application is described."""
+        file = self._files.get(name)
+        return file.place() if file else Place(name, 0)
+
+    def pattern(self, application: str, index: int) -> Place:
+        """Return the line of a detection pattern, by its number in the file."""
+        file = self._files.get(application)
+        patterns = file.root.findall("detect/pattern") if file else []
+        return file.place(patterns[index]) if file and index < len(patterns) else self.application(application)
+
+    def level(self, application: str, level: str) -> Place:
+        """Return the line of a level."""
+        found = self.level_element(application, level)
+        return found[0].place(found[1]) if found else self.application(application)
+
+    def part(self, application: str, level: str, tag: str, index: int) -> Place:
+        """Return the line of one of a level's ``when``, ``unless`` or ``address`` elements, by its number."""
+        found = self.level_element(application, level)
+        parts = found[1].findall(tag) if found else []
+        return found[0].place(parts[index]) if found and index < len(parts) else self.level(application, level)
+
+    def level_element(self, application: str, level: str) -> tuple[ApplicationFile, etree._Element] | None:
+        """Return the file and the element of a level, wherever it is inherited from; None where there is none."""
+        for file in self._chain(application):
+            element = file.level(level)
+            if element is not None:
+                return file, element
+        return None
+
+    def entry(self, application: str, source: str, level: str = "", action: str = "") -> Entry | None:
+        """Return the expression with that XPath source, the one of the level and action before those of others."""
+        fitting = (entry for file in self._chain(application) for entry in file.entries if entry.source == source)
+        return max(fitting, key=lambda entry: (entry.level == level, entry.action == action), default=None)
+
+    def _chain(self, application: str) -> Iterator[ApplicationFile]:
+        seen: set[str] = set()
+        while application in self._files and application not in seen:
+            seen.add(application)
+            yield self._files[application]
+            application = self._files[application].extends
+
+
+def read_files(paths: Iterable[Path]) -> Iterator[ApplicationFile]:
+    """Yield the files that are well-formed; what is wrong with the others is the loader's to say."""
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, remove_comments=True)
+    for path in paths:
+        try:
+            root = etree.fromstring(path.read_bytes(), parser)
+        except (OSError, etree.XMLSyntaxError):
+            continue
+        if root.tag == "application":
+            yield ApplicationFile(path, root)
+
+
+def _is_entry(element: etree._Element) -> bool:
+    return element.tag in {"pattern", "when", "unless"} or bool(element.get("css") or element.get("xpath"))
+
+
+def _text(element: etree._Element, attribute: str) -> str:
+    return (element.get(attribute) or "").strip()
+
+
+__all__ = ["ApplicationFile", "Entry", "Place", "Places", "read_files"]
