@@ -158,6 +158,13 @@ class ApplicationReading:
     def _title(self) -> str:
         return generic.title(self.page)[:MOST_TITLE] if self.page.is_html else ""
 
+    def _requisites(self, extracted: tuple[Extracted, ...]) -> tuple[str, ...]:
+        """Return what the page needs to be shown, and for JSON what the markup does that its objects were read from."""
+        if self.page.is_html:
+            return requisites.of_page(self.page)
+        written = (body for item in extracted for body in item.body if body.tag == "body")
+        return requisites.of_elements(written, self.page.base_url)
+
     def _result(self, document: Document, extracted: tuple[Extracted, ...]) -> Assistance:
         level = self.place.level if self.place is not None else None
         variant = self.place.variant.name if self.place is not None and self.place.variant is not None else ""
@@ -165,7 +172,7 @@ class ApplicationReading:
             Match(self.application, level, variant),
             document,
             tuple(item.object for item in extracted),
-            embedded(self.links, self.application, requisites.of_page(self.page) if self.page.is_html else ()),
+            embedded(self.links, self.application, self._requisites(extracted)),
             self.links.refused,
             tuple(self.attempts.failures),
         )

@@ -131,7 +131,8 @@ class FieldReader:
             case FieldKind.PERSON:
                 return as_person(node, found, page.base_url)
             case FieldKind.URL:
-                url = urls.resolve(page.base_url, address_text(node))
+                written = address_text(node)
+                url = urls.resolve(page.base_url, written) if written else None
                 return Reference(url) if url else None
             case FieldKind.DATETIME:
                 return as_date(found, wanted.date, page.fetched_at)

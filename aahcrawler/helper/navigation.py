@@ -12,6 +12,7 @@ from aahcrawler.helper.assistance import Refused
 from aahcrawler.helper.ignored import Ignored
 from aahcrawler.helper.requests import Requests, Values, no_values
 from aahcrawler.helper.sites import Sites, Verdict, site_of
+from aahcrawler.helper.whereabouts import address_text
 from aahcrawler.page import Page
 from knowledge_base.addresses import Address
 from knowledge_base.matching import literals_of
@@ -173,7 +174,7 @@ class Navigation:
                 if not ignored.covers_reference(node):
                     yield None, node
             elif not ignored.covers(node):
-                yield node, node.get(selector.attribute or "href")
+                yield node, node.get(selector.attribute) if selector.attribute else address_text(node)
 
     def _pages(self, action: Navigate) -> Iterator[Chosen]:
         level = self.application.level(action.to)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from aahcrawler import urls
-from aahcrawler.page import Page
+from aahcrawler.page import Page, jsontree
 from knowledge_base.addresses import Address
 from knowledge_base.model import Application, PageLevel
 from knowledge_base.selectors import Node, SourceLiterals
@@ -50,8 +50,16 @@ def named_address(page: Page, application: Application, level: PageLevel) -> Add
 
 
 def address_text(node: Node) -> str:
-    """Return the reference that a node holds, as written."""
-    return node if isinstance(node, str) else node.get("href") or ""
+    """Return the reference that a node holds, as written: an element's ``href``, the text of a value of JSON.
+
+    A body stands for the first link in it: it was text on the page.
+    """
+    if isinstance(node, str):
+        return node
+    if node.get("href") is None and node.getroottree().getroot().tag == jsontree.ROOT:
+        return (node.text or "").strip()
+    link = node if node.tag != "body" else next(node.iter("a"), node)
+    return link.get("href") or ""
 
 
 def _address(node: Node, page: Page, application: Application, level: PageLevel) -> Address | None:

@@ -54,11 +54,16 @@ def of_page(page: Page) -> tuple[str, ...]:
     but for those of style attributes, which come last; at most ``MAX_REQUISITES``.
     What style sheets of their own address need is not known yet: see ``of_stylesheet``.
     """
+    return of_elements((page.tree,), page.base_url)
+
+
+def of_elements(elements: Iterable[Element], base: str) -> tuple[str, ...]:
+    """Return what a browser needs to show the documents that elements are of, as `of_page` does for a whole page."""
     ranks: dict[str, _Rank] = {}
-    for rank, reference in _references(page.tree):
+    for rank, reference in (found for element in elements for found in _references(element)):
         if reference in ranks or len(ranks) < _MAX_REFERENCES:
             ranks[reference] = min(rank, ranks.get(reference, rank))
-    return _resolved(page.base_url, sorted(ranks, key=ranks.__getitem__))
+    return _resolved(base, sorted(ranks, key=ranks.__getitem__))
 
 
 def of_stylesheet(css_text: str, base: str) -> tuple[str, ...]:
