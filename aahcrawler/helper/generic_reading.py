@@ -3,6 +3,7 @@
 from aahcrawler.helper.anchors import Contexts, anchor_text
 from aahcrawler.helper.assistance import Assistance
 from aahcrawler.helper.navigation import Chosen, Links, abroad
+from aahcrawler.induction import objects
 from aahcrawler.page import Page, generic, requisites
 from online_analysis.document import Document, DocumentPart, Outlink
 
@@ -30,7 +31,7 @@ def read(page: Page, links: Links) -> Assistance:
         tuple(outlinks.values()),
         generic.published(page, page.fetched_at),
     )
-    return Assistance(None, document, generic.objects(page, content), requisites.of_page(page), links.refused)
+    return Assistance(None, document, objects.read(page).objects, requisites.of_page(page), links.refused)
 
 
 def read_other(page: Page, links: Links) -> Assistance:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from hashlib import sha256
 
 from aahcrawler.page import Page, dates
@@ -82,14 +83,20 @@ def of_page(page: Page, items: Sequence[Item], content: str, title: str) -> tupl
     A work (article or post) without a text of its own is believed if it is the page's: then the main content is its
     body. Several such works are a list, whose members are to be had on their own pages.
     """
+    found = declared(page, items, content, title)
+    if not any(_kind(item) for item in items) and reads_as_article(page, content):
+        return (_undeclared(page, permalink(page), content, title), *found)
+    return found
+
+
+def declared(page: Page, items: Sequence[Item], content: str, title: str) -> tuple[WebObject, ...]:
+    """Return the objects that an HTML page declares itself."""
     iri = permalink(page)
     works = [item for item in items if _kind(item)]
     main = _main_work(works, page, content.split("\n"))
     claimed: dict[int, WebObject] = {}
     if main is not None:
         claimed[id(main)] = _work(page, main, iri, main.lines("articleBody", "text") or content, title)
-    elif not works and reads_as_article(page, content):
-        claimed[0] = _undeclared(page, iri, content, title)
     whole = next(iter(claimed.values())).iri if claimed else None
     for work in works:
         if work is not main and (body := work.lines("articleBody", "text")):
@@ -108,7 +115,12 @@ def reads_as_article(page: Page, content: str) -> bool:
     """
     lines = content.split("\n")
     running = sum(len(line) for line in lines if len(line) >= LONG_LINE)
-    if running < SUBSTANTIAL or running <= RUNNING_SHARE * len(content) or _is_row_of_teasers(page, lines):
+    return running >= SUBSTANTIAL and running > RUNNING_SHARE * len(content) and may_be_article(page, content)
+
+
+def may_be_article(page: Page, content: str) -> bool:
+    """Whether nothing speaks against a page being one article: it is no row of teasers, no front page, no form."""
+    if _is_row_of_teasers(page, content.split("\n")):
         return False
     found = meta(page)
     if found.get("og:type", "").lower() == "article" and "article:published_time" in found:
@@ -211,6 +223,22 @@ def _undeclared(page: Page, iri: str, content: str, title: str) -> WebObject:
         title=found.get("og:title") or (heading[0] if len(heading) == 1 else title),
         people=_meta_people(page),
         moment=publication_date(found) or next(time_elements(page), ""),
+        body=content,
+        url=iri,
+    )
+    return _object(page, iri, "article", facts)
+
+
+def undeclared(
+    page: Page, iri: str, content: str, title: str, author: Person | None, moment: datetime | None
+) -> WebObject:
+    """Return the article that a page plainly is; what its meta elements say of it comes before what was found."""
+    found = meta(page)
+    given = publication_date(found)
+    facts = _Facts(
+        title=title,
+        people=_meta_people(page) or ((author,) if author else ()),
+        moment=given or (moment.isoformat() if moment else "") or next(time_elements(page), ""),
         body=content,
         url=iri,
     )

@@ -1,0 +1,166 @@
+"""Which elements could be records: places that repeat, each around one date, one number or one shape."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from aahcrawler.induction.moments import Shown
+from aahcrawler.induction.outline import Outline, numbered
+
+MOST_CANDIDATES = 10
+"""How many sets of one page are looked at closely, those with most text first."""
+
+MOST_RECORDS = 1_000
+HIGHEST = 12
+"""How far above its date a record may begin."""
+
+_REPEATED = frozenset({"div", "li", "article", "section", "tr", "tbody", "table", "dl", "dd", "blockquote", "details"})
+_OUTSIDE = frozenset({"nav", "aside"})
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A set of possible records: of each the places of the elements that stand beside one another.
+
+    ``text`` is the weight of their text without links, ``sign`` says what they were found by.
+    """
+
+    records: tuple[tuple[int, ...], ...]
+    text: int
+    sign: str
+
+    @property
+    def roots(self) -> tuple[int, ...]:
+        """The place of the first element of each record."""
+        return tuple(record[0] for record in self.records)
+
+
+def candidates(outline: Outline, shown: Sequence[Shown]) -> tuple[Candidate, ...]:
+    """Return the sets worth a closer look, the one with most text first."""
+    found: dict[tuple[tuple[int, ...], ...], Candidate] = {}
+    clusters = [("date", places) for places in _date_clusters(outline, shown)]
+    clusters += [("number", places) for places in _numbered_clusters(outline)]
+    clusters += [("shape", places) for places in _shape_clusters(outline)]
+    for sign, places in clusters:
+        for records in _levels(outline, places):
+            text = own_text(outline, records)
+            if records not in found and text:
+                found[records] = Candidate(records, text, sign)
+    ranked = sorted(found.values(), key=lambda each: (-each.text, each.records))
+    return tuple(ranked[:MOST_CANDIDATES])
+
+
+def own_text(outline: Outline, records: Sequence[tuple[int, ...]]) -> int:
+    """Return the weight of the records' text, links apart and what lies in several counted once."""
+    total, reached = 0, -1
+    for root in sorted(root for record in records for root in record):
+        if root >= reached:
+            total += outline.free(root)
+            reached = outline.ends[root]
+    return total
+
+
+def _date_clusters(outline: Outline, shown: Sequence[Shown]) -> Iterator[list[int]]:
+    """Group dates that stand in elements of one shape, then those that stand in elements of one name."""
+    for by_class in (True, False):
+        groups: dict[tuple[object, ...], list[int]] = defaultdict(list)
+        for each in shown:
+            groups[_trail(outline, each.place, by_class)].append(each.place)
+        yield from (places for places in groups.values() if len(places) >= 2)
+
+
+def _trail(outline: Outline, place: int, by_class: bool) -> tuple[object, ...]:
+    trail: list[object] = []
+    for level, above in enumerate((place, *outline.ancestors(place))):
+        if level == 3:
+            break
+        trail.append((outline.tags[above], outline.tokens[above]) if by_class and level < 2 else outline.tags[above])
+    return tuple(trail)
+
+
+def _numbered_clusters(outline: Outline) -> Iterator[list[int]]:
+    """Group elements whose identifiers differ in their numbers alone."""
+    groups: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for place, element in enumerate(outline.elements):
+        if (outline.tags[place] in _REPEATED) and (parts := numbered(element.get("id"))):
+            groups[outline.tags[place], parts[0]].append(place)
+    yield from (places for places in groups.values() if len(places) >= 2)
+
+
+def _shape_clusters(outline: Outline) -> Iterator[list[int]]:
+    """Group elements of one name and class that stand beside one another and hold text."""
+    groups: dict[tuple[int, str, tuple[str, ...]], list[int]] = defaultdict(list)
+    for place in range(len(outline.elements)):
+        if outline.tags[place] in _REPEATED and outline.tokens[place] and outline.ends[place] - place > 3:
+            groups[outline.parents[place], outline.tags[place], outline.tokens[place]].append(place)
+    yield from (places for places in groups.values() if len(places) >= 3)
+
+
+def _levels(outline: Outline, anchors: Sequence[int]) -> Iterator[tuple[tuple[int, ...], ...]]:
+    """Yield sets of elements above the anchors, one element for each anchor, while they differ.
+
+    Of the levels at which they hold the same text the lowest is yielded, and so is the highest level of all. What
+    stands between the elements of one level joins them if it holds much text.
+    """
+    current = list(dict.fromkeys(anchors))[:MOST_RECORDS]
+    wanted = max(2, (7 * len(current) + 9) // 10)
+    best = -1
+    last: list[int] = []
+    highest: list[int] = []
+    for _ in range(HIGHEST):
+        members = _alike(outline, current)
+        if len(members) < wanted:
+            break
+        text = own_text(outline, [(place,) for place in members])
+        if text > best * 1.02:
+            best, last = text, members
+            yield tuple((place,) for place in members)
+        highest = members
+        current = [outline.parents[place] for place in current if outline.parents[place] > 0]
+    if last:
+        if highest != last:
+            yield tuple((place,) for place in highest)
+            yield from _runs(outline, highest)
+        yield from _runs(outline, last)
+
+
+def _alike(outline: Outline, places: Iterable[int]) -> list[int]:
+    """Return those places that occur once and bear the most frequent name, in document order."""
+    counted = Counter(places)
+    names = Counter(outline.tags[place] for place in counted)
+    if not names:
+        return []
+    name = names.most_common(1)[0][0]
+    return sorted(place for place, times in counted.items() if times == 1 and outline.tags[place] == name)
+
+
+def _runs(outline: Outline, members: Sequence[int]) -> Iterator[tuple[tuple[int, ...], ...]]:
+    """Yield records of several elements each, where the members are but one of the elements that repeat."""
+    holder = outline.parents[members[0]]
+    if holder < 0 or any(outline.parents[place] != holder for place in members):
+        return
+    children = list(outline.children(holder))
+    at = [children.index(place) for place in members] if len(children) <= 5 * MOST_RECORDS else []
+    between = [children[first + 1 : second] for first, second in pairwise(at)]
+    texts = [sum(map(outline.free, gap)) for gap in between]
+    if not at or sum(text > 0 for text in texts) < 0.8 * len(texts):
+        return
+    if sum(texts) < 0.3 * sum(map(outline.free, members)):
+        return
+    period = [outline.tags[place] for place in min(between, key=len)]
+    lead = 0
+    while lead < len(period) and at[0] > lead and outline.tags[children[at[0] - lead - 1]] == period[-1 - lead]:
+        lead += 1
+    if outline.tags[members[0]] in period[-lead:] or not _leads(outline, children, at, lead, period):
+        lead = 0
+    starts = [place - lead for place in at]
+    length = max(second - first for first, second in pairwise(starts))
+    ends = [*starts[1:], min(starts[-1] + length, len(children))]
+    yield tuple(tuple(children[start:end]) for start, end in zip(starts, ends, strict=True))
+
+
+def _leads(outline: Outline, children: Sequence[int], at: Sequence[int], lead: int, period: Sequence[str]) -> bool:
+    """Say whether what stands before the first member belongs to it: then as much is missing behind the last."""
+    behind = [outline.tags[place] for place in children[at[-1] + 1 :]]
+    return lead > 0 and behind[: len(period)] != list(period)

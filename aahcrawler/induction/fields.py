@@ -1,0 +1,372 @@
+"""Who made records and when, what they are called, how they are addressed: at one and the same place in all."""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from urllib.parse import urlsplit
+
+from aahcrawler.induction.moments import Shown
+from aahcrawler.induction.outline import Outline, numbered
+from aahcrawler.induction.parts import Content, Part, Slot
+from aahcrawler.page.text import excerpt
+from aahcrawler.urls import resolve
+
+LONGEST_NAME = 60
+MOST_PLACES = 400
+"""How many elements of one record are asked for its author."""
+
+_HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
+_NAME_TAGS = frozenset(
+    {
+        "a",
+        "span",
+        "strong",
+        "b",
+        "cite",
+        "em",
+        "i",
+        "address",
+        "dt",
+        "td",
+        "th",
+        "div",
+        "p",
+        "li",
+        "small",
+        "h3",
+        "h4",
+        "h5",
+        "h6",
+        "font",
+        "header",
+        "dd",
+        "summary",
+        "bdi",
+    }
+)
+_USER_WORD = re.compile(
+    r"(?:^|[-_])(?:author|authors|username|user|poster|postername|nickname|nick|fn|byline|by|creator|commenter|member|"
+    r"profilelink|displayname|screenname|handle|name|vcard|hcard|p-author|persona?|autor|auteur|autore)(?:$|[-_])|"
+    r"author|username|nickname",
+    re.IGNORECASE,
+)
+_USER_ADDRESS = re.compile(
+    r"(?:^|[/?&=;:_.-])(?:user|users|u|uid|userid|user_id|member|members|memberlist|profile|profiles|people|person|author|"
+    r"authors|autor|auteur|creator|benutzer|mitglied|membre|utilisateur|usuario|utente|account|accounts|channel|@[\w.-]+|~[\w.-]+)(?=[/?&=;:_.@-]|$|\d)",
+    re.IGNORECASE,
+)
+_DEED = re.compile(
+    r"repl|quote|edit|report|delet|vote|like|rate|flag|login|register|share|print|mode=|action=|do=", re.IGNORECASE
+)
+_BY_WORDS = """
+by von par de da di por od от автор av af door przez oleh bởi eftir tarafından από του της author posted written wrote
+says said schrieb sagt meint a écrit dit on am le um el il op den dne dnia la at à в на στις στο | - – — · • » : ,
+"""
+_BY = frozenset(_BY_WORDS.split())
+_WORDS = re.compile(r"\S+")
+_LETTER = re.compile(r"[^\W\d_]")
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A name as it stands on the page: its text, the place of its element, and its link."""
+
+    text: str
+    place: int
+    href: str | None
+    number: int
+
+
+@dataclass
+class Fields:
+    """What the parts of one set hold beside their bodies, each at its number; missing ones have no entry."""
+
+    dates: dict[int, Shown] = field(default_factory=dict)
+    names: dict[int, Name] = field(default_factory=dict)
+    titles: dict[int, tuple[str, int]] = field(default_factory=dict)
+
+    def beside(self, number: int) -> frozenset[int]:
+        """Return the places in a part that hold its date, author and title."""
+        found = [self.dates[number].place] if number in self.dates else []
+        found += [self.names[number].place] if number in self.names else []
+        found += [self.titles[number][1]] if number in self.titles else []
+        return frozenset(found)
+
+
+def read_fields(content: Content, shown: Sequence[Shown]) -> Fields:
+    """Find dates, authors and titles of parts."""
+    fields = Fields()
+    fields.dates = choose_dates(content, shown)
+    fields.titles = _titles(content)
+    fields.names = _Names(content, fields, frozenset(each.place for each in shown)).choose()
+    return fields
+
+
+def choose_dates(content: Content, shown: Sequence[Shown]) -> dict[int, Shown]:
+    """Return the date of each part: from the place that most have, whose dates differ and follow one another."""
+    by_slot: dict[Slot, dict[int, Shown]] = defaultdict(dict)
+    at = {each.place: each for each in shown}
+    for number, part in enumerate(content.parts):
+        for place in part.places(content.outline):
+            if place in at:
+                by_slot[content.slots.get(place, ())].setdefault(number, at[place])
+    if not by_slot:
+        return {}
+    slots = sorted(by_slot, key=lambda slot: -_date_score(by_slot[slot], len(content.parts)))
+    chosen: dict[int, Shown] = {}
+    for slot in slots:
+        for number, each in by_slot[slot].items():
+            chosen.setdefault(number, each)
+    return chosen
+
+
+def _date_score(found: Mapping[int, Shown], records: int) -> float:
+    moments = [found[number].moment for number in sorted(found)]
+    coverage = len(found) / records
+    differing = len(set(moments)) / len(moments)
+    steps = list(pairwise(moments))
+    rising = sum(first <= second for first, second in steps)
+    falling = sum(first >= second for first, second in steps)
+    ordered = max(rising, falling) / len(steps) if steps else 0.5
+    timed = sum(each.timed for each in found.values()) / len(found)
+    declared = sum(each.declared for each in found.values()) / len(found)
+    return 3 * coverage + differing + 1.5 * ordered + 0.6 * timed + 0.4 * declared
+
+
+def _titles(content: Content) -> dict[int, tuple[str, int]]:
+    """Return the first heading of each part that stands before most of its text."""
+    outline = content.outline
+    found: dict[int, tuple[str, int]] = {}
+    for number, part in enumerate(content.parts):
+        for place in part.places(outline):
+            if outline.tags[place] in _HEADINGS:
+                shown = excerpt(outline.elements[place], 300)
+                if shown and _LETTER.search(shown):
+                    found[number] = (shown, place)
+                    break
+    return found
+
+
+@dataclass
+class _Names:
+    """Looks for the place at which the parts name their authors."""
+
+    content: Content
+    fields: Fields
+    dated: frozenset[int]
+
+    def choose(self) -> dict[int, Name]:
+        slots: dict[Slot, dict[int, Name]] = defaultdict(dict)
+        for number, part in enumerate(self.content.parts):
+            for name in self._possible(number, part):
+                slots[self.content.slots.get(name.place, ())].setdefault(number, name)
+        ranked = sorted(((self._score(found), slot) for slot, found in slots.items()), reverse=True)
+        good = [(score, slot) for score, slot in ranked if score >= 3.0]
+        chosen: dict[int, Name] = {}
+        for score, slot in good:
+            if score >= 0.75 * good[0][0]:
+                for number, name in slots[slot].items():
+                    chosen.setdefault(number, name)
+        return chosen or self._beside_dates()
+
+    def _possible(self, number: int, part: Part) -> Iterator[Name]:
+        outline = self.content.outline
+        dated = self.fields.dates.get(number)
+        tried = 0
+        for place in part.places(outline):
+            if outline.tags[place] not in _NAME_TAGS or outline.ends[place] - place > 12 or place in self.dated:
+                continue
+            if outline.free(place) + outline.linked(place) > 2 * LONGEST_NAME:
+                continue
+            if dated is not None and (outline.contains(place, dated.place) or outline.contains(dated.place, place)):
+                continue
+            if any(inner in self.dated for inner in range(place, outline.ends[place])):
+                continue
+            if outline.parents[place] in self.dated and outline.tags[outline.parents[place]] in ("time", "a"):
+                continue
+            tried += 1
+            if tried > MOST_PLACES:
+                return
+            text = _stripped(excerpt(outline.elements[place], LONGEST_NAME + 1))
+            if text and len(text) <= LONGEST_NAME and _LETTER.search(text):
+                yield Name(text, place, _address(outline, place), number)
+
+    def _score(self, found: Mapping[int, Name]) -> float:
+        outline, records = self.content.outline, len(self.content.parts)
+        texts = Counter(name.text for name in found.values())
+        coverage = len(found) / records
+        if coverage < 0.5 or (len(texts) == 1 and records >= 4):
+            return 0.0
+        score = 2.0 * coverage
+        score += 2.0 * _share(found, lambda name: bool(name.href and _is_user_address(name.href)))
+        score += 2.0 * _share(found, lambda name: _names_user(outline, name.place))
+        score += 0.8 * _share(found, lambda name: name.href is not None and not name.href.startswith("#"))
+        score += 1.0 * _share(found, self._is_near_date)
+        score += 0.5 if 1 < len(texts) < len(found) else 0.0
+        score -= 2.0 * _share(found, lambda name: name.text.endswith(":") or name.text.startswith("#"))
+        score -= 3.0 * _share(found, self._is_title)
+        score -= 0.02 * sum(map(len, texts)) / len(texts)
+        return score
+
+    def _is_near_date(self, name: Name) -> bool:
+        outline = self.content.outline
+        dated = self.fields.dates.get(name.number)
+        if dated is None:
+            return False
+        above = outline.common(name.place, dated.place)
+        return above >= 0 and outline.depths[name.place] - outline.depths[above] <= 3 and outline.free(above) < 200
+
+    def _is_title(self, name: Name) -> bool:
+        outline = self.content.outline
+        title = self.fields.titles.get(name.number)
+        if title is None or not outline.contains(title[1], name.place):
+            return False
+        if _stripped(title[0]) != name.text and len(name.text) < 0.5 * len(title[0]):
+            return False
+        return not _names_user(outline, name.place) and not (name.href and _is_user_address(name.href))
+
+    def _beside_dates(self) -> dict[int, Name]:
+        """Read names from the text that stands in one element with the date: ``Ann Boyd on 12 May:``."""
+        outline = self.content.outline
+        found: dict[int, Name] = {}
+        for number, dated in self.fields.dates.items():
+            for holder in (dated.place, outline.parents[dated.place]):
+                if holder < 0 or number in found:
+                    continue
+                for piece in outline.pieces_of(holder):
+                    if piece.owner != holder or (dated.declared and holder == dated.place):
+                        continue
+                    words = piece.text.replace(dated.text, " ")
+                    text = _stripped(words)
+                    if text and _LETTER.search(text) and len(text) <= LONGEST_NAME:
+                        found.setdefault(number, Name(text, holder, None, number))
+        return _without_common_words(found)
+
+
+def _without_common_words(found: Mapping[int, Name]) -> dict[int, Name]:
+    """Take the words off that all names begin or end with."""
+    words = {number: name.text.split() for number, name in found.items()}
+    if len({name.text for name in found.values()}) > 1:
+        for at in (0, -1):
+            while all(len(each) > 1 for each in words.values()) and len({each[at] for each in words.values()}) == 1:
+                for each in words.values():
+                    del each[at]
+    if len(found) >= 3 and len({" ".join(each) for each in words.values()}) == 1:
+        return {}
+    return {number: Name(" ".join(words[number]), name.place, name.href, number) for number, name in found.items()}
+
+
+def _stripped(text: str) -> str:
+    """Take words such as ``by`` and marks off both ends of a name."""
+    words = _WORDS.findall(text)
+    while words and words[0].casefold().strip(".,:;|") in _BY | {""}:
+        del words[0]
+    while len(words) > 1 and words[-1].casefold().strip(".,:;|") in _BY | {""}:
+        del words[-1]
+    return " ".join(words).strip(" ,:;|»«·•–—-")
+
+
+def _share(found: Mapping[int, Name], holds: Callable[[Name], bool]) -> float:
+    return sum(map(holds, found.values())) / len(found)
+
+
+def _address(outline: Outline, place: int) -> str | None:
+    element = outline.elements[place]
+    if element.tag == "a":
+        return element.get("href")
+    above = outline.parents[place]
+    if above >= 0 and outline.tags[above] == "a":
+        return outline.elements[above].get("href")
+    inner = next(element.iter("a"), None)
+    return inner.get("href") if inner is not None else None
+
+
+def _is_user_address(href: str) -> bool:
+    parts = urlsplit(href[:500]) if "[" not in href[:500] else None
+    return parts is not None and bool(_USER_ADDRESS.search(f"{parts.path}?{parts.query}"))
+
+
+def _names_user(outline: Outline, place: int) -> bool:
+    for each in (place, outline.parents[place]):
+        if each < 0:
+            break
+        element = outline.elements[each]
+        if element.get("itemprop") in ("author", "name", "creator") or "author" in (element.get("rel") or "").split():
+            return True
+        if any(_USER_WORD.search(word) for word in outline.tokens[each]):
+            return True
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class Addressed:
+    """How a record is addressed: the fragment within the page, and the address it gives itself."""
+
+    key: str | None
+    permalink: str | None
+
+
+def addressed(outline: Outline, part: Part, base: str) -> Addressed:
+    """Find the identifier of a record, and the link of its own that leads to itself.
+
+    Such a link has a fragment that lies within the record, or repeats the number of its identifier.
+    """
+    keys = list(_keys(outline, part))
+    known = frozenset(keys)
+    numbers = frozenset(parts[1] for key in keys if (parts := numbered(key)) and len(parts[1]) <= 15)
+    best: tuple[int, str, str] | None = None
+    for place in part.places(outline):
+        href = outline.elements[place].get("href") if outline.tags[place] == "a" else None
+        if not href or len(href) > 2_000:
+            continue
+        rank = _rank(href, known, numbers)
+        if rank and (best is None or rank > best[0]):
+            best = (rank, *_halves(href))
+    key = best[2] if best and best[2] else keys[0] if keys else None
+    url = resolve(base, best[1]) if best and best[1] else None
+    return Addressed(key, f"{url}#{best[2]}" if url and best and best[2] else url)
+
+
+def _halves(href: str) -> tuple[str, str]:
+    plain, _, fragment = href.partition("#")
+    return plain, fragment
+
+
+def _rank(href: str, known: frozenset[str], numbers: frozenset[str]) -> int:
+    """Say how surely a reference within a record leads to the record itself; 0 where it does not."""
+    plain, fragment = _halves(href)
+    if _DEED.search(plain):
+        return 0
+    if fragment in known:
+        return 4 if plain else 2
+    if fragment and (parts := numbered(fragment)) and parts[1] in numbers:
+        return 3 if plain else 1
+    return 1 if plain and not fragment and _ends_with_number(plain, numbers) else 0
+
+
+def _ends_with_number(address: str, numbers: frozenset[str]) -> bool:
+    found = numbered(address.rstrip("/"))
+    return found is not None and found[1] in numbers and len(found[1]) > 1
+
+
+def _keys(outline: Outline, part: Part) -> Iterator[str]:
+    """Yield identifiers that end with a number, those of the outermost elements first, then all others."""
+    others: list[str] = []
+    for root in part.roots:
+        for place in (root, *list(outline.ancestors(root))[:2]):
+            key = outline.elements[place].get("id")
+            if place != root and key and outline.free(place) > 1.3 * outline.free(root) + 50:
+                break
+            if key and numbered(key):
+                yield key
+    for place in part.places(outline):
+        element = outline.elements[place]
+        for key in (element.get("id"), element.get("name") if element.tag == "a" else None):
+            if key and place not in part.roots:
+                if numbered(key):
+                    yield key
+                else:
+                    others.append(key)
+    yield from others

@@ -1,0 +1,141 @@
+"""Which records are teasers: entries of a list that lead to pages of their own."""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from urllib.parse import urlsplit
+
+from aahcrawler.induction.fields import Fields, Name, addressed
+from aahcrawler.induction.outline import Outline, numbered
+from aahcrawler.induction.parts import Content, Found, Part, Slot
+from aahcrawler.induction.surroundings import Names
+from aahcrawler.page.text import excerpt, fold
+from aahcrawler.urls import queue_of, resolve
+
+_HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
+_SHORTEST_SUBJECT = 6
+_FRONT = re.compile(r"/(?:(?:index|default|home)\.\w+)?")
+_REPLY = re.compile(
+    r"^(?:\s*(?:re|aw|sv|rif|odp|antw|antwort|ref|vs|回复|答复|re\^\d+)\s*(?:\[\d+\])?\s*[:：])+\s*", re.IGNORECASE
+)
+
+
+def subject(title: str) -> str:
+    """Return a title in lower case without marks of replies.
+
+    >>> subject("Re: Re: The Harbour")
+    'the harbour'
+    """
+    return fold(_REPLY.sub("", title)).casefold()
+
+
+def is_front(url: str) -> bool:
+    """Say whether an address is that of a site's front page."""
+    return _FRONT.fullmatch(urlsplit(url).path) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class _Link:
+    """A link of a record to another page of the site."""
+
+    place: int
+    url: str
+    subject: str
+    heading: bool
+    numbered: bool
+
+
+@dataclass(frozen=True)
+class Leads:
+    """Where the records of one set lead."""
+
+    content: Content
+    fields: Fields
+    found: Sequence[Found | None]
+    names: Names
+
+    def targets(self) -> Mapping[int, str]:
+        """Return for each record, by its number, the address of the page of its own that it leads to, if it does.
+
+        That is where a heading leads, or several links of one record, or a place in another page, or a link that is
+        called otherwise in each record. Links of the author and of the record's own address are none of these.
+        """
+        links = [self._links(number, part) for number, part in enumerate(self.content.parts)]
+        telling = self._telling(links)
+        targets: dict[int, str] = {}
+        for number, each in enumerate(links):
+            times = Counter(link.url for link in each)
+            for link in each:
+                outside = not self._is_in_body(number, link.place)
+                marked = link.heading or link.numbered or self._slot(link.place) in telling
+                if times[link.url] >= 2 or (outside and marked):
+                    targets.setdefault(number, link.url)
+        return targets
+
+    @cached_property
+    def _heading(self) -> str:
+        return fold(self.names.title).casefold()
+
+    def _slot(self, place: int) -> Slot:
+        return self.content.slots.get(place, ())
+
+    def _is_in_body(self, number: int, place: int) -> bool:
+        body = self.found[number]
+        return body is not None and any(self.content.outline.contains(each, place) for each in body.elements)
+
+    def _telling(self, links: Sequence[Sequence[_Link]]) -> frozenset[Slot]:
+        """Return the places within records at which most have a link, each with a name of its own."""
+        called: dict[Slot, set[str]] = defaultdict(set)
+        counted: Counter[Slot] = Counter()
+        for each in links:
+            counted.update({self._slot(link.place) for link in each})
+            for link in each:
+                called[self._slot(link.place)].add(link.subject)
+        return frozenset(
+            slot
+            for slot, times in counted.items()
+            if times >= 0.6 * len(links)
+            and len(called[slot]) >= max(2, 0.8 * times)
+            and sum(map(len, called[slot])) >= _SHORTEST_SUBJECT * len(called[slot])
+        )
+
+    def _links(self, number: int, part: Part) -> list[_Link]:
+        """Return the links of a record to other pages of the site, those of its author and to itself apart."""
+        outline = self.content.outline
+        name = self.fields.names.get(number)
+        own = (addressed(outline, part, self.names.base).permalink or "").partition("#")[0]
+        found: list[_Link] = []
+        for place in part.places(outline):
+            element = outline.elements[place]
+            href = element.get("href") if element.tag == "a" else None
+            url = resolve(self.names.base, href) if href and not href.startswith("#") else None
+            if not href or url is None or url == own or not self._leads_on(url) or self._is_of(name, place, url):
+                continue
+            text = excerpt(element, 300)
+            called = subject(text)
+            if len(called) < 2 or called not in self._heading:
+                mark = numbered(href.partition("#")[2]) is not None
+                heading = outline.is_within(place, _HEADINGS)
+                found.append(_Link(place, url, called, heading and len(text) > 1, mark and len(text) > 1))
+        return found
+
+    def _leads_on(self, url: str) -> bool:
+        return url not in self.names.own and queue_of(url) == self.names.queue and not is_front(url)
+
+    def _is_of(self, name: Name | None, place: int, url: str) -> bool:
+        if name is None:
+            return False
+        outline = self.content.outline
+        near = outline.contains(name.place, place) or outline.contains(place, name.place)
+        return near or (name.href is not None and resolve(self.names.base, name.href) == url)
+
+
+def heading_target(outline: Outline, place: int, base: str) -> str | None:
+    """Return the address that a heading links to."""
+    above = outline.parents[place]
+    link = outline.elements[above] if above >= 0 and outline.tags[above] == "a" else None
+    link = link if link is not None else next(outline.elements[place].iter("a"), None)
+    href = link.get("href") if link is not None else None
+    return resolve(base, href) if href else None

@@ -1,0 +1,187 @@
+"""The one article of a page, if it has one: where it stands, who wrote it when, and which of it is the text."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from aahcrawler.induction.fields import read_fields
+from aahcrawler.induction.leading import heading_target, is_front
+from aahcrawler.induction.model import Byline, Dated, Nature, RecordSet, Region
+from aahcrawler.induction.moments import Shown
+from aahcrawler.induction.outline import Outline
+from aahcrawler.induction.parts import Content, Found, Part, bodies
+from aahcrawler.induction.surroundings import Names
+from aahcrawler.page.text import excerpt, fold
+
+_HEADINGS = ("h1", "h2", "h3")
+_MOSTLY = 0.75
+
+
+@dataclass(frozen=True, slots=True)
+class MainPart:
+    """The article of a page. ``running`` is the weight of its running text, ``place`` where its body stands."""
+
+    body: Region
+    title: str
+    author: Byline | None
+    date: Dated | None
+    running: int
+    place: int
+    linked: int
+    holder: int
+
+
+def main_part(outline: Outline, shown: Sequence[Shown], sets: Sequence[RecordSet], names: Names) -> MainPart | None:
+    """Return the part of a page that holds most of its running text apart from records; None where there is none."""
+    if not outline.elements:
+        return None
+    taken = _Taken(outline, sets)
+    deepest = _descend(outline, taken, _start(outline, taken))
+    if deepest is None:
+        return None
+    heading = page_heading(outline, names, deepest, taken.roots)
+    holder = _holder(outline, deepest, heading, taken)
+    part = Part((holder,), frozenset(root for root in taken.roots if outline.contains(holder, root)))
+    content = Content(outline, (part,))
+    own = [each for each in shown if not taken.covers(each.place)]
+    fields = read_fields(content, own)
+    beside = set(fields.beside(0)) | ({heading[1]} if heading else set())
+    found = bodies(content, {0: frozenset(beside)})[0]
+    if found is None:
+        found = Found((deepest,), tuple(part.holes))
+    after = min((root for root in taken.posts if root > found.elements[0]), default=len(outline.elements))
+    found = Found(tuple(place for place in found.elements if place < after), found.without)
+    if not found.elements:
+        return None
+    name, dated = fields.names.get(0), fields.dates.get(0)
+    return MainPart(
+        region(outline, found),
+        heading[0] if heading else "",
+        Byline(name.text, outline.elements[name.place], name.href) if name else None,
+        Dated(dated.moment, outline.elements[dated.place]) if dated else None,
+        sum(taken.running(place) for place in found.elements),
+        found.elements[0],
+        sum(outline.linked(place) for place in found.elements),
+        holder,
+    )
+
+
+def region(outline: Outline, found: Found) -> Region:
+    """Turn places into elements."""
+    return Region(
+        tuple(outline.elements[place] for place in found.elements),
+        tuple(outline.elements[place] for place in found.without),
+    )
+
+
+def page_heading(outline: Outline, names: Names, before: int, roots: Sequence[int]) -> tuple[str, int] | None:
+    """Return the heading that names what the page is about, and its place.
+
+    It stands before the main text. One that links to the page itself is preferred, then the last one whose words the
+    page's title has and that leads not to the front page, then a single one of the highest rank.
+    """
+    title = fold(names.title).casefold()
+    named: list[tuple[bool, int, str]] = []
+    highest: list[tuple[str, int]] = []
+    for place, tag in enumerate(outline.tags):
+        if tag not in _HEADINGS or outline.is_within(place, ("nav", "aside")):
+            continue
+        if place > before and not (place < outline.ends[before]):
+            break
+        text = excerpt(outline.elements[place], 300)
+        target = heading_target(outline, place, names.base)
+        front = target is not None and is_front(target)
+        if not text or front or any(outline.contains(root, place) for root in roots):
+            continue
+        if len(text) >= 2 and text.casefold() in title:
+            named.append((target in names.own, place, text))
+        if tag == "h1":
+            highest.append((text, place))
+    if named:
+        earlier = [each for each in named if each[1] <= before] or named
+        best = max(earlier)
+        return best[2], best[1]
+    return highest[0] if len(highest) == 1 else None
+
+
+class _Taken:
+    """What belongs to records, and is no part of the article."""
+
+    def __init__(self, outline: Outline, sets: Sequence[RecordSet]) -> None:
+        places = (
+            outline.places[element]
+            for each in sets
+            for record in each.records
+            for element in record.elements
+            if element in outline.places
+        )
+        self._outline = outline
+        self.posts = [
+            outline.places[record.element]
+            for each in sets
+            if each.nature is Nature.POSTS
+            for record in each.records
+            if record.element in outline.places
+        ]
+        self.roots: list[int] = []
+        for place in sorted(places):
+            if not self.roots or place >= outline.ends[self.roots[-1]]:
+                self.roots.append(place)
+
+    def covers(self, place: int) -> bool:
+        return any(self._outline.contains(root, place) for root in self.roots)
+
+    def running(self, place: int) -> int:
+        """Return the weight of running text within an element that belongs to no record."""
+        outline = self._outline
+        if self.covers(place):
+            return 0
+        inside = (root for root in self.roots if place < root < outline.ends[place])
+        return outline.running(place) - sum(map(outline.running, inside))
+
+
+def _start(outline: Outline, taken: _Taken) -> int:
+    """Return the element that the page declares to be its main one, if it holds text, else the body."""
+    mains = [
+        place
+        for place, element in enumerate(outline.elements)
+        if element.tag == "main" or element.get("role") == "main"
+    ]
+    if len(mains) == 1 and taken.running(mains[0]) >= 0.4 * taken.running(0):
+        return mains[0]
+    articles = [place for place, tag in enumerate(outline.tags) if tag == "article" and not taken.covers(place)]
+    if len(articles) == 1 and taken.running(articles[0]) >= 0.4 * taken.running(0):
+        return articles[0]
+    return mains[0] if len(mains) == 1 and taken.running(0) == 0 else 0
+
+
+def _descend(outline: Outline, taken: _Taken, place: int) -> int | None:
+    whole = taken.running(place)
+    if whole <= 0:
+        return None
+    while True:
+        inner = [
+            child
+            for child in outline.children(place)
+            if outline.tags[child] not in ("nav", "aside", "footer", "form", "p", "ul", "ol", "blockquote", "pre")
+        ]
+        best = max(inner, key=taken.running, default=None)
+        if best is None or taken.running(best) < _MOSTLY * taken.running(place):
+            return place
+        place = best
+
+
+def _holder(outline: Outline, deepest: int, heading: tuple[str, int] | None, taken: _Taken) -> int:
+    """Return the element that holds the text with what is said of it: its heading, its date, its author."""
+    for above in (deepest, *outline.ancestors(deepest)):
+        if outline.tags[above] == "article" and not taken.covers(above):
+            return above
+    holder = deepest
+    if heading is not None:
+        common = outline.common(deepest, heading[1])
+        if common > 0 and taken.running(common) <= 1.25 * taken.running(deepest) + 200:
+            holder = common
+    if holder == deepest:
+        for above in tuple(outline.ancestors(deepest))[:2]:
+            if above > 0 and taken.running(above) <= taken.running(deepest) / _MOSTLY:
+                holder = above
+    return holder

@@ -1,0 +1,172 @@
+"""Web objects of a page of no known application: what it declares, its article, and the records it repeats."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+
+from aahcrawler.induction.leading import heading_target
+from aahcrawler.induction.main_part import MainPart, main_part, page_heading
+from aahcrawler.induction.model import Byline, Nature, Record, RecordSet
+from aahcrawler.induction.records import find_records
+from aahcrawler.induction.surroundings import Surroundings
+from aahcrawler.page import Page, claims, generic
+from aahcrawler.page.schemaorg import items
+from aahcrawler.page.text import excerpt, fold
+from aahcrawler.urls import queue_of, resolve
+from aahcrawler.webobject import Person, Reference, Value, WebObject
+
+LEAST_RUNNING = 500
+"""The weight of running text that makes a page an article without a date or an author."""
+
+LEAST_DATED = 120
+"""The weight of text that makes an article of what has a date or an author."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What was found on one page: its sets of records, its article if it is one, and the objects made of these."""
+
+    sets: tuple[RecordSet, ...]
+    article: MainPart | None
+    objects: tuple[WebObject, ...]
+
+
+def read(page: Page) -> Reading:
+    """Read an HTML page. One object is claimed once; lists yield none."""
+    where = Surroundings.of(page)
+    sets = find_records(where)
+    withheld = _is_withheld(page, where)
+    part = main_part(where.outline, where.shown, sets, where.names)
+    article = part if part is not None and not withheld and _is_article(page, where, part, sets) else None
+    content = article.body.plain() if article else ""
+    posts = (
+        []
+        if withheld
+        else [each for each in sets if each.nature is Nature.POSTS and not _is_preview(where, article, each)]
+    )
+    declared = claims.declared(page, items(page), content, generic.title(page))
+    whole = declared[0] if declared and declared[0].type in ("article", "post") else None
+    found: list[WebObject] = list(declared)
+    if whole is None and article is not None:
+        whole = _article_object(page, article, content)
+        found.insert(0, whole)
+    if not any(each.type == "comment" for each in declared):
+        for each in posts:
+            found.extend(_records(page, each, whole, _heading(where, each)))
+    return Reading(sets, article, tuple({each.iri: each for each in reversed(found)}.values())[::-1])
+
+
+def _is_article(page: Page, where: Surroundings, part: MainPart, sets: Sequence[RecordSet]) -> bool:
+    """Say whether the main part of a page is an article rather than what stands around a list or a form."""
+    outline = where.outline
+    posts = [outline.places[each.records[0].element] for each in sets if each.nature is Nature.POSTS]
+    evidence = part.date is not None or part.author is not None
+    least = LEAST_DATED if evidence and part.title else LEAST_RUNNING
+    if part.running < least or part.linked > part.running:
+        return False
+    if posts and (not evidence or min(posts) < part.place):
+        return False
+    led = [record for each in sets for record in each.records if record.target is not None]
+    if sum(outline.running(outline.places[record.element]) for record in led) > part.running:
+        return False
+    return not _leads_away(where, part) and claims.may_be_article(page, part.body.plain())
+
+
+def _leads_away(where: Surroundings, part: MainPart) -> bool:
+    """Say whether what looks like an article is the only entry of a list: its heading leads to a page of its own."""
+    outline = where.outline
+    title = fold(where.names.title).casefold()
+    for place in range(part.holder, outline.ends[part.holder]):
+        if outline.tags[place] not in ("h1", "h2", "h3", "h4") or place > part.place:
+            continue
+        text = fold(excerpt(outline.elements[place], 300)).casefold()
+        target = heading_target(outline, place, where.names.base)
+        if (
+            target
+            and text
+            and text not in title
+            and target not in where.names.own
+            and queue_of(target) == where.names.queue
+        ):
+            return True
+    return False
+
+
+def _is_withheld(page: Page, where: Surroundings) -> bool:
+    """Say whether a page asks not to be indexed and does not call itself the address of its content either."""
+    robots = claims.meta(page).get("robots", "").lower()
+    return "noindex" in robots and not where.names.canonical
+
+
+def _is_preview(where: Surroundings, article: MainPart | None, each: RecordSet) -> bool:
+    """Say whether records stand below a form to write in, as in a form to answer them."""
+    outline = where.outline
+    first = outline.places[each.records[0].element]
+    if article is not None:
+        return False
+    return where.writing is not None and where.writing < first
+
+
+def _article_object(page: Page, article: MainPart, content: str) -> WebObject:
+    iri = claims.permalink(page)
+    author = _person(page, article.author)
+    return claims.undeclared(
+        page,
+        iri,
+        content,
+        article.title or generic.title(page),
+        author,
+        article.date.moment if article.date else None,
+    )
+
+
+def _heading(where: Surroundings, each: RecordSet) -> str:
+    outline = where.outline
+    places = [outline.places[element] for record in each.records for element in record.elements]
+    found = page_heading(outline, where.names, min(places), ())
+    return found[0] if found else where.names.title
+
+
+def _records(page: Page, each: RecordSet, whole: WebObject | None, heading: str) -> list[WebObject]:
+    page_iri = claims.permalink(page)
+    iris: list[str] = []
+    found: list[WebObject] = []
+    for number, record in enumerate(each.records):
+        body = record.body.plain() if record.body else ""
+        iri = _iri(page_iri, record, body)
+        iris.append(iri)
+        if not body:
+            continue
+        author = _person(page, record.author)
+        first = whole is None and number == 0
+        title = record.title or (heading if first else "")
+        properties: dict[str, tuple[Value, ...]] = {
+            "title": (title,) if title else (),
+            "author": (author,) if author else (),
+            "date": (record.date.moment,) if record.date else (),
+            "body": (body,),
+            "url": (Reference(iri),),
+            "parent": (Reference(iris[record.parent]),) if record.parent is not None else (),
+        }
+        kind = "comment" if whole is not None else "post" if first else "reply"
+        given: Mapping[str, tuple[Value, ...]] = {name: values for name, values in properties.items() if values}
+        found.append(WebObject(iri, kind, page.url, given, whole.iri if whole else page_iri))
+    return found
+
+
+def _iri(page_iri: str, record: Record, body: str) -> str:
+    """Name a record by its own permalink, else by its fragment of the page, else by what it says."""
+    if record.permalink:
+        return record.permalink
+    if record.key:
+        return f"{page_iri}#{record.key}"
+    said = "\n".join(
+        (record.author.name if record.author else "", str(record.date.moment) if record.date else "", body)
+    )
+    return f"{page_iri}#{sha256(said.encode()).hexdigest()[:16]}"
+
+
+def _person(page: Page, byline: Byline | None) -> Person | None:
+    if byline is None:
+        return None
+    return Person(fold(byline.name), resolve(page.base_url, byline.href) if byline.href else None)

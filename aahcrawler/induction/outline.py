@@ -1,0 +1,189 @@
+"""A page's elements as a table: places, extents, and how much text lies where, all read in one pass."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import accumulate
+
+from lxml.etree import _Element as Element
+from lxml.etree import iterwalk
+
+from aahcrawler.page.text import UNSEEN, fold
+
+MOST_ELEMENTS = 60_000
+"""How many elements of a page are looked at."""
+
+MOST_DEPTH = 200
+"""How deep elements lie within one another that are looked at."""
+
+CONTROLS = frozenset({"form", "button", "select", "textarea", "input", "option", "label", "svg", "iframe", "object"})
+_SKIPPED = UNSEEN | {"svg", "select", "math", "iframe", "object", "textarea", "button"}
+_DENSE_SCRIPT = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_DIGIT = re.compile(r"\d")
+_TAIL_NUMBER = re.compile(r"(?P<prefix>.*?[^\d])??(?P<number>\d{1,19})")
+
+
+def weight(text: str) -> int:
+    """Return how much a text says, in letters of an alphabet: one Chinese character counts three.
+
+    >>> weight("abc"), weight("\u6f22\u5b57")
+    (3, 6)
+    """
+    return len(text) if text.isascii() else len(text) + 2 * len(_DENSE_SCRIPT.findall(text))
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A run of text between tags, white space folded. ``owner`` is the place of the element it stands directly in."""
+
+    owner: int
+    text: str
+    weight: int
+    linked: bool
+    before: int
+    """How many elements begin before the piece."""
+
+
+class Outline:
+    """The elements below the body in document order; a place is an index into them.
+
+    The extent of the element at ``place`` is ``range(place, ends[place])``. Time and memory are linear in the size of
+    the page. Elements beyond ``MOST_ELEMENTS`` or deeper than ``MOST_DEPTH``, and those whose text no reader sees, are
+    left out.
+    """
+
+    def __init__(self, tree: Element) -> None:
+        body = next(tree.iter("body"), tree)
+        self.elements: list[Element] = []
+        self.parents: list[int] = []
+        self.ends: list[int] = []
+        self.depths: list[int] = []
+        self.pieces: list[Piece] = []
+        self._walk(body)
+        self.places = {element: place for place, element in enumerate(self.elements)}
+        self.tags: list[str] = [str(element.tag) for element in self.elements]
+        self.tokens: list[tuple[str, ...]] = [_tokens(element) for element in self.elements]
+        self.frequency = Counter(token for tokens in self.tokens for token in tokens)
+        self._count_text()
+
+    def _walk(self, body: Element) -> None:
+        open_places: list[int] = []
+        links = 0
+        walk = iterwalk(body, events=("start", "end", "comment", "pi"))
+        for event, element in walk:
+            if event == "start":
+                if element.tag in _SKIPPED or len(self.elements) >= MOST_ELEMENTS or len(open_places) >= MOST_DEPTH:
+                    walk.skip_subtree()
+                    open_places.append(-1)
+                    continue
+                place = len(self.elements)
+                self.elements.append(element)
+                self.parents.append(open_places[-1] if open_places else -1)
+                self.depths.append(len(open_places))
+                self.ends.append(place + 1)
+                open_places.append(place)
+                links += element.tag == "a"
+                self._add(element.text, place, links)
+                continue
+            if event == "end":
+                place = open_places.pop()
+                if place >= 0:
+                    self.ends[place] = len(self.elements)
+                    links -= element.tag == "a"
+            if open_places and element is not body:
+                self._add(element.tail, open_places[-1], links)
+
+    def _add(self, text: str | None, owner: int, links: int) -> None:
+        if text and (shown := fold(text)):
+            self.pieces.append(Piece(owner, shown, weight(shown), links > 0, len(self.elements)))
+
+    def _count_text(self) -> None:
+        size = len(self.elements)
+        free, linked, running = [0] * size, [0] * size, [0] * size
+        for piece in self.pieces:
+            (linked if piece.linked else free)[piece.owner] += piece.weight
+            if not piece.linked and piece.weight >= 40:
+                running[piece.owner] += piece.weight
+        self._free = (0, *accumulate(free))
+        self._linked = (0, *accumulate(linked))
+        self._running = (0, *accumulate(running))
+
+    def free(self, place: int) -> int:
+        """Return the weight of the text within an element that is no part of a link."""
+        return self._free[self.ends[place]] - self._free[place]
+
+    def linked(self, place: int) -> int:
+        """Return the weight of the text of the links within an element."""
+        return self._linked[self.ends[place]] - self._linked[place]
+
+    def running(self, place: int) -> int:
+        """Return the weight of the long pieces of text within an element, links apart."""
+        return self._running[self.ends[place]] - self._running[place]
+
+    def children(self, place: int) -> Iterator[int]:
+        """Yield the places of an element's children."""
+        child, end = place + 1, self.ends[place]
+        while child < end:
+            yield child
+            child = self.ends[child]
+
+    def ancestors(self, place: int) -> Iterator[int]:
+        """Yield the places above an element, the nearest first."""
+        place = self.parents[place]
+        while place >= 0:
+            yield place
+            place = self.parents[place]
+
+    def contains(self, outer: int, inner: int) -> bool:
+        """Say whether an element is another one or lies within it."""
+        return outer <= inner < self.ends[outer]
+
+    def common(self, first: int, second: int) -> int:
+        """Return the place of the innermost element that holds both; -1 where there is none."""
+        while first >= 0 and not self.contains(first, second):
+            first = self.parents[first]
+        return first
+
+    def pieces_of(self, place: int) -> Iterator[Piece]:
+        """Yield the text within an element, in document order."""
+        end = self.ends[place]
+        for number in range(self._start(place), len(self.pieces)):
+            piece = self.pieces[number]
+            if piece.before > end or not place <= piece.owner < end:
+                if piece.before > end:
+                    return
+                continue
+            yield piece
+
+    def _start(self, place: int) -> int:
+        low, high = 0, len(self.pieces)
+        while low < high:
+            middle = (low + high) // 2
+            if self.pieces[middle].before <= place:
+                low = middle + 1
+            else:
+                high = middle
+        return low
+
+    def is_within(self, place: int, tags: Iterable[str]) -> bool:
+        """Say whether an element is or lies in one of some names."""
+        return self.tags[place] in tags or any(self.tags[above] in tags for above in self.ancestors(place))
+
+
+def _tokens(element: Element) -> tuple[str, ...]:
+    """Return the words of an element's class that hold no digits, sorted."""
+    given = element.get("class")
+    if not given:
+        return ()
+    return tuple(sorted({word for word in given.split()[:12] if len(word) < 60 and not _DIGIT.search(word)}))
+
+
+def numbered(text: str | None) -> tuple[str, str] | None:
+    """Take an identifier that ends with a number apart.
+
+    >>> numbered("post_123"), numbered("content"), numbered("123")
+    (('post_', '123'), None, ('', '123'))
+    """
+    found = _TAIL_NUMBER.fullmatch(text) if text and len(text) <= 80 else None
+    return (found["prefix"] or "", found["number"]) if found else None

@@ -1,0 +1,235 @@
+"""Finds the records of a page and judges what they are."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from lxml.etree import _Element as Element
+
+from aahcrawler.induction.candidates import Candidate, candidates, own_text
+from aahcrawler.induction.fields import Fields, Name, addressed, read_fields
+from aahcrawler.induction.leading import Leads
+from aahcrawler.induction.main_part import region
+from aahcrawler.induction.model import Byline, Dated, Nature, Record, RecordSet
+from aahcrawler.induction.outline import Outline
+from aahcrawler.induction.parts import Content, Found, Part, bodies
+from aahcrawler.induction.signed import signed_records
+from aahcrawler.induction.surroundings import Surroundings
+from aahcrawler.page import Page
+from aahcrawler.urls import resolve
+
+LEAST_CONFIDENCE = 0.5
+
+_OUTSIDE = ("nav", "aside", "footer", "header")
+_SIDE = re.compile(
+    r"(?:^|[-_])(?:sidebar|widget|widgets|nav|navigation|menu|footer|related|recent)(?:$|[-_])", re.IGNORECASE
+)
+_CUT = re.compile(r"(?:\.\.\.|…|\[…\]|\[\.\.\.\])\W*$")
+
+
+def records(page: Page) -> tuple[RecordSet, ...]:
+    """Return the sets of records of an HTML page, in document order; no two of them overlap.
+
+    A set is several elements, or runs of elements, of one shape with a date or an author each. Deterministic; the
+    time is linear in the size of the page, and what is looked at closely is bounded.
+    """
+    return find_records(Surroundings.of(page))
+
+
+def find_records(where: Surroundings) -> tuple[RecordSet, ...]:
+    """Do what `records` does for a page that is prepared already."""
+    outline = where.outline
+    signed = signed_records(outline, where.shown, where.names.base)
+    judged = [_Judged(each, tuple(_places(outline, each)), signed=True) for each in signed]
+    for candidate in candidates(outline, where.shown):
+        found = _Reading(where, candidate).judge()
+        if found is not None and found.confidence >= LEAST_CONFIDENCE:
+            judged.append(_Judged(found, tuple(_places(outline, found))))
+    most = max((each.text(outline) for each in judged), default=0) or 1
+    judged.sort(
+        key=lambda each: (-each.set.confidence * (0.7 + 0.3 * each.text(outline) / most) - each.signed, each.places)
+    )
+    accepted: list[_Judged] = []
+    for each in judged:
+        if not any(each.overlaps(other, outline) for other in accepted):
+            accepted.append(each)
+    accepted.sort(key=lambda each: each.places)
+    return tuple(each.set for each in accepted)
+
+
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    set: RecordSet
+    places: tuple[int, ...]
+    signed: bool = False
+
+    def text(self, outline: Outline) -> int:
+        return own_text(outline, [(place,) for place in self.places])
+
+    def overlaps(self, other: "_Judged", outline: Outline) -> bool:
+        marked = sorted(
+            (place, outline.ends[place], number) for number, each in enumerate((self, other)) for place in each.places
+        )
+        reach, owner = -1, -1
+        for start, end, number in marked:
+            if start < reach and number != owner:
+                return True
+            if end > reach:
+                reach, owner = end, number
+        return False
+
+
+def _places(outline: Outline, found: RecordSet) -> list[int]:
+    return sorted(outline.places[element] for record in found.records for element in record.elements)
+
+
+@dataclass
+class _Reading:
+    """One candidate being read."""
+
+    where: Surroundings
+    candidate: Candidate
+
+    def judge(self) -> RecordSet | None:
+        outline = self.where.outline
+        roots = {root for record in self.candidate.records for root in record}
+        parts = [Part(record, _holes(outline, record, roots)) for record in self.candidate.records]
+        content = Content(outline, parts)
+        fields = read_fields(content, self.where.shown)
+        found = bodies(content, {number: fields.beside(number) for number in range(len(parts))})
+        confidence = self._confidence(content, fields, found)
+        if confidence < LEAST_CONFIDENCE:
+            return None
+        records = tuple(self._record(number, part, fields, found[number]) for number, part in enumerate(parts))
+        records = _with_parents(outline, parts, records)
+        targets = Leads(content, fields, found, self.where.names).targets()
+        if self._is_list(records, len(targets) / len(parts), parts):
+            listed = (replace(record, target=targets.get(number)) for number, record in enumerate(records))
+            return RecordSet(_container(outline, parts), tuple(listed), Nature.TEASERS, confidence)
+        return RecordSet(_container(outline, parts), records, Nature.POSTS, confidence)
+
+    def _is_list(self, records: Sequence[Record], led: float, parts: Sequence[Part]) -> bool:
+        cut = sum(bool(record.body and _CUT.search(record.body.plain()[-30:])) for record in records) / len(parts)
+        return led >= 0.6 or (cut >= 0.6 and len(parts) > 2) or self._is_aside(parts)
+
+    def _confidence(self, content: Content, fields: Fields, found: Sequence[Found | None]) -> float:
+        """Weigh the evidence that these are records that people wrote: dates, authors, texts of their own."""
+        outline, parts = self.where.outline, content.parts
+        size = len(parts)
+        bodied = sum(each is not None for each in found) / size
+        dated, named = len(fields.dates) / size, len(fields.names) / size
+        if bodied < 0.5 or max(dated, named) < 0.6:
+            return 0.0
+        keyed = sum(addressed(outline, part, "").key is not None for part in parts) / size
+        held = sum(content.weight(place) for each in found if each for place in each.elements)
+        whole = sum(content.weight(root) for part in parts for root in part.roots) or 1.0
+        mean = held / size
+        many = self._dates_apiece(parts)
+        score = 0.3 * dated + 0.25 * named + 0.1 * keyed + 0.2 * bodied + 0.15 * min(1.0, held / whole)
+        score *= 1.0 if mean >= 25 else 0.4 + 0.6 * mean / 25
+        score *= 1.0 if self._telling(found) >= 0.3 else 0.4
+        score *= 1.0 if many <= 3.5 else 3.5 / many
+        return round(min(1.0, score), 4)
+
+    def _telling(self, found: Sequence[Found | None]) -> float:
+        """Return the share of records whose body has a piece of text as long as a sentence."""
+        outline = self.where.outline
+        telling = sum(
+            any(
+                piece.weight >= 25 and not piece.linked and piece.text.count(" ") + piece.weight // 40 >= 3
+                for place in each.elements
+                for piece in outline.pieces_of(place)
+            )
+            for each in found
+            if each
+        )
+        return telling / len(found)
+
+    def _dates_apiece(self, parts: Sequence[Part]) -> float:
+        outline = self.where.outline
+        at = {each.place for each in self.where.shown}
+        counted = [sum(place in at for place in part.places(outline)) for part in parts]
+        return sum(counted) / len(counted)
+
+    def _record(self, number: int, part: Part, fields: Fields, found: Found | None) -> Record:
+        outline, base = self.where.outline, self.where.names.base
+        name, dated = fields.names.get(number), fields.dates.get(number)
+        address = addressed(outline, part, base)
+        href = resolve(base, name.href) if name is not None and name.href else None
+        return Record(
+            elements=tuple(outline.elements[root] for root in part.roots),
+            body=region(outline, found) if found else None,
+            author=Byline(name.text, outline.elements[name.place], href) if name is not None else None,
+            date=Dated(dated.moment, outline.elements[dated.place]) if dated else None,
+            title=self._title(fields.titles.get(number), name, found),
+            permalink=address.permalink,
+            key=address.key,
+        )
+
+    def _title(self, title: tuple[str, int] | None, name: Name | None, found: Found | None) -> str:
+        """Return what a heading calls the record; one of the body or with the author's name in it does not."""
+        outline = self.where.outline
+        if title is None or found is None or any(outline.contains(place, title[1]) for place in found.elements):
+            return ""
+        text, place = title
+        if name is not None:
+            around = name.text in text and len(text) < len(name.text) + 25
+            if around or outline.contains(place, name.place):
+                return ""
+        return text
+
+    def _is_aside(self, parts: Sequence[Part]) -> bool:
+        outline = self.where.outline
+        place = parts[0].roots[0]
+        return any(
+            outline.tags[above] in _OUTSIDE or any(_SIDE.search(word) for word in outline.tokens[above])
+            for above in outline.ancestors(place)
+            if above > 0
+        )
+
+
+def _container(outline: Outline, parts: Sequence[Part]) -> Element:
+    first = container = parts[0].roots[0]
+    for part in parts[1:]:
+        container = outline.common(container, part.roots[0])
+    container = outline.parents[container] if container == first else container
+    return outline.elements[max(container, 0)]
+
+
+def _holes(outline: Outline, record: tuple[int, ...], roots: set[int]) -> frozenset[int]:
+    return frozenset(
+        root for root in roots if root not in record and any(outline.contains(own, root) for own in record)
+    )
+
+
+def _with_parents(outline: Outline, parts: Sequence[Part], records: Sequence[Record]) -> tuple[Record, ...]:
+    """Tell of each record which earlier one it lies below in a tree of replies."""
+    found: list[Record] = []
+    above: list[int] = []
+    for number, record in enumerate(records):
+        place = parts[number].roots[0]
+        while above and not _is_below(outline, parts[above[-1]].roots[0], place):
+            above.pop()
+        parent = above[-1] if above else None
+        above.append(number)
+        found.append(replace(record, parent=parent))
+    return tuple(found)
+
+
+def _is_below(outline: Outline, first: int, second: int) -> bool:
+    """Say whether the second element answers the first: it lies in it, or in what stands beside it in its item."""
+    if outline.contains(first, second):
+        return True
+    common = outline.common(first, second)
+    one, other = _branch(outline, common, first), _branch(outline, common, second)
+    if outline.tags[one] == outline.tags[other]:
+        same = set(outline.tokens[one]) & set(outline.tokens[other])
+        if same or not (outline.tokens[one] or outline.tokens[other]):
+            return False
+    return one == first and other != second
+
+
+def _branch(outline: Outline, common: int, place: int) -> int:
+    while outline.parents[place] != common and outline.parents[place] >= 0:
+        place = outline.parents[place]
+    return place

@@ -1,0 +1,152 @@
+"""Contributions that no element holds: runs of blocks, each up to a signature of a name and a date."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from aahcrawler.induction.model import Byline, Dated, Nature, Record, RecordSet, Region
+from aahcrawler.induction.moments import Shown
+from aahcrawler.induction.outline import Outline
+from aahcrawler.page.text import excerpt, plain_text
+from aahcrawler.urls import resolve
+
+_BLOCKS = frozenset({"p", "dd", "li", "dl", "ul", "ol", "div", "blockquote", "pre", "table"})
+_HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
+_LONGEST_BETWEEN = 12
+_USER = re.compile(r"user|benutzer|utilisateur|usuario|utente|profil|member|people|/~|/@|author", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Signature:
+    """A block that ends with a signature: its place, the date, and the link to the author."""
+
+    block: int
+    date: Shown
+    author: int
+
+
+def signed_records(outline: Outline, shown: Sequence[Shown], base: str) -> tuple[RecordSet, ...]:
+    """Return the signed contributions of a page as one set.
+
+    A signature is a link followed by a date at the end of a block of text, with nothing but further links and marks
+    between. Blocks up to a signature belong to it, back to the one before or to a heading.
+    """
+    signatures = [signature for each in shown if (signature := _signature(outline, each)) is not None]
+    if not signatures or (len(signatures) == 1 and not _names_user(outline, signatures[0])):
+        return ()
+    holders = {outline.parents[signature.block] for signature in signatures}
+    records: list[Record] = []
+    previous = -1
+    for signature in signatures:
+        records.append(_record(outline, signature, previous, base))
+        previous = signature.block
+    container = min(holders)
+    for signature in signatures:
+        container = outline.common(container, signature.block)
+    return (RecordSet(outline.elements[max(container, 0)], tuple(records), Nature.POSTS, 0.9),)
+
+
+def _signature(outline: Outline, shown: Shown) -> _Signature | None:
+    if shown.piece < 0 or shown.declared:
+        return None
+    piece = outline.pieces[shown.piece]
+    block = piece.owner
+    while block >= 0 and outline.tags[block] not in _BLOCKS:
+        block = outline.parents[block]
+    if block <= 0 or not _ends(outline, block, shown.piece):
+        return None
+    links: list[int] = []
+    for number in range(shown.piece - 1, -1, -1):
+        earlier = outline.pieces[number]
+        if not outline.contains(block, earlier.owner):
+            break
+        if earlier.linked:
+            links.append(_link(outline, earlier.owner))
+        elif len(earlier.text) > _LONGEST_BETWEEN:
+            return _of(block, shown, links)
+    return None
+
+
+def _of(block: int, shown: Shown, links: Sequence[int]) -> _Signature | None:
+    if not links or len(links) > 4:
+        return None
+    return _Signature(block, shown, links[-1])
+
+
+def _ends(outline: Outline, block: int, number: int) -> bool:
+    """Say whether no text follows a piece within its block, blocks within it apart."""
+    if number + 1 >= len(outline.pieces):
+        return True
+    following = outline.pieces[number + 1]
+    return not outline.contains(block, following.owner) or (
+        following.owner > block
+        and any(outline.tags[place] in _BLOCKS for place in _between(outline, following.owner, block))
+    )
+
+
+def _between(outline: Outline, place: int, block: int) -> Iterator[int]:
+    while place > block:
+        yield place
+        place = outline.parents[place]
+
+
+def _link(outline: Outline, place: int) -> int:
+    while place >= 0 and outline.tags[place] != "a":
+        place = outline.parents[place]
+    return place
+
+
+def _names_user(outline: Outline, signature: _Signature) -> bool:
+    return bool(_USER.search(outline.elements[signature.author].get("href") or ""))
+
+
+def _record(outline: Outline, signature: _Signature, previous: int, base: str) -> Record:
+    block = signature.block
+    run = [block]
+    title = ""
+    for place in _preceding(outline, block):
+        if outline.tags[place] in _HEADINGS or any(
+            outline.tags[child] in _HEADINGS for child in outline.children(place)
+        ):
+            title = _headline(outline, place)
+            break
+        if place <= previous or outline.contains(place, previous) or outline.tags[place] not in _BLOCKS:
+            break
+        run.append(place)
+    run.reverse()
+    element = outline.elements[signature.author]
+    href = element.get("href")
+    return Record(
+        elements=tuple(outline.elements[place] for place in run),
+        body=Region(tuple(outline.elements[place] for place in run), (), _text(outline, run, signature)),
+        author=Byline(excerpt(element, 100), element, resolve(base, href) if href else None),
+        date=Dated(signature.date.moment, outline.elements[signature.date.place]),
+        title=title,
+    )
+
+
+def _preceding(outline: Outline, block: int) -> Iterator[int]:
+    siblings = [place for place in outline.children(outline.parents[block]) if place < block]
+    return reversed(siblings)
+
+
+def _headline(outline: Outline, place: int) -> str:
+    """Return a heading's text, what can be clicked beside it left out where an element of its own holds the words."""
+    inner = range(place, outline.ends[place])
+    marked = max((each for each in inner if outline.elements[each].get("id")), key=outline.free, default=None)
+    text = excerpt(outline.elements[marked], 300) if marked is not None else ""
+    heading = next((each for each in inner if outline.tags[each] in _HEADINGS), place)
+    return text or excerpt(outline.elements[heading], 300)
+
+
+def _text(outline: Outline, run: Sequence[int], signature: _Signature) -> str:
+    lines = [plain_text(outline.elements[place]) for place in run[:-1]]
+    last = outline.elements[run[-1]]
+    nested = [
+        outline.elements[place] for place in outline.children(run[-1]) if outline.tags[place] in ("ul", "ol", "dl")
+    ]
+    text = plain_text(last, nested)
+    name = excerpt(outline.elements[signature.author], 100)
+    end = text.rfind(name)
+    cut = text[:end] if end > 0 else text
+    return "\n".join(filter(None, (*lines, cut.rstrip(" \n-–—~(["))))
