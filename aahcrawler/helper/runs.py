@@ -22,15 +22,15 @@ MOST_RUNS = 2_500
 MOST_HEADING = 300
 _LISTS = frozenset({"dl", "ul", "ol", "menu", "dir"})
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
-_QUOTES = frozenset({"blockquote", "q", "pre"})
+_QUOTES = frozenset({"blockquote", "q"})
 
 
 def run_items(containers: list[HtmlElement], run: Run, now: datetime) -> list[HtmlElement]:
     """Return each run of the containers as a detached element, in document order.
 
     A run is made of the innermost blocks since the last signature or stop; of a block that holds other blocks only
-    its own content counts. It ends with a line (of a block, or before a ``br``) that a signature ends: a part that
-    ``run.signature`` finds, and a date behind it. Parts in quotations and code sign nothing. Blocks before a stop or
+    its own content counts. It ends with a line (of a block, or before a ``br``) that holds a signature: a part
+    that ``run.signature`` finds, and a date behind it. Parts in quotations sign nothing. Blocks before a stop or
     the end that nobody signed, and what stands behind the last signature of a block, belong to no run.
 
     The element is a ``div`` that holds two: the first, of class ``written``, holds copies of the blocks, those without

@@ -15,6 +15,9 @@ from aahcrawler.page.text import UNSEEN
 MOST_TRIES = 10_000
 """Texts of one page that are tried as dates; a signature takes one or two."""
 
+MOST_DATES = 4
+"""Dates within a line, the last ones, that are looked at."""
+
 LONGEST_DATE = 70
 LONGEST_GAP = 100
 """Characters between two links of a signature, or between the last one and the date."""
@@ -33,7 +36,7 @@ _CLOSED_BEFORE = re.compile(r"[^()]*\)[^\d]*\d")
 _POINT_CLOCK = re.compile(r"(?<![\d.:])(\d{1,2})\.(\d{2})(?![\d.:])")
 _HOUR_MINUTE = re.compile(r"(\d{1,2})h(\d{2})min\b")
 _BRACKETS = re.compile(r"\s*\[[^\[\]]{0,40}\]$")
-_ZONED = re.compile(r"\d[^()\n]{0,30}\([^\W\d_]{2,6}\)")
+_ZONED = re.compile(r"\d[^()\n]{0,30}\((?:[^\W\d_](?:[ \xa0.]?[^\W\d_]){1,5}|(?:UTC|GMT)?[+-]\d{1,2}(?::?\d{2})?)\)")
 _LEADING_IN = re.compile(r"[\s\-–—―‒−~(|]*$")
 _DASH = re.compile(r"(?:--|[–—―]|\s-\s)\s*([^–—―()]+?)[\s,(]*$")
 _REMARK = re.compile(r"\s*[(–—―-][^.!?]*")
@@ -132,22 +135,36 @@ class Signatures:
         return text is not None and "(" in text and _ZONED.search(text) is not None
 
     def find(self, line: Line, parts: Container[HtmlElement]) -> Signature | None:
-        """Return the signature that ends a line, None where there is none.
+        """Return the signature of a line, None where there is none.
 
-        That is a date, with at most brackets or a few words behind it, and before it one of ``parts``; several that
-        lead to pages of the same person belong to it all. Without a time of day the date has to follow at once.
-        Without any part, it is a name between a dash and a date that gives time and zone.
+        That is a date, and before it one of ``parts``; several that lead to pages of the same person belong to it
+        all. The date ends the line, with nothing but brackets behind it; a date that gives its zone may stand
+        anywhere in the line when it follows the part at once, and the last one counts. A date without a time of day
+        has to follow at once too. Without any part, it is a name between a dash and a date that ends the line
+        and gives time and zone.
         """
         read = measure(line.lead, line.elements)
         marks = [_Mark(*span, element) for element, span in read.spans.items() if element in parts]
+        tried = set()
         for end in _ends(read.text):
-            if _YEAR.search(read.text, max(0, end - LONGEST_DATE), end) is None:
-                continue
-            clip = max((mark.end for mark in marks if mark.end < end), default=0)
-            date = self._date(read.text, clip, end) or (self._date(read.text, 0, end) if clip else None)
+            tried.add(end)
+            date = self._date_before(read.text, marks, end)
             if date is not None:
-                return _signed(read, marks, date) or _unlinked(read, marks, date)
+                found = _signed(read, marks, date) or _unlinked(read, marks, date)
+                if found is not None:
+                    return found
+        for end in _inner_ends(read.text) if marks else ():
+            date = self._date_before(read.text, marks, end) if end not in tried else None
+            found = _signed(read, marks, date, at_once=True) if date is not None else None
+            if found is not None:
+                return found
         return None
+
+    def _date_before(self, text: str, marks: list[_Mark], end: int) -> _Date | None:
+        if _YEAR.search(text, max(0, end - LONGEST_DATE), end) is None:
+            return None
+        clip = max((mark.end for mark in marks if mark.end < end), default=0)
+        return self._date(text, clip, end) or (self._date(text, 0, end) if clip else None)
 
     def _date(self, text: str, clip: int, end: int) -> _Date | None:
         """Return the longest date that ends here and does not begin before ``clip``."""
@@ -165,16 +182,17 @@ class Signatures:
 
 
 def _ends(text: str) -> Iterator[int]:
-    """Yield where the date of a signature may end: the line itself, or what stands before a short remark."""
+    """Yield where the date of a signature may end: with the line itself, or before brackets at its end."""
     end = len(text.rstrip())
     yield end
     bracketed = _BRACKETS.search(text, max(0, end - 60), end)
     if bracketed is not None:
-        end = bracketed.start()
-        yield end
-    last = text.rfind(")", max(0, end - 40), end) + 1
-    if 0 < last < end and not any(sign.isdigit() for sign in text[last:end]):
-        yield last
+        yield bracketed.start()
+
+
+def _inner_ends(text: str) -> list[int]:
+    """Return where the last dates with their zones end, the last one first."""
+    return [match.end() for match in _ZONED.finditer(text)][: -MOST_DATES - 1 : -1]
 
 
 def _spellings(text: str) -> Iterator[str]:
@@ -191,9 +209,9 @@ def _spellings(text: str) -> Iterator[str]:
         yield _PARENTHESES.sub(" ", plain)
 
 
-def _signed(read: Measured, marks: list[_Mark], date: _Date) -> Signature | None:
+def _signed(read: Measured, marks: list[_Mark], date: _Date, *, at_once: bool = False) -> Signature | None:
     before = [mark for mark in marks if mark.end <= date.start]
-    if not before or not _is_near(read.text[before[-1].end : date.start], date):
+    if not before or not _is_near(read.text[before[-1].end : date.start], date, at_once=at_once):
         return None
     last = first = before[-1]
     person = _person(last.element)
@@ -203,9 +221,10 @@ def _signed(read: Measured, marks: list[_Mark], date: _Date) -> Signature | None
         if mark.start <= first.start and mark.end >= last.end:
             start = min(start, mark.start)
             continue
-        if first.start - mark.end > LONGEST_GAP or not _is_same(person, _person(mark.element)):
+        other = _person(mark.element)
+        if first.start - mark.end > (LONGEST_GAP if all(person) else LONGEST_DASH) or not _is_same(person, other):
             break
-        first = mark
+        first, person = mark, person if all(person) else other
         start = min(start, first.start)
         named = first if _has_words(read, first) else named
     around = (element for element, span in read.spans.items() if span[0] <= start and span[1] >= date.start)
@@ -226,8 +245,9 @@ def _has_words(read: Measured, mark: _Mark) -> bool:
     return _WORDS.search(read.text, mark.start, mark.end) is not None
 
 
-def _is_near(gap: str, date: _Date) -> bool:
-    return len(gap) <= LONGEST_GAP and (_CLOCK.search(date.text) is not None or _WORDS.search(gap) is None)
+def _is_near(gap: str, date: _Date, *, at_once: bool) -> bool:
+    needs_no_more = not at_once and _CLOCK.search(date.text) is not None
+    return len(gap) <= LONGEST_GAP and (needs_no_more or _WORDS.search(gap) is None)
 
 
 def _unlinked(read: Measured, marks: list[_Mark], date: _Date) -> Signature | None:
@@ -249,7 +269,10 @@ def _led_in(text: str, start: int) -> int:
 
 
 def _person(element: HtmlElement) -> tuple[str, ...]:
-    """Return what tells a person apart: of a link to ``Namespace:Name/page`` the parts behind the colon."""
+    """Return what tells a person apart: of a link to ``Namespace:Name/page`` the parts behind the colon.
+
+    An element without a link, such as one to the page itself, tells nothing: its only part is empty.
+    """
     link = element if element.tag == "a" else next(element.iter("a"), element)
     href = link.get("href") or ""
     asked = _TITLE.search(href)
@@ -262,6 +285,8 @@ def _person(element: HtmlElement) -> tuple[str, ...]:
 
 def _is_same(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
     """Say whether two links name the same person: ``User:Ada`` and ``Special:Contributions/Ada`` do."""
+    if not (all(one) and all(other)):
+        return True
     if len(one) == len(other):
         return one == other
     return one[0] == other[-1] or one[-1] == other[0] or one[0] == other[0]

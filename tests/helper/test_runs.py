@@ -15,7 +15,7 @@ from knowledge_base.selectors import compile_selector
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 RUN = Run(
     blocks=(compile_selector(css="p, dd, dt, li, pre, blockquote, div, table, td, th"),),
-    signature=(compile_selector(css="a[title*=':'], .unsigned"),),
+    signature=(compile_selector(css="a[title*=':'], a.selflink, .unsigned"),),
     stops=(compile_selector(css="h1, h2, h3, .headline, .heading, .toc"),),
 )
 
@@ -133,6 +133,9 @@ def test_the_one_who_signs_is_the_last_one_linked() -> None:
         f"{signed('Ada')} <span><span>Reply</span></span>",
         f"{user('Ada')} <a href='#c-Ada' title='in 2023: May'>10:00, 5 May 2023 (UTC)</a><span data-end=''></span>",
         "Ada 10:00, 5 May 2023 (UTC)",
+        '<a class="selflink">Ada</a> 10:00, 5 May 2023 (UTC)',
+        f'{user("Ada")} (<a class="selflink">my page</a>) 10:00, 5 May 2023 (UTC)',
+        f"{signed('Ada')} and this, for what I said before was neither true nor <i>kind</i> to anybody who reads it.",
     ],
 )
 def test_forms_of_signatures(signature: str) -> None:
@@ -191,6 +194,22 @@ def test_dates_of_many_languages(written: str, hour: int) -> None:
     (item,) = runs(f"<p>… {link} (<a href='/wiki/%E8%AE%BA:Ada' title='论:Ada'>讨论</a>) {written}</p>")
     assert dates.parse(item.get("data-date", ""), now=NOW) == datetime(2023, 5, 5, hour, 0, tzinfo=UTC)
     assert author(item) == "Ada"
+
+
+def test_of_several_dates_in_a_line_the_last_one_that_is_signed_counts() -> None:
+    first, second = signed("Ada", "9:00"), signed("Ada")
+    (item,) = runs(f"<p>Words {first} amended! {second} since 1:00, 1 May 2023 (UTC) there is more of it</p>")
+    assert (author(item), item.get("data-date")) == ("Ada", "10:00, 5 May 2023 (UTC)")
+
+
+def test_a_page_of_its_own_does_not_sign_for_somebody_who_is_thanked() -> None:
+    assert read(
+        f"<p>Thank you {user('Bob')}, that was good advice! <a class='selflink'>Me</a> 10:00, 5 May 2023 (UTC)</p>"
+    ) == [("Me", "Thank you Bob, that was good advice!")]
+
+
+def test_comments_that_begin_with_a_blank_are_preformatted() -> None:
+    assert read(f"<pre>I am new here. {signed('Ada')}\n</pre>") == [("Ada", "I am new here.")]
 
 
 def test_comments_in_tables_and_boxes() -> None:
