@@ -6,11 +6,13 @@ serialised http URL); fragments are ignored.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cached_property, lru_cache
+from functools import cached_property
 from urllib.parse import unquote, unquote_plus
+
+from knowledge_base.globs import glob_test, names_itself, numbers_as_one, varies
 
 LONGEST = 8_192
 """Characters of a URL beyond which no rule matches it and it is left as it is."""
@@ -91,68 +93,6 @@ def _decoded(parameter: str) -> tuple[str, str]:
     return unquote_plus(name), unquote_plus(value)
 
 
-class BadGlobError(ValueError):
-    """A glob cannot be used; the message says what to write instead."""
-
-
-_WILD = frozenset("*?[#")
-_VARYING = frozenset("*?[")
-_NUMBER = re.compile("[0-9]+")
-_TOKEN = re.compile(r"\*+|\[!?\]?[^\]]*\]|.", re.DOTALL)
-_MOST_GLOBS = 65_536
-
-
-@lru_cache(_MOST_GLOBS)
-def glob_test(glob: str) -> Callable[[str], object]:
-    """Return a test whether a whole text fits.
-
-    ``*`` stands for anything, ``?`` for one sign, ``[a-f]`` for one of these, ``#`` for a whole number: a run of
-    digits as long as it goes. What stands between two ``*`` is taken where it comes first, so that the test takes
-    time linear in the length of the text. Raises `BadGlobError`.
-
-    >>> [bool(glob_test("topic-#-*")(text)) for text in ("topic-12-knots", "topic-12x-knots", "topic--knots")]
-    [True, False, False]
-    """
-    if not _WILD.intersection(glob):
-        return glob.__eq__
-    if re.search("#[0-9#]|[0-9]#", glob):
-        raise BadGlobError(f"# stands for a whole number; take the digit or the other # beside it out of {glob}")
-    pieces = [""]
-    for token in _TOKEN.findall(glob):
-        if token.startswith("*"):
-            pieces.append("")
-        else:
-            pieces[-1] += _sign(token)
-    last = f".*{pieces.pop()}" if len(pieces) > 1 else ""
-    middle = "".join(f"(?>.*?{piece})" for piece in pieces[1:])
-    try:
-        return re.compile(f"(?s:{pieces[0]}{middle}{last})\\Z").match
-    except re.error as error:
-        raise BadGlobError(f"brackets stand for one of the signs within them, such as [a-f]; correct {glob}") from error
-
-
-def _sign(part: str) -> str:
-    """Turn one part of a glob into a regular expression that fits in at most one way."""
-    if part == "#":
-        return "(?<![0-9])[0-9]++"
-    if part == "?":
-        return "."
-    if len(part) == 1:
-        return re.escape(part)
-    negated = part.startswith("[!")
-    inner = re.sub(r"([&~|^\\\[\]])", r"\\\1", part[2 if negated else 1 : -1])
-    return f"[{'^' if negated else ''}{inner}]"
-
-
-def numbers_as_one(text: str) -> str:
-    """Write every number in a text as ``#``; two texts that fit the same glob without ``*`` share this form.
-
-    >>> numbers_as_one("topic-12-page-3.html")
-    'topic-#-page-#.html'
-    """
-    return _NUMBER.sub("#", text)
-
-
 class PathGlob:
     """A pattern over path segments: ``*`` within a segment, ``**`` for any number of whole segments, ``#`` a number.
 
@@ -166,8 +106,8 @@ class PathGlob:
         self.source = source
         written = source.lstrip("/").split("/")
         self._parts = tuple(None if part == "**" else glob_test(part) for part in written)
-        self._file = None if _VARYING.intersection(written[-1]) else numbers_as_one(written[-1])
-        self._fixed = frozenset(part for part in written if not _WILD.intersection(part))
+        self._file = None if varies(written[-1]) else numbers_as_one(written[-1])
+        self._fixed = frozenset(part for part in written if names_itself(part))
         self._last = self._parts[-1] or _anything
 
     @property

@@ -2,7 +2,8 @@
 
 from lxml import etree
 
-from knowledge_base.addresses import AvoidRule, AvoidRules, BadGlobError, DropRule, DropRules, Reason, glob_test
+from knowledge_base.addresses import AvoidRule, AvoidRules, DropRule, DropRules, Reason
+from knowledge_base.globs import BadGlobError, glob_test
 from knowledge_base.model import Application, Kind
 from knowledge_base.parsing.attributes import conditions, names_url, selector, selectors, text, url_rule, yes
 from knowledge_base.parsing.levels import Levels

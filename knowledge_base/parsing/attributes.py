@@ -2,7 +2,8 @@
 
 from lxml import etree
 
-from knowledge_base.addresses import BadGlobError, PathGlob, QueryGlob, UrlRule, glob_test
+from knowledge_base.addresses import PathGlob, QueryGlob, UrlRule
+from knowledge_base.globs import BadGlobError, glob_test
 from knowledge_base.model import Condition
 from knowledge_base.parsing.notes import Notes
 from knowledge_base.selectors import BadExpressionError, Selector, compile_selector
