@@ -137,7 +137,7 @@ def _doubts_of_objects(objects: tuple[ObjectRow, ...]) -> Iterator[str]:
         yield _doubt_of_date(first.iri, datetime.fromisoformat(first.date))
     last = next((row for row in reversed(objects) if row.body), None)
     if last is not None and last.body is not None:
-        end = " ".join(last.body[-40:].split())
+        end = " ".join(last.body.split()[-6:])[-60:]
         yield f'does the text of {last.iri} end with "{end}", with nothing of its surroundings?'
 
 
@@ -151,9 +151,9 @@ def _doubt_of_date(iri: str, moment: datetime) -> str:
 
 
 def _check(page: Page, found: Expectation, wish: Wish, application: str | None) -> None:
-    if not page.is_html or page.status != 200:
+    if page.status != 200 or not (page.is_html or found.level):
         raise CaptureError(
-            f"{page.url} answers {page.status} {page.media_type}; only HTML pages that are there are saved"
+            f"{page.url} answers {page.status} {page.media_type}; only pages that are there and can be read are saved"
         )
     if wish.negative:
         if found.level is not None:
@@ -169,8 +169,8 @@ def _check(page: Page, found: Expectation, wish: Wish, application: str | None) 
     if found.application is None or found.level is None:
         what = "application" if found.application is None else "level"
         raise CaptureError(
-            f"no {what} is recognised on this page; see why: aah kb explain {page.url}. If that is as it should be, "
-            "save it with --negative"
+            f"no {what} is recognised on this page; aah kb explain says why. If that is as it should be, save it with "
+            "--negative"
         )
     if found.application != application:
         raise CaptureError(f"this page is taken for {found.application}; write --application {found.application!r}")

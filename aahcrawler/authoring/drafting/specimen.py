@@ -9,8 +9,7 @@ from typing import cast
 from lxml.etree import _Element as Element
 from lxml.html import HtmlElement
 
-from aahcrawler.induction import Nature, Record, RecordSet, Region, main_part, records
-from aahcrawler.induction.records import Surroundings, find_records
+from aahcrawler.induction import Nature, Record, RecordSet, Region, Surroundings, find_records, main_part, records
 from aahcrawler.page import Page, dates
 from aahcrawler.page.text import fold, plain_text
 
@@ -174,7 +173,7 @@ def _holder(region: Region | None) -> HtmlElement | None:
 def _main(page: Page) -> Specimen | None:
     """Take the main text of a page, with the author and the date that belong to it."""
     where = Surroundings.of(page)
-    found = main_part(where.outline, where.shown, find_records(where), where.titles)
+    found = main_part(where.outline, where.shown, find_records(where), where.names)
     body = _holder(found.body) if found is not None else None
     if found is None or body is None or len(plain_text(body)) < LEAST_TEXT:
         return None
