@@ -41,6 +41,7 @@ _LEADING_IN = re.compile(r"[\s\-–—―‒−~(|]*$")
 _DASH = re.compile(r"(?:--|[–—―]|\s-\s)\s*([^–—―()]+?)[\s,(]*$")
 _REMARK = re.compile(r"\s*[(–—―-][^.!?]*")
 _TITLE = re.compile(r"[?&]title=([^&#]*)")
+_NEW_SENTENCE = re.compile(r"[.!?…]\s+[^\s)\]]")
 _WORDS = re.compile(r"\w")
 
 
@@ -246,8 +247,11 @@ def _has_words(read: Measured, mark: _Mark) -> bool:
 
 
 def _is_near(gap: str, date: _Date, *, at_once: bool) -> bool:
+    """Say whether what stands between a part and a date may be a part of a signature itself."""
+    if len(gap) > LONGEST_GAP or _NEW_SENTENCE.search(gap):
+        return False
     needs_no_more = not at_once and _CLOCK.search(date.text) is not None
-    return len(gap) <= LONGEST_GAP and (needs_no_more or _WORDS.search(gap) is None)
+    return needs_no_more or _WORDS.search(gap) is None
 
 
 def _unlinked(read: Measured, marks: list[_Mark], date: _Date) -> Signature | None:

@@ -160,6 +160,7 @@ def test_a_comment_in_parentheses_is_no_introduction_of_its_signature() -> None:
     [
         f"{user('Ada')} said so in May.",
         f"{user('Ada')} was here on 5 May 2023",
+        f"{user('Ada')} explains that. -- 10:00, 5 May 2023 (UTC)",
         f"{user('Ada')} came at 10:00, 5 May 2023 (UTC), as everybody knows and nobody denies, and left again.",
         "it was 10:00, 5 May 2023 (UTC)",
         f"{user('Ada')} 99:99, 5 Foo 2023 (UTC)",
