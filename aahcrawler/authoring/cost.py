@@ -89,7 +89,7 @@ def _estimated(expression: etree.XPath, pages: Callable[[int], etree._Element]) 
     """Tell the time on a full page from that on two smaller ones."""
     first = seconds(expression, pages(_SIZES[0]))
     if first < _NOTHING or first > SLOW:
-        return first
+        return first * stress.FULL / _SIZES[0]
     tree = pages(_SIZES[1])
     second = min(seconds(expression, tree), seconds(expression, tree))
     growth = log(max(second / first, 1.0)) / log(_SIZES[1] / _SIZES[0])

@@ -116,22 +116,35 @@ class Places:
         file = self._files.get(name)
         return file.place() if file else Place(name, 0)
 
-    def pattern(self, application: str, index: int) -> Place:
-        """Return the line of a detection pattern, by its number in the file."""
+    def pattern(self, application: str, index: int) -> tuple[Place, str]:
+        """Return the line and the words of a detection pattern, by its number in the file."""
         file = self._files.get(application)
         patterns = file.root.findall("detect/pattern") if file else []
-        return file.place(patterns[index]) if file and index < len(patterns) else self.application(application)
+        if file is None or index >= len(patterns):
+            return self.application(application), ""
+        return file.place(patterns[index]), _words(patterns[index])
 
     def level(self, application: str, level: str) -> Place:
         """Return the line of a level."""
         found = self.level_element(application, level)
         return found[0].place(found[1]) if found else self.application(application)
 
-    def part(self, application: str, level: str, tag: str, index: int) -> Place:
-        """Return the line of one of a level's ``when``, ``unless`` or ``address`` elements, by its number."""
+    def condition(self, application: str, level: str, tag: str, index: int) -> tuple[Place, str]:
+        """Return the line and the words of one of a level's ``when`` or ``unless`` elements, by its number."""
         found = self.level_element(application, level)
         parts = found[1].findall(tag) if found else []
-        return found[0].place(parts[index]) if found and index < len(parts) else self.level(application, level)
+        if found is None or index >= len(parts):
+            return self.level(application, level), ""
+        return found[0].place(parts[index]), _words(parts[index])
+
+    def action(self, application: str, level: str, action: str) -> Place:
+        """Return the line of an action: in the level itself, in a variant of it, or where it is taken from."""
+        found = self.level_element(application, level)
+        if found is None:
+            return self.application(application)
+        file, element = found
+        named = (each for each in element.iter(*ACTIONS, "use") if action in (each.get("name"), each.get("action")))
+        return file.place(next(named, element))
 
     def level_element(self, application: str, level: str) -> tuple[ApplicationFile, etree._Element] | None:
         """Return the file and the element of a level, wherever it is inherited from; None where there is none."""
@@ -168,6 +181,12 @@ def read_files(paths: Iterable[Path]) -> Iterator[ApplicationFile]:
 
 def _is_entry(element: etree._Element) -> bool:
     return element.tag in {"pattern", "when", "unless"} or bool(element.get("css") or element.get("xpath"))
+
+
+def _words(element: etree._Element) -> str:
+    """Return what an element looks for, as it is written."""
+    left_out = {"strength", "cite", "literal"}
+    return " ".join(f'{name}="{value}"' for name, value in element.attrib.items() if name not in left_out)
 
 
 def _text(element: etree._Element, attribute: str) -> str:

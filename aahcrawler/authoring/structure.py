@@ -7,7 +7,7 @@ from re import sub
 from lxml import etree
 
 from aahcrawler.authoring.findings import Finding, error, warning
-from aahcrawler.authoring.places import Place, Places
+from aahcrawler.authoring.places import Places
 from aahcrawler.authoring.saved import SavedPage
 from knowledge_base.addresses import Address, AvoidRule
 from knowledge_base.matching import Detector
@@ -76,7 +76,7 @@ def _dead_ends(
             if not isinstance(action, Navigate) or action.pages:
                 continue
             target = application.level(action.to)
-            place = _action_place(application, places, level, action)
+            place = places.action(application.name, level.name, action.name)
             if action.to in hidden:
                 message = f"{action.name} leads to level {action.to}, which {hidden[action.to]} hides; see there"
                 yield warning(place, message)
@@ -86,14 +86,6 @@ def _dead_ends(
                     f"{action.name} leads to level {action.to}, which has no address and no saved page: nothing shows "
                     "that it is ever reached; add <address> to it, or save a page of it with aah kb capture",
                 )
-
-
-def _action_place(application: Application, places: Places, level: PageLevel, action: Navigate) -> Place:
-    found = places.level_element(application.name, level.name)
-    if found is None:
-        return places.application(application.name)
-    file, element = found
-    return file.place(next((each for each in element.iter("navigate") if each.get("name") == action.name), element))
 
 
 def _swallowed(application: Application, places: Places) -> Iterator[Finding]:

@@ -90,7 +90,7 @@ def test_hopeless_expressions_are_ended_and_named_and_the_rest_is_examined(tmp_p
         ('css="#thread"', 'css="#list"', 14, "error", "never reached"),
         ('path="**/print.php"', 'path="**/thread.php"', 16, "error", "avoid rule (print-view"),
         ('    <address path="**/thread.php" parameters="id"/>\n', "", 12, "warning", "add <address>"),
-        ('css="a.thread"', 'xpath="//a[not(//a[not(//a[@x])])]"', 12, "error", "once in front"),
+        ('css="a.thread"', 'xpath="//*[not(//*[not(//*[@x])])]"', 12, "error", "once in front"),
     ],
 )
 def test_each_mistake_is_named_with_its_line(

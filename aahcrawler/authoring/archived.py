@@ -1,0 +1,47 @@
+"""Pages of a crawl's archive."""
+
+from contextlib import closing
+from pathlib import Path
+
+from aahcrawler import urls
+from aahcrawler.archive.reader import captures
+from aahcrawler.authoring.fetching import PAGE_BYTES
+from aahcrawler.authoring.source import SourceError
+from aahcrawler.exchange import Exchange
+from aahcrawler.page import Headers, Page
+from aahcrawler.page.decoding import decode_content
+from aahcrawler.wire.capture import Capture
+from aahcrawler.wire.reception import Bounds, Reception
+
+ENDINGS = (".warc.gz", ".warc.gz.open", ".warc")
+_PIECE = 1 << 16
+
+
+def archived_page(file: Path, url: str) -> Page:
+    """Return the last capture of an address in a WARC file of a crawl. Raises `SourceError`, `SegmentError`."""
+    wanted = urls.canonicalize(url)
+    if wanted is None:
+        raise SourceError(f"say which page of {file}: --url http://...")
+    found: Page | None = None
+    for capture, exchange in captures(file.parent):
+        with closing(exchange):
+            if exchange.url == wanted and capture.file == file.name.removesuffix(".open"):
+                found = _page(exchange)
+    if found is None:
+        raise SourceError(f"{file} holds no capture of {wanted}")
+    return found
+
+
+def _page(exchange: Exchange) -> Page:
+    bounds = Bounds(head_bytes=PAGE_BYTES, head_lines=PAGE_BYTES, body_bytes=PAGE_BYTES, payload_bytes=PAGE_BYTES)
+    reception = Reception(exchange.method, bounds, Capture(Path(), 2 * PAGE_BYTES))
+    while not reception.done and (piece := exchange.response.read(_PIECE)):
+        reception.feed(piece)
+    if not reception.done:
+        reception.end()
+    if reception.head is None:
+        raise SourceError(f"the capture of {exchange.url} has no readable head")
+    headers = Headers(reception.head.headers)
+    body = decode_content(reception.payload, ", ".join(headers.all("Content-Encoding")), PAGE_BYTES)
+    complete = exchange.truncated is None and body.complete
+    return Page(exchange.url, reception.head.line.status, headers, body.body, exchange.started_at, complete)
