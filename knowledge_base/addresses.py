@@ -82,7 +82,7 @@ class Address:
         """Decoded query parameters; of a repeated one the last value."""
         return dict(_decoded(part) for part in self.query)
 
-    @property
+    @cached_property
     def is_too_long(self) -> bool:
         """Whether rules leave this address alone."""
         return len(self.path) + sum(map(len, self.query)) > LONGEST
@@ -236,23 +236,31 @@ class AvoidRule:
 
 
 class AvoidRules:
-    """Finds the first rule, in the order of the file, that fits an address; rules of other file names cost nothing."""
+    """Finds the first rule, in the order of the file, that fits an address.
+
+    Rules of other file names, and of parameters that the address does not have, cost nothing.
+    """
 
     def __init__(self, rules: Iterable[AvoidRule] = ()) -> None:
         self.rules = tuple(rules)
         self._by_file: dict[str, list[tuple[int, AvoidRule]]] = {}
+        self._by_parameter: dict[str, list[tuple[int, AvoidRule]]] = {}
         self._others: list[tuple[int, AvoidRule]] = []
         for place in enumerate(self.rules):
-            file = place[1].rule.path.file if place[1].rule.path is not None else None
-            (self._others if file is None else self._by_file.setdefault(file, [])).append(place)
+            rule = place[1].rule
+            parameter = next((name for name, _ in rule.present if "*" not in name), None)
+            if rule.path is not None and rule.path.file is not None:
+                self._by_file.setdefault(rule.path.file, []).append(place)
+            elif parameter is not None:
+                self._by_parameter.setdefault(parameter, []).append(place)
+            else:
+                self._others.append(place)
 
     def first(self, address: Address) -> AvoidRule | None:
         """Return the first rule that fits, None where none does."""
-        candidates = self._by_file.get(numbers_as_one(address.segments[-1]), ())
-        found = [
-            next((place for place in places if place[1].rule.matches(address)), None)
-            for places in (candidates, self._others)
-        ]
+        groups = [self._others, self._by_file.get(numbers_as_one(address.segments[-1]), ())]
+        groups += [self._by_parameter[name] for name in address.parameters if name in self._by_parameter]
+        found = [next((place for place in places if place[1].rule.matches(address)), None) for places in groups]
         return min((place for place in found if place is not None), key=lambda place: place[0], default=(0, None))[1]
 
 

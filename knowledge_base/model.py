@@ -288,7 +288,8 @@ class PageLevel:
     def documents(self, address: Address) -> bool:
         """Say whether an address of this level fits, on any of its pages."""
         first = self.first_page(address)
-        return any(rule.matches(address) or rule.matches(first) for rule in self.addresses)
+        forms = (address,) if first is address else (address, first)
+        return any(rule.matches(form) for rule in self.addresses for form in forms)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
