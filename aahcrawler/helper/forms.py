@@ -104,15 +104,13 @@ def _form_around(control: HtmlElement) -> HtmlElement | None:
 def _is_disabled(control: HtmlElement) -> bool:
     if control.get("disabled") is not None:
         return True
-    inner: HtmlElement = control
-    for outer in control.iterancestors():
+    for outer in control.iterancestors("datalist", "fieldset"):
         if outer.tag == "datalist":
             return True
-        if outer.tag == "fieldset" and outer.get("disabled") is not None:
+        if outer.get("disabled") is not None:
             legend = next(outer.iterchildren("legend"), None)
-            if legend is None or inner is not legend:
+            if legend is None or legend not in control.iterancestors("legend"):
                 return True
-        inner = outer
     return False
 
 
