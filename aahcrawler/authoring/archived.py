@@ -1,12 +1,15 @@
-"""Pages of a crawl's archive."""
+"""Pages from anywhere: the network, files, and the archive of a crawl."""
 
+from collections.abc import Callable
 from contextlib import closing
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 from aahcrawler import urls
 from aahcrawler.archive.reader import captures
-from aahcrawler.authoring.fetching import PAGE_BYTES
-from aahcrawler.authoring.source import SourceError
+from aahcrawler.authoring.fetching import PAGE_BYTES, fetch_page
+from aahcrawler.authoring.source import Source, SourceError
 from aahcrawler.exchange import Exchange
 from aahcrawler.page import Headers, Page
 from aahcrawler.page.decoding import decode_content
@@ -15,6 +18,19 @@ from aahcrawler.wire.reception import Bounds, Reception
 
 ENDINGS = (".warc.gz", ".warc.gz.open", ".warc")
 _PIECE = 1 << 16
+
+
+def named_page(
+    named: str, url: str, contact: str, *, allow_private: bool, redirected: Callable[[str, str], None]
+) -> Page:
+    """Return the page at an address, of a file, or of a WARC file, the latter two found under ``url``.
+
+    Raises `SourceError`, `FetchError`, `SavedPageError` and `SegmentError`.
+    """
+    if named.endswith(ENDINGS) and Path(named).is_file():
+        return archived_page(Path(named), url)
+    fetch = partial(fetch_page, contact=contact, allow_private=allow_private, redirected=redirected)
+    return Source(fetch, datetime.now(UTC)).page(named, url)
 
 
 def archived_page(file: Path, url: str) -> Page:

@@ -1,7 +1,6 @@
 """``aah kb check``: everything that can be wrong with a knowledge base, found by a process that may be killed."""
 
 import multiprocessing
-import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
@@ -33,7 +32,7 @@ class Checked:
     def lines(self, *, unproven: bool = False) -> Iterator[str]:
         """Yield a line for each finding, by file and line, then the summary; ``unproven`` lists applications."""
         for finding in sorted(set(self.findings), key=lambda finding: finding.key):
-            yield _relative(str(finding))
+            yield str(finding)
         if unproven:
             yield from map(_documented, self.citations)
         entries = sum(each.entries for each in self.citations)
@@ -126,11 +125,6 @@ def _documented(citations: Citations) -> str:
     proven = citations.entries - citations.uncited - citations.unproven
     counts = f"{citations.uncited} without cite, {citations.unproven} unproven"
     return f"{citations.application}: {proven} of {citations.entries} entries are documented; {counts}"
-
-
-def _relative(line: str) -> str:
-    """Write paths below the working folder without it."""
-    return line.removeprefix(f"{Path.cwd()}{os.sep}")
 
 
 def _counted(number: int, noun: str) -> str:

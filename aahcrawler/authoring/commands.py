@@ -148,3 +148,49 @@ def begin_application(
         begun = begin(Wish(name, kind, site), given, named_folders(kb))
     for line in lines_of(begun):
         typer.echo(line)
+
+
+@kb_app.command("explain")
+def explain_page(
+    named: Annotated[
+        str,
+        typer.Argument(metavar="URL|FILE", help="The page: an address, a file you saved, or a WARC file of a crawl."),
+    ],
+    kb: Folders = "",
+    url: OfFile = "",
+    as_json: Annotated[bool, typer.Option("--json", help="Write JSON for machines.")] = False,
+    contact: Contact = "",
+    allow_private: Private = False,
+) -> None:
+    """Say what a page is recognised as and by which lines, what each action returned, and what almost fitted."""
+    import json
+    import sys
+    from dataclasses import asdict, replace
+
+    from rich.console import Console
+
+    from aahcrawler.authoring.archived import named_page
+    from aahcrawler.authoring.explain import explain
+    from aahcrawler.authoring.fetching import FetchError
+    from aahcrawler.authoring.places import Places, read_files
+    from aahcrawler.authoring.saved import SavedPageError
+    from aahcrawler.authoring.showing import plain_lines, print_tables
+    from aahcrawler.authoring.source import SourceError
+    from aahcrawler.segments import SegmentError
+    from knowledge_base.folders import chosen_files, named_folders
+    from knowledge_base.loader import LoadError, load
+
+    hops: list[str] = []
+    with told(LoadError, SavedPageError, SourceError, FetchError, SegmentError):
+        folders = named_folders(kb)
+        knowledge_base = load(*folders)
+        page = named_page(named, url, contact, allow_private=allow_private, redirected=lambda old, _: hops.append(old))
+    places = Places(read_files(chosen_files(folders).applications))
+    explained = replace(explain(page, knowledge_base, places), redirects=tuple(hops))
+    if as_json:
+        typer.echo(json.dumps(asdict(explained), ensure_ascii=False, indent=2))
+    elif sys.stdout.isatty():
+        print_tables(explained, Console())
+    else:
+        for line in plain_lines(explained):
+            typer.echo(line)

@@ -23,7 +23,8 @@ class Place:
     line: int
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}"
+        """Return file and line; files below the working folder are written as seen from there."""
+        return f"{self.file.removeprefix(f'{Path.cwd()}/')}:{self.line}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,134 @@
+"""What can be said of how the knowledge base reads a page; plain values that turn into JSON as they are."""
+
+from dataclasses import dataclass, field
+
+from aahcrawler.authoring.narrowing import Step
+
+
+@dataclass(frozen=True, slots=True)
+class PatternTried:
+    """A detection pattern: whether the page shows it; ``seen`` where at least a text that it needs is there."""
+
+    written: str
+    strength: str
+    held: bool
+    seen: bool
+    cite: str
+    place: str
+
+
+@dataclass(frozen=True, slots=True)
+class ApplicationTried:
+    """An application and its patterns."""
+
+    name: str
+    patterns: tuple[PatternTried, ...]
+
+    @property
+    def held(self) -> int:
+        """How many patterns the page shows."""
+        return sum(pattern.held for pattern in self.patterns)
+
+
+@dataclass(frozen=True, slots=True)
+class ConditionTried:
+    """A ``when`` or ``unless``: whether it held, whether its address part did, and how far its expression got."""
+
+    tag: str
+    written: str
+    held: bool
+    address_fits: bool
+    steps: tuple[Step, ...]
+    place: str
+
+
+@dataclass(frozen=True, slots=True)
+class LevelTried:
+    """A level and its conditions; ``fits`` where they let the page be of it, if no level before it fits as well."""
+
+    name: str
+    role: str
+    fits: bool
+    conditions: tuple[ConditionTried, ...]
+    place: str
+
+
+@dataclass(frozen=True, slots=True)
+class FieldShown:
+    """A field: how many objects have it, samples, and the expression that most of them were read by.
+
+    ``steps`` tell how far the expressions got where no object has the field.
+    """
+
+    name: str
+    count: int
+    samples: tuple[str, ...]
+    by: str
+    steps: tuple[Step, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ActionShown:
+    """An action: how much it found, samples, and ``by`` which expressions.
+
+    ``to`` is the level its links lead to, empty for extraction. ``steps`` tell how far its expressions got where it
+    found nothing.
+    """
+
+    name: str
+    sort: str
+    count: int
+    by: str
+    place: str
+    to: str = ""
+    samples: tuple[str, ...] = ()
+    fields: tuple[FieldShown, ...] = ()
+    steps: tuple[Step, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class GenericReading:
+    """What is read from a page of no known application."""
+
+    title: str
+    language: str
+    published: str
+    content: str
+    characters: int
+    objects: tuple[str, ...]
+    links: int
+
+
+@dataclass(frozen=True, slots=True)
+class Refusals:
+    """Links that are not followed for one reason."""
+
+    reason: str
+    count: int
+    samples: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """How the knowledge base reads a page.
+
+    ``application``, ``level`` and ``variant`` are empty where there is none; ``rivals`` claim the page with equal
+    strength. ``nearest`` are applications that are not the page's, the most likely first. ``generic`` is there where
+    no application was recognised.
+    """
+
+    url: str
+    status: int
+    media_type: str
+    application: str
+    level: str
+    variant: str
+    rivals: tuple[str, ...]
+    recognised: ApplicationTried | None
+    levels: tuple[LevelTried, ...]
+    actions: tuple[ActionShown, ...]
+    refused: tuple[Refusals, ...]
+    failures: tuple[str, ...]
+    nearest: tuple[ApplicationTried, ...]
+    generic: GenericReading | None
+    redirects: tuple[str, ...] = field(default=())
