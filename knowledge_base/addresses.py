@@ -109,6 +109,7 @@ class PathGlob:
         self._file = None if varies(written[-1]) else numbers_as_one(written[-1])
         self._fixed = frozenset(part for part in written if names_itself(part))
         self._last = self._parts[-1] or _anything
+        self._anywhere = self._parts[1] if len(written) == 3 and written[0] == written[2] == "**" else None
 
     @property
     def file(self) -> str | None:
@@ -127,7 +128,9 @@ class PathGlob:
     def matches(self, address: Address) -> bool:
         """Say whether the whole path fits."""
         segments, parts = address.segments, self._parts
-        if not self._fixed.issubset(segments) or not self._last(segments[-1]):
+        if self._anywhere is not None:
+            return any(map(self._anywhere, segments))
+        if not self._last(segments[-1]) or not self._fixed.issubset(segments):
             return False
         at = part = 0
         retry: tuple[int, int] | None = None
