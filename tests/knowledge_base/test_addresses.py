@@ -171,20 +171,28 @@ def test_rules_are_values() -> None:
     assert one != other
 
 
-@given(
-    st.lists(
-        st.sampled_from(
-            ["**/a-#.php", "**/a-1.php", "**/a-*.php", "**/#", "**/2", "**/", "**", "**/x/#/", "**/a-?.php"]
-        ),
-        max_size=7,
+RULES = st.builds(
+    lambda path, present, query: AvoidRule(
+        UrlRule(PathGlob(path) if path else None, present, query=QueryGlob(query) if query else None), Reason.EDIT
     ),
-    st.lists(
-        st.sampled_from(["x", "1", "22", "a-1.php", "a-22.php", "a-b.php", "a-#.php", ""]), min_size=1, max_size=3
+    st.sampled_from(
+        ["", "**/a-#.php", "**/a-1.php", "**/a-*.php", "**/#", "**/2", "**/", "**", "**/x/#/", "**/a-?.php"]
     ),
+    st.sampled_from([(), (("t", "#"),), (("t", "*"), ("u*", "*")), (("u*", "*"), ("v", "1"))]),
+    st.sampled_from(["", "t=*", "x/#"]),
 )
-def test_the_first_rule_counts_wherever_it_is_kept(globs: list[str], segments: list[str]) -> None:
-    rules = [AvoidRule(UrlRule(PathGlob(glob)), Reason.EDIT) for glob in globs]
-    address = Address("http://a.test", "/" + "/".join(segments))
+SEGMENTS = st.sampled_from(["x", "1", "22", "a-1.php", "a-22.php", "a-b.php", "a-#.php", ""])
+
+
+@given(
+    st.lists(RULES, max_size=7),
+    st.lists(SEGMENTS, min_size=1, max_size=3),
+    st.lists(st.sampled_from(["t=1", "t=a", "u=1", "u2", "v=1", "x/3"]), max_size=3),
+)
+def test_the_first_rule_counts_wherever_it_is_kept(
+    rules: list[AvoidRule], segments: list[str], query: list[str]
+) -> None:
+    address = Address("http://a.test", "/" + "/".join(segments), tuple(query))
     expected = next((rule for rule in rules if rule.rule.matches(address)), None)
     assert AvoidRules(rules).first(address) is expected
 
