@@ -48,7 +48,7 @@ _NAME_TAGS = frozenset(
 )
 _USER_WORD = re.compile(
     r"(?:^|[-_])(?:author|authors|username|user|poster|postername|nickname|nick|fn|byline|by|creator|commenter|member|"
-    r"profilelink|displayname|screenname|handle|name|vcard|hcard|p-author|persona?|autor|auteur|autore)(?:$|[-_])|"
+    r"profilelink|displayname|screenname|handle|vcard|hcard|p-author|persona?|autor|auteur|autore)(?:$|[-_])|"
     r"author|username|nickname",
     re.IGNORECASE,
 )
@@ -197,7 +197,8 @@ class _Names:
         outline, records = self.content.outline, len(self.content.parts)
         texts = Counter(name.text for name in found.values())
         coverage = len(found) / records
-        if coverage < 0.5 or (len(texts) == 1 and records >= 4):
+        hrefs = {name.href for name in found.values()}
+        if coverage < 0.5 or (len(texts) == 1 and (records >= 4 or len(hrefs) > 1)):
             return 0.0
         score = 2.0 * coverage
         score += 2.0 * _share(found, lambda name: bool(name.href and _is_user_address(name.href)))
@@ -225,7 +226,8 @@ class _Names:
             return False
         if _stripped(title[0]) != name.text and len(name.text) < 0.5 * len(title[0]):
             return False
-        return not _names_user(outline, name.place) and not (name.href and _is_user_address(name.href))
+        by = "author" in (outline.elements[name.place].get("rel") or "").split()
+        return not by and not (name.href and _is_user_address(name.href))
 
     def _beside_dates(self) -> dict[int, Name]:
         """Read names from the text that stands in one element with the date: ``Ann Boyd on 12 May:``."""
@@ -293,7 +295,7 @@ def _names_user(outline: Outline, place: int) -> bool:
         if each < 0:
             break
         element = outline.elements[each]
-        if element.get("itemprop") in ("author", "name", "creator") or "author" in (element.get("rel") or "").split():
+        if element.get("itemprop") in ("author", "creator") or "author" in (element.get("rel") or "").split():
             return True
         if any(_USER_WORD.search(word) for word in outline.tokens[each]):
             return True

@@ -45,6 +45,7 @@ class _Link:
     subject: str
     heading: bool
     numbered: bool
+    own: bool
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,7 @@ class Leads:
     fields: Fields
     found: Sequence[Found | None]
     names: Names
+    dated: frozenset[int]
 
     def targets(self) -> Mapping[int, str]:
         """Return for each record, by its number, the address of the page of its own that it leads to, if it does.
@@ -69,8 +71,9 @@ class Leads:
             times = Counter(link.url for link in each)
             for link in each:
                 outside = not self._is_in_body(number, link.place)
-                marked = link.heading or link.numbered or self._slot(link.place) in telling
-                if times[link.url] >= 2 or (outside and marked):
+                marked = (link.heading or link.numbered) and not link.own
+                repeated = times[link.url] >= 2 and not link.own
+                if repeated or (outside and (marked or self._slot(link.place) in telling)):
                     targets.setdefault(number, link.url)
         return targets
 
@@ -111,14 +114,16 @@ class Leads:
             element = outline.elements[place]
             href = element.get("href") if element.tag == "a" else None
             url = resolve(self.names.base, href) if href and not href.startswith("#") else None
-            if not href or url is None or url == own or not self._leads_on(url) or self._is_of(name, place, url):
+            if not href or url is None or not self._leads_on(url) or self._is_of(name, place, url):
+                continue
+            if any(inner in self.dated for inner in range(place, outline.ends[place])):
                 continue
             text = excerpt(element, 300)
             called = subject(text)
             if len(called) < 2 or called not in self._heading:
                 mark = numbered(href.partition("#")[2]) is not None
                 heading = outline.is_within(place, _HEADINGS)
-                found.append(_Link(place, url, called, heading and len(text) > 1, mark and len(text) > 1))
+                found.append(_Link(place, url, called, heading and len(text) > 1, mark and len(text) > 1, url == own))
         return found
 
     def _leads_on(self, url: str) -> bool:

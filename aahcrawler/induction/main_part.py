@@ -14,6 +14,8 @@ from aahcrawler.page.text import excerpt, fold
 
 _HEADINGS = ("h1", "h2", "h3")
 _MOSTLY = 0.75
+_HALF = 0.5
+_NO_HOLDERS = frozenset({"nav", "aside", "footer", "form", "p", "ul", "ol", "blockquote", "pre"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +37,8 @@ def main_part(outline: Outline, shown: Sequence[Shown], sets: Sequence[RecordSet
     if not outline.elements:
         return None
     taken = _Taken(outline, sets)
-    deepest = _descend(outline, taken, _start(outline, taken))
+    titled = [each.place for each in _title_headings(outline, names) if each.rank[0] and not taken.covers(each.place)]
+    deepest = _descend(outline, taken, _start(outline, taken), titled)
     if deepest is None:
         return None
     heading = page_heading(outline, names, deepest, taken.roots)
@@ -76,31 +79,42 @@ def region(outline: Outline, found: Found) -> Region:
 def page_heading(outline: Outline, names: Names, before: int, roots: Sequence[int]) -> tuple[str, int] | None:
     """Return the heading that names what the page is about, and its place.
 
-    It stands before the main text. One that links to the page itself is preferred, then the last one whose words the
-    page's title has and that leads not to the front page, then a single one of the highest rank.
+    It stands before the main text or begins it, outside of records. Its words are those of the page's title; one that
+    links to the page itself is preferred, then one that does not link to the front page, then the last one.
     """
+    headings = [each for each in _title_headings(outline, names) if each.place < outline.ends[before]]
+    named = [each for each in headings if not any(outline.contains(root, each.place) for root in roots)]
+    if named:
+        best = max([each for each in named if each.place <= before] or named, key=lambda each: each.rank)
+        return best.text, best.place
+    first = [place for place, tag in enumerate(outline.tags) if tag == "h1"]
+    text = excerpt(outline.elements[first[0]], 300) if len(first) == 1 and first[0] < outline.ends[before] else ""
+    return (text, first[0]) if text else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Heading:
+    """A heading whose words the page's title has too, the likelier it names the page the higher its ``rank``."""
+
+    place: int
+    text: str
+    rank: tuple[int, int]
+
+
+def _title_headings(outline: Outline, names: Names) -> list[_Heading]:
     title = fold(names.title).casefold()
-    named: list[tuple[bool, int, str]] = []
-    highest: list[tuple[str, int]] = []
+    found: list[_Heading] = []
     for place, tag in enumerate(outline.tags):
         if tag not in _HEADINGS or outline.is_within(place, ("nav", "aside")):
             continue
-        if place > before and not (place < outline.ends[before]):
-            break
         text = excerpt(outline.elements[place], 300)
-        target = heading_target(outline, place, names.base)
-        front = target is not None and is_front(target)
-        if not text or front or any(outline.contains(root, place) for root in roots):
+        if len(text) < 2 or text.casefold() not in title:
             continue
-        if len(text) >= 2 and text.casefold() in title:
-            named.append((target in names.own, place, text))
-        if tag == "h1":
-            highest.append((text, place))
-    if named:
-        earlier = [each for each in named if each[1] <= before] or named
-        best = max(earlier)
-        return best[2], best[1]
-    return highest[0] if len(highest) == 1 else None
+        target = heading_target(outline, place, names.base)
+        front = target is not None and is_front(target) and target not in names.own
+        rank = 2 if target in names.own else 0 if front else 1
+        found.append(_Heading(place, text, (rank, place if rank else -place)))
+    return found
 
 
 class _Taken:
@@ -154,20 +168,21 @@ def _start(outline: Outline, taken: _Taken) -> int:
     return mains[0] if len(mains) == 1 and taken.running(0) == 0 else 0
 
 
-def _descend(outline: Outline, taken: _Taken, place: int) -> int | None:
-    whole = taken.running(place)
-    if whole <= 0:
+def _descend(outline: Outline, taken: _Taken, place: int, titled: Sequence[int]) -> int | None:
+    """Go down while one child holds most of the running text; half of it is enough where the page's heading is."""
+    if taken.running(place) <= 0:
         return None
     while True:
-        inner = [
-            child
-            for child in outline.children(place)
-            if outline.tags[child] not in ("nav", "aside", "footer", "form", "p", "ul", "ol", "blockquote", "pre")
-        ]
+        inner = [child for child in outline.children(place) if outline.tags[child] not in _NO_HOLDERS]
+        whole = taken.running(place)
         best = max(inner, key=taken.running, default=None)
-        if best is None or taken.running(best) < _MOSTLY * taken.running(place):
+        headed = [child for child in inner if any(outline.contains(child, each) for each in titled)]
+        if best is not None and taken.running(best) >= _MOSTLY * whole:
+            place = best
+        elif len(headed) == 1 and taken.running(headed[0]) >= _HALF * whole:
+            place = headed[0]
+        else:
             return place
-        place = best
 
 
 def _holder(outline: Outline, deepest: int, heading: tuple[str, int] | None, taken: _Taken) -> int:

@@ -86,9 +86,13 @@ class Nature(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RecordSet:
-    """Records of one shape. ``container`` is the element that holds them all, ``confidence`` lies in [0, 1]."""
+    """Records of one shape. ``container`` is the element that holds them all, ``confidence`` lies in [0, 1].
+
+    ``aside`` tells that they stand in a sidebar, a header, a footer or a menu.
+    """
 
     container: Element
     records: tuple[Record, ...]
     nature: Nature
     confidence: float
+    aside: bool = False

@@ -66,7 +66,7 @@ def _is_article(page: Page, where: Surroundings, part: MainPart, sets: Sequence[
         return False
     if posts and (not evidence or min(posts) < part.place):
         return False
-    led = [record for each in sets for record in each.records if record.target is not None]
+    led = [record for each in sets if not each.aside for record in each.records if record.target is not None]
     if sum(outline.running(outline.places[record.element]) for record in led) > part.running:
         return False
     return not _leads_away(where, part) and claims.may_be_article(page, part.body.plain())

@@ -18,6 +18,11 @@ _BESIDE = re.compile(
     r"widget|sidebar|ad|ads|advert|advertisement|newsletter|subscribe|comments|printfooter|catlinks)(?:$|[-_])",
     re.IGNORECASE,
 )
+_TEXTUAL = frozenset({"p", "ul", "ol", "dl", "pre", "blockquote", "table", "figure", "h2", "h3", "h4", "h5", "h6"})
+_CONTENT = re.compile(
+    r"(?:^|[-_])(?:content|contents|entry|story|prose|markdown|text|body|articlebody|postbody|message)(?:$|[-_])",
+    re.IGNORECASE,
+)
 _BREAKS = frozenset({"br", "hr", "wbr", "img"})
 _SHORT = 25
 MOST_A_RECORD = 1_500
@@ -252,8 +257,17 @@ class _Descent:
         element = self.content.outline.elements[place]
         return (*self.content.outline.tokens[place], element.get("id") or "")
 
+    def _called_content(self, places: list[int]) -> list[int]:
+        """Keep those elements alone that are called content, if they hold a good part of it and others are boxes."""
+        outline, content = self.content.outline, self.content
+        called = [place for place in places if any(_CONTENT.search(word) for word in self._names(place))]
+        if not called or any(outline.tags[place] in _TEXTUAL for place in places if place not in called):
+            return places
+        held, whole = sum(map(content.weight, called)), sum(map(content.weight, places))
+        return called if held >= 0.4 * whole else places
+
     def _found(self, number: int, places: list[int]) -> Found | None:
-        places = self._trimmed(number, places)
+        places = self._called_content(self._trimmed(number, places))
         if not places:
             return None
         holes = self.content.parts[number].holes

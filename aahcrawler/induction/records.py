@@ -1,6 +1,7 @@
 """Finds the records of a page and judges what they are."""
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -12,7 +13,7 @@ from aahcrawler.induction.leading import Leads
 from aahcrawler.induction.main_part import region
 from aahcrawler.induction.model import Byline, Dated, Nature, Record, RecordSet
 from aahcrawler.induction.outline import Outline
-from aahcrawler.induction.parts import Content, Found, Part, bodies
+from aahcrawler.induction.parts import Content, Found, Part, Slot, bodies
 from aahcrawler.induction.signed import signed_records
 from aahcrawler.induction.surroundings import Surroundings
 from aahcrawler.page import Page
@@ -90,6 +91,10 @@ class _Reading:
     where: Surroundings
     candidate: Candidate
 
+    @property
+    def _dated(self) -> frozenset[int]:
+        return frozenset(each.place for each in self.where.shown)
+
     def judge(self) -> RecordSet | None:
         outline = self.where.outline
         roots = {root for record in self.candidate.records for root in record}
@@ -102,10 +107,11 @@ class _Reading:
             return None
         records = tuple(self._record(number, part, fields, found[number]) for number, part in enumerate(parts))
         records = _with_parents(outline, parts, records)
-        targets = Leads(content, fields, found, self.where.names).targets()
+        targets = Leads(content, fields, found, self.where.names, self._dated).targets()
         if self._is_list(records, len(targets) / len(parts), parts):
             listed = (replace(record, target=targets.get(number)) for number, record in enumerate(records))
-            return RecordSet(_container(outline, parts), tuple(listed), Nature.TEASERS, confidence)
+            aside = self._is_aside(parts)
+            return RecordSet(_container(outline, parts), tuple(listed), Nature.TEASERS, confidence, aside)
         return RecordSet(_container(outline, parts), records, Nature.POSTS, confidence)
 
     def _is_list(self, records: Sequence[Record], led: float, parts: Sequence[Part]) -> bool:
@@ -118,17 +124,19 @@ class _Reading:
         size = len(parts)
         bodied = sum(each is not None for each in found) / size
         dated, named = len(fields.dates) / size, len(fields.names) / size
-        if bodied < 0.5 or max(dated, named) < 0.6:
+        if bodied < 0.7 or max(dated, named) < 0.6:
             return 0.0
         keyed = sum(addressed(outline, part, "").key is not None for part in parts) / size
         held = sum(content.weight(place) for each in found if each for place in each.elements)
         whole = sum(content.weight(root) for part in parts for root in part.roots) or 1.0
         mean = held / size
-        many = self._dates_apiece(parts)
+        texts = [region(outline, each).plain()[:500] if each else "" for each in found]
+        many = self._dates_apiece(content, fields)
         score = 0.3 * dated + 0.25 * named + 0.1 * keyed + 0.2 * bodied + 0.15 * min(1.0, held / whole)
         score *= 1.0 if mean >= 25 else 0.4 + 0.6 * mean / 25
         score *= 1.0 if self._telling(found) >= 0.3 else 0.4
-        score *= 1.0 if many <= 3.5 else 3.5 / many
+        score *= 1.0 if many <= 1.5 else 0.4
+        score *= 1.0 if len({each for each in texts if each}) > 0.5 * bodied * size or size == 1 else 0.4
         return round(min(1.0, score), 4)
 
     def _telling(self, found: Sequence[Found | None]) -> float:
@@ -145,11 +153,15 @@ class _Reading:
         )
         return telling / len(found)
 
-    def _dates_apiece(self, parts: Sequence[Part]) -> float:
-        outline = self.where.outline
+    def _dates_apiece(self, content: Content, fields: Fields) -> float:
+        """Return how often the place of the date occurs in a record: more than once where records are too large."""
+        slots = {content.slots.get(each.place) for each in fields.dates.values()}
         at = {each.place for each in self.where.shown}
-        counted = [sum(place in at for place in part.places(outline)) for part in parts]
-        return sum(counted) / len(counted)
+        counted: Counter[Slot | None] = Counter()
+        for number in fields.dates:
+            places = content.parts[number].places(self.where.outline)
+            counted.update(slot for place in places if place in at and (slot := content.slots.get(place)) in slots)
+        return max(counted.values(), default=0) / (len(fields.dates) or 1)
 
     def _record(self, number: int, part: Part, fields: Fields, found: Found | None) -> Record:
         outline, base = self.where.outline, self.where.names.base
