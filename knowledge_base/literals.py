@@ -1,6 +1,9 @@
 """Texts that a page must hold for an expression to find anything on it, told from the expression alone."""
 
 import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum, auto
 from functools import lru_cache
 
 SHORTEST_LITERAL = 3
@@ -30,6 +33,11 @@ _COMMON = frozenset(_COMMON_WORDS.split())
 """Words of HTML, CSS and of the web that stand on pages of any software: elements, attributes, classes, addresses."""
 
 _WORD = re.compile(r"[a-z]+")
+_AFTER = tuple(sign.encode() for sign in ("", *"\"' >/\t\n\r\f"))
+_BLANKS = tuple(sign.encode() for sign in " \t\n\r\f")
+_LONGEST_VALUE = 2048
+"""Bytes of an attribute's value, up to a word, that are looked through for its start."""
+
 _STRING = re.compile(r"""'([^']*)'|"([^"]*)\"""")
 _UNSAFE = re.compile(r"""[&<>"'\s\x00-\x1f]|[^\x00-\x7f]""")
 _UNDECIDED = re.compile(
@@ -42,6 +50,40 @@ _UNDECIDED = re.compile(
 _PATH = re.compile(r"\(*\s*(?:\.|/|@|\*|[\w-]+::|[\w-]+\s*(?:[/\[)]|$))")
 _BRACKET = re.compile(r"[\[\]()|]")
 _NEGATION = re.compile(r"\bnot\s*\(")
+
+
+class Place(Enum):
+    """Where a text stands: anywhere, or in the value of an attribute as its start, as a word of it, or as all of it."""
+
+    ANYWHERE = auto()
+    START = auto()
+    WORD = auto()
+    WHOLE = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """A text that a page has to hold, in lower case, and where it has to stand."""
+
+    text: str
+    place: Place = Place.ANYWHERE
+    attribute: str = ""
+
+    def stands(self, source: bytes, start: int) -> bool:
+        """Say whether the text, which is at ``start`` of a source, stands where it has to.
+
+        In doubt it does; in a value that holds quotation marks within others it is not recognised.
+        """
+        if self.place is Place.ANYWHERE:
+            return True
+        end = start + len(self.text)
+        if self.place is not Place.START and source[end : end + 1] not in _AFTER:
+            return False
+        before = source[max(0, start - _LONGEST_VALUE) : start]
+        if self.place is Place.WORD and before[-1:] in _BLANKS and not before.rstrip().endswith(b"="):
+            before = before[: max(before.rfind(b'"'), before.rfind(b"'")) + 1]
+        name, sign, rest = before.rstrip().removesuffix(b'"').removesuffix(b"'").rstrip().rpartition(b"=")
+        return bool(sign) and not rest and name.rstrip().lower().endswith(self.attribute.lower().encode())
 
 
 def safe_literal(text: str) -> str:
@@ -63,9 +105,9 @@ def rarity(literal: str) -> tuple[int, int]:
     return len(literal) - common, len(literal)
 
 
-def rarest(literals: tuple[str, ...]) -> str:
-    """Return the literal that the fewest pages are likely to hold."""
-    return max(literals, key=rarity)
+def rarest(needs: tuple[Need, ...]) -> Need:
+    """Return what the fewest pages are likely to hold."""
+    return max(needs, key=lambda need: (rarity(need.text), need.place.value))
 
 
 @lru_cache(MOST_REMEMBERED)
@@ -81,22 +123,42 @@ def required_literals(expression: str) -> tuple[str, ...]:
     >>> required_literals("//a[@rel='author'][not(ancestor::div[@id='comments'])]")
     ('author',)
     """
-    return tuple(map(rarest, required_together(expression)))
+    return tuple(rarest(needs).text for needs in required_together(expression))
 
 
-def required_together(expression: str) -> tuple[tuple[str, ...], ...]:
-    """Return, for each branch of a union, literals all of which a page holds where that branch finds something.
+def required_together(expression: str) -> tuple[tuple[Need, ...], ...]:
+    """Return, for each branch of a union, all that a page holds where that branch finds something.
 
-    None where the expression does not tell of one of its branches.
+    Empty where the expression does not tell of one of its branches.
 
-    >>> required_together("//body[@id='phpbb']//a[contains(@href,'viewtopic.php')] | //div[@id='posts']")
-    (('phpbb', 'viewtopic.php'), ('posts',))
+    >>> required_together("//b[@id='foo']")
+    ((Need(text='foo', place=<Place.WHOLE: 4>, attribute='id'),),)
     """
-    needs = []
+    together = []
     for branch in branches(expression):
-        texts = dict.fromkeys(map(safe_literal, _decided_texts(branch)))
-        needs.append(tuple(text for text in texts if len(text) >= SHORTEST_LITERAL))
-    return tuple(needs) if all(needs) else ()
+        needs = dict.fromkeys(need for predicate in _decided(branch) for need in _needs(predicate))
+        together.append(tuple(need for need in needs if len(need.text) >= SHORTEST_LITERAL))
+    return tuple(together) if all(together) else ()
+
+
+_NEEDED = re.compile(
+    r"""(?:@(?P<whole>[\w-]+)\s*=\s*|starts-with\(\s*@(?P<start>[\w-]+)\s*,\s*
+    |contains\(\s*concat\('\ ',\s*normalize-space\(@(?P<word>[\w-]+)\),\s*'\ '\),\s*)?
+    (?:'(?P<single>[^']*)'|"(?P<double>[^"]*)")""",
+    re.VERBOSE,
+)
+
+
+def _needs(predicate: str) -> Iterator[Need]:
+    """Yield what the strings of a predicate ask for."""
+    for found in _NEEDED.finditer(predicate):
+        text = found["single"] or found["double"] or ""
+        literal = safe_literal(text)
+        place, attribute = Place.ANYWHERE, ""
+        for name, asked in (("whole", Place.WHOLE), ("start", Place.START), ("word", Place.WORD)):
+            if found[name] and literal == (text.strip() if name == "word" else text).lower():
+                place, attribute = asked, found[name]
+        yield Need(literal, place, attribute)
 
 
 def branches(expression: str) -> list[str]:
@@ -117,17 +179,15 @@ def branches(expression: str) -> list[str]:
     return [*found, expression[start:]]
 
 
-def _decided_texts(branch: str) -> list[str]:
-    """Return the texts of a path that every element it finds needs, from its predicates that can be decided."""
+def _decided(branch: str) -> Iterator[str]:
+    """Yield the predicates of a path that say what every element it finds needs, their negations cut out."""
     masked = _masked(branch)
     if not _PATH.match(masked.strip()):
-        return []
-    texts: list[str] = []
+        return
     for start, end in _predicates(masked):
         inner, shown = _without_negations(masked[start:end], branch[start:end])
         if not _UNDECIDED.search(inner):
-            texts += [single or double for single, double in _STRING.findall(shown)]
-    return texts
+            yield shown
 
 
 def _masked(text: str) -> str:

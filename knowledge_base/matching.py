@@ -75,13 +75,21 @@ class Sight:
         return Address.parse(self.page.url)
 
     @cached_property
-    def source(self) -> bytes:
-        """URL, header fields and body, lower-case and with ASCII kept; a long body without its middle."""
-        body = _ascii_kept(self.page)
-        if len(body) > HEAD + TAIL:
-            body = body[:HEAD] + b"\n" + body[-TAIL:]
+    def front(self) -> bytes:
+        """URL and header fields."""
         fields = "\n".join(f"{name}: {value}" for name, value in self.page.headers.fields)
-        return b"\n".join((self.page.url.encode(), fields.encode("utf-8", "replace"), body)).lower()
+        return f"{self.page.url}\n{fields}".encode("utf-8", "replace")
+
+    @cached_property
+    def body(self) -> bytes:
+        """The body with ASCII kept; a long one without its middle."""
+        body = _ascii_kept(self.page)
+        return body[:HEAD] + b"\n" + body[-TAIL:] if len(body) > HEAD + TAIL else body
+
+    @cached_property
+    def source(self) -> bytes:
+        """The body in lower case."""
+        return self.body.lower()
 
     @cached_property
     def cookies(self) -> tuple[str, ...]:
@@ -174,7 +182,7 @@ class Detector:
         the answer.
         """
         sight = Sight(page)
-        contest = _Contest(sight, self._candidates.on(sight.source))
+        contest = _Contest(sight, self._candidates.on(sight.front, sight.body))
         for strength in sorted(Strength, reverse=True):
             contest.round(strength)
         winners = contest.winners()
