@@ -110,9 +110,11 @@ class _Tried:
         place, words = self.places.pattern(application.name, index)
         seen = self._is_seen(pattern)
         held = seen and self.sight.shows(pattern)
-        return PatternTried(
-            words or str(pattern.signal), pattern.strength.name.lower(), held, seen, pattern.cite, str(place)
-        )
+        steps: tuple[Step, ...] = ()
+        if seen and not held and pattern.selector is not None:
+            steps = _steps(self.places, application, pattern.selector, ("", ""), self.page.tree)
+        strength = pattern.strength.name.lower()
+        return PatternTried(words or str(pattern.signal), strength, held, seen, pattern.cite, str(place), steps)
 
     def _is_seen(self, pattern: Pattern) -> bool:
         if not pattern.literals:

@@ -7,7 +7,10 @@ from aahcrawler.authoring.narrowing import Step
 
 @dataclass(frozen=True, slots=True)
 class PatternTried:
-    """A detection pattern: whether the page shows it; ``seen`` where at least a text that it needs is there."""
+    """A detection pattern: whether the page shows it; ``seen`` where at least a text that it needs is there.
+
+    ``steps`` tell how far the expression of one that is seen but not held got.
+    """
 
     written: str
     strength: str
@@ -15,6 +18,7 @@ class PatternTried:
     seen: bool
     cite: str
     place: str
+    steps: tuple[Step, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

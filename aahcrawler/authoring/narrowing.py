@@ -1,6 +1,6 @@
 """How far an expression gets on a page: its beginnings, each longer by a step, and how much each of them finds."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from lxml import etree
@@ -31,11 +31,14 @@ def narrowed(css: str, xpath: str, context: etree._Element) -> tuple[Step, ...]:
     """
     written = css or xpath
     cut = _css_cuts if css else _xpath_cuts
-    ways = [tuple(_steps(tuple(cut(branch)), bool(css), context)) for branch in _branches(written, "," if css else "|")]
-    return max(ways, key=len, default=())
+    ways = [
+        tuple(_steps(dict.fromkeys(cut(branch)), bool(css), context))
+        for branch in _branches(written, "," if css else "|")
+    ]
+    return max(ways, key=lambda steps: sum(step.count > 0 for step in steps), default=())
 
 
-def _steps(beginnings: tuple[str, ...], is_css: bool, context: etree._Element) -> Iterator[Step]:
+def _steps(beginnings: Iterable[str], is_css: bool, context: etree._Element) -> Iterator[Step]:
     for beginning in beginnings:
         try:
             found = etree.XPath(css_to_xpath(beginning) if is_css else beginning, regexp=False)(context)

@@ -56,6 +56,9 @@ def plain_lines(explained: Explanation) -> Iterator[str]:
     for section in sections(explained):
         yield section.title
         for row in section.rows:
+            if not any(section.columns):
+                yield "  " + ": ".join(cell.replace("\n", ", ") for cell in row)
+                continue
             named = zip(section.columns, row, strict=True)
             yield "  " + "; ".join(_cell(column, cell) for column, cell in named if cell)
 
@@ -70,7 +73,9 @@ def print_tables(explained: Explanation, console: Console) -> None:
     for section in sections(explained):
         console.print(Text(section.title, style="bold"))
         if section.rows:
-            table = Table(*section.columns, box=box.SIMPLE, show_header=any(section.columns))
+            table = Table(box=box.SIMPLE, show_header=any(section.columns))
+            for column in section.columns:
+                table.add_column(column, overflow="fold")
             for row in section.rows:
                 table.add_row(*map(Text, row))
             console.print(table)
@@ -99,6 +104,7 @@ def _patterns(title: str, tried: ApplicationTried) -> Section:
 
 def _pattern(pattern: PatternTried) -> tuple[str, ...]:
     state = "holds" if pattern.held else "does not hold, though its text is there" if pattern.seen else "does not hold"
+    state = "\n".join((state, *map(str, pattern.steps)))
     return state, pattern.strength, pattern.written, pattern.cite or "no cite", pattern.place
 
 
@@ -116,14 +122,19 @@ def _condition(condition: ConditionTried) -> tuple[str, ...]:
 
 
 def _action(action: ActionShown) -> Section:
-    what = "objects" if action.sort == "extract" else f"links to level {action.to}"
+    noun = "object" if action.sort == "extract" else "link"
+    to = f" to level {action.to}" if action.to else ""
     rows = [
         *(("by", action.by) for _ in [0] if action.by),
         *(("for example", sample) for sample in action.samples),
         *(row for each in action.fields for row in _field(each)),
         *_steps(action.steps),
     ]
-    return Section(f"Action {action.name}: {action.count} {what}, {action.place}", ("", "what"), tuple(rows))
+    return Section(
+        f"Action {action.name}: {action.count} {noun}{'' if action.count == 1 else 's'}{to}, {action.place}",
+        ("", ""),
+        tuple(rows),
+    )
 
 
 def _field(shown: FieldShown) -> Iterator[tuple[str, str]]:
@@ -145,7 +156,7 @@ def _generic(generic: GenericReading) -> Section:
         ("links", str(generic.links)),
         *(("object", written) for written in generic.objects),
     ]
-    return Section("Read as a page of no known application", ("", "what"), tuple(row for row in rows if row[1]))
+    return Section("Read as a page of no known application", ("", ""), tuple(row for row in rows if row[1]))
 
 
 def _near(explained: Explanation) -> Iterator[Section]:
