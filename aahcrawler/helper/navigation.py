@@ -10,12 +10,12 @@ from lxml.html import HtmlElement
 
 from aahcrawler.helper.assistance import Refused
 from aahcrawler.helper.ignored import Ignored
+from aahcrawler.helper.narrowing import literals_on
 from aahcrawler.helper.requests import Requests, Values, no_values
 from aahcrawler.helper.sites import Sites, Verdict, site_of
 from aahcrawler.helper.whereabouts import address_text
 from aahcrawler.page import Page
 from knowledge_base.addresses import Address
-from knowledge_base.matching import literals_of
 from knowledge_base.model import Action, Application, Navigate, PageLevel
 from knowledge_base.selectors import Selector, SourceLiterals
 
@@ -56,8 +56,8 @@ class Links:
 
     @cached_property
     def literals(self) -> SourceLiterals:
-        """Which expressions cannot find anything on the page; JSON can be written in ways that hide its texts."""
-        return SourceLiterals(None) if self.page.is_json else literals_of(self.page)
+        """Which expressions cannot find anything on the page."""
+        return literals_on(self.page)
 
     @cached_property
     def requests(self) -> Requests:

@@ -5,11 +5,13 @@ from functools import cached_property, partial
 
 from aahcrawler.helper.assistance import FailedAction, Failure
 from aahcrawler.helper.bounds import is_too_deep
+from aahcrawler.helper.narrowing import literals_on
 from aahcrawler.helper.sites import Sites
 from aahcrawler.helper.timing import Attempts, Stopwatch
 from aahcrawler.page import Page
 from knowledge_base.matching import Detection, Detector, Sight, still_holds
-from knowledge_base.model import Action, Application, KnowledgeBase, PageLevel, Variant
+from knowledge_base.model import Action, Application, Condition, KnowledgeBase, PageLevel, Variant
+from knowledge_base.selectors import SourceLiterals
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +114,10 @@ class _Look:
         return Sight(self.page)
 
     @cached_property
+    def literals(self) -> SourceLiterals:
+        return literals_on(self.page)
+
+    @cached_property
     def is_too_deep(self) -> bool:
         return is_too_deep(self.page.tree)
 
@@ -127,12 +133,20 @@ class _Look:
         return None
 
     def _fits(self, level: PageLevel) -> bool:
-        meets = self.sight.meets
-        return any(map(meets, level.when)) and not any(map(meets, level.unless))
+        return any(map(self._meets, level.when)) and not any(map(self._meets, level.unless))
+
+    def _meets(self, condition: Condition) -> bool:
+        """Say whether all parts of a sign hold, looking for nothing whose texts are not on the page."""
+        if condition.rule is not None and not condition.rule.matches(self.sight.address):
+            return False
+        if condition.selector is None:
+            return True
+        selector = self.literals.narrow(condition.selector)
+        return selector is not None and selector.shows(self.page.tree)
 
     def _variant(self, level: PageLevel, attempts: Attempts) -> Variant | None:
         for variant in level.variants:
-            holds = partial(any, map(self.sight.meets, variant.when))
+            holds = partial(any, map(self._meets, variant.when))
             if attempts.attempt(variant, holds, level=level.name, action=f"variant {variant.name}"):
                 return variant
         return None
