@@ -114,7 +114,32 @@ def compile_selector(*, xpath: str = "", css: str = "", attribute: str = "", cit
         compiled = _compile(source)
     except etree.XPathSyntaxError as error:
         raise BadExpressionError(f"this is no XPath 1.0 expression ({error}): {xpath or css}") from error
+    unknown = next((name for name in _called(xpath) if name not in _CALLABLE), None) if xpath else None
+    if unknown is not None:
+        raise BadExpressionError(
+            f"XPath 1.0 has no function {unknown}(); use contains(), starts-with() or another of its own: {xpath}"
+        )
     return Selector(source, compiled, attribute, cite)
+
+
+_TEXT = re.compile(r"'[^']*'|\"[^\"]*\"")
+_CALL = re.compile(r"([A-Za-z_][\w.:-]*)\s*\(")
+_CALLABLE = frozenset(
+    (
+        *("last", "position", "count", "id", "local-name", "namespace-uri", "name", "string", "concat", "starts-with"),
+        *("contains", "substring-before", "substring-after", "substring", "string-length", "normalize-space"),
+        *("translate", "boolean", "not", "true", "false", "lang", "number", "sum", "floor", "ceiling", "round"),
+        *("text", "node", "comment", "processing-instruction", "and", "or", "div", "mod"),
+    )
+)
+"""The functions and node tests of XPath 1.0 (sections 4 and 2.3), and the operators that a bracket may follow.
+
+The compiler takes any name; without this check an expression would fail on the first page it meets.
+"""
+
+
+def _called(xpath: str) -> list[str]:
+    return [name.rpartition("::")[2] for name in _CALL.findall(_TEXT.sub("''", xpath))]
 
 
 def _compile(source: str) -> etree.XPath:

@@ -194,3 +194,26 @@ def explain_page(
     else:
         for line in plain_lines(explained):
             typer.echo(line)
+
+
+@kb_app.command("import-ftr")
+def import_site_configs(
+    source: Annotated[Path, typer.Argument(metavar="ARCHIVE|FOLDER", help="The site configs: ftr-site-config.tar.xz.")],
+    to: Annotated[Path, typer.Option("--to", metavar="FOLDER", help="Where the pack is written.")],
+    report: Annotated[
+        Path | None, typer.Option("--report", metavar="FILE", help="Write all that was left out, with why, as JSON.")
+    ] = None,
+) -> None:
+    """Convert fivefilters' site configs into an optional pack of site-level applications."""
+    from aahcrawler.authoring.ftr import ConfigsError, convert, write, write_report
+    from knowledge_base.loader import LoadError
+
+    with told(ConfigsError, LoadError, OSError):
+        pack = convert(source)
+        write(pack, to)
+        if report is not None:
+            write_report(pack, report)
+    for reason, times in pack.reasons():
+        typer.echo(f"left out {times} times: {reason}")
+    typer.echo(pack.summary())
+    typer.echo(f"To use it beside the knowledge base that ships: AAH_KNOWLEDGE_BASE=shipped:{to} aah crawl ...")

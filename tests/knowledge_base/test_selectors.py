@@ -73,3 +73,14 @@ def test_a_union_is_narrowed_to_the_branches_that_can_match() -> None:
 def test_bad_selectors_are_refused(css: str) -> None:
     with pytest.raises(BadExpressionError):
         compile_selector(css=css)
+
+
+@pytest.mark.parametrize("xpath", ["//p[matches(., 'x')]", "ends-with(//a, 'b')", "//a[lower-case(@b) = 'c']"])
+def test_functions_of_later_xpath_are_refused(xpath: str) -> None:
+    with pytest.raises(BadExpressionError, match=r"XPath 1\.0 has no function"):
+        compile_selector(xpath=xpath)
+
+
+def test_texts_node_tests_and_operators_are_no_unknown_functions() -> None:
+    xpath = "//a[contains(., 'matches(') or (@b and not (child::text()))]/descendant::node()[position() mod (2) = 1]"
+    assert compile_selector(xpath=xpath).source == xpath
