@@ -47,10 +47,10 @@ def write_extract(parent: etree._Element, objects: Objects, specimen: Specimen, 
     extract = sheet.add(parent, "extract", attributes | ({"many": "yes"} if several else {}) | {"always": "yes"})
     sheet.add(extract, "item", item.attributes() | {"cite": sheet.UNPROVEN})
     if several:
-        _write_identity(extract, specimen.items)
+        _write_identity(extract, specimen)
     _write_title(extract, page, first_only=several)
     _write_field(extract, "author", {"kind": "person"}, specimen)
-    _write_date(extract, specimen, page)
+    _write_date(extract, specimen, page, first_only=several)
     _write_body(extract, specimen)
     return item
 
@@ -65,11 +65,13 @@ def _exactness(expression: Expression) -> str:
     return "" if expression.share == 1 else f"; the item finds some others too or misses some ({expression.share:.0%})"
 
 
-def _write_identity(extract: etree._Element, items: Sequence[HtmlElement]) -> None:
+def _write_identity(extract: etree._Element, specimen: Specimen) -> None:
+    items = specimen.items
     found = _own_ids(items) or _ids_within(items) or _fragments(items)
     if found is None:
-        sheet.guess(extract, "no number was found in the objects, so that author and date tell them apart")
-        sheet.add(extract, "identity", {"fields": "author date"})
+        telling = [name for name in ("author", "date") if _found(specimen, name)] or ["body"]
+        sheet.guess(extract, f"no number was found in the objects, so that {' and '.join(telling)} tell them apart")
+        sheet.add(extract, "identity", {"fields": " ".join(telling)})
         return
     stem, xpath = found
     sheet.guess(extract, f"the number that follows {stem} tells the objects apart")
@@ -139,9 +141,13 @@ def _names_site(heading: HtmlElement, page: Page) -> bool:
     return any(url == urls.origin(page.url) + "/" for url in links if url)
 
 
+def _found(specimen: Specimen, part: str) -> tuple[Expression, ...]:
+    return finding_parts(specimen.items, specimen.parts.get(part, (None,) * len(specimen.items)))
+
+
 def _write_field(extract: etree._Element, name: str, attributes: dict[str, str], specimen: Specimen) -> None:
     known = specimen.known(name)
-    expressions = finding_parts(specimen.items, specimen.parts.get(name, (None,) * len(specimen.items)))
+    expressions = _found(specimen, name)
     if not expressions:
         if specimen.items:
             sheet.note(extract, f"no {name} was found; add a field if the page shows one")
@@ -153,13 +159,13 @@ def _write_field(extract: etree._Element, name: str, attributes: dict[str, str],
         sheet.add(field, "select", expression.attributes() | {"cite": sheet.UNPROVEN})
 
 
-def _write_date(extract: etree._Element, specimen: Specimen, page: Page) -> None:
+def _write_date(extract: etree._Element, specimen: Specimen, page: Page, *, first_only: bool) -> None:
     known = specimen.known("date")
-    expressions = finding_parts(specimen.items, specimen.parts.get("date", (None,) * len(specimen.items)))
+    expressions = _found(specimen, "date")
     if not expressions:
         sheet.guess(extract, "no date was found on the page; what its metadata declare is taken")
         declared = {"name": "date", "kind": "datetime", "declared": "datePublished dateCreated"}
-        sheet.add(extract, "field", declared)
+        sheet.add(extract, "field", declared | ({"first-only": "yes"} if first_only else {}))
         return
     attribute = next((name for name in _ATTRIBUTES if _is_date_attribute(known, name, page.fetched_at)), "")
     shown = [element.get(attribute) or "" if attribute else fold(plain_text(element)) for element in known]

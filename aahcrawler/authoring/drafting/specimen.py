@@ -65,7 +65,7 @@ def repeated(page: Page) -> Specimen | None:
 
 def single(page: Page) -> Specimen | None:
     """Return the one thing a page is about, such as an article; None where there is no text."""
-    return _declared(page, _WORKS, only=True) or _only_article(page) or _main(page)
+    return _declared(page, _WORKS, only=True) or _only_article(page) or _main(page) or _longest(page)
 
 
 def deepest_with_text(holder: HtmlElement, besides: Sequence[HtmlElement] = ()) -> HtmlElement:
@@ -186,6 +186,16 @@ def _main(page: Page) -> Specimen | None:
     )
     parts = {"author": (author,), "date": (date,), "body": (body,)}
     return Specimen((item,), parts, "the element that holds most of the running text")
+
+
+def _longest(page: Page) -> Specimen | None:
+    """Take the element that holds most of the text, whatever it is."""
+    body = next(_html(page.tree.iter("body")), None)
+    if body is None or len(plain_text(body)) < LEAST_TEXT:
+        return None
+    mains = [element for element in _html(body.iter()) if element.tag == "main" or element.get("role") == "main"]
+    holder = mains[0] if len(mains) == 1 else deepest_with_text(body)
+    return _with_parts(page, [holder], "the element that holds most of the text")
 
 
 def _one(element: Element) -> HtmlElement:
