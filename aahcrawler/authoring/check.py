@@ -30,21 +30,27 @@ class Checked:
         return sum(finding.severity is Severity.ERROR for finding in self.findings)
 
     def lines(self, *, unproven: bool = False) -> Iterator[str]:
-        """Yield a line for each finding, by file and line, then the summary; ``unproven`` lists applications."""
-        for finding in sorted(set(self.findings), key=lambda finding: finding.key):
-            yield str(finding)
-        if unproven:
-            yield from map(_documented, self.citations)
+        """Yield a line for each finding, by file and line, then the summary.
+
+        With ``unproven``, what is not documented is listed application by application.
+        """
+        yield from map(str, sorted(self.findings, key=lambda finding: finding.key))
+        for citations in self.citations if unproven else ():
+            yield from _undocumented(citations)
         entries = sum(each.entries for each in self.citations)
-        missing = sum(each.uncited for each in self.citations)
-        doubtful = sum(each.unproven for each in self.citations)
+        missing = sum(len(each.uncited) for each in self.citations)
+        doubtful = sum(len(each.unproven) for each in self.citations)
         proven = sum(not each.uncited and not each.unproven for each in self.citations)
-        warnings = len(self.findings) - self.errors
         yield (
-            f"{len(self.citations)} applications, {proven} of them documented in every entry; "
-            f"of {entries} entries {missing} have no cite and {doubtful} are unproven"
+            f"{_counted(len(self.citations), 'application')}, {proven} documented in every entry; "
+            f"of {_counted(entries, 'entry', 'entries')} {missing} without cite, {doubtful} unproven"
         )
-        yield f"{_counted(self.errors, 'error')}, {_counted(warnings, 'warning')}"
+        yield f"{_counted(self.errors, 'error')}, {_counted(len(self.findings) - self.errors, 'warning')}"
+
+    def add(self, finding: Finding) -> None:
+        """Take a finding; the same one counts once."""
+        if finding not in self.findings:
+            self.findings.append(finding)
 
 
 def _quietly(_: str) -> None:
@@ -62,10 +68,10 @@ def check(folders: tuple[Path, ...], seconds: float = SECONDS, progress: Callabl
         silence = _examined(Task(folders, seconds, start), checked, progress)
         if silence is None:
             return checked
-        checked.findings.append(_told(silence, seconds))
+        checked.add(_told(silence, seconds))
         start = silence.busy.step + 1
     message = f"{MOST_KILLS} expressions took longer than {seconds:g} s; mend these, then check again"
-    checked.findings.append(error(Place(str(folders[-1]), 0), message))
+    checked.add(error(Place(str(folders[-1]), 0), message))
     return checked
 
 
@@ -111,7 +117,7 @@ def _taken(ours: Connection, task: Task, checked: Checked, progress: Callable[[s
             case Citations():
                 checked.citations.append(report)
             case Finding():
-                checked.findings.append(report)
+                checked.add(report)
     return _Silence(busy, broken=False)
 
 
@@ -121,11 +127,12 @@ def _told(silence: _Silence, seconds: float) -> Finding:
     return error(busy.place, f"{what}, busy with {busy.doing}{f'; {busy.advice}' if busy.advice else ''}")
 
 
-def _documented(citations: Citations) -> str:
-    proven = citations.entries - citations.uncited - citations.unproven
-    counts = f"{citations.uncited} without cite, {citations.unproven} unproven"
-    return f"{citations.application}: {proven} of {citations.entries} entries are documented; {counts}"
+def _undocumented(citations: Citations) -> Iterator[str]:
+    documented = citations.entries - len(citations.uncited) - len(citations.unproven)
+    yield f"{citations.application}: {documented} of {_counted(citations.entries, 'entry', 'entries')} documented"
+    yield from (f"  {place}: no cite: {words}" for place, words in citations.uncited)
+    yield from (f"  {place}: unproven: {words}" for place, words in citations.unproven)
 
 
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+def _counted(number: int, noun: str, plural: str = "") -> str:
+    return f"{number} {noun if number == 1 else plural or f'{noun}s'}"

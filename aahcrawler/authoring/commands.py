@@ -28,10 +28,15 @@ def check_files(
     ] = False,
 ) -> None:
     """Check a knowledge base: one line for each mistake, with file, line and what to write instead."""
+    from rich.console import Console
+    from rich.markup import escape
+
     from aahcrawler.authoring.check import check
     from knowledge_base.folders import SHIPPED
 
-    checked = check(tuple(folders or (SHIPPED,)), seconds)
+    console = Console(stderr=True)
+    with console.status("reading the files") as status:
+        checked = check(tuple(folders or (SHIPPED,)), seconds, lambda words: status.update(escape(words)))
     for line in checked.lines(unproven=unproven):
         typer.echo(line)
     if checked.errors:

@@ -80,8 +80,11 @@ def seconds(expression: etree.XPath, tree: etree._Element) -> float:
 
 def _on_common(expression: etree.XPath, shape: str) -> float:
     estimate = _estimated(expression, lambda size: stress.common_page(shape, size))
-    if not SLOW <= estimate <= 2 * HOPELESS:
+    if not SLOW <= estimate < 2 * HOPELESS:
         return estimate
+    quarter = seconds(expression, stress.common_page(shape, stress.FULL // 4))
+    if quarter * 16 >= 2 * HOPELESS:
+        return quarter * 16
     return seconds(expression, stress.common_page(shape, stress.FULL))
 
 
@@ -91,7 +94,9 @@ def _estimated(expression: etree.XPath, pages: Callable[[int], etree._Element]) 
     if first < _NOTHING or first > SLOW:
         return first * stress.FULL / _SIZES[0]
     tree = pages(_SIZES[1])
-    second = min(seconds(expression, tree), seconds(expression, tree))
+    second = seconds(expression, tree)
+    if second < SLOW:
+        second = min(second, seconds(expression, tree))
     growth = log(max(second / first, 1.0)) / log(_SIZES[1] / _SIZES[0])
     power = 1.0 if growth < _LINEAR else min(max(growth, 2.0), 3.0)
     return float(second * (stress.FULL / _SIZES[1]) ** power)

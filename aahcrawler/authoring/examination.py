@@ -45,12 +45,15 @@ class Busy:
 
 @dataclass(frozen=True, slots=True)
 class Citations:
-    """How much of one application is documented: all its entries, those without a citation, those unproven."""
+    """How much of one application is documented: the number of its entries, and those without a citation or unproven.
+
+    Each of the latter is its place and words.
+    """
 
     application: str
     entries: int
-    uncited: int
-    unproven: int
+    uncited: tuple[tuple[Place, str], ...]
+    unproven: tuple[tuple[Place, str], ...]
 
 
 Report = Busy | Finding | Citations | None
@@ -104,8 +107,10 @@ def _contents(folders: tuple[Path, ...], places: Places, begin: Callable[[Busy],
 
 def _citations(places: Places) -> Iterator[Citations]:
     for file in places.files:
-        uncited = sum(not entry.cite for entry in file.entries)
-        unproven = sum(bool(entry.cite) and not entry.is_proven for entry in file.entries)
+        uncited = tuple((entry.place, _short(entry.words)) for entry in file.entries if not entry.cite)
+        unproven = tuple(
+            (entry.place, _short(entry.words)) for entry in file.entries if entry.cite and not entry.is_proven
+        )
         yield Citations(file.name, len(file.entries), uncited, unproven)
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from lxml import etree
 
+from knowledge_base.loader import LARGEST_FILE
 from knowledge_base.selectors import BadExpressionError, css_to_xpath
 
 ACTIONS = ("navigate", "pages", "extract")
@@ -29,7 +30,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An expression or sign of a file: ``css`` or ``xpath`` as written, ``source`` as XPath.
+    """An expression or sign of a file: ``css`` or ``xpath`` as written, ``source`` as XPath; ``words`` are all of it.
 
     ``source`` is empty for signs that are no expression and for CSS that cannot be translated. ``level`` and
     ``action`` name what it belongs to, empty where it belongs to none.
@@ -43,6 +44,7 @@ class Entry:
     cite: str
     level: str
     action: str
+    words: str
 
     @property
     def written(self) -> str:
@@ -98,7 +100,7 @@ class ApplicationFile:
         level = next((_text(each, "name") for each in above if each.tag == "level"), "")
         action = next((_text(each, "name") for each in above if each.tag in ACTIONS), "")
         cite = _text(element, "cite")
-        return Entry(self.place(element), str(element.tag), css, xpath, source, cite, level, action)
+        return Entry(self.place(element), str(element.tag), css, xpath, source, cite, level, action, _words(element))
 
 
 class Places:
@@ -173,6 +175,8 @@ def read_files(paths: Iterable[Path]) -> Iterator[ApplicationFile]:
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, remove_comments=True)
     for path in paths:
         try:
+            if path.stat().st_size > LARGEST_FILE:
+                continue
             root = etree.fromstring(path.read_bytes(), parser)
         except (OSError, etree.XMLSyntaxError):
             continue

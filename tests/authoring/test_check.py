@@ -62,7 +62,7 @@ def test_nothing_is_wrong(tmp_path: Path) -> None:
     found = checked(tmp_path, GOOD)
     assert not found.findings
     assert list(found.lines()) == [
-        "1 applications, 1 of them documented in every entry; of 7 entries 0 have no cite and 0 are unproven",
+        "1 application, 1 documented in every entry; of 7 entries 0 without cite, 0 unproven",
         "0 errors, 0 warnings",
     ]
 
@@ -124,8 +124,10 @@ def test_two_applications_that_claim_a_saved_page(tmp_path: Path) -> None:
 def test_what_is_not_documented_is_counted(tmp_path: Path) -> None:
     text = GOOD.replace(' cite="header.tpl, Tiny 1"', "").replace('"list.tpl, Tiny 1"', '"unproven: seen on a.test"', 1)
     lines = list(checked(tmp_path, text).lines(unproven=True))
-    assert lines[0] == "Tiny: 5 of 7 entries are documented; 1 without cite, 1 unproven"
-    assert "0 of them documented in every entry; of 7 entries 1 have no cite and 1 are unproven" in lines[1]
+    assert lines[0] == "Tiny: 5 of 7 entries documented"
+    assert lines[1].endswith('app0.xml:4: no cite: generator="TinyForum"')
+    assert lines[2].endswith('app0.xml:10: unproven: css="#list"')
+    assert lines[3] == "1 application, 0 documented in every entry; of 7 entries 1 without cite, 1 unproven"
 
 
 def test_the_command(tmp_path: Path) -> None:
