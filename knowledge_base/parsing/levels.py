@@ -128,7 +128,8 @@ class Levels:
     def _pages(self, element: etree._Element, earlier: Action | None) -> Navigate:
         level = next(element.iterancestors("level"))
         target = earlier.to if isinstance(earlier, Navigate) else text(level, "name")
-        return Navigate(text(element, "name"), text(element, "to") or target, pages=True)
+        when_none = words(element, "when-none") or (earlier.when_none if isinstance(earlier, Navigate) else ())
+        return Navigate(text(element, "name"), text(element, "to") or target, when_none=when_none, pages=True)
 
     def _with_used(self, actions: Mapping[str, Action], parent: etree._Element) -> dict[str, Action]:
         """Add the actions of other levels that a level or a variant uses."""

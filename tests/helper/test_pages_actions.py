@@ -1,10 +1,12 @@
 """Other pages of the same list or thread, and actions that wait for others to find nothing."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from knowledge_base.addresses import Paging, PathGlob, UrlRule
+from knowledge_base.loader import FOLDER, LoadError, load_files
 from knowledge_base.model import Action, Application, Navigate, PageLevel
 from tests.helper.building import application, assist, links, when
 
@@ -59,3 +61,22 @@ def test_an_action_whose_links_lead_only_here_lets_others_run() -> None:
     waiting = board(links("all", "thread", "a"), replace(PAGES, name="more", when_none=("all",)))
     assert followed(waiting, "?id=1") == []
     assert followed(waiting, "?id=1", "?id=1&page=2") == [("thread?id=1&page=2", "all")]
+
+
+WRITTEN = """<application name="board" kind="web-forum">
+<detect><pattern strength="strong" css="#board-sign"/></detect>
+<level name="thread" role="terminal"><when css="main"/><address path="thread" parameters="id" optional="page"/>
+<paging parameter="page"/>
+<navigate name="first" to="thread"><select css="a.next"/></navigate>
+<pages name="pages" when-none="{waits}"/></level></application>"""
+
+
+def test_files_can_say_what_pages_wait_for(tmp_path: Path) -> None:
+    file = tmp_path / "board.xml"
+    file.write_text(WRITTEN.format(waits="first"))
+    (read,) = load_files([FOLDER / "kinds" / "web-forum.xml"], [file]).applications
+    assert followed(read, "?id=1&page=2", "?id=1&next=5") == [("thread?id=1&next=5", "first")]
+    assert followed(read, "?id=1&page=2") == [("thread?id=1&page=2", "pages")]
+    file.write_text(WRITTEN.format(waits="frist"))
+    with pytest.raises(LoadError, match="pages waits for frist"):
+        load_files([FOLDER / "kinds" / "web-forum.xml"], [file])
