@@ -8,8 +8,8 @@ mutants: the signs of a shipped application with letters replaced in the words o
 generators, addresses and paths. None is keyed by a host.
 
 All figures are processor time, in milliseconds a page. Everything is measured in the same run. The knowledge bases
-take turns after every ``BLOCK`` pages, in an order that rotates, and each page is parsed just before it is recognised,
-as in a crawl. Of several rounds the median counts for each page, then the mean over pages.
+take turns after every ``BLOCK`` pages, in an order that rotates; these are parsed, then recognised, then verified. Of
+several rounds the median counts for each page, then the mean over pages.
 
 - ``ms_per_page``: recognising the application of a page of which nothing is remembered. The tree is there already;
   everything else, such as lower-casing, is paid for.
@@ -170,16 +170,17 @@ def run(pages: Sequence[Sample], subjects: Sequence[Subject]) -> list[list[float
     for turn in range(ROUNDS + 1):
         for first in range(0, len(pages), BLOCK):
             shift = (turn + first // BLOCK) % len(subjects)
+            block = range(first, min(first + BLOCK, len(pages)))
             for it in (*subjects[shift:], *subjects[:shift]):
-                for number in range(first, min(first + BLOCK, len(pages))):
-                    page = pages[number].page()
-                    parse = timed(lambda page: page.tree, page)
-                    fresh = timed(it.detector.detect, page)
+                parsed = {number: pages[number].page() for number in block}
+                parse = [timed(lambda page: page.tree, page) for page in parsed.values()]
+                fresh = [timed(it.detector.detect, page) for page in parsed.values()]
+                for number, page in parsed.items():
                     is_known = it.sites.application(page.url) is not None
                     known = timed(it.recognise_known, page)
                     if turn:  # The first round fills caches and memories.
-                        parsing[number].append(parse)
-                        it.fresh[number].append(fresh)
+                        parsing[number].append(parse[number - first])
+                        it.fresh[number].append(fresh[number - first])
                         it.known[number] += [known] if is_known else []
     return parsing
 

@@ -10,6 +10,7 @@ from scrapy.settings import BaseSettings
 
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.helper.requests import Values
+from aahcrawler.helper.sites import Sites
 from knowledge_base.folders import files_of, named_folders
 from knowledge_base.loader import LoadError, load
 
@@ -57,7 +58,8 @@ class Knowledge:
         self._folders = folders
         self._values = values
         self._read = stamps(folders)
-        self.helper = ApplicationAwareHelper(load(*folders), values=values)
+        self._sites = Sites()
+        self.helper = ApplicationAwareHelper(load(*folders), self._sites, values=values)
 
     async def watch(self, changed: Callable[[ApplicationAwareHelper], None]) -> None:
         """Look at the files again and again, off the event loop, and hand on the new helper after each change.
@@ -82,7 +84,9 @@ class Knowledge:
                 logger.error("%s", problem)
             logger.error("the changed knowledge base (%s) is not used; the one before it stays in use", difference)
             return False
-        self.helper = await asyncio.to_thread(ApplicationAwareHelper, knowledge_base, values=self._values)
+        sites = self._sites.under(knowledge_base)
+        self.helper = await asyncio.to_thread(ApplicationAwareHelper, knowledge_base, sites, values=self._values)
+        self._sites = sites
         logger.info("knowledge base replaced (%s): %d applications", difference, len(knowledge_base.applications))
         return True
 

@@ -7,7 +7,7 @@ from functools import lru_cache
 from aahcrawler import urls
 from knowledge_base.addresses import Address, Reason
 from knowledge_base.hosts import HostIndex
-from knowledge_base.model import Application, PageLevel, Pattern
+from knowledge_base.model import Application, KnowledgeBase, PageLevel, Pattern
 
 MOST_HOSTS = 10_000
 MOST_VERDICTS = 50_000
@@ -63,6 +63,21 @@ class Sites:
         if site in self._hosts:
             self._hosts.move_to_end(site)
         return self._hosts.get(site)
+
+    def under(self, knowledge_base: KnowledgeBase) -> "Sites":
+        """Return what is known of the same sites in the words of another knowledge base, such as a changed one.
+
+        A site whose application is not there any more, or has none of the signs that showed it, is forgotten.
+        """
+        applications = {application.name: application for application in knowledge_base.applications}
+        sites = Sites(self._most_hosts)
+        for site, (known, evidence) in self._hosts.items():
+            application = applications.get(known.name)
+            keys = {pattern.key for pattern in evidence}
+            kept = tuple(sign for sign in application.patterns if sign.key in keys) if application else ()
+            if application is not None and kept:
+                sites._hosts[site] = (application, tuple(sorted(kept, key=lambda sign: -sign.strength)))
+        return sites
 
     def application(self, url: str) -> Application | None:
         """Return the application remembered for the URL's site, else one that describes the site.

@@ -4,11 +4,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, reject, settings
+from hypothesis import strategies as st
 
-from knowledge_base.loader import FOLDER, load, load_files
+from aahcrawler.page import Page
+from knowledge_base.candidates import Candidates
+from knowledge_base.loader import FOLDER, LoadError, load, load_files
 from knowledge_base.matching import HEAD, TAIL, Detector, Sight, find_level, still_holds
-from knowledge_base.model import Pattern, Strength
-from tests.helper.saved_pages import html_page
+from knowledge_base.model import KnowledgeBase, Pattern, Strength
+from tests.helper.saved_pages import html_page, saved_pages
 
 TINY = """<application name="{name}" kind="web-forum"><detect>{signs}</detect>
 <level name="any" role="intermediate"><when css="body"/></level></application>"""
@@ -123,3 +127,86 @@ def test_levels_come_in_the_order_of_the_file(build: Build, tmp_path: Path) -> N
     level = find_level(html_page("http://a.test/", "<p>x</p>"), application)
     assert level is not None
     assert level.name == "any"
+
+
+TEXTS = ("alpha", "alphabet", "beta", "gamma-1", "page")
+SHAPES = (
+    '<i id="{0}"></i>',
+    "<i id='{0}'></i>",
+    "<i id={0}></i>",
+    '<i ID = "{0}">x</i>',
+    "<i id= {0} >x</i>",
+    '<i class="x {0}"></i>',
+    '<i class="{0}\tx"></i>',
+    "<i class = {0}>x</i>",
+    '<i title="{0}"></i>',
+    "<p>{0}</p>",
+    '<a href="/x/{0}.php?a=1">x</a>',
+    '<meta name="generator" content="{0} 3">',
+    '<script src="/js/{0}.js"></script>',
+)
+SIGNS = (
+    'css="#{0}"',
+    'css=".{0}"',
+    'css="i.x.{0}"',
+    "css=\"i[title^='{0}']\"",
+    "xpath=\"//a[contains(@href, '/{0}.php')]\"",
+    "xpath=\"//p[contains(., '{0}')] | //i[@class='{0}']\"",
+    'generator="{0}"',
+    'script="js/{0}.js"',
+    'text="{0}"',
+)
+STRENGTHS = ("hint", "strong", "proof")
+SIGN = st.builds(lambda shape, text: shape.format(text), st.sampled_from(SIGNS), st.sampled_from(TEXTS))
+MARKUP = st.builds(lambda shape, text: shape.format(text), st.sampled_from(SHAPES), st.sampled_from(TEXTS))
+
+
+def weigh(page: Page, knowledge_base: KnowledgeBase) -> tuple[str | None, tuple[str, ...]]:
+    """Say what detection has to say, by evaluating every sign of every application."""
+    sight = Sight(page)
+    claims = {}
+    for application in knowledge_base.applications:
+        shown = [
+            p.strength for p in application.patterns if (p.selector.xpath(page.tree) if p.selector else sight.shows(p))
+        ]
+        if any(strength > Strength.HINT for strength in shown) or len(shown) > 1:
+            claims[application.name] = tuple(shown.count(s) for s in sorted(Strength, reverse=True))
+    winners = [name for name, weight in claims.items() if weight == max(claims.values())]
+    return (winners[0], ()) if len(winners) == 1 else (None, tuple(sorted(winners)))
+
+
+@settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(st.lists(st.tuples(SIGN, st.sampled_from(STRENGTHS)), min_size=1, max_size=3), min_size=1, max_size=3),
+    st.lists(MARKUP, max_size=5),
+)
+def test_detection_says_what_evaluating_every_sign_says(
+    tmp_path: Path, applications: list[list[tuple[str, str]]], markup: list[str]
+) -> None:
+    files = []
+    for number, signs in enumerate(applications):
+        patterns = "".join(f'<pattern strength="{strength}" {sign}/>' for sign, strength in signs)
+        files.append(tmp_path / f"{number}.xml")
+        files[-1].write_text(TINY.format(name=f"app{number}", signs=patterns))
+    try:
+        knowledge_base = load_files([FOLDER / "kinds" / "web-forum.xml"], files)
+    except LoadError:  # Two files may happen to claim the same sign.
+        reject()
+    page = html_page("http://a.test/", "<html><head></head><body>" + "".join(markup) + "</body></html>")
+    found = Detector(knowledge_base).detect(page)
+    assert (found.application.name if found.application else None, found.rivals) == weigh(page, knowledge_base)
+
+
+def test_no_sign_that_a_saved_page_shows_is_passed_over() -> None:
+    knowledge_base = load()
+    candidates = Candidates(knowledge_base.applications)
+    shown = 0
+    for saved in saved_pages():
+        sight = Sight(saved.page)
+        found = candidates.on(sight.front, sight.body)
+        for application in knowledge_base.applications:
+            for pattern in application.patterns:
+                if pattern.selector is not None and pattern.selector.xpath(saved.page.tree):
+                    assert pattern in found.get(application, ()), (saved.page.url, pattern)
+                    shown += 1
+    assert shown > 100
