@@ -1,8 +1,8 @@
 """Records that a page repeats, found without knowing what made it: posts, comments, entries of lists."""
 
+from aahcrawler.induction.finding import find_records, records
 from aahcrawler.induction.main_part import MainPart, main_part
 from aahcrawler.induction.model import Nature, Record, RecordSet, Region
-from aahcrawler.induction.records import find_records, records
 from aahcrawler.induction.surroundings import Surroundings
 
 __all__ = [

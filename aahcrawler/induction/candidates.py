@@ -1,5 +1,6 @@
 """Which elements could be records: places that repeat, each around one date, one number or one shape."""
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -16,7 +17,11 @@ HIGHEST = 12
 """How far above its date a record may begin."""
 
 _REPEATED = frozenset({"div", "li", "article", "section", "tr", "tbody", "table", "dl", "dd", "blockquote", "details"})
-_OUTSIDE = frozenset({"nav", "aside"})
+_RECORD_WORD = re.compile(
+    r"(?:[a-z]+[-_])?(?:c|p|pid|msg|cmt|comment|post|message|reply|answer|kommentar|commentaire|comentario|commento|"
+    r"reactie|antwort|beitrag|entry)",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +52,8 @@ def candidates(outline: Outline, shown: Sequence[Shown]) -> tuple[Candidate, ...
             text = own_text(outline, records)
             if records not in found and text:
                 found[records] = Candidate(records, text, sign)
+    for record in _single(outline, shown):
+        found.setdefault((record,), Candidate((record,), own_text(outline, [record]), "single"))
     ranked = sorted(found.values(), key=lambda each: (-each.text, each.records))
     return tuple(ranked[:MOST_CANDIDATES])
 
@@ -86,6 +93,19 @@ def _numbered_clusters(outline: Outline) -> Iterator[list[int]]:
         if (outline.tags[place] in _REPEATED) and (parts := numbered(element.get("id"))):
             groups[outline.tags[place], parts[0]].append(place)
     yield from (places for places in groups.values() if len(places) >= 2)
+
+
+def _single(outline: Outline, shown: Sequence[Shown]) -> Iterator[tuple[int, ...]]:
+    """Yield elements with a date whose identifier calls them a numbered post or comment, the only one of the page."""
+    groups: dict[str, list[int]] = defaultdict(list)
+    for place, element in enumerate(outline.elements):
+        parts = numbered(element.get("id"))
+        if parts and outline.tags[place] in _REPEATED and _RECORD_WORD.fullmatch(parts[0].rstrip("-_")):
+            groups[parts[0]].append(place)
+    for places in groups.values():
+        dated = sum(outline.contains(places[0], each.place) for each in shown)
+        if len(places) == 1 and 1 <= dated <= 3:
+            yield (places[0],)
 
 
 def _shape_clusters(outline: Outline) -> Iterator[list[int]]:

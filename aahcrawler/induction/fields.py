@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from aahcrawler.induction.moments import Shown
 from aahcrawler.induction.outline import Outline, numbered
 from aahcrawler.induction.parts import Content, Part, Slot
-from aahcrawler.page.text import excerpt
+from aahcrawler.page.text import excerpt, fold
 from aahcrawler.urls import resolve
 
 LONGEST_NAME = 60
@@ -66,7 +66,19 @@ says said schrieb sagt meint a écrit dit on am le um el il op den dne dnia la a
 """
 _BY = frozenset(_BY_WORDS.split())
 _WORDS = re.compile(r"\S+")
+_REPLY = re.compile(
+    r"^(?:\s*(?:re|aw|sv|rif|odp|antw|antwort|ref|vs|回复|答复|re\^\d+)\s*(?:\[\d+\])?\s*[:：])+\s*", re.IGNORECASE
+)
 _LETTER = re.compile(r"[^\W\d_]")
+
+
+def subject(title: str) -> str:
+    """Return a title in lower case without marks of replies.
+
+    >>> subject("Re: Re: The Harbour")
+    'the harbour'
+    """
+    return fold(_REPLY.sub("", title)).casefold()
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,11 +107,11 @@ class Fields:
         return frozenset(found)
 
 
-def read_fields(content: Content, shown: Sequence[Shown]) -> Fields:
-    """Find dates, authors and titles of parts."""
+def read_fields(content: Content, shown: Sequence[Shown], page_title: str = "") -> Fields:
+    """Find dates, authors and titles of parts; ``page_title`` is that of the page they stand on."""
     fields = Fields()
     fields.dates = choose_dates(content, shown)
-    fields.titles = _titles(content)
+    fields.titles = _titles(content, subject(page_title))
     fields.names = _Names(content, fields, frozenset(each.place for each in shown)).choose()
     return fields
 
@@ -135,17 +147,25 @@ def _date_score(found: Mapping[int, Shown], records: int) -> float:
     return 3 * coverage + differing + 1.5 * ordered + 0.6 * timed + 0.4 * declared
 
 
-def _titles(content: Content) -> dict[int, tuple[str, int]]:
-    """Return the first heading of each part that stands before most of its text."""
+def _titles(content: Content, page_title: str) -> dict[int, tuple[str, int]]:
+    """Return the first heading of each part, or else what repeats the title of the page: ``Re: The harbour``."""
     outline = content.outline
     found: dict[int, tuple[str, int]] = {}
     for number, part in enumerate(content.parts):
+        echo: tuple[str, int] | None = None
         for place in part.places(outline):
+            shown = outline.free(place) + outline.linked(place)
             if outline.tags[place] in _HEADINGS:
-                shown = excerpt(outline.elements[place], 300)
-                if shown and _LETTER.search(shown):
-                    found[number] = (shown, place)
+                text = excerpt(outline.elements[place], 300)
+                if text and _LETTER.search(text):
+                    found[number] = (text, place)
                     break
+            elif echo is None and outline.tags[place] in ("a", "strong", "b", "span") and 4 <= shown <= 300:
+                text = excerpt(outline.elements[place], 300)
+                echo = (text, place) if len(subject(text)) >= 4 and subject(text) in page_title else None
+        else:
+            if echo is not None:
+                found[number] = echo
     return found
 
 

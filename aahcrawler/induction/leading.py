@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from urllib.parse import urlsplit
 
-from aahcrawler.induction.fields import Fields, Name, addressed
+from aahcrawler.induction.fields import Fields, Name, addressed, subject
 from aahcrawler.induction.outline import Outline, numbered
 from aahcrawler.induction.parts import Content, Found, Part, Slot
 from aahcrawler.induction.surroundings import Names
@@ -17,18 +17,6 @@ from aahcrawler.urls import queue_of, resolve
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 _SHORTEST_SUBJECT = 6
 _FRONT = re.compile(r"/(?:(?:index|default|home)\.\w+)?")
-_REPLY = re.compile(
-    r"^(?:\s*(?:re|aw|sv|rif|odp|antw|antwort|ref|vs|回复|答复|re\^\d+)\s*(?:\[\d+\])?\s*[:：])+\s*", re.IGNORECASE
-)
-
-
-def subject(title: str) -> str:
-    """Return a title in lower case without marks of replies.
-
-    >>> subject("Re: Re: The Harbour")
-    'the harbour'
-    """
-    return fold(_REPLY.sub("", title)).casefold()
 
 
 def is_front(url: str) -> bool:

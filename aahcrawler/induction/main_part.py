@@ -37,7 +37,7 @@ def main_part(outline: Outline, shown: Sequence[Shown], sets: Sequence[RecordSet
     if not outline.elements:
         return None
     taken = _Taken(outline, sets)
-    titled = [each.place for each in _title_headings(outline, names) if each.rank[0] and not taken.covers(each.place)]
+    titled = [place for place in headed_places(outline, names) if not taken.covers(place)]
     deepest = _descend(outline, taken, _start(outline, taken), titled)
     if deepest is None:
         return None
@@ -85,11 +85,16 @@ def page_heading(outline: Outline, names: Names, before: int, roots: Sequence[in
     headings = [each for each in _title_headings(outline, names) if each.place < outline.ends[before]]
     named = [each for each in headings if not any(outline.contains(root, each.place) for root in roots)]
     if named:
-        best = max([each for each in named if each.place <= before] or named, key=lambda each: each.rank)
+        best = max(named, key=lambda each: each.rank)
         return best.text, best.place
     first = [place for place, tag in enumerate(outline.tags) if tag == "h1"]
     text = excerpt(outline.elements[first[0]], 300) if len(first) == 1 and first[0] < outline.ends[before] else ""
     return (text, first[0]) if text else None
+
+
+def headed_places(outline: Outline, names: Names) -> tuple[int, ...]:
+    """Return the places of the headings that could name what the page is about, that of the site's name left out."""
+    return tuple(each.place for each in _title_headings(outline, names) if each.rank[0])
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
+from aahcrawler.induction.finding import find_records
 from aahcrawler.induction.leading import heading_target
 from aahcrawler.induction.main_part import MainPart, main_part, page_heading
 from aahcrawler.induction.model import Byline, Nature, Record, RecordSet
-from aahcrawler.induction.records import find_records
 from aahcrawler.induction.surroundings import Surroundings
 from aahcrawler.page import Page, claims, generic
 from aahcrawler.page.schemaorg import items
@@ -69,7 +69,9 @@ def _is_article(page: Page, where: Surroundings, part: MainPart, sets: Sequence[
     led = [record for each in sets if not each.aside for record in each.records if record.target is not None]
     if sum(outline.running(outline.places[record.element]) for record in led) > part.running:
         return False
-    return not _leads_away(where, part) and claims.may_be_article(page, part.body.plain())
+    if where.writing is not None and where.writing < part.place:
+        return False
+    return not _leads_away(where, part) and (claims.says_article(page) or not claims.is_front_page(page))
 
 
 def _leads_away(where: Surroundings, part: MainPart) -> bool:

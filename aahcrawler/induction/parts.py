@@ -23,6 +23,7 @@ _CONTENT = re.compile(
     r"(?:^|[-_])(?:content|contents|entry|story|prose|markdown|text|body|articlebody|postbody|message)(?:$|[-_])",
     re.IGNORECASE,
 )
+_CELLS = frozenset({"tr", "td", "th", "dt", "dd"})
 _BREAKS = frozenset({"br", "hr", "wbr", "img"})
 _SHORT = 25
 MOST_A_RECORD = 1_500
@@ -102,7 +103,14 @@ class Content:
             if len(above) > 20:
                 continue
             words = [word for word in outline.tokens[place] if outline.frequency[word] >= least]
-            self.slots[place] = (*above, ".".join((outline.tags[place], *words)))
+            tag = outline.tags[place]
+            ordinal = str(self._ordinal(place)) if tag in _CELLS else ""
+            self.slots[place] = (*above, ".".join((tag + ordinal, *words)))
+
+    def _ordinal(self, place: int) -> int:
+        """Return the how manieth row or cell an element is; those beyond the tenth are all alike."""
+        siblings = self.outline.children(self.outline.parents[place])
+        return next((number for number, sibling in zip(range(10), siblings, strict=False) if sibling == place), 10)
 
     def weight(self, place: int) -> float:
         """Return the weight of the content within an element."""

@@ -115,20 +115,19 @@ def reads_as_article(page: Page, content: str) -> bool:
     """
     lines = content.split("\n")
     running = sum(len(line) for line in lines if len(line) >= LONG_LINE)
-    return running >= SUBSTANTIAL and running > RUNNING_SHARE * len(content) and may_be_article(page, content)
-
-
-def may_be_article(page: Page, content: str) -> bool:
-    """Whether nothing speaks against a page being one article: it is no row of teasers, no front page, no form."""
-    if _is_row_of_teasers(page, content.split("\n")):
+    if running < SUBSTANTIAL or running <= RUNNING_SHARE * len(content) or _is_row_of_teasers(page, lines):
         return False
+    return says_article(page) or (not is_front_page(page) and not _is_form(page))
+
+
+def says_article(page: Page) -> bool:
+    """Whether a page's meta elements say that it is an article and when it was published."""
     found = meta(page)
-    if found.get("og:type", "").lower() == "article" and "article:published_time" in found:
-        return True
-    return not _is_front_page(page) and not _is_form(page)
+    return found.get("og:type", "").lower() == "article" and "article:published_time" in found
 
 
-def _is_front_page(page: Page) -> bool:
+def is_front_page(page: Page) -> bool:
+    """Whether a page is the first one of its site."""
     own = canonicalize(page.url) or ""
     return _FRONT_PAGE.fullmatch(own, len(origin(own))) is not None
 
@@ -189,7 +188,7 @@ def _main_work(works: Sequence[Item], page: Page, lines: Sequence[str]) -> Item 
     matching = [work for work, url in named if url in own]
     if matching:
         own_text = matching[0].lines("articleBody", "text")
-        return matching[0] if own_text or not (_is_front_page(page) or _is_row_of_teasers(page, lines)) else None
+        return matching[0] if own_text or not (is_front_page(page) or _is_row_of_teasers(page, lines)) else None
     return works[0] if len(works) == 1 and named[0][1] is None and works[0].role in ("", "mainEntity") else None
 
 

@@ -10,7 +10,7 @@ from lxml.etree import _Element as Element
 from aahcrawler.induction.candidates import Candidate, candidates, own_text
 from aahcrawler.induction.fields import Fields, Name, addressed, read_fields
 from aahcrawler.induction.leading import Leads
-from aahcrawler.induction.main_part import region
+from aahcrawler.induction.main_part import headed_places, region
 from aahcrawler.induction.model import Byline, Dated, Nature, Record, RecordSet
 from aahcrawler.induction.outline import Outline
 from aahcrawler.induction.parts import Content, Found, Part, Slot, bodies
@@ -23,7 +23,7 @@ LEAST_CONFIDENCE = 0.5
 
 _OUTSIDE = ("nav", "aside", "footer", "header")
 _SIDE = re.compile(
-    r"(?:^|[-_])(?:sidebar|widget|widgets|nav|navigation|menu|footer|related|recent)(?:$|[-_])", re.IGNORECASE
+    r"side[-_]?bar|widget|(?:^|[-_])(?:nav|navigation|menu|footer|related|recent)(?:$|[-_])", re.IGNORECASE
 )
 _CUT = re.compile(r"(?:\.\.\.|…|\[…\]|\[\.\.\.\])\W*$")
 
@@ -42,7 +42,10 @@ def find_records(where: Surroundings) -> tuple[RecordSet, ...]:
     outline = where.outline
     signed = signed_records(outline, where.shown, where.names.base)
     judged = [_Judged(each, tuple(_places(outline, each)), signed=True) for each in signed]
+    headed = headed_places(outline, where.names)
     for candidate in candidates(outline, where.shown):
+        if candidate.sign == "single" and any(outline.contains(candidate.roots[0], place) for place in headed):
+            continue
         found = _Reading(where, candidate).judge()
         if found is not None and found.confidence >= LEAST_CONFIDENCE:
             judged.append(_Judged(found, tuple(_places(outline, found))))
@@ -100,7 +103,7 @@ class _Reading:
         roots = {root for record in self.candidate.records for root in record}
         parts = [Part(record, _holes(outline, record, roots)) for record in self.candidate.records]
         content = Content(outline, parts)
-        fields = read_fields(content, self.where.shown)
+        fields = read_fields(content, self.where.shown, self.where.names.title)
         found = bodies(content, {number: fields.beside(number) for number in range(len(parts))})
         confidence = self._confidence(content, fields, found)
         if confidence < LEAST_CONFIDENCE:
@@ -135,7 +138,7 @@ class _Reading:
         score = 0.3 * dated + 0.25 * named + 0.1 * keyed + 0.2 * bodied + 0.15 * min(1.0, held / whole)
         score *= 1.0 if mean >= 25 else 0.4 + 0.6 * mean / 25
         score *= 1.0 if self._telling(found) >= 0.3 else 0.4
-        score *= 1.0 if many <= 1.5 else 0.4
+        score *= 1.0 if many <= 2.5 else 0.4
         score *= 1.0 if len({each for each in texts if each}) > 0.5 * bodied * size or size == 1 else 0.4
         return round(min(1.0, score), 4)
 
