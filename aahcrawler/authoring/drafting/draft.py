@@ -1,7 +1,7 @@
 """A first draft of an application's file: valid, of use at once, and honest about what was guessed."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from lxml import etree
@@ -21,7 +21,7 @@ from aahcrawler.authoring.drafting.levels import (
 )
 from aahcrawler.authoring.drafting.shapes import avoided, session_parameters
 from aahcrawler.authoring.drafting.signs import Known, Sign, of_host, signs
-from aahcrawler.authoring.drafting.specimen import repeated, single
+from aahcrawler.authoring.drafting.specimen import answers, repeated, single
 from aahcrawler.page import Page
 from knowledge_base.addresses import Address
 from knowledge_base.matching import Sight
@@ -62,7 +62,9 @@ class _Draft:
         self._known = known
         self._terms: Terms = TERMS[wanted.kind]
         self._signs = _signs(wanted, given, known)
-        self._levels = plan_levels(given, self._terms)
+        planned = plan_levels(given, self._terms)
+        # A level that was only guessed from links, and that nothing tells from others, is left out.
+        self._levels = tuple(level for level in planned if level.pages or self._sign_of(level, None) is not None)
 
     def file(self) -> bytes:
         root = etree.Element("application", nsmap={"xsi": XSI})
@@ -137,32 +139,38 @@ class _Draft:
         return item is not None
 
     def _extracts(self, actions: etree._Element, level: LevelPlan) -> Expression | None:
-        page = level.pages[0]
-        found: Expression | None = None
-        thing = single(page) if self._terms.thing else None
-        if thing is not None:
-            found = write_extract(actions, Objects(self._terms.terminal, self._terms.thing), thing, page)
-        many = repeated(page)
-        if many is None and not self._terms.thing:
-            many = single(page)
-        if many is not None and (thing is None or many.items != thing.items):
-            plural = f"{self._terms.repeated}s" if self._terms.thing else "posts"
-            answers = write_extract(actions, Objects(plural, self._terms.repeated, self._terms.first), many, page)
-            found = found or answers
+        """Write the extract actions; return the expression of the page's main objects."""
+        terms = self._terms
+        if not terms.thing:
+            page = max(level.pages, key=_repetitions)
+            posts = repeated(page) or single(page)
+            objects = Objects("posts", terms.repeated, terms.first)
+            return write_extract(actions, objects, posts, page) if posts is not None else None
+        page = max(level.pages, key=_answers)
+        thing, comments = single(page), answers(page)
+        found = write_extract(actions, Objects(terms.terminal, terms.thing), thing, page) if thing is not None else None
+        if comments is not None and (thing is None or comments.items != thing.items):
+            objects = Objects(f"{terms.repeated}s", terms.repeated, beside=found is not None)
+            write_extract(actions, objects, comments, page)
         return found
 
     def _when(self, written: etree._Element, level: LevelPlan, item: Expression | None) -> None:
-        others = [page for page in self._given.pages if page not in level.pages]
+        sign = self._sign_of(level, item)
+        if sign is None:
+            raise DraftError(
+                f"nothing tells pages of level {level.name} from others; give another page with --from, or use --site"
+            )
+        sheet.guess(written, "this is there on such pages, and on no other page that is known")
+        sheet.add(written, "when", {**sign, "cite": sheet.UNPROVEN})
+
+    def _sign_of(self, level: LevelPlan, item: Expression | None) -> Mapping[str, str] | None:
+        """Return the first sign that holds on all pages of the level and on no other page, given or known."""
+        others = [*(Sight(page) for page in self._given.pages if page not in level.pages), *self._known.pages]
         for attributes, condition in self._conditions(level, item):
-            if all(Sight(page).meets(condition) for page in level.pages) and not any(
-                page.meets(condition) for page in (*map(Sight, others), *self._known.pages)
-            ):
-                sheet.guess(written, "this is there on such pages, and on no other page that is known")
-                sheet.add(written, "when", attributes | {"cite": sheet.UNPROVEN})
-                return
-        raise DraftError(
-            f"nothing tells pages of level {level.name} from others; give another page with --from, or use --site"
-        )
+            holds = all(Sight(page).meets(condition) for page in level.pages)
+            if holds and not any(page.meets(condition) for page in others):
+                return attributes
+        return None
 
     def _conditions(self, level: LevelPlan, item: Expression | None) -> Iterator[tuple[dict[str, str], Condition]]:
         path = level.shape.attributes()
@@ -228,6 +236,16 @@ def _body_words(page: Page) -> Iterable[str]:
     words: Sequence[str] = (body.get("class") or "").split() if body is not None else ()
     telling = [word for word in words if is_stable(word) and _SORT_OF_PAGE.search(word)]
     return [f"body.{word}" for word in sorted(telling, key=len)]
+
+
+def _repetitions(page: Page) -> int:
+    found = repeated(page)
+    return len(found.items) if found is not None else 0
+
+
+def _answers(page: Page) -> int:
+    found = answers(page)
+    return len(found.items) if found is not None else 0
 
 
 def _better(css: Expression | None) -> str:

@@ -27,11 +27,15 @@ _ATTRIBUTES = ("datetime", "content", "title", "data-time", "data-timestamp")
 
 @dataclass(frozen=True, slots=True)
 class Objects:
-    """What the objects of an action are: its name, their type, and the type of the first."""
+    """What the objects of an action are: its name, their type, and the type of the first.
+
+    ``beside`` says that they are answers to the page's own object: there may be none, and they have no title.
+    """
 
     action: str
     type: str
     first_type: str = ""
+    beside: bool = False
 
 
 def write_extract(parent: etree._Element, objects: Objects, specimen: Specimen, page: Page) -> Expression | None:
@@ -39,20 +43,29 @@ def write_extract(parent: etree._Element, objects: Objects, specimen: Specimen, 
     item = finding_all(specimen.items, page.tree, _own_words(page))
     if item is None:
         return None
-    shown = f"{len(specimen.items)} found" if specimen.many or objects.first_type else "one a page"
-    sheet.guess(parent, f"objects are {specimen.evidence}; {shown}{_exactness(item)}")
-    several = specimen.many or bool(objects.first_type)
+    several = specimen.many or objects.beside or bool(objects.first_type)
+    sheet.guess(parent, f"objects are {specimen.evidence}; {_number(specimen, several=several)}{_exactness(item)}")
     attributes = {"name": objects.action, "type": objects.type}
     attributes |= {"first-type": objects.first_type} if objects.first_type else {}
-    extract = sheet.add(parent, "extract", attributes | ({"many": "yes"} if several else {}) | {"always": "yes"})
+    attributes |= ({"many": "yes"} if several else {}) | ({} if objects.beside else {"always": "yes"})
+    extract = sheet.add(parent, "extract", attributes)
     sheet.add(extract, "item", item.attributes() | {"cite": sheet.UNPROVEN})
     if several:
         _write_identity(extract, specimen)
-    _write_title(extract, page, first_only=several)
+    if not objects.beside:
+        _write_title(extract, page, first_only=several)
     _write_field(extract, "author", {"kind": "person"}, specimen)
     _write_date(extract, specimen, page, first_only=several)
-    _write_body(extract, specimen)
+    _write_body(extract, specimen, page)
     return item
+
+
+def _number(specimen: Specimen, *, several: bool) -> str:
+    if not several:
+        return "one a page"
+    if specimen.many:
+        return f"{len(specimen.items)} found"
+    return "only one found: begin again with a page that shows several, as that tells much more"
 
 
 def _own_words(page: Page) -> frozenset[str]:
@@ -70,7 +83,9 @@ def _write_identity(extract: etree._Element, specimen: Specimen) -> None:
     found = _own_ids(items) or _ids_within(items) or _fragments(items)
     if found is None:
         telling = [name for name in ("author", "date") if _found(specimen, name)] or ["body"]
-        sheet.guess(extract, f"no number was found in the objects, so that {' and '.join(telling)} tell them apart")
+        sheet.guess(
+            extract, f"no number was found in the objects, so that they are told apart by {' and '.join(telling)}"
+        )
         sheet.add(extract, "identity", {"fields": " ".join(telling)})
         return
     stem, xpath = found
@@ -197,24 +212,26 @@ def _doubt(order: str, shown: Iterable[str]) -> str:
     return "; whether the day or the month comes first cannot be told here" if order and not proven else ""
 
 
-def _write_body(extract: etree._Element, specimen: Specimen) -> None:
+def _write_body(extract: etree._Element, specimen: Specimen, page: Page) -> None:
     _write_field(extract, "body", {}, specimen)
     field = extract[-1]
     if field.get("name") != "body":
         return
-    for css in dict.fromkeys((*_bylines(specimen), *_left_out(specimen.known("body")))):
+    for css in dict.fromkeys((*_bylines(specimen, page), *_left_out(specimen.known("body")))):
         sheet.guess(field, f"this is no part of the text: {css}")
         sheet.add(field, "without", {"css": css, "cite": sheet.UNPROVEN})
 
 
-def _bylines(specimen: Specimen) -> Iterator[str]:
-    """Yield selectors of what holds author or date within the text and nothing of the text itself."""
-    for part in ("author", "date"):
-        pairs = zip(specimen.parts.get("body", ()), specimen.parts.get(part, ()), strict=False)
-        holders = [(body, _holder(found, body)) for body, found in pairs if body is not None and found is not None]
-        bodies = [body for body, holder in holders if holder is not None]
-        expressions = finding_parts(bodies, [holder for _, holder in holders if holder is not None])
-        yield from (expression.css for expression in expressions if expression.css)
+def _bylines(specimen: Specimen, page: Page) -> Iterator[str]:
+    """Yield selectors of what holds title, author or date within the text and nothing of the text itself."""
+    bodies = specimen.parts.get("body", ())
+    for parts in ((_heading(page),), specimen.parts.get("author", ()), specimen.parts.get("date", ())):
+        pairs = [
+            (body, part) for body, part in zip(bodies, parts, strict=False) if body is not None and part is not None
+        ]
+        holders = [(body, holder) for body, part in pairs if (holder := _holder(part, body)) is not None]
+        found = finding_parts([body for body, _ in holders], [holder for _, holder in holders])
+        yield from (expression.css for expression in found if expression.css)
 
 
 def _holder(part: HtmlElement, body: HtmlElement) -> HtmlElement | None:

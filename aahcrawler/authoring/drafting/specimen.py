@@ -59,8 +59,13 @@ class Specimen:
 
 def repeated(page: Page) -> Specimen | None:
     """Return what people wrote in full on a page: posts of a thread, comments; None where nothing is repeated."""
+    return answers(page) or _articles(page)
+
+
+def answers(page: Page) -> Specimen | None:
+    """Do what `repeated` does for a page that is about one thing, where articles may be teasers of other things."""
     found = _declared(page, _REPEATED)
-    return found if found is not None and found.many else _induced(page) or _articles(page)
+    return found if found is not None and found.many else _induced(page)
 
 
 def single(page: Page) -> Specimen | None:
@@ -177,7 +182,8 @@ def _main(page: Page) -> Specimen | None:
     body = _holder(found.body) if found is not None else None
     if found is None or body is None or len(plain_text(body)) < LEAST_TEXT:
         return None
-    author = _one(found.author.element) if found.author else None
+    named = _author_in(body) if found.author else None
+    author = named if named is not None else _one(found.author.element) if found.author else None
     date = _one(found.date.element) if found.date else None
     item = next(
         above
