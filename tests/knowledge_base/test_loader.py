@@ -1,9 +1,11 @@
 """Files that are wrong are refused with every mistake, its line, and what to write instead."""
 
+import os
 from pathlib import Path
 
 import pytest
 
+from knowledge_base.folders import SHIPPED, named_folders
 from knowledge_base.loader import FOLDER, SCHEMA, LoadError, load, load_files
 
 KIND = FOLDER / "kinds" / "web-forum.xml"
@@ -136,3 +138,46 @@ def test_every_element_of_the_schema_is_documented() -> None:
         namespaces=names,
     )
     assert [element.get("name") for element in bare] == []
+
+
+def folder_with(folder: Path, *texts: str) -> Path:
+    (folder / "applications").mkdir(parents=True)
+    for number, text in enumerate(texts):
+        (folder / "applications" / f"{number}.xml").write_text(text, encoding="utf-8")
+    return folder
+
+
+def test_a_later_folder_replaces_applications_of_the_same_name(tmp_path: Path) -> None:
+    first = folder_with(tmp_path / "first", GOOD, GOOD.replace('"Tiny"', '"Other"').replace("TinyForum", "Other"))
+    second = folder_with(tmp_path / "second", "<!-- name='x' -->" + GOOD.partition("?>")[2].replace("list", "index"))
+    loaded = load(first, second)
+    assert [application.name for application in loaded.applications] == ["Other", "Tiny"]
+    assert [level.name for level in loaded.application("Tiny").levels] == ["index", "thread"]
+    assert [level.name for level in load(second, first).application("Tiny").levels] == ["list", "thread"]
+    assert len(load(SHIPPED, second).applications) == len(load().applications) + 1
+
+
+def test_kinds_come_from_the_last_folder_that_has_them(tmp_path: Path) -> None:
+    first, second = folder_with(tmp_path / "first"), folder_with(tmp_path / "second", GOOD)
+    (first / "kinds").mkdir()
+    (first / "kinds" / "web-forum.xml").write_text(KIND.read_text("utf-8").replace('title="', 'title="My '), "utf-8")
+    assert [kind.title[:3] for kind in load(first, second).kinds] == ["My "]
+    assert {kind.name for kind in load(second).kinds} == {kind.name for kind in load().kinds}
+
+
+def test_folders_that_cannot_be_meant_are_refused(tmp_path: Path) -> None:
+    good, nowhere = folder_with(tmp_path / "good", GOOD), tmp_path / "nowhere"
+    cased = folder_with(tmp_path / "cased", GOOD.replace('"Tiny"', '"TINY"').replace("TinyForum", "Board"))
+    with pytest.raises(LoadError) as caught:
+        load(good, nowhere, cased)
+    assert any(p.file == str(nowhere) and "name a folder" in p.message for p in caught.value.problems)
+    assert any(p.file.startswith(str(cased)) and "writes this name as Tiny" in p.message for p in caught.value.problems)
+    broken = folder_with(tmp_path / "broken", GOOD.replace('name="Tiny"', ""), "<application")
+    with pytest.raises(LoadError) as caught:
+        load(good, broken)
+    assert {Path(p.file).name for p in caught.value.problems} == {"0.xml", "1.xml"}
+
+
+def test_folders_are_named_in_one_setting(tmp_path: Path) -> None:
+    assert named_folders("") == named_folders(os.pathsep) == (SHIPPED,)
+    assert named_folders(f"shipped{os.pathsep} {tmp_path}") == (SHIPPED, tmp_path)
