@@ -28,6 +28,13 @@ class Output:
     promised: str
     printed: str
 
+    @property
+    def expected(self) -> str:
+        """What the document says, its dots filled in; the document's own text where something else was printed."""
+        pieces = re.split(r"^\.\.\.\n", self.promised, flags=re.MULTILINE)
+        wanted = r"(?:.*\n)*?".join(map(re.escape, pieces))
+        return self.printed if re.fullmatch(wanted, self.printed) else self.promised
+
 
 def tutorial(document: str) -> str:
     """Return the part of the document that is worked through."""

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 from lxml.html import HtmlElement
@@ -82,7 +82,10 @@ def plan_levels(given: Given, terms: Terms) -> tuple[LevelPlan, ...]:
     """Return the levels in the order in which a file has them: front page, lists, content."""
     links = own_links(given.pages)
     contents = _grouped(given.contents, terms.terminal, links, terminal=True)
-    lists = _grouped(given.lists, terms.listing, links, terminal=False)
+    lists = [
+        replace(level, name=terms.front, start=True) if _is_root(Address.parse(level.pages[0].url)) else level
+        for level in _grouped(given.lists, terms.listing, links, terminal=False)
+    ]
     known = [level.shape for level in (*lists, *contents)]
     guessed = () if lists else tuple(_listing(given.contents[0], terms, known, links))
     front = tuple(_front(given, terms, (*lists, *guessed, *contents)))

@@ -30,11 +30,6 @@ _COMMON_FILE = re.compile(
     r"(?:\.min)?\.(?:m?js|css|ico|png)?",
     re.IGNORECASE,
 )
-_COMMON_FOLDER = re.compile(
-    r"js|jscripts?|scripts?|css|styles?|static|assets|themes?|images?|img|lib|libs|dist|public|media|build|files|cache"
-    r"|vendor|src|min|web|templates?|skins?",
-    re.IGNORECASE,
-)
 _COMMON_COOKIE = re.compile(
     r"phpsessid|jsessionid|asp\.?net.*|session.*|sid|csrf.*|xsrf.*|__cf.*|_ga.*|lang.*|locale", re.IGNORECASE
 )
@@ -224,8 +219,7 @@ def _telling_piece(parts: Sequence[str]) -> str:
     file = parts[-1]
     if not _GENERATED.search(file) and not _COMMON_FILE.fullmatch(file) and _tells(file):
         above = parts[-2] if len(parts) > 1 else ""
-        named = above and not _GENERATED.search(above) and not _COMMON_FOLDER.fullmatch(above)
-        return f"{above}/{file}" if named else file
+        return f"{above}/{file}" if above and not _GENERATED.search(above) else file
     folders = [part for part in parts[:-1] if not _GENERATED.search(part)]
     if not folders or len(folders) != len(parts) - 1:
         return ""
