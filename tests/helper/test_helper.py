@@ -144,7 +144,7 @@ def test_equal_claims_are_reported_and_read_generically(tmp_path: Path) -> None:
 
 
 def test_an_expression_that_fails_on_a_page_is_no_crash(tmp_path: Path) -> None:
-    helper = two_applications(tmp_path, "//p[unknown-function()]")
+    helper = two_applications(tmp_path, "//p[count('x')]")
     assistance = helper.assist(html_page("http://a.test/", '<p id="aaa">one</p>'))
     assert assistance.objects == ()
     assert [(f.action, f.failure) for f in assistance.failed_actions] == [("posts", Failure.ERROR)]
