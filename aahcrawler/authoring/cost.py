@@ -17,7 +17,8 @@ HOPELESS = 5.0
 """Seconds on such a page with which an expression cannot be used, and on one made against it a slow one."""
 
 _SIZES = (250, 1_000)
-_NOTHING = 0.000_02
+_LONG = 0.005
+"""Seconds on the smallest page from which the next one is but twice as large."""
 _LINEAR = 1.3
 """Growth up to which time is proportional to size; small pages hide what is quadratic behind what is not."""
 
@@ -61,12 +62,14 @@ def worst(source: str, busy: Callable[[str], None]) -> Cost:
     for shape in shapes:
         busy(shape)
         costs.append(Cost(_on_common(expression, shape), shape))
+        if costs[-1].is_hopeless:
+            return costs[-1]
     usual = max(costs, key=lambda cost: cost.seconds)
     if usual.is_slow:
         return usual
     busy(f"{shapes[0]} made of what it looks for")
     words = stress.words_of(source)
-    estimate = _estimated(expression, lambda size: stress.page(shapes[0], words, size))
+    estimate = _estimated(expression, lambda size: stress.page(shapes[0], words, size), HOPELESS)
     tailored = Cost(estimate, shapes[0], tailored=True)
     return tailored if tailored.is_slow else usual
 
@@ -79,7 +82,7 @@ def seconds(expression: etree.XPath, tree: etree._Element) -> float:
 
 
 def _on_common(expression: etree.XPath, shape: str) -> float:
-    estimate = _estimated(expression, lambda size: stress.common_page(shape, size))
+    estimate = _estimated(expression, lambda size: stress.common_page(shape, size), SLOW)
     if not SLOW <= estimate < 2 * HOPELESS:
         return estimate
     quarter = seconds(expression, stress.common_page(shape, stress.FULL // 4))
@@ -88,18 +91,20 @@ def _on_common(expression: etree.XPath, shape: str) -> float:
     return seconds(expression, stress.common_page(shape, stress.FULL))
 
 
-def _estimated(expression: etree.XPath, pages: Callable[[int], etree._Element]) -> float:
-    """Tell the time on a full page from that on two smaller ones."""
+def _estimated(expression: etree.XPath, pages: Callable[[int], etree._Element], enough: float) -> float:
+    """Tell the time on a full page from that on two smaller ones; one does where ``enough`` is out of reach anyway."""
+    ratio = stress.FULL / _SIZES[0]
     first = seconds(expression, pages(_SIZES[0]))
-    if first < _NOTHING or first > SLOW:
-        return first * stress.FULL / _SIZES[0]
-    tree = pages(_SIZES[1])
+    if first > SLOW or first * ratio**2 < enough:
+        return first * ratio
+    size = _SIZES[1] if first < _LONG else 2 * _SIZES[0]
+    tree = pages(size)
     second = seconds(expression, tree)
     if second < SLOW:
         second = min(second, seconds(expression, tree))
-    growth = log(max(second / first, 1.0)) / log(_SIZES[1] / _SIZES[0])
+    growth = log(max(second / first, 1.0)) / log(size / _SIZES[0])
     power = 1.0 if growth < _LINEAR else min(max(growth, 2.0), 3.0)
-    return float(second * (stress.FULL / _SIZES[1]) ** power)
+    return float(second * (stress.FULL / size) ** power)
 
 
 _DESCENT = re.compile(r"//|\bdescendant(?:-or-self)?::")

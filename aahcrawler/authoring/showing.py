@@ -90,7 +90,9 @@ def _recognition(explained: Explanation) -> Iterator[Section]:
     yield _patterns(f"Application: {explained.application}", explained.recognised)
     level = next((level for level in explained.levels if level.name == explained.level), None)
     if level is None:
-        yield Section("Level: none; no level's conditions hold")
+        success = 200 <= explained.status < 300
+        why = "no level's conditions hold" if success else f"answers with status {explained.status} are not read"
+        yield Section(f"Level: none; {why}")
         return
     variant = f", variant {explained.variant}" if explained.variant else ""
     yield _conditions(f"Level: {level.name} ({level.role}{variant}), {level.place}", level)
