@@ -33,8 +33,10 @@ _COMMON = frozenset(_COMMON_WORDS.split())
 """Words of HTML, CSS and of the web that stand on pages of any software: elements, attributes, classes, addresses."""
 
 _WORD = re.compile(r"[a-z]+")
-_AFTER = tuple(sign.encode() for sign in ("", *"\"' >/\t\n\r\f"))
-_BLANKS = tuple(sign.encode() for sign in " \t\n\r\f")
+_AFTER = b"\"' >/\t\n\r\f"
+_QUOTES = (b'"', b"'")
+_LONGEST_NAME = 80
+"""Bytes before a value in which its attribute's name stands."""
 _LONGEST_VALUE = 2048
 """Bytes of an attribute's value, up to a word, that are looked through for its start."""
 
@@ -77,13 +79,26 @@ class Need:
         if self.place is Place.ANYWHERE:
             return True
         end = start + len(self.text)
-        if self.place is not Place.START and source[end : end + 1] not in _AFTER:
+        if self.place is not Place.START and end < len(source) and source[end] not in _AFTER:
             return False
-        before = source[max(0, start - _LONGEST_VALUE) : start]
-        if self.place is Place.WORD and before[-1:] in _BLANKS and not before.rstrip().endswith(b"="):
-            before = before[: max(before.rfind(b'"'), before.rfind(b"'")) + 1]
-        name, sign, rest = before.rstrip().removesuffix(b'"').removesuffix(b"'").rstrip().rpartition(b"=")
-        return bool(sign) and not rest and name.rstrip().lower().endswith(self.attribute.lower().encode())
+        opening = start
+        if self.place is Place.WORD and source[start - 1 : start].isspace() and not _follows_sign(source, start):
+            first = max(0, start - _LONGEST_VALUE)
+            opening = max(source.rfind(b'"', first, start), source.rfind(b"'", first, start)) + 1
+        return self._begins(source, opening)
+
+    def _begins(self, source: bytes, opening: int) -> bool:
+        """Say whether a value of the attribute begins there, in quotation marks or without."""
+        if source[max(0, opening - 1) : opening] in _QUOTES:
+            opening -= 1
+        if not _follows_sign(source, opening):
+            return False
+        name = source[max(0, opening - _LONGEST_NAME) : opening].rstrip()[:-1].rstrip()
+        return name.lower().endswith(self.attribute.lower().encode())
+
+
+def _follows_sign(source: bytes, place: int) -> bool:
+    return source[max(0, place - _LONGEST_NAME) : place].rstrip().endswith(b"=")
 
 
 def safe_literal(text: str) -> str:

@@ -142,6 +142,7 @@ def _called(xpath: str) -> list[str]:
     return [name.rpartition("::")[2] for name in _CALL.findall(_TEXT.sub("''", xpath))]
 
 
+@lru_cache(MOST_REMEMBERED)
 def _compile(source: str) -> etree.XPath:
     return etree.XPath(source, regexp=False, smart_strings=False)
 

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from aahcrawler.helper.sites import Sites
+from knowledge_base.loader import load
 from tests.crawl.crawling import Ended, rows, running, scrapy, summary, write_icd
 from tests.crawl.site import Reply, Site, html, serving
 
@@ -116,3 +118,19 @@ def test_a_running_crawl_takes_a_changed_knowledge_base_and_leaves_a_broken_one(
     assert set(known[first:]) == {"Tiny Notes"}
     assert summary(tmp_path / "crawl")["objects"] == len(known) - first
     assert other.exists()
+
+
+def test_what_is_known_of_sites_is_told_in_the_words_of_a_changed_knowledge_base(tmp_path: Path) -> None:
+    mine = tmp_path / "mine"
+    write(mine, TINY)
+    before, sites = load(mine).application("Tiny Notes"), Sites()
+    sites.remember("http://a.test/1", before, before.patterns)
+    write(mine, TINY.replace(".said", ".told"))
+    again = load(mine)
+    recalled = sites.under(again).recall("http://a.test/2")
+    assert recalled == (again.application("Tiny Notes"), again.application("Tiny Notes").patterns)
+    assert sites.recall("http://a.test/2") == (before, before.patterns)
+    write(mine, TINY.replace('css="#tiny-notes"', 'css="#other-notes"'))
+    assert sites.under(load(mine)).recall("http://a.test/2") is None
+    write(mine, TINY.replace("Tiny Notes", "Small Notes"))
+    assert sites.under(load(mine)).recall("http://a.test/2") is None
