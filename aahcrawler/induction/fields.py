@@ -148,25 +148,28 @@ def _date_score(found: Mapping[int, Shown], records: int) -> float:
 
 
 def _titles(content: Content, page_title: str) -> dict[int, tuple[str, int]]:
-    """Return the first heading of each part, or else what repeats the title of the page: ``Re: The harbour``."""
-    outline = content.outline
+    """Return of each part what repeats the title of the page (``Re: The harbour``), else its first heading."""
     found: dict[int, tuple[str, int]] = {}
     for number, part in enumerate(content.parts):
-        echo: tuple[str, int] | None = None
-        for place in part.places(outline):
-            shown = outline.free(place) + outline.linked(place)
-            if outline.tags[place] in _HEADINGS:
-                text = excerpt(outline.elements[place], 300)
-                if text and _LETTER.search(text):
-                    found[number] = (text, place)
-                    break
-            elif echo is None and outline.tags[place] in ("a", "strong", "b", "span") and 4 <= shown <= 300:
-                text = excerpt(outline.elements[place], 300)
-                echo = (text, place) if len(subject(text)) >= 4 and subject(text) in page_title else None
-        else:
-            if echo is not None:
-                found[number] = echo
+        title = _title(content.outline, part, page_title)
+        if title is not None:
+            found[number] = title
     return found
+
+
+def _title(outline: Outline, part: Part, page_title: str) -> tuple[str, int] | None:
+    heading: tuple[str, int] | None = None
+    for place in part.places(outline):
+        is_heading = outline.tags[place] in _HEADINGS
+        shown = outline.free(place) + outline.linked(place)
+        if not 2 <= shown <= 600 or not (is_heading or outline.tags[place] in ("a", "strong", "b", "span")):
+            continue
+        text = excerpt(outline.elements[place], 300)
+        if len(subject(text)) >= 4 and subject(text) in page_title:
+            return text, place
+        if is_heading and heading is None and _LETTER.search(text):
+            heading = (text, place)
+    return heading
 
 
 @dataclass
@@ -200,7 +203,7 @@ class _Names:
                 continue
             if outline.free(place) + outline.linked(place) > 2 * LONGEST_NAME:
                 continue
-            if dated is not None and (outline.contains(place, dated.place) or outline.contains(dated.place, place)):
+            if dated is not None and outline.contains(place, dated.place):
                 continue
             if any(inner in self.dated for inner in range(place, outline.ends[place])):
                 continue
@@ -210,6 +213,8 @@ class _Names:
             if tried > MOST_PLACES:
                 return
             text = _stripped(excerpt(outline.elements[place], LONGEST_NAME + 1))
+            if dated is not None and outline.contains(dated.place, place) and text in dated.text:
+                continue
             if text and len(text) <= LONGEST_NAME and _LETTER.search(text):
                 yield Name(text, place, _address(outline, place), number)
 

@@ -21,7 +21,8 @@ _FRONT = re.compile(r"/(?:(?:index|default|home)\.\w+)?")
 
 def is_front(url: str) -> bool:
     """Say whether an address is that of a site's front page."""
-    return _FRONT.fullmatch(urlsplit(url).path) is not None
+    parts = urlsplit(url)
+    return not parts.query and _FRONT.fullmatch(parts.path) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +74,12 @@ class Leads:
         return self.content.slots.get(place, ())
 
     def _is_in_body(self, number: int, place: int) -> bool:
-        body = self.found[number]
-        return body is not None and any(self.content.outline.contains(each, place) for each in body.elements)
+        """Say whether a link lies in the body, and does not begin it: then it is the title of what follows."""
+        outline, body = self.content.outline, self.found[number]
+        if body is None or not any(outline.contains(each, place) for each in body.elements):
+            return False
+        first = next((piece for each in body.elements for piece in outline.pieces_of(each)), None)
+        return first is None or not outline.contains(place, first.owner)
 
     def _telling(self, links: Sequence[Sequence[_Link]]) -> frozenset[Slot]:
         """Return the places within records at which most have a link, each with a name of its own."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from aahcrawler.induction.model import Byline, Dated, Nature, Record, RecordSet, Region
 from aahcrawler.induction.moments import Shown
-from aahcrawler.induction.outline import Outline
+from aahcrawler.induction.outline import Outline, weight
 from aahcrawler.page.text import excerpt, plain_text
 from aahcrawler.urls import resolve
 
@@ -40,6 +40,8 @@ def signed_records(outline: Outline, shown: Sequence[Shown], base: str) -> tuple
     for signature in signatures:
         records.append(_record(outline, signature, previous, base))
         previous = signature.block
+    if sum(weight(record.body.plain()) >= 25 for record in records if record.body) < 0.3 * len(records):
+        return ()
     container = min(holders)
     for signature in signatures:
         container = outline.common(container, signature.block)
@@ -52,6 +54,8 @@ def _signature(outline: Outline, shown: Shown) -> _Signature | None:
     piece = outline.pieces[shown.piece]
     block = piece.owner
     while block >= 0 and outline.tags[block] not in _BLOCKS:
+        if outline.tags[block] in ("td", "th"):
+            return None
         block = outline.parents[block]
     if block <= 0 or not _ends(outline, block, shown.piece):
         return None
