@@ -3,8 +3,12 @@
 import re
 from dataclasses import replace
 from pathlib import Path
+from urllib.parse import quote, urlencode
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from lxml import etree
 from typer.testing import CliRunner
 
 from aahcrawler.authoring.drafting.begin import Begun, Wish, begin, lines_of
@@ -16,6 +20,7 @@ from aahcrawler.authoring.drafting.signs import Known, signs
 from aahcrawler.cli import app
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.page import generic
+from aahcrawler.urls import canonicalize
 from knowledge_base.addresses import Address, Paging
 from knowledge_base.loader import load
 from knowledge_base.model import KnowledgeBase
@@ -185,6 +190,37 @@ def test_shapes_fit_their_addresses(url: str, expected: dict[str, str]) -> None:
     shape = shape_of(Address.parse(url))
     assert shape.attributes() == expected
     assert shape.rule.matches(Address.parse(url))
+
+
+@given(
+    st.lists(st.text(max_size=12), max_size=4),
+    st.dictionaries(st.text(max_size=6), st.text(max_size=12), max_size=3),
+    st.booleans(),
+)
+def test_shapes_of_any_address_fit_it_and_can_be_written(
+    parts: list[str], parameters: dict[str, str], raw: bool
+) -> None:
+    query = quote("/".join(parts)) if raw else urlencode(parameters)
+    url = canonicalize(f"http://a.test/{'/'.join(map(quote, parts))}?{query}")
+    assert url is not None
+    address = Address.parse(url)
+    shape = shape_of(address)
+    assert shape.rule.matches(address), shape
+    written = etree.Element("url", shape.attributes())
+    assert set(" ".join(written.attrib.values())).isdisjoint("\"'<>\t\n")
+
+
+def test_hostile_pages_are_drafted_or_refused(tmp_path: Path) -> None:
+    body = (
+        topic()
+        .replace('class="entry"', 'class="entry &quot;\'&lt;!-- --&gt;"')
+        .replace("TinyForum 2.1", "Tiny\x01--'\"Forum")
+    )
+    body = body.replace("/tinyforum/tiny.js", "/a'b--&quot;/x&lt;y.js").replace(
+        "Wet ropes", "--> &amp;lt;!ENTITY -- Wet"
+    )
+    begun = begin(Wish("Tiny --> Forum", "web-forum"), Given((html_page(TOPIC.url, body),)), (tmp_path,))
+    assert len(ApplicationAwareHelper(begun.knowledge_base).assist(begun.pages[0]).objects) == len(POSTS)
 
 
 def test_page_numbers_are_recognised_in_parameters_and_paths() -> None:

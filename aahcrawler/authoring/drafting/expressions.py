@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import TypeVar
 
 from lxml.html import HtmlElement
@@ -15,6 +15,8 @@ MOST_ABOVE = 6
 MOST_SAMPLES = 3
 """Elements whose names are tried; the others are only compared."""
 MOST_ALTERNATIVES = 3
+MOST_CANDIDATES = 600
+"""Expressions that are tried for one purpose."""
 LEAST_SHARE = 0.6
 """The share of elements that an expression must find to be worth writing down."""
 
@@ -116,7 +118,7 @@ def finding_all(wanted: Sequence[HtmlElement], tree: HtmlElement, own_words: Col
     targets = set(wanted)
     best = Expression(share=0)
     exact: dict[str, set[HtmlElement]] = {}
-    for css in _candidates(wanted, tree):
+    for css in islice(_candidates(wanted, tree), MOST_CANDIDATES):
         if any(word in css for word in own_words):
             continue
         found = set(_found(css, tree))
@@ -157,16 +159,17 @@ def finding_parts(items: Sequence[HtmlElement], parts: Sequence[HtmlElement | No
         best = _best_part(left, without)
         if best is None:
             break
-        left = [(item, part) for item, part in left if _first(best, item) is not part]
+        left = [(item, part) for item, part in left if _first(best.selector, item) is not part]
         found.append(Expression(best.css, best.xpath, share=1 - len(left) / total))
     return tuple(found)
 
 
 def _best_part(wanted: Sequence[tuple[HtmlElement, HtmlElement]], without: Sequence[HtmlElement]) -> Expression | None:
     best: Expression | None = None
-    for candidate in _part_candidates(wanted):
-        hits = sum(_first(candidate, item) is part for item, part in wanted)
-        wrong = sum(_first(candidate, item) is not None for item in without)
+    for candidate in islice(_part_candidates(wanted), MOST_CANDIDATES):
+        selector = candidate.selector
+        hits = sum(_first(selector, item) is part for item, part in wanted)
+        wrong = sum(_first(selector, item) is not None for item in without)
         share = (hits - wrong / 2) / len(wanted)
         if share > (best.share if best else 0):
             best = Expression(candidate.css, candidate.xpath, share=share)
@@ -254,5 +257,5 @@ def _found(css: str, tree: HtmlElement) -> list[HtmlElement]:
     return compile_selector(css=css).elements(tree)
 
 
-def _first(expression: Expression, item: HtmlElement) -> HtmlElement | None:
-    return next(iter(expression.selector.elements(item)), None)
+def _first(selector: Selector, item: HtmlElement) -> HtmlElement | None:
+    return next(iter(selector.elements(item)), None)

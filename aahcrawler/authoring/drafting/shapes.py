@@ -23,7 +23,9 @@ _PAGE_WORDS = re.compile(
 )
 _SESSION = re.compile(r"[0-9a-f]{26,64}", re.IGNORECASE)
 _PARTS = re.compile(r"[a-z]+")
-_WILD = re.compile(r"[][*?#]")
+_SAFE = re.compile(r"[A-Za-z0-9_.~!$()+,;=:@|-]*")
+"""What stands in a rule as it is; blanks separate, quotation marks end, and other signs stand for something."""
+_NAME = re.compile(r"[A-Za-z0-9_.~-]+")
 _SLUG_SIGNS = re.compile(r"[-_.~%+]")
 
 # fmt: off
@@ -101,7 +103,7 @@ def shape_of(address: Address, others: Iterable[Address] = (), paging: Sequence[
         return Shape(path, query="/".join(map(_open_word, address.query[0].split("/"))))
     counted = {rule.parameter for rule in paging}
     pairs = [(name, value) for name, value in address.parameters.items() if name not in counted]
-    return Shape(path, tuple(name if _varies(value) else f"{name}={value}" for name, value in pairs if name))
+    return Shape(path, tuple(_pair(name, value) for name, value in pairs if _NAME.fullmatch(name)))
 
 
 def paging_of(address: Address, links: Iterable[PageLink]) -> tuple[Paging, ...]:
@@ -148,6 +150,8 @@ def session_parameters(urls: Iterable[str]) -> tuple[str, ...]:
 def _open_part(address: Address, place: int, alike: Sequence[Address]) -> str:
     """Write one part of a path: digits as ``#``, words that vary as ``*``."""
     part = address.segments[place]
+    if not part and place < len(address.segments) - 1:
+        return "*"
     if not part or _FILE.fullmatch(part):
         return part
     values = {
@@ -183,15 +187,19 @@ def _open_word(part: str) -> str:
         opened = "".join("#" if piece.isdigit() else _open_piece(piece) for piece in pieces)
         return re.sub(r"\*+", "*", re.sub(r"^[A-Za-z]+(?=\.#$)", "*", opened))
     is_title = bool(_SLUG_SIGNS.search(part)) or len(part) > LONGEST_WORD
-    return "*" if is_title or not part.isascii() or _WILD.search(part) else part
+    return "*" if is_title or not _SAFE.fullmatch(part) else part
 
 
 def _open_piece(piece: str) -> str:
     """Write the letters beside a number; those of a title are left open, but not the signs at their edges."""
-    if len(piece) <= LONGEST_WORD and not _WILD.search(piece) and not re.search(r"[A-Za-z][-_][A-Za-z]", piece):
+    if len(piece) <= LONGEST_WORD and _SAFE.fullmatch(piece) and not re.search(r"[A-Za-z][-_][A-Za-z]", piece):
         return piece
     found = re.fullmatch(r"([-_.~]*)(.*?)([-_.~]*(?:\.[a-z]{3,5})?)", piece)
-    return f"{found[1]}*{found[3]}" if found and not _WILD.search(found[1] + found[3]) else "*"
+    return f"{found[1]}*{found[3]}" if found and _SAFE.fullmatch(found[1] + found[3]) else "*"
+
+
+def _pair(name: str, value: str) -> str:
+    return name if _varies(value) or not _SAFE.fullmatch(value) else f"{name}={value}"
 
 
 def _varies(value: str) -> bool:
@@ -236,8 +244,10 @@ def _shape_of_words(address: Address, words: frozenset[str]) -> Shape | None:
     if file and _tells(file.partition(".")[0], words):
         return Shape(f"**/{file}")
     for name, value in address.parameters.items():
+        if not _NAME.fullmatch(name):
+            continue
         where = f"**/{file}" if file else "**"
-        if _tells(value.partition(";")[0], words) and not _DIGITS.search(value.partition(";")[0]):
+        if _tells(value.partition(";")[0], words) and re.fullmatch(r"[A-Za-z_-]+", value.partition(";")[0]):
             return Shape(where, (f"{name}={re.sub(';.*', '*', value)}",))
         if name.lower() in words:
             return Shape(where, (name,))

@@ -207,7 +207,7 @@ def _addresses(page: Page, signal: Signal, references: Iterable[str | None]) -> 
             continue
         parts = [part for part in urlsplit(reference).path.split("/") if part]
         piece = _telling_piece(parts)
-        if piece and piece.lower() in reference.lower():
+        if piece and _tells(piece) and piece.lower() in reference.lower():
             what = "a script" if signal is Signal.SCRIPT else "a style sheet"
             yield _text_sign(signal, piece, Strength.HINT, f"the page loads {what} of this name")
 
@@ -238,7 +238,7 @@ def _quoted(text: str) -> str:
 
 
 def _tells(text: str) -> bool:
-    return len(safe_literal(text)) > SHORTEST_LITERAL and not ("'" in text and '"' in text)
+    return text.isprintable() and len(safe_literal(text)) > SHORTEST_LITERAL and not ("'" in text and '"' in text)
 
 
 def _text_sign(signal: Signal, value: str, strength: Strength, reason: str) -> Sign:
