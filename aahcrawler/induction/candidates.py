@@ -161,7 +161,8 @@ def _runs(outline: Outline, members: Sequence[int]) -> Iterator[tuple[tuple[int,
     if holder < 0 or any(outline.parents[place] != holder for place in members):
         return
     children = list(outline.children(holder))
-    at = [children.index(place) for place in members] if len(children) <= 5 * MOST_RECORDS else []
+    number_of = {child: number for number, child in enumerate(children)}
+    at = [number_of[place] for place in members]
     between = [children[first + 1 : second] for first, second in pairwise(at)]
     texts = [sum(map(outline.free, gap)) for gap in between]
     if not at or sum(text > 0 for text in texts) < 0.8 * len(texts):

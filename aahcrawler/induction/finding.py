@@ -1,6 +1,7 @@
 """Finds the records of a page and judges what they are."""
 
 import re
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -100,7 +101,7 @@ class _Reading:
 
     def judge(self) -> RecordSet | None:
         outline = self.where.outline
-        roots = {root for record in self.candidate.records for root in record}
+        roots = sorted(root for record in self.candidate.records for root in record)
         parts = [Part(record, _holes(outline, record, roots)) for record in self.candidate.records]
         content = Content(outline, parts)
         fields = read_fields(content, self.where.shown, self.where.names.title)
@@ -211,10 +212,12 @@ def _container(outline: Outline, parts: Sequence[Part]) -> Element:
     return outline.elements[max(container, 0)]
 
 
-def _holes(outline: Outline, record: tuple[int, ...], roots: set[int]) -> frozenset[int]:
-    return frozenset(
-        root for root in roots if root not in record and any(outline.contains(own, root) for own in record)
-    )
+def _holes(outline: Outline, record: tuple[int, ...], roots: Sequence[int]) -> frozenset[int]:
+    """Return which of all roots, in document order, lie within a record and are none of its own."""
+    inside: list[int] = []
+    for own in record:
+        inside += roots[bisect_right(roots, own) : bisect_left(roots, outline.ends[own])]
+    return frozenset(inside).difference(record)
 
 
 def _with_parents(outline: Outline, parts: Sequence[Part], records: Sequence[Record]) -> tuple[Record, ...]:

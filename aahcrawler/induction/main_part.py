@@ -1,7 +1,9 @@
 """The one article of a page, if it has one: where it stands, who wrote it when, and which of it is the text."""
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from aahcrawler.induction.fields import read_fields
 from aahcrawler.induction.leading import heading_target, is_front
@@ -145,17 +147,20 @@ class _Taken:
         for place in sorted(places):
             if not self.roots or place >= outline.ends[self.roots[-1]]:
                 self.roots.append(place)
+        self._taken = (0, *accumulate(map(outline.running, self.roots)))
 
     def covers(self, place: int) -> bool:
-        return any(self._outline.contains(root, place) for root in self.roots)
+        """Say whether an element belongs to a record."""
+        number = bisect_right(self.roots, place) - 1
+        return number >= 0 and self._outline.contains(self.roots[number], place)
 
     def running(self, place: int) -> int:
         """Return the weight of running text within an element that belongs to no record."""
-        outline = self._outline
         if self.covers(place):
             return 0
-        inside = (root for root in self.roots if place < root < outline.ends[place])
-        return outline.running(place) - sum(map(outline.running, inside))
+        first = bisect_right(self.roots, place)
+        last = bisect_left(self.roots, self._outline.ends[place])
+        return self._outline.running(place) - (self._taken[last] - self._taken[first])
 
 
 def _start(outline: Outline, taken: _Taken) -> int:

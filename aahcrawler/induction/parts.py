@@ -145,14 +145,11 @@ class _Descent:
     beside: Mapping[int, frozenset[int]]
 
     def run(self, frontier: list[tuple[int, ...]]) -> list[Found | None]:
-        noise: list[list[int]] = [[] for _ in frontier]
         for _ in range(40):
             noisy = self._noisy_slots(frontier)
             kept = [[place for place in places if self._slot(place) not in noisy] for places in frontier]
             if not any(kept):
                 return [None for _ in frontier]
-            for number, places in enumerate(frontier):
-                noise[number] += [place for place in places if place not in kept[number]]
             single = self._dominant(kept)
             if single is not None:
                 kept = [[place for place in places if self._slot(place) == single] for places in kept]
