@@ -157,13 +157,11 @@ def _text_of(found: RecordSet) -> int:
 
 
 def _widest(elements: Sequence[Element]) -> tuple[HtmlElement, ...]:
-    """Climb from each element as long as what is reached holds none of the others."""
+    """Climb from each element equally far, as long as what is reached holds none of the others."""
     holders = Counter(above for element in elements for above in element.iterancestors())
-    widest = []
-    for element in elements:
-        own = [above for above in element.iterancestors() if holders[above] == 1]
-        widest.append(_one(own[-1] if own else element))
-    return tuple(widest)
+    own = [[element, *(above for above in element.iterancestors() if holders[above] == 1)] for element in elements]
+    steps = min(map(len, own)) - 1
+    return tuple(_one(climbed[steps]) for climbed in own)
 
 
 def _holder(region: Region | None) -> HtmlElement | None:
