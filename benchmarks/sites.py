@@ -1,24 +1,34 @@
 """Crawl recorded sites over real HTTP and score what was extracted.
 
-    python -m benchmarks.sites SITES_DIR [--only app/theme ...] [--scorer score.py] --json FILE
+    python -m benchmarks.sites SITES_DIR [--only app/theme ...] [--unknown] [--scorer score.py] --json FILE
 
 SITES_DIR holds unpacked sites as <app>/<theme>/ beside or below a server ``serve.py`` and a scorer ``score.py`` (both
 are looked for in SITES_DIR and in ``../shared/sites``). Each site is served on loopback and crawled by ``aah crawl``
 from its front page with the shipped defaults, except that the delay between requests is 0 and loopback is allowed. The
 scorer compares the objects with what was put into the site when it was recorded.
+
+With ``--unknown`` the crawl gets a copy of the knowledge base without the application that recognises the site's front
+page, and stops after 1,500 pages: what is left is what a site of unheard-of software yields.
 """
 
 import argparse
 import json
 import os
+import shutil
 import sys
 import tempfile
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from pathlib import Path
+from xml.etree import ElementTree
 
+import knowledge_base
+from aahcrawler.helper import ApplicationAwareHelper
+from aahcrawler.page import Headers, Page
 from benchmarks.processes import Finished, run
 from benchmarks.recorded import RecordedSite, find_sites, score, start_site
 from benchmarks.results import Cell, report
+from knowledge_base.loader import load
 
 LONGEST = 900.0
 """Seconds after which the crawl of a site is given up."""
@@ -33,6 +43,16 @@ politeness: {{delay: 0}}
 network: {{allow_private: true}}
 output: {output}
 """
+
+LIMITED = """\
+limits: {{pages: {pages}}}
+"""
+
+MOST_PAGES_UNKNOWN = 1_500
+"""How many pages of a site of an unknown application are fetched: nothing tells which of its pages are junk."""
+
+KNOWLEDGE_BASE = "AAH_KNOWLEDGE_BASE"
+"""The environment variable that names the folders of the knowledge base that a crawl loads."""
 
 FIELDS = (
     "recall",
@@ -51,17 +71,44 @@ class BenchmarkError(Exception):
     """A crawl of the benchmark did not end as it should; the message holds what it said."""
 
 
-def crawl(site: RecordedSite, folder: Path) -> tuple[Finished, Path]:
+def crawl(site: RecordedSite, folder: Path, unknown: bool = False) -> tuple[Finished, Path]:
     """Serve a site, crawl it into ``folder``, and return how the crawl ended and the server's log of requests."""
+    environment = dict(os.environ)
+    limits = LIMITED.format(pages=MOST_PAGES_UNKNOWN) if unknown else ""
+    if unknown:
+        environment[KNOWLEDGE_BASE] = str(without_application(site, folder / "knowledge_base"))
     requests = folder / "requests.jsonl"
     with start_site(site, log=requests) as served:
         definition = folder / "icd.yaml"
         output = folder / "crawl"
-        definition.write_text(ICD.format(site=site.name, seed=served.url, output=json.dumps(str(output))), "utf-8")
-        finished = run([sys.executable, "-m", "aahcrawler.cli", "crawl", str(definition)], os.environ, LONGEST)
+        described = ICD.format(site=site.name, seed=served.url, output=json.dumps(str(output)))
+        definition.write_text(described + limits, "utf-8")
+        finished = run([sys.executable, "-m", "aahcrawler.cli", "crawl", str(definition)], environment, LONGEST)
     if finished.code:
         raise BenchmarkError(f"{site.name}: the crawl ended with {finished.code}:\n{finished.output}")
     return finished, requests
+
+
+def without_application(site: RecordedSite, target: Path) -> Path:
+    """Copy the knowledge base that ships without the file of the application that recognises the site's front page."""
+    shutil.copytree(Path(knowledge_base.__file__).parent, target, ignore=shutil.ignore_patterns("*.py", "__pycache__"))
+    known = load()
+    match = ApplicationAwareHelper(known).assist(front_page(site)).match
+    if match is None:
+        return target
+    for file in (target / "applications").glob("*.xml"):
+        if ElementTree.parse(file).getroot().get("name") == match.application.name:  # noqa: S314 - files of our own
+            file.unlink()
+    return target
+
+
+def front_page(site: RecordedSite) -> Page:
+    """Return the recorded front page of a site."""
+    base = json.loads((site.folder / "site.json").read_text("utf-8"))["base"].rstrip("/") + "/"
+    with (site.folder / "index.jsonl").open(encoding="utf-8") as lines:
+        row = next(row for row in map(json.loads, lines) if row["url"] in ("/", base))
+    headers = Headers(tuple((str(name), str(value)) for name, value in row["headers"]))
+    return Page(base, row["status"], headers, (site.folder / row["file"]).read_bytes(), datetime.now(UTC))
 
 
 def table(crawled: Path, command: str, target: Path) -> Path:
@@ -73,11 +120,11 @@ def table(crawled: Path, command: str, target: Path) -> Path:
     return target
 
 
-def measure(site: RecordedSite, scorer: Path) -> Mapping[str, Cell]:
+def measure(site: RecordedSite, scorer: Path | None, unknown: bool = False) -> Mapping[str, Cell]:
     """Crawl and score one site; return a row of the benchmark."""
     with tempfile.TemporaryDirectory(prefix="aah-sites-") as name:
         folder = Path(name)
-        finished, requests = crawl(site, folder)
+        finished, requests = crawl(site, folder, unknown)
         crawled = folder / "crawl"
         objects = table(crawled, "objects", folder / "objects.jsonl")
         pages = table(crawled, "pages", folder / "pages.jsonl")
@@ -87,6 +134,7 @@ def measure(site: RecordedSite, scorer: Path) -> Mapping[str, Cell]:
     return {
         "app": site.app,
         "theme": site.theme,
+        "application": "unknown" if unknown else "known",
         **{name: scored[name] for name in FIELDS},
         "pages_per_second": round(summary["pages"] / seconds, 1),
         "peak_mib": round(finished.peak_mib, 1),
@@ -98,6 +146,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sites", type=Path, metavar="SITES_DIR")
     parser.add_argument("--only", nargs="+", default=[], metavar="app/theme", help="measure these sites alone")
+    parser.add_argument("--unknown", action="store_true", help="remove the site's application from the knowledge base")
     parser.add_argument("--scorer", type=Path, help="the scorer to run; default: score.py beside the sites")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows here")
     arguments = parser.parse_args()
@@ -107,7 +156,7 @@ def main() -> None:
         known = ", ".join(site.name for site in sites) or "none"
         parser.error(f"no such site under {arguments.sites}: {', '.join(unknown) or 'any'}; there are: {known}")
     chosen = [site for site in sites if not arguments.only or site.name in arguments.only]
-    report([measure(site, arguments.scorer) for site in chosen], arguments.json)
+    report([measure(site, arguments.scorer, arguments.unknown) for site in chosen], arguments.json)
 
 
 if __name__ == "__main__":
