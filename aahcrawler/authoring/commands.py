@@ -143,7 +143,7 @@ def begin_application(
     from aahcrawler.authoring.drafting.levels import Given
     from aahcrawler.authoring.fetching import FetchError
     from aahcrawler.authoring.saved import SavedPageError
-    from aahcrawler.authoring.source import SourceError, source
+    from aahcrawler.authoring.source import SourceError, as_typed, source
     from knowledge_base.folders import named_folders
     from knowledge_base.loader import LoadError
 
@@ -151,7 +151,7 @@ def begin_application(
         pages = source(contact, allow_private=allow_private).pages((*contents, *(lists or ())), tuple(url or ()))
         given = Given(pages[: len(contents)], pages[len(contents) :])
         begun = begin(Wish(name, kind, site), given, named_folders(kb))
-    for line in lines_of(begun):
+    for line in lines_of(begun, as_typed(contents[0], pages[0].url)):
         typer.echo(line)
 
 

@@ -61,6 +61,15 @@ def source(contact: str, *, allow_private: bool) -> Source:
     return Source(partial(fetch_page, contact=contact, allow_private=allow_private), datetime.now(UTC))
 
 
+def as_typed(named: str, url: str) -> str:
+    """Write a page the way commands take it: its address, or its file and where that was found.
+
+    >>> as_typed("topic.html", "http://a.test/topic.php?id=7")
+    'topic.html --url "http://a.test/topic.php?id=7"'
+    """
+    return named if _ADDRESS.match(named) else f'{named} --url "{url}"'
+
+
 def _page(file: Path, url: str, now: datetime) -> Page:
     body = file.read_bytes()
     if not url:

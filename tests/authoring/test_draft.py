@@ -102,7 +102,7 @@ def knots_free(written: str) -> bool:
 
 
 def test_what_comes_next_is_said(begun: Begun) -> None:
-    told = "\n".join(lines_of(begun))
+    told = "\n".join(lines_of(begun, TOPIC.url))
     assert "objects: 3" in told
     assert re.search(r"^\d\d places are marked", told, re.MULTILINE)
     assert f"aah kb explain {TOPIC.url}" in told

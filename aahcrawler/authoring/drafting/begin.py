@@ -57,8 +57,11 @@ def begin(wish: Wish, given: Given, folders: Sequence[Path]) -> Begun:
     return Begun(file, knowledge_base, given.pages)
 
 
-def lines_of(begun: Begun) -> Iterator[str]:
-    """Say in lines for people what was written, what it does, and what comes next."""
+def lines_of(begun: Begun, named: str) -> Iterator[str]:
+    """Say in lines for people what was written, what it does, and what comes next.
+
+    ``named`` is the first page as it would be typed.
+    """
     yield f"written: {begun.file}"
     for page in begun.pages:
         yield f"what it makes of {page.url}:"
@@ -67,9 +70,9 @@ def lines_of(begun: Begun) -> Iterator[str]:
     guesses = begun.file.read_text(encoding="utf-8").count("<!-- guess: ")
     yield f"{guesses} places are marked <!-- guess: ... -->. Look at each, mend what is wrong, take the comment out."
     yield "next:"
-    yield f"  aah kb explain {begun.pages[0].url}    what each sign and action finds on a page"
+    yield f"  aah kb explain {named}    what each sign and action finds on a page"
     yield "  aah kb check    whether the file is valid and conflicts with no other"
-    yield f"  aah kb capture {begun.pages[0].url} --application {begun.file.stem} --as NAME    save the page as a test"
+    yield f"  aah kb capture {named} --application {begun.file.stem} --as NAME    save the page as a test"
     yield f"  aah kb test {begun.file.stem}    try all saved pages"
 
 
