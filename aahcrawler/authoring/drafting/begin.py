@@ -71,7 +71,7 @@ def lines_of(begun: Begun, named: str) -> Iterator[str]:
     yield f"{guesses} places are marked <!-- guess: ... -->. Look at each, mend what is wrong, take the comment out."
     yield "next:"
     yield f"  aah kb explain {named}    what each sign and action finds on a page"
-    yield "  aah kb check    whether the file is valid and conflicts with no other"
+    yield f"  aah kb check {begun.file.parents[1]}    whether the file is valid and takes no time"
     yield f"  aah kb capture {named} --application {begun.file.stem} --as NAME    save the page as a test"
     yield f"  aah kb test {begun.file.stem}    try all saved pages"
 
