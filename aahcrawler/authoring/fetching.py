@@ -7,12 +7,15 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, field
 from importlib.metadata import version
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from aahcrawler import urls
 from aahcrawler.authoring.robots import LARGEST, RobotsRule, denial
 from aahcrawler.page import Headers, Page
 from aahcrawler.page.decoding import decode_content
+from aahcrawler.wire.addresses import Network
 from aahcrawler.wire.client import (
     AddressPolicy,
     Answer,
@@ -95,12 +98,28 @@ def fetch_page(
     address = urls.canonicalize(url.strip())
     if address is None:
         raise BadAddressError(f"{url!r} is no web address; write one that begins with http:// or https://")
-    agent = _user_agent(contact, needed=not allow_private)
+    named = _named_networks(address)
+    agent = _user_agent(contact, needed=not (allow_private or named))
     with tempfile.TemporaryDirectory(prefix="aah-") as spool:
         settings = WireSettings(
-            Path(spool), AddressPolicy(allow_private), TIMEOUTS, Limits(body_bytes=PAGE_BYTES, payload_bytes=PAGE_BYTES)
+            Path(spool),
+            AddressPolicy(allow_private or named),
+            TIMEOUTS,
+            Limits(body_bytes=PAGE_BYTES, payload_bytes=PAGE_BYTES),
         )
         return asyncio.run(_fetch(address, settings, agent, redirected))
+
+
+def _named_networks(url: str) -> tuple[Network, ...]:
+    """Return what a person who writes this address means: this machine, or the private address that it names."""
+    host = (urlsplit(url).hostname or "").rstrip(".")
+    if host == "localhost" or host.endswith(".localhost"):
+        return (IPv4Network("127.0.0.0/8"), IPv6Network("::1/128"))
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return ()
+    return () if address.is_global else (ip_network(address),)
 
 
 def _user_agent(contact: str, *, needed: bool) -> str:

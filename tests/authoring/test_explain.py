@@ -177,10 +177,16 @@ def test_the_command_reads_files(folder: Path, tmp_path: Path) -> None:
 
 def test_the_command_asks_the_network(folder: Path) -> None:
     with serving(
-        Site({"/old": Reply(b"", 301, {"Location": "/thread.php?id=1"}), "/thread.php?id=1": Reply(THREAD.encode())})
+        Site(
+            {
+                "/old": Reply(b"", 301, {"Location": "/thread.php?id=1"}),
+                "/thread.php?id=1": Reply(THREAD.encode()),
+                "/away": Reply(b"", 301, {"Location": "http://10.0.0.1/"}),
+            }
+        )
     ) as site:
-        told = CliRunner().invoke(app, ["kb", "explain", f"{site.url}old", "--allow-private", "--kb", str(folder)])
-        refused = CliRunner().invoke(app, ["kb", "explain", site.url, "--contact", "me@a.test", "--kb", str(folder)])
+        told = CliRunner().invoke(app, ["kb", "explain", f"{site.url}old", "--kb", str(folder)])
+        refused = CliRunner().invoke(app, ["kb", "explain", f"{site.url}away", "--kb", str(folder)])
     assert told.exit_code == 0, told.output
     assert f"redirected from {site.url}old" in told.stdout
     assert "Action posts: 2 objects" in told.stdout

@@ -55,11 +55,22 @@ def test_without_robots_txt_nothing_is_fetched() -> None:
         assert [asked.path for asked in site.asked] == ["/robots.txt"]
 
 
-def test_private_networks_are_left_alone() -> None:
-    with serving(Site({"/": Reply(PAGE)})) as site:
-        with pytest.raises(PrivateAddressError, match="--allow-private"):
-            fetch_page(site.url, contact=ME)
-        assert not site.asked
+def test_private_networks_are_left_alone_but_for_the_address_that_was_named() -> None:
+    with serving(Site({"/": Reply(PAGE), "/robots.txt": Reply(b"", 404)})) as site:
+        assert fetch_page(site.url).body == PAGE
+        asked = len(site.asked)
+        with serving(Site({"/": moved(site.url.replace("127.0.0.1", "[::ffff:127.0.0.2]"))})) as other:
+            with pytest.raises(PrivateAddressError, match="--allow-private"):
+                fetch_page(other.url)
+        with serving(Site({"/": moved("http://10.0.0.1/")})) as other:
+            with pytest.raises(PrivateAddressError, match="--allow-private"):
+                fetch_page(other.url)
+        assert len(site.asked) == asked
+
+
+def test_this_machine_may_be_named() -> None:
+    with serving(Site({"/": Reply(PAGE), "/robots.txt": Reply(b"", 404)})) as site:
+        assert fetch_page(site.url.replace("127.0.0.1", "localhost")).status == 200
 
 
 def test_redirects_end() -> None:
