@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import count
 from pathlib import Path
 from re import fullmatch
 
@@ -36,10 +37,13 @@ class CaptureError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What a page is to be saved as: a page of that application under that name, ``negative`` where of no level."""
+    """What a page is to be saved as: a page of that application under that name, ``negative`` where of no level.
 
-    application: str
-    name: str
+    Without an application the page is one of that which is recognised; without a name it is called after its level.
+    """
+
+    application: str = ""
+    name: str = ""
     negative: bool = False
     replace: bool = False
 
@@ -55,13 +59,19 @@ class Captured:
 
 def capture(page: Page, knowledge_base: KnowledgeBase, folders: Sequence[Path], wish: Wish) -> Captured:
     """Save a page and what is understood of it in the last of the folders. Raises `CaptureError`."""
-    if not fullmatch(r"[a-z0-9][a-z0-9.-]*", wish.name):
+    if wish.name and not fullmatch(r"[a-z0-9][a-z0-9.-]*", wish.name):
         raise CaptureError(f"{wish.name} is no name for a page; write small letters, digits and hyphens: thread-2")
-    stem, name = _described(folders, wish.application)
-    file = pages_folder(folders[-1]) / stem / f"{wish.name}.html"
     page = replace(page, fetched_at=page.fetched_at.replace(microsecond=0))
     found = understood(page, ApplicationAwareHelper(knowledge_base).assist(page))
+    wish = replace(wish, application=wish.application or found.application or "")
+    if not wish.application:
+        raise CaptureError(
+            "no application is recognised on this page; aah kb explain says why. If it is one of an application all "
+            "the same, say of which: --application NAME"
+        )
+    stem, name = _described(folders, wish.application)
     _check(page, found, wish, name)
+    file = _file(pages_folder(folders[-1]) / stem, wish.name, found.level or "other")
     expected = found.model_copy(update={"headers": header_lines(_kept_headers(page, knowledge_base))})
     saved = SavedPage(f"{file.parent.name}/{file.stem}", file, page, expected)
     if not wish.replace and (file.exists() or file.with_suffix(".json").exists()):
@@ -148,6 +158,13 @@ def _doubt_of_date(iri: str, moment: datetime) -> str:
             f"is the date of {iri} {written}, or are day and month the wrong way round (order=)? And is the zone right?"
         )
     return f"is the date of {iri} {written}, in the right time zone (zone=)?"
+
+
+def _file(folder: Path, name: str, level: str) -> Path:
+    """Return the file of a page, after its level and a number where no name was given."""
+    free = (level if number == 1 else f"{level}-{number}" for number in count(1))
+    name = name or next(name for name in free if not (folder / f"{name}.html").exists())
+    return folder / f"{name}.html"
 
 
 def _check(page: Page, found: Expectation, wish: Wish, application: str | None) -> None:

@@ -18,7 +18,10 @@ kb_app = typer.Typer(help="The knowledge base of applications.", no_args_is_help
 def check_files(
     folders: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="[FOLDER]...", help="Folders of a knowledge base. Default: the one that ships."),
+        typer.Argument(
+            metavar="[FOLDER]...",
+            help="Folders of a knowledge base. Default: those that AAH_KNOWLEDGE_BASE names, else the one that ships.",
+        ),
     ] = None,
     seconds: Annotated[
         float, typer.Option("--seconds", min=1, help="How long one expression may take before it is ended.")
@@ -93,8 +96,12 @@ def try_pages(
 @kb_app.command("capture")
 def capture_page(
     named: Annotated[str, typer.Argument(metavar="URL|FILE", help="The page: an address, or a file you saved.")],
-    application: Annotated[str, typer.Option("--application", metavar="NAME", help="Which application it shows.")],
-    name: Annotated[str, typer.Option("--as", metavar="PAGE", help="The name of the saved page: thread-2.")],
+    application: Annotated[
+        str, typer.Option("--application", metavar="NAME", help="Which application it shows. Default: as recognised.")
+    ] = "",
+    name: Annotated[
+        str, typer.Option("--as", metavar="PAGE", help="The name of the saved page. Default: its level, numbered.")
+    ] = "",
     kb: Folders = "",
     url: OfFile = "",
     negative: Annotated[bool, typer.Option("--negative", help="The page is of no level, and is to stay so.")] = False,

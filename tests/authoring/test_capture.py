@@ -144,3 +144,15 @@ def test_the_command_shows_what_it_saved(folders: tuple[Path, ...], tmp_path: Pa
     result = CliRunner().invoke(app, ["kb", "test", "--kb", str(folders[0])])
     assert (result.exit_code, "ok      phpbb/shown" in result.output) == (0, True)
     assert isinstance(read_page(tmp_path / "applications/pages/phpbb/shown.html"), SavedPage)
+
+
+def test_a_page_is_named_after_its_level(folders: tuple[Path, ...], knowledge_base: KnowledgeBase) -> None:
+    saved = [capture(THREAD.page, knowledge_base, folders, Wish()).saved.file.name for _ in range(3)]
+    assert saved == ["thread.html", "thread-2.html", "thread-3.html"]
+
+
+def test_of_an_unknown_page_the_application_has_to_be_said(
+    folders: tuple[Path, ...], knowledge_base: KnowledgeBase
+) -> None:
+    with pytest.raises(CaptureError, match="--application NAME"):
+        capture(html_page("http://a.test/", "<p>Hello"), knowledge_base, folders, Wish())
