@@ -59,11 +59,11 @@ def test_private_networks_are_left_alone_but_for_the_address_that_was_named() ->
     with serving(Site({"/": Reply(PAGE), "/robots.txt": Reply(b"", 404)})) as site:
         assert fetch_page(site.url).body == PAGE
         asked = len(site.asked)
-        with serving(Site({"/": moved(site.url.replace("127.0.0.1", "[::ffff:127.0.0.2]"))})) as other:
-            with pytest.raises(PrivateAddressError, match="--allow-private"):
-                fetch_page(other.url)
-        with serving(Site({"/": moved("http://10.0.0.1/")})) as other:
-            with pytest.raises(PrivateAddressError, match="--allow-private"):
+        for target in (site.url.replace("127.0.0.1", "[::ffff:127.0.0.2]"), "http://10.0.0.1/"):
+            with (
+                serving(Site({"/": moved(target)})) as other,
+                pytest.raises(PrivateAddressError, match="--allow-private"),
+            ):
                 fetch_page(other.url)
         assert len(site.asked) == asked
 
