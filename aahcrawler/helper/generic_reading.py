@@ -1,8 +1,9 @@
 """What the helper says of a page of no known application, and what it says of pages of either sort."""
 
 from aahcrawler.helper.anchors import Contexts, anchor_text
-from aahcrawler.helper.assistance import Assistance
+from aahcrawler.helper.assistance import Assistance, Refused
 from aahcrawler.helper.navigation import Chosen, Links, abroad
+from aahcrawler.helper.unknown_addresses import junk
 from aahcrawler.induction import objects
 from aahcrawler.page import Page, generic, requisites
 from online_analysis.document import Document, DocumentPart, Outlink
@@ -18,7 +19,12 @@ def read(page: Page, links: Links) -> Assistance:
     described = {link.url: link for link in generic.links(page)}
     contexts = Contexts()
     outlinks: dict[str, Outlink] = {}
+    refused: dict[str, Refused] = {}
     for link in abroad(links, ((link.url, link.element) for link in described.values())):
+        reason = junk(link.url) if links.is_here(link.url) else None
+        if reason is not None:
+            refused.setdefault(link.url, Refused(link.url, reason))
+            continue
         known = described.get(link.url)
         outlink = Outlink(link.url, known.anchor, known.context) if known else outlink_of(link, None, contexts)
         outlinks.setdefault(link.url, outlink)
@@ -31,7 +37,8 @@ def read(page: Page, links: Links) -> Assistance:
         tuple(outlinks.values()),
         generic.published(page, page.fetched_at),
     )
-    return Assistance(None, document, objects.read(page).objects, requisites.of_page(page), links.refused)
+    junked = (*links.refused, *refused.values())
+    return Assistance(None, document, objects.read(page).objects, requisites.of_page(page), junked)
 
 
 def read_other(page: Page, links: Links) -> Assistance:

@@ -173,7 +173,7 @@ def _runs(outline: Outline, members: Sequence[int]) -> Iterator[tuple[tuple[int,
     lead = 0
     while lead < len(period) and at[0] > lead and outline.tags[children[at[0] - lead - 1]] == period[-1 - lead]:
         lead += 1
-    if outline.tags[members[0]] in period[-lead:] or not _leads(outline, children, at, lead, period):
+    if not _leads(outline, children, at, lead, period):
         lead = 0
     starts = [place - lead for place in at]
     length = max(second - first for first, second in pairwise(starts))

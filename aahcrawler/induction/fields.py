@@ -384,7 +384,7 @@ def _keys(outline: Outline, part: Part) -> Iterator[str]:
     for root in part.roots:
         for place in (root, *list(outline.ancestors(root))[:2]):
             key = outline.elements[place].get("id")
-            if place != root and key and outline.free(place) > 1.3 * outline.free(root) + 50:
+            if root > place + 1 and key and outline.free(place) > 1.3 * outline.free(root) + 50:
                 break
             if key and numbered(key):
                 yield key

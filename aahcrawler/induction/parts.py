@@ -23,7 +23,8 @@ _CONTENT = re.compile(
     r"(?:^|[-_])(?:content|contents|entry|story|prose|markdown|text|body|articlebody|postbody|message)(?:$|[-_])",
     re.IGNORECASE,
 )
-_CELLS = frozenset({"tr", "td", "th", "dt", "dd"})
+_ROWS = frozenset({"table", "tbody", "tr"})
+_CELLS = frozenset({"tr", "td", "th", "dt", "dd", "div"})
 _BREAKS = frozenset({"br", "hr", "wbr", "img"})
 _SHORT = 25
 MOST_A_RECORD = 1_500
@@ -104,13 +105,18 @@ class Content:
                 continue
             words = [word for word in outline.tokens[place] if outline.frequency[word] >= least]
             tag = outline.tags[place]
-            ordinal = str(self._ordinal(place)) if tag in _CELLS else ""
+            ordinal = str(self._ordinal(place)) if tag in _CELLS and not words else ""
             self.slots[place] = (*above, ".".join((tag + ordinal, *words)))
 
     def _ordinal(self, place: int) -> int:
-        """Return the how manieth row or cell an element is; those beyond the tenth are all alike."""
-        siblings = self.outline.children(self.outline.parents[place])
-        return next((number for number, sibling in zip(range(10), siblings, strict=False) if sibling == place), 10)
+        """Return the how manieth of its name an element is beside others; those beyond the third are all alike."""
+        outline = self.outline
+        number = 0
+        for sibling in outline.children(outline.parents[place]):
+            if sibling == place or number == 3:
+                break
+            number += outline.tags[sibling] == outline.tags[place]
+        return number
 
     def weight(self, place: int) -> float:
         """Return the weight of the content within an element."""
@@ -183,6 +189,10 @@ class _Descent:
         left = Counter(self._slot(place) for children in inner for place in children if self._slot(place) not in noisy)
         if noisy and any(self._slot(place) in noisy for children in inner for place in children):
             return held >= 0.9 * whole or any(outline.tags[places[0]] in ("tr", "table") for places in kept if places)
+        if held >= 0.95 * whole and all(
+            outline.tags[places[0]] in ("tr", "tbody", "table") for places in kept if places
+        ):
+            return self._dominant(inner) is not None
         return len(left) == 1 and self._once(inner) and held >= 0.95 * whole
 
     def _once(self, inner: Sequence[Sequence[int]]) -> bool:
@@ -287,11 +297,15 @@ class _Descent:
         """Leave out headings and empty elements at the beginning, and empty ones at the end."""
         outline = self.content.outline
         marks = self.beside.get(number, frozenset())
+        if not places:
+            return []
+        several = len(places) > 1 or len(self.content.parts) > 1 or bool(self.content.parts[number].holes)
+        several = several or any(outline.tags[mark] in _HEADINGS for mark in marks if outline.contains(places[0], mark))
         first, last = 0, len(places)
         while first < last and (
             outline.tags[places[first]] in _HEADINGS
             or not (outline.free(places[first]) + outline.linked(places[first]))
-            or any(outline.contains(places[first], mark) for mark in marks)
+            or (several and any(outline.contains(places[first], mark) for mark in marks))
         ):
             first += 1
         if first == last:

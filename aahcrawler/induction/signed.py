@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from aahcrawler.induction.model import Byline, Dated, Nature, Record, RecordSet, Region
 from aahcrawler.induction.moments import Shown
 from aahcrawler.induction.outline import Outline, weight
-from aahcrawler.page.text import excerpt, plain_text
+from aahcrawler.page.text import BLOCKS, excerpt, plain_text
 from aahcrawler.urls import resolve
 
 _BLOCKS = frozenset({"p", "dd", "li", "dl", "ul", "ol", "div", "blockquote", "pre", "table"})
@@ -23,6 +23,8 @@ class _Signature:
     block: int
     date: Shown
     author: int
+    telling: bool
+    """Whether more than a few letters stand before the signature in its block."""
 
 
 def signed_records(outline: Outline, shown: Sequence[Shown], base: str) -> tuple[RecordSet, ...]:
@@ -32,6 +34,8 @@ def signed_records(outline: Outline, shown: Sequence[Shown], base: str) -> tuple
     between. Blocks up to a signature belong to it, back to the one before or to a heading.
     """
     signatures = [signature for each in shown if (signature := _signature(outline, each)) is not None]
+    if sum(signature.telling for signature in signatures) < 0.5 * len(signatures):
+        return ()
     if not signatures or (len(signatures) == 1 and not _names_user(outline, signatures[0])):
         return ()
     holders = {outline.parents[signature.block] for signature in signatures}
@@ -40,7 +44,8 @@ def signed_records(outline: Outline, shown: Sequence[Shown], base: str) -> tuple
     for signature in signatures:
         records.append(_record(outline, signature, previous, base))
         previous = signature.block
-    if sum(weight(record.body.plain()) >= 25 for record in records if record.body) < 0.3 * len(records):
+    records = [record for record in records if record.body and record.body.text]
+    if not records or sum(weight(record.body.plain()) >= 25 for record in records if record.body) < 0.3 * len(records):
         return ()
     container = min(holders)
     for signature in signatures:
@@ -54,7 +59,7 @@ def _signature(outline: Outline, shown: Shown) -> _Signature | None:
     piece = outline.pieces[shown.piece]
     block = piece.owner
     while block >= 0 and outline.tags[block] not in _BLOCKS:
-        if outline.tags[block] in ("td", "th"):
+        if outline.tags[block] in BLOCKS or outline.tags[block] in ("td", "th"):
             return None
         block = outline.parents[block]
     if block <= 0 or not _ends(outline, block, shown.piece):
@@ -67,14 +72,14 @@ def _signature(outline: Outline, shown: Shown) -> _Signature | None:
         if earlier.linked:
             links.append(_link(outline, earlier.owner))
         elif len(earlier.text) > _LONGEST_BETWEEN:
-            return _of(block, shown, links)
-    return None
+            return _of(block, shown, links, telling=True)
+    return _of(block, shown, links, telling=False)
 
 
-def _of(block: int, shown: Shown, links: Sequence[int]) -> _Signature | None:
+def _of(block: int, shown: Shown, links: Sequence[int], *, telling: bool) -> _Signature | None:
     if not links or len(links) > 4:
         return None
-    return _Signature(block, shown, links[-1])
+    return _Signature(block, shown, links[-1], telling)
 
 
 def _ends(outline: Outline, block: int, number: int) -> bool:

@@ -1,0 +1,74 @@
+"""Which addresses of a site of unknown software are junk, by words that all software uses for the same things."""
+
+import re
+from functools import lru_cache
+
+from knowledge_base.addresses import Address, Reason
+
+_WORDS: tuple[tuple[Reason, str], ...] = (
+    (Reason.LOGIN, "login logon logout signin sign_in sign-in signout wp-login lostpw lostpassword reminder"),
+    (Reason.REGISTER, "register registration signup sign_up sign-up createaccount"),
+    (Reason.REPLY_FORM, "reply newreply newthread newtopic posting post_reply quote replyto replytocom compose"),
+    (Reason.EDIT, "edit editpost submit preview visualeditor"),
+    (Reason.MODERATION, "report reportpost delete modcp moderate moderation mcp"),
+    (Reason.PRINT_VIEW, "print printthread printpage printview printable print-view"),
+    (Reason.OLD_REVISION, "history diff oldid revisions revision"),
+    (Reason.CALENDAR, "calendar"),
+    (Reason.MEMBER_LIST, "memberlist members mlist online viewonline who"),
+    (Reason.VOTE, "vote rate like upvote downvote"),
+    (Reason.HELP, "help faq"),
+    (Reason.STATISTICS, "stats statistics"),
+    (Reason.ACTION, "sendthread sendtopic sendpage emailuser ratethread subscribe unsubscribe subscription usercp ucp"),
+    (Reason.ACTION, "private pm markread share trackback xmlrpc lastpost newpost nextoldest nextnewest info"),
+)
+_REASONS = {word: reason for reason, words in _WORDS for word in words.split()}
+_PARAMETERS = {
+    **dict.fromkeys(("sid", "phpsessid", "jsessionid", "sessionid", "session_id"), Reason.SESSION),
+    **dict.fromkeys(("sort", "sortby", "sortdir", "order", "orderby", "sk", "sd", "datecut"), Reason.SORT_ORDER),
+    **dict.fromkeys(("replytocom", "replyto", "quote", "reply"), Reason.REPLY_FORM),
+    **dict.fromkeys(("oldid", "diff", "rev"), Reason.OLD_REVISION),
+    **dict.fromkeys(("print", "printable"), Reason.PRINT_VIEW),
+    **dict.fromkeys(("veaction", "redlink"), Reason.EDIT),
+}
+_VERBS = frozenset({"action", "do", "mode", "view", "act", "op", "cmd", "task", "sa", "show"})
+_COMMENT_FEED = re.compile(r"/comments?/feed/?$|/feed/?$|[?&]feed=|/(?:rss|atom)(?:\.xml)?/?$", re.IGNORECASE)
+_DEEDS = frozenset({"login", "logout", "signin", "signup", "register", "reply", "edit", "print", "report", "delete"})
+_PART = re.compile(r"[^;]+")
+
+
+@lru_cache(maxsize=50_000)
+def junk(url: str) -> Reason | None:
+    """Return why a canonical address of a site of unknown software is not worth a request, None where it may be.
+
+    Names of scripts (``newreply.php``), of parameters (``replytocom``) and the values of those that say what to do
+    (``action=login``) decide; words of titles in a path do not.
+
+    >>> junk("http://a.test/newreply.php?tid=1"), junk("http://a.test/2022/how-to-reply/")
+    (<Reason.REPLY_FORM: 'reply-form'>, None)
+    """
+    address = Address.parse(url)
+    if address.is_too_long:
+        return None
+    for name, value in _parameters(address):
+        if name in _PARAMETERS:
+            return _PARAMETERS[name]
+        if name in _VERBS and value in _REASONS:
+            return _REASONS[value]
+    if _COMMENT_FEED.search(url):
+        return Reason.FEED
+    segments = [segment.lower() for segment in address.segments if segment]
+    last = segments[-1] if segments else ""
+    script, dot, ending = last.rpartition(".")
+    if dot and ending in ("php", "asp", "aspx", "cgi", "pl", "jsp", "do"):
+        return _REASONS.get(script)
+    return _REASONS.get(last) if len(segments) == 1 or last in _DEEDS else None
+
+
+def _parameters(address: Address) -> list[tuple[str, str]]:
+    """Return names and values in lower case, those parted by semicolons as well."""
+    found: list[tuple[str, str]] = []
+    for name, value in address.parameters.items():
+        for part in _PART.findall(f"{name}={value}"):
+            key, _, said = part.partition("=")
+            found.append((key.strip().lower(), said.strip().lower()))
+    return found

@@ -1,0 +1,151 @@
+"""Records of pages made by hand, in shapes that forums, blogs and wikis have had over the years."""
+
+import time
+from datetime import UTC, datetime
+
+import pytest
+
+from aahcrawler.induction import Nature, Record, objects, records
+from aahcrawler.webobject import Person
+from tests.page.building import page_of
+
+TEXTS = (
+    "The ferry did not run on Monday, because nobody had cleared the snow from the pier in time.",
+    "It ran on Tuesday, though an hour late, and the captain apologised to everyone on board.",
+    "Thanks!",
+    "My aunt still has the timetable of 1974, and it was no better then, I can assure you of that.",
+)
+NAMES = ("Ann Boyd", "Carla", "Ann Boyd", "Dan Olsen")
+DATES = tuple(datetime(2022, 1, day, 9, 30, tzinfo=UTC) for day in (11, 12, 13, 14))
+
+
+def thread(template: str, before: str = "", after: str = "") -> str:
+    posts = "".join(
+        template.format(number=7 + n, name=NAMES[n], slug=NAMES[n][:3], day=11 + n, text=TEXTS[n]) for n in range(4)
+    )
+    return f"<title>Ferry</title><body><h1>Ferry</h1>{before}{posts}{after}"
+
+
+SHAPES = {
+    "divisions": thread(
+        "<div class='msg {slug}'><div class=who><a href='/user/{slug}'>{name}</a></div>"
+        "<div class=when>{day}.01.2022, 09:30</div><div class=said>{text}</div><div><a href='#r'>Reply</a></div></div>"
+    ),
+    "rows of one table each": thread(
+        "<table id=post{number}><tr><td><a href='/member.php?u={number}'>{name}</a><br>Member</td>"
+        "<td><div>2022-01-{day} 09:30</div><div id=text{number}>{text}</div></td></tr></table>"
+    ),
+    "pairs of rows": thread(
+        "<tr><td><b>{name}</b></td><td>{day} January 2022, 09:30</td></tr><tr><td>Member</td><td>{text}</td></tr>",
+        "<table>",
+        "</table>",
+    ),
+    "definition list": thread(
+        "<dt id=c{number}><a href='/people/{slug}'>{name}</a> said</dt><dd><p>{text}</p></dd>"
+        "<dd><a href='#c{number}'>{day} January 2022 09:30</a></dd>",
+        "<dl>",
+        "</dl>",
+    ),
+    "list items with time elements": thread(
+        "<li><article><header><span class=author>{name}</span> <time datetime='2022-01-{day}T09:30:00Z'>a while ago"
+        "</time></header><p>{text}</p></article></li>",
+        "<ol>",
+        "</ol>",
+    ),
+}
+
+
+def posts_of(markup: str) -> tuple[Record, ...]:
+    (found,) = records(page_of(markup, url="http://site.test/ferry"))
+    assert found.nature is Nature.POSTS
+    return found.records
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_posts_of_many_shapes(shape: str) -> None:
+    found = posts_of(SHAPES[shape])
+    assert [record.body.plain() if record.body else None for record in found] == list(TEXTS)
+    assert [record.author.name if record.author else None for record in found] == list(NAMES)
+    assert [record.date.moment if record.date else None for record in found] == list(DATES)
+
+
+def test_replies_lie_below_what_they_answer() -> None:
+    one = (
+        "<li id=c{n}><div><b class=fn>{name}</b> <time datetime='2022-01-{day}T09:30Z'>x</time><p>{text}</p></div>"
+        "{in_}</li>"
+    )
+
+    def item(n: int, in_: str = "") -> str:
+        return one.format(n=n, name=NAMES[n], day=11 + n, text=TEXTS[n], in_=in_ and f"<ul>{in_}</ul>")
+
+    found = posts_of(f"<title>x</title><ul>{item(0, item(1, item(2)))}{item(3)}</ul>")
+    assert [record.parent for record in found] == [None, 0, 1, None]
+    assert [record.body.plain() if record.body else None for record in found] == list(TEXTS)
+    assert [record.key for record in found] == ["c0", "c1", "c2", "c3"]
+
+
+def test_a_list_of_articles_yields_no_objects() -> None:
+    teaser = (
+        "<article><h2><a href='/{number}'>Story {number} of {name}</a></h2><p>By <a href='/author/{slug}'>{name}</a>, "
+        "<time datetime='2022-01-{day}'>x</time></p><p>{text}</p><a href='/{number}'>More</a></article>"
+    )
+    page = page_of(thread(teaser), url="http://site.test/news/")
+    (found,) = records(page)
+    assert found.nature is Nature.TEASERS
+    assert [record.target for record in found.records] == [f"http://site.test/{number}" for number in range(7, 11)]
+    assert objects.read(page).objects == ()
+
+
+def test_an_article_and_its_comments() -> None:
+    comment = (
+        "<div id=comment-{number} class=comment><cite>{name}</cite> <a href='#comment-{number}'>{day} January 2022 "
+        "09:30</a><div class=text>{text}</div></div>"
+    )
+    article = (
+        f"<article><p>By Eve, 10 January 2022</p><p>{TEXTS[0]}</p><p>{TEXTS[1] * 3}</p></article><h2>Comments</h2>"
+    )
+    page = page_of(thread(comment, article), url="http://site.test/ferry")
+    whole, *comments = objects.read(page).objects
+    assert (whole.type, whole.iri, whole.first("title")) == ("article", "http://site.test/ferry", "Ferry")
+    assert str(whole.first("body")).startswith(TEXTS[0])
+    assert [each.iri for each in comments] == [f"http://site.test/ferry#comment-{number}" for number in range(7, 11)]
+    assert {each.part_of for each in comments} == {whole.iri}
+    assert [each.first("author") for each in comments] == [Person(name) for name in NAMES]
+
+
+def test_a_wiki_discussion_signed_in_its_text() -> None:
+    signed = (
+        "<p>{text} <a href='/wiki/User:{slug}'>{name}</a> (<a href='/wiki/Talk:{slug}'>talk</a>) 09:30, {day} January "
+        "2022 (UTC)</p>"
+    )
+    found = posts_of(thread(signed, "<h2>Which day?</h2>"))
+    assert [record.body.plain() if record.body else None for record in found] == list(TEXTS)
+    assert [record.author.name if record.author else None for record in found] == list(NAMES)
+    assert found[0].title == "Which day?"
+
+
+@pytest.mark.parametrize(
+    "markup",
+    [
+        "",
+        "<p>Nothing at all.",
+        "<table>" + "".join(f"<tr><td><a href=/u/{n}>user{n}</a><td>{n + 1} May 2021<td>{n}</tr>" for n in range(20)),
+        "<ul>" + "".join(f"<li>{n + 1} May 2021: <a href=/{n}>Story {n} of the harbour</a>" for n in range(20)),
+    ],
+)
+def test_lists_of_members_and_links_hold_no_objects(markup: str) -> None:
+    assert objects.read(page_of(f"<title>List</title>{markup}", url="http://site.test/list")).objects == ()
+
+
+def test_the_form_to_answer_shows_posts_that_are_not_its_own() -> None:
+    markup = SHAPES["divisions"].replace("<h1>Ferry</h1>", "<h1>Reply</h1><form><textarea></textarea></form>")
+    assert objects.read(page_of(markup, url="http://site.test/answer")).objects == ()
+
+
+@pytest.mark.parametrize("times", [1, 400])
+def test_large_pages_take_seconds_at_most(times: int) -> None:
+    page = page_of(SHAPES["divisions"] * times + "<div class=msg>" * 1_500, url="http://site.test/ferry")
+    start = time.monotonic()
+    first = objects.read(page)
+    assert time.monotonic() - start < 8
+    assert first.objects == objects.read(page).objects
