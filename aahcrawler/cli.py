@@ -9,6 +9,7 @@ import typer
 
 from aahcrawler.authoring.commands import kb_app
 from aahcrawler.exits import MISTAKE, told
+from offline.commands import store_app
 
 app = typer.Typer(
     help="AAHCrawler: an application-aware, focused, archiving web crawler.",
@@ -19,6 +20,7 @@ app = typer.Typer(
 icd_app = typer.Typer(help="Intelligent Crawl Definitions.", no_args_is_help=True)
 app.add_typer(icd_app, name="icd")
 app.add_typer(kb_app, name="kb")
+app.add_typer(store_app)
 
 IcdFile = Annotated[Path, typer.Argument(metavar="FILE", help="An Intelligent Crawl Definition in YAML.")]
 CrawlFolder = Annotated[Path, typer.Argument(metavar="CRAWL", help="The folder of a crawl.")]

@@ -1,0 +1,122 @@
+"""Any store that speaks the SPARQL 1.1 protocol, over HTTP: updates in batches, tried again when that may help."""
+
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping
+from itertools import groupby
+from operator import attrgetter
+from types import TracebackType
+from typing import Self
+from urllib.parse import quote
+
+import pyoxigraph as ox
+
+from offline.store.http import HttpError, HttpService
+from offline.store.loading import LOADED_BYTES, SEGMENT, LoadError
+from offline.store.members import Members
+
+LEDGER = "urn:aahcrawler:loaded"
+"""The graph in which an endpoint remembers up to where each segment has been loaded."""
+
+_BATCH = 512 << 10
+"""From how many bytes of statements on a batch is sent."""
+_STATEMENTS = 5_000
+"""Of how many statements one update consists at most; some stores refuse more than 10,000 lines."""
+_ASK = f"SELECT ?segment ?bytes {{ GRAPH <{LEDGER}> {{ ?segment <{LOADED_BYTES}> ?bytes }} }}"
+
+
+class Endpoint:
+    """A store at ``update_url``, asked at ``query_url``, which may be the same; to be used in a ``with`` statement.
+
+    A batch and the note of how far it reaches are one update: a store that updates atomically holds both or neither,
+    and any other holds at least the statements, which come first. Updates are sent again when the connection breaks
+    or the store is busy, which is harmless, since they add to a set.
+    """
+
+    def __init__(self, update_url: str, query_url: str = "", sleep: Callable[[float], None] = time.sleep) -> None:
+        self._updates = HttpService(update_url, sleep)
+        self._queries = HttpService(query_url or update_url, sleep)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._updates.close()
+        self._queries.close()
+
+    def loaded(self) -> Mapping[str, int]:
+        """Return up to which byte each segment has been loaded, by its identity. Raises ``LoadError``."""
+        try:
+            body = self._queries.post(
+                f"query={quote(_ASK)}".encode(),
+                "application/x-www-form-urlencoded",
+                "application/sparql-results+json",
+            )
+            return _ledger(body)
+        except HttpError as error:
+            raise LoadError(f"{error} (asked what has been loaded before)") from error
+        except (SyntaxError, ValueError) as error:
+            what = "did not answer a query with SPARQL results in JSON"
+            raise LoadError(f"{self._queries.name}: {what}; name the address of its queries") from error
+
+    def add(self, segment: str, members: Members) -> None:
+        """Add a batch and remember it, as ``Destination`` has it. Raises ``LoadError``."""
+        with members.stream(_BATCH) as stream:
+            text = stream.read()
+        quads = list(ox.parse(text, ox.RdfFormat.N_QUADS))
+        updates = [_insertion(quads[begin : begin + _STATEMENTS]) for begin in range(0, len(quads), _STATEMENTS)] or [
+            ""
+        ]
+        updates[-1] += _note(segment, members.end)
+        for update in updates:
+            try:
+                self._updates.post(update.encode(), "application/sparql-update", "*/*")
+            except HttpError as error:
+                raise LoadError(f"{error} (sent an update)") from error
+
+
+def _ledger(body: bytes) -> Mapping[str, int]:
+    known: dict[str, int] = {}
+    for subject, value in _solutions(body):
+        name = subject.removeprefix(SEGMENT)
+        known[name] = max(int(value), known.get(name, 0))
+    return known
+
+
+def _solutions(body: bytes) -> Iterator[tuple[str, str]]:
+    found = ox.parse_query_results(body, ox.QueryResultsFormat.JSON)
+    if not isinstance(found, ox.QuerySolutions):
+        raise ValueError("no rows")
+    for solution in found:
+        segment, value = solution["segment"], solution["bytes"]
+        if isinstance(segment, ox.NamedNode) and isinstance(value, ox.Literal):
+            yield segment.value, value.value
+
+
+def _insertion(quads: list[ox.Quad]) -> str:
+    parts = []
+    for graph, group in groupby(quads, attrgetter("graph_name")):
+        triples = "\n".join(f"{quad.subject} {quad.predicate} {_sparql(str(quad.object))} ." for quad in group)
+        parts.append(triples if isinstance(graph, ox.DefaultGraph) else f"GRAPH {graph} {{\n{triples}\n}}")
+    return "INSERT DATA {\n" + "\n".join(parts) + "\n} ;\n"
+
+
+def _note(segment: str, end: int) -> str:
+    subject = f"<{SEGMENT}{segment}>"
+    return (
+        f"DELETE WHERE {{ GRAPH <{LEDGER}> {{ {subject} <{LOADED_BYTES}> ?earlier }} }} ;\n"
+        f"INSERT DATA {{ GRAPH <{LEDGER}> {{ {subject} <{LOADED_BYTES}> {end} }} }}"
+    )
+
+
+def _sparql(term: str) -> str:
+    r"""Return a term of N-Quads so that SPARQL reads it alike.
+
+    SPARQL replaces ``\u`` escapes before it looks at strings, so that a backslash followed by a u would not stay one.
+
+    >>> print(_sparql(r'"C:\\users"'))
+    "C:\\\u0075sers"
+    """
+    return re.sub(r"\\(?:\\([uU])|.)", lambda found: rf"\\\u{ord(found[1]):04x}" if found[1] else found[0], term)

@@ -1,0 +1,12 @@
+"""The formats of answers, apart from what writes them: the command line has to know them at once."""
+
+from enum import StrEnum
+
+
+class AnswerFormat(StrEnum):
+    """Formats of answers."""
+
+    TABLE = "table"
+    JSON = "json"
+    CSV = "csv"
+    TTL = "ttl"

@@ -1,0 +1,95 @@
+"""Bringing a crawl's segments into a store: only what is new, any number of times, while the crawl runs.
+
+What was loaded is remembered in the store itself, as a number of bytes for each segment, and never before the
+statements up to there are in: whoever is killed in between loads a part a second time, which changes nothing, since
+statements are a set and none has a blank node.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from aahcrawler.objects.vocabulary import AAH
+from aahcrawler.objects.writer import EXTENSION
+from aahcrawler.segments import open_segment, segments
+from offline.store.members import DamagedError, Members, identity
+
+SEGMENT = "urn:aahcrawler:segment:"
+"""What the IRI of a segment begins with, in what a store remembers; its identity follows."""
+LOADED_BYTES = f"{AAH}loadedBytes"
+"""The property that says up to which byte a segment has been loaded."""
+
+
+class LoadError(Exception):
+    """A crawl cannot be loaded; the message says what is wrong where, and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """What a run brought in: from how many segments, how many statements (some may have been there already)."""
+
+    segments: int
+    statements: int
+
+    def __str__(self) -> str:
+        if not self.segments:
+            return "nothing new"
+        return f"{self.statements} statements from {self.segments} segment{'s' * (self.segments > 1)}"
+
+
+class Destination(Protocol):
+    """A store that statements are brought into."""
+
+    def loaded(self) -> Mapping[str, int]:
+        """Return up to which byte each segment has been loaded, by its identity."""
+
+    def add(self, segment: str, members: Members) -> None:
+        """Add the statements of one or more further members, then remember that ``segment`` is in up to their end.
+
+        When this returns, both survive the end of this process. Raises ``LoadError`` where the store does not take
+        them, ``SyntaxError`` where the text is no N-Quads, and what reading ``members`` raises.
+        """
+
+
+def load(crawl: Path, destination: Destination) -> Loaded:
+    """Load what a crawl has written since the last time, up to the last whole capture of segments still open.
+
+    Raises ``LoadError``; what came before the trouble is loaded and remembered.
+    """
+    folder = objects_folder(crawl)
+    known = destination.loaded()
+    counts = [count for path in segments(folder, EXTENSION) if (count := _load(path, known, destination)) is not None]
+    return Loaded(len(counts), sum(counts))
+
+
+def objects_folder(crawl: Path) -> Path:
+    """Return the folder of a crawl's segments. Raises ``LoadError`` where there is none."""
+    folder = crawl / "objects"
+    if not folder.is_dir():
+        what = "holds no crawl (it has no folder objects)" if crawl.is_dir() else "is not a folder"
+        raise LoadError(f"{crawl}: {what}. Name the output folder of a crawl.")
+    return folder
+
+
+def _load(path: Path, known: Mapping[str, int], destination: Destination) -> int | None:
+    """Load what is new in a segment; return how many statements, None where nothing is."""
+    try:
+        with open_segment(path) as file:
+            name = identity(path, file)
+            members = Members(file, known.get(name, 0))
+            if members.end >= members.size:
+                return None
+            while members.end < members.size:
+                destination.add(name, members)
+            return members.statements
+    except FileNotFoundError:
+        return None  # its writer had died before its first capture was whole, and another worker removed it
+    except OSError as error:
+        raise LoadError(
+            f"{path}: cannot be read ({error.strerror or error}). Check the disk and its permissions."
+        ) from error
+    except (DamagedError, SyntaxError) as error:
+        raise LoadError(
+            f"{path}: is damaged ({error}). Restore it from a copy, or take it out of the folder."
+        ) from error

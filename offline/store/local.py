@@ -1,0 +1,119 @@
+"""The store of a crawl on disk: Oxigraph in a folder, which one process at a time owns."""
+
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import pyoxigraph as ox
+from filelock import FileLock, Timeout
+
+from aahcrawler.objects.vocabulary import XSD_INTEGER
+from offline.store.loading import LOADED_BYTES, SEGMENT, LoadError
+from offline.store.members import Members
+
+FOLDER = "store"
+"""The name of the folder, within that of a crawl, where its store is unless another is named."""
+
+_DATABASE = "oxigraph"
+_LOCK = "store.lock"
+_OWNER = "store.owner"
+_BULK = 1 << 20
+"""From how many compressed bytes on sorted files are worth their making; the same text in one transaction is slower."""
+_ROUND = 256 << 20
+"""After how many bytes of text it is remembered how far a segment is in. Smaller rounds make more files to merge."""
+_LOADED_BYTES = ox.NamedNode(LOADED_BYTES)
+_INTEGER = ox.NamedNode(XSD_INTEGER)
+
+
+class StoreError(Exception):
+    """A store cannot be used; the message says why and what to do."""
+
+
+class LocalStore:
+    """An Oxigraph store in a folder, to be used in a ``with`` statement.
+
+    Captures are its named graphs. What was loaded is remembered in its default graph, where no pattern ``GRAPH ?g``
+    meets it. ``rdf`` is the store itself; leave its default graph alone. Opening waits up to ``patience`` seconds for
+    another process to end, and raises ``StoreError``.
+    """
+
+    rdf: ox.Store
+
+    def __init__(self, folder: Path, patience: float = 0) -> None:
+        self._folder = folder
+        self._lock = FileLock(folder / _LOCK, timeout=patience)
+
+    def __enter__(self) -> Self:
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            self._lock.acquire()
+        except Timeout:
+            raise StoreError(f"{self._folder}: {self._owner()}; wait for it to end, or name another --store") from None
+        except OSError as error:
+            raise StoreError(f"{self._folder}: {error.strerror}; name another folder with --store") from error
+        try:
+            (self._folder / _OWNER).write_text(f"{os.getpid()}\n", "ascii")
+            self.rdf = ox.Store(self._folder / _DATABASE)
+        except (OSError, RuntimeError) as error:
+            self._lock.release()
+            raise StoreError(_refused(self._folder / _DATABASE, error)) from error
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            self.rdf.flush()
+        finally:
+            del self.rdf
+            with suppress(OSError):
+                (self._folder / _OWNER).unlink()
+            self._lock.release()
+
+    def loaded(self) -> Mapping[str, int]:
+        """Return up to which byte each segment has been loaded, by its identity."""
+        known: dict[str, int] = {}
+        for subject, _, value, _ in self.rdf.quads_for_pattern(None, _LOADED_BYTES, None, ox.DefaultGraph()):
+            if isinstance(subject, ox.NamedNode) and isinstance(value, ox.Literal):
+                name = subject.value.removeprefix(SEGMENT)
+                known[name] = max(int(value.value), known.get(name, 0))
+        return known
+
+    def add(self, segment: str, members: Members) -> None:
+        """Add statements, then remember them, as ``Destination`` has it.
+
+        A crash leaves statements that are not yet remembered, never the other way round: Oxigraph keeps writes in
+        their order.
+        """
+        put = self.rdf.bulk_load if members.size - members.end >= _BULK else self.rdf.load
+        try:
+            with members.stream(_ROUND) as text:
+                put(text, ox.RdfFormat.N_QUADS)
+            self._remember(ox.NamedNode(SEGMENT + segment), members.end)
+        except (OSError, RuntimeError) as error:
+            raise LoadError(
+                f"{self._folder}: cannot be written ({error}). Make room, check its permissions."
+            ) from error
+
+    def _remember(self, segment: ox.NamedNode, end: int) -> None:
+        earlier = list(self.rdf.quads_for_pattern(segment, _LOADED_BYTES, None, ox.DefaultGraph()))
+        reached = ox.Quad(segment, _LOADED_BYTES, ox.Literal(str(end), datatype=_INTEGER))
+        self.rdf.add(reached)
+        for quad in earlier:
+            if quad != reached:
+                self.rdf.remove(quad)
+
+    def _owner(self) -> str:
+        try:
+            return f"process {int((self._folder / _OWNER).read_text('ascii'))} is using this store"
+        except (OSError, ValueError):
+            return "another process is using this store"
+
+
+def _refused(database: Path, error: Exception) -> str:
+    if "lock hold" in str(error).lower() or "LOCK:" in str(error):
+        return f"{database}: a program other than aah has this store open ({error}); end it, or name another --store"
+    return f"{database}: cannot be opened ({error}). Remove it to have it made again, or name another --store"

@@ -1,0 +1,1 @@
+"""Jobs over what a crawl has written."""

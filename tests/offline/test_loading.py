@@ -1,0 +1,250 @@
+"""Loading segments: the same promises hold for a folder and for an endpoint."""
+
+import gzip
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+
+import pyoxigraph as ox
+import pytest
+
+from aahcrawler.segments import OPEN
+from offline.store.endpoint import LEDGER, Endpoint
+from offline.store.loading import Destination, Loaded, LoadError, load
+from offline.store.local import LocalStore, StoreError
+from offline.store.members import Members
+from tests.offline.crawls import capture, post, segments_of, write_threads, writer
+from tests.offline.endpoints import endpoint
+
+Held = Callable[[], set[ox.Quad]]
+Opening = Callable[[], AbstractContextManager[tuple[Destination, Held]]]
+
+
+@pytest.fixture(params=["folder", "endpoint"])
+def opening(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Opening]:
+    """Return what opens the same store again and again: as a destination, and as what is in it."""
+    if request.param == "folder":
+
+        @contextmanager
+        def folder() -> Iterator[tuple[Destination, Held]]:
+            with LocalStore(tmp_path / "kept") as store:
+                yield store, lambda: set(store.rdf)
+
+        yield folder
+        return
+    with endpoint() as stub:
+
+        @contextmanager
+        def service() -> Iterator[tuple[Destination, Held]]:
+            with Endpoint(f"{stub.url}/update", f"{stub.url}/query", _no_sleep) as store:
+                yield store, lambda: set(stub.rdf)
+
+        yield service
+
+
+def _no_sleep(_: float) -> None:
+    pass
+
+
+def in_store(quads: Iterable[ox.Quad]) -> set[ox.Quad]:
+    """Return what a store holds, without what it remembers of loading."""
+    kept = {ox.DefaultGraph(), ox.NamedNode(LEDGER)}
+    return {quad for quad in quads if quad.graph_name not in kept}
+
+
+def in_segments(crawl: Path) -> set[ox.Quad]:
+    """Return what all segments of a crawl say, read in another way."""
+    text = b"".join(gzip.decompress(path.read_bytes()) for path in segments_of(crawl))
+    return set(ox.parse(text, ox.RdfFormat.N_QUADS))
+
+
+def test_a_crawl_is_loaded_as_it_was_written(opening: Opening, tmp_path: Path) -> None:
+    write_threads(tmp_path, range(200), size=20_000)
+    assert len(segments_of(tmp_path)) > 1
+    with opening() as (destination, held):
+        loaded = load(tmp_path, destination)
+        assert loaded == Loaded(len(segments_of(tmp_path)), len(in_segments(tmp_path)))
+        assert in_store(held()) == in_segments(tmp_path)
+
+
+def test_loading_again_changes_nothing(opening: Opening, tmp_path: Path) -> None:
+    write_threads(tmp_path, range(5))
+    with opening() as (destination, held):
+        load(tmp_path, destination)
+        before = held()
+    with opening() as (destination, held):
+        assert load(tmp_path, destination) == Loaded(0, 0)
+        assert held() == before
+
+
+def test_only_what_is_new_of_an_open_segment_is_loaded(opening: Opening, tmp_path: Path) -> None:
+    with writer(tmp_path) as objects:
+        for number in range(1, 4):
+            objects.write(capture(number), [post(number, 1, "ann", "Text")])
+            assert segments_of(tmp_path)[0].name.endswith(OPEN)
+            with opening() as (destination, held):
+                assert load(tmp_path, destination) == Loaded(1, 17)
+                assert len(in_store(held())) == number * 17
+    with opening() as (destination, held):
+        assert load(tmp_path, destination) == Loaded(0, 0), "closing it makes nothing new"
+        assert in_store(held()) == in_segments(tmp_path)
+
+
+def test_a_torn_end_of_an_open_segment_waits(opening: Opening, tmp_path: Path) -> None:
+    write_threads(tmp_path, range(3))
+    (path,) = segments_of(tmp_path)
+    whole = path.read_bytes()
+    still_open = path.rename(path.with_name(path.name + OPEN))
+    still_open.write_bytes(whole[:-10])
+    with opening() as (destination, held):
+        assert load(tmp_path, destination).segments == 1
+        assert len({quad.graph_name for quad in in_store(held())}) == 2
+        still_open.write_bytes(whole)
+        assert load(tmp_path, destination).segments == 1
+        still_open.rename(path)
+        assert in_store(held()) == in_segments(tmp_path)
+
+
+def test_crawls_of_one_id_and_second_are_told_apart(opening: Opening, tmp_path: Path) -> None:
+    first, second = tmp_path / "1", tmp_path / "2"
+    write_threads(first, range(3))
+    write_threads(second, range(10, 12))
+    assert [path.name for path in segments_of(first)] == [path.name for path in segments_of(second)]
+    with opening() as (destination, held):
+        for crawl in (first, second):
+            assert load(crawl, destination).segments == 1
+        assert in_store(held()) == in_segments(first) | in_segments(second)
+
+
+def test_the_same_capture_in_two_segments_is_there_once(opening: Opening, tmp_path: Path) -> None:
+    for _ in range(2):
+        write_threads(tmp_path, range(3))
+    assert len(segments_of(tmp_path)) == 2
+    with opening() as (destination, held):
+        assert load(tmp_path, destination).statements == 2 * len(in_store(held()))
+        assert in_store(held()) == in_segments(tmp_path)
+
+
+@pytest.mark.parametrize("harm", ["cut", "overwritten", "no statements"])
+def test_a_damaged_segment_is_named_and_the_ones_before_it_are_kept(
+    opening: Opening, tmp_path: Path, harm: str
+) -> None:
+    write_threads(tmp_path, range(2))
+    write_threads(tmp_path, range(2, 9))
+    sound, broken = segments_of(tmp_path)
+    whole = broken.read_bytes()
+    if harm == "cut":
+        broken.write_bytes(whole[:-1])
+    elif harm == "overwritten":
+        broken.write_bytes(whole[:-200] + b"\0" * 10 + whole[-190:])
+    else:
+        broken.write_bytes(gzip.compress(b"no statement\n"))
+    with opening() as (destination, held):
+        with pytest.raises(LoadError, match=rf"{broken.name}: is damaged .* Restore it from a copy"):
+            load(tmp_path, destination)
+        assert set(ox.parse(gzip.decompress(sound.read_bytes()), ox.RdfFormat.N_QUADS)) <= in_store(held())
+        broken.write_bytes(whole)
+        assert load(tmp_path, destination).segments == 1
+        assert in_store(held()) == in_segments(tmp_path)
+
+
+@pytest.mark.parametrize("kind", ["absent", "empty", "file"])
+def test_a_folder_that_is_no_crawl_is_refused(opening: Opening, tmp_path: Path, kind: str) -> None:
+    folder = tmp_path / "no-crawl"
+    if kind == "empty":
+        folder.mkdir()
+    elif kind == "file":
+        folder.touch()
+    with opening() as (destination, _), pytest.raises(LoadError, match="Name the output folder of a crawl"):
+        load(folder, destination)
+
+
+class _Stopping:
+    """Brings statements in and then stops, as if killed, before it is remembered."""
+
+    def __init__(self, store: LocalStore) -> None:
+        self._store = store
+
+    def loaded(self) -> dict[str, int]:
+        return dict(self._store.loaded())
+
+    def add(self, segment: str, members: Members) -> None:
+        with members.stream(1 << 20) as text:
+            self._store.rdf.load(text, ox.RdfFormat.N_QUADS)
+        raise KeyboardInterrupt(segment)
+
+
+def test_stopping_before_it_is_remembered_loses_nothing(tmp_path: Path) -> None:
+    write_threads(tmp_path, range(9))
+    with LocalStore(tmp_path / "kept") as store, pytest.raises(KeyboardInterrupt):
+        load(tmp_path, _Stopping(store))
+    with LocalStore(tmp_path / "kept") as store:
+        assert load(tmp_path, store).segments == 1
+        assert in_store(store.rdf) == in_segments(tmp_path)
+        assert load(tmp_path, store) == Loaded(0, 0)
+
+
+def test_killing_the_process_loses_nothing(tmp_path: Path) -> None:
+    write_threads(tmp_path, range(1500), size=30_000)
+    program = (
+        "import sys; from pathlib import Path; from offline.store.loading import load;"
+        "from offline.store.local import LocalStore\n"
+        "with LocalStore(Path(sys.argv[2])) as store:\n print('open', flush=True); load(Path(sys.argv[1]), store)"
+    )
+    for delay in (0.02, 0.1, 0.3):
+        arguments = [sys.executable, "-c", program, str(tmp_path), str(tmp_path / "kept")]
+        with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+            assert process.stdout is not None
+            process.stdout.readline()
+            time.sleep(delay)
+            os.kill(process.pid, signal.SIGKILL)
+    with LocalStore(tmp_path / "kept") as store:
+        load(tmp_path, store)
+        assert in_store(store.rdf) == in_segments(tmp_path)
+
+
+def test_a_store_has_one_owner_and_says_who(tmp_path: Path) -> None:
+    with LocalStore(tmp_path / "kept"):
+        with pytest.raises(StoreError, match=rf"process {os.getpid()} is using this store; wait for it"):
+            LocalStore(tmp_path / "kept").__enter__()
+        (tmp_path / "kept" / "store.owner").unlink()
+        with pytest.raises(StoreError, match="another process is using this store"):
+            LocalStore(tmp_path / "kept").__enter__()
+    with LocalStore(tmp_path / "kept") as store:
+        assert len(store.rdf) == 0
+
+
+def test_a_store_that_another_program_has_open_is_left_alone(tmp_path: Path) -> None:
+    tmp_path.joinpath("kept").mkdir()
+    other = ox.Store(tmp_path / "kept" / "oxigraph")
+    with pytest.raises(StoreError, match="a program other than aah has this store open"):
+        LocalStore(tmp_path / "kept").__enter__()
+    del other
+    with LocalStore(tmp_path / "kept") as store:
+        assert len(store.rdf) == 0
+
+
+def test_a_damaged_store_says_what_to_do(tmp_path: Path) -> None:
+    with LocalStore(tmp_path / "kept"):
+        pass
+    (tmp_path / "kept" / "oxigraph" / "CURRENT").write_text("nonsense\n")
+    with pytest.raises(StoreError, match="Remove it to have it made again"):
+        LocalStore(tmp_path / "kept").__enter__()
+    (tmp_path / "file").touch()
+    with pytest.raises(StoreError, match="name another folder with --store"):
+        LocalStore(tmp_path / "file").__enter__()
+
+
+def test_a_large_segment_is_loaded_in_bulk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("offline.store.local._BULK", 1_000)
+    monkeypatch.setattr("offline.store.local._ROUND", 30_000)
+    write_threads(tmp_path, range(100))
+    with LocalStore(tmp_path / "kept") as store:
+        assert load(tmp_path, store).segments == 1
+        assert in_store(store.rdf) == in_segments(tmp_path)
+        assert list(store.loaded().values()) == [segments_of(tmp_path)[0].stat().st_size]
