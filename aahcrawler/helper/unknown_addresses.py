@@ -33,6 +33,8 @@ _PARAMETERS = {
 _VERBS = frozenset({"action", "do", "mode", "view", "act", "op", "cmd", "task", "sa", "show"})
 _COMMENT_FEED = re.compile(r"/comments?/feed/?$|/feed/?$|[?&]feed=|/(?:rss|atom)(?:\.xml)?/?$", re.IGNORECASE)
 _DEEDS = frozenset({"login", "logout", "signin", "signup", "register", "reply", "edit", "print", "report", "delete"})
+_LIGHT = re.compile(r"/(?:archive|lofiversion)/index\.php", re.IGNORECASE)
+"""The second, plain view of all threads that several forums offer."""
 _PART = re.compile(r"[^;]+")
 
 
@@ -54,6 +56,8 @@ def junk(url: str) -> Reason | None:
             return _PARAMETERS[name]
         if name in _VERBS and value in _REASONS:
             return _REASONS[value]
+    if _LIGHT.search(address.path):
+        return Reason.ARCHIVE_VIEW
     if _COMMENT_FEED.search(url):
         return Reason.FEED
     segments = [segment.lower() for segment in address.segments if segment]
