@@ -1,0 +1,83 @@
+"""What is written keeps to the shapes, and what breaks the vocabulary does not."""
+
+import re
+from pathlib import Path
+
+import pytest
+import rdflib
+
+from aahcrawler.objects.writer import statements
+from aahcrawler.webobject import Person, Reference, WebObject
+from tests.objects.samples import CAPTURE, GRAPH, PAGE, POST, REPLY
+from tests.offline.crawls import write_threads
+from tests.offline.shapes import crawl_violations, shapes, violations
+
+PROJECT = Path(__file__).parents[2]
+SOUND = statements(CAPTURE, [POST, REPLY])
+
+
+def test_a_page_described_by_hand_passes() -> None:
+    assert violations(SOUND) == []
+
+
+def test_a_crawl_of_several_captures_passes(tmp_path: Path) -> None:
+    write_threads(tmp_path, range(4))
+    assert crawl_violations(tmp_path) == []
+
+
+@pytest.mark.parametrize("kind", ["thread", "forum", "question", "answer", "article", "image", "profile", "a b"])
+def test_every_type_of_object_passes_with_values_that_pages_have(kind: str) -> None:
+    found = WebObject(
+        f"{PAGE}#x y",
+        kind,
+        PAGE,
+        {
+            "title": ("", "\x00 \U0001f6b2"),
+            "author": (Person(" "), Person("Jo", "no address"), "a name"),
+            "date": ("yesterday",),
+            "links": (Reference("mailto:x"), Reference("no address")),
+            "url": ("somewhere",),
+            "tags": ("a", 3),
+        },
+    )
+    assert violations(statements(CAPTURE, [found])) == []
+
+
+@pytest.mark.parametrize(
+    ("sound", "broken"),
+    [
+        (rb"<[^>]*status> \"200\"", b'<urn:aahcrawler:term:status> "20"'),
+        (rb"terminal", b"final"),
+        (rb"\"0.25\"", b'"1.25"'),
+        (rb"05\.600000Z", b"05.600000"),
+        (rb"\"true\"\^\^<[^>]*>", b'"true"'),
+        (rb"forum.test/\"\^\^<[^>]*anyURI>", b'forum.test/"'),
+        (rb"#p1> <[^>]*objectType> \"post\"", b'#p1> <urn:x> "post"'),
+        (rb"#p1> <[^>]*objectType> \"post\"", b'#p1> <urn:aahcrawler:term:objectType> "article"'),
+        (rb"#p1> <[^>]*wasDerivedFrom> <[^>]*>", b"#p1> <http://www.w3.org/ns/prov#wasDerivedFrom> <urn:x>"),
+        (rb"2020-05-06T07:08:09Z", b"2020-05-06T07:08:09"),
+        (rb"<[^>]*name> \"Jane Doe\"", b'<https://schema.org/name> "Jane  Doe"'),
+        (rb"<[^>]*name> \"Jane Doe\"", b'<urn:x> "Jane Doe"'),
+        (rb"<[^>]*isPartOf> <[^>]*>", b'<https://schema.org/isPartOf> "a thread"'),
+        (rb"<https://schema.org/Person>", b"<urn:x>"),
+        (rb"<https://schema.org/DiscussionForumPosting>", b"<http://rdfs.org/sioc/ns#Post>"),
+    ],
+)
+def test_what_breaks_the_vocabulary_does_not_pass(sound: bytes, broken: bytes) -> None:
+    changed, times = re.subn(sound, broken, SOUND)
+    assert times >= 1
+    assert len(violations(changed)) == 1
+
+
+def test_two_captures_in_one_graph_do_not_pass() -> None:
+    other = statements(CAPTURE, [POST]).replace(b"Z", b"1Z", 1)
+    assert GRAPH in str(violations(SOUND + other.replace(b"05.600000", b"06.600000")))
+
+
+def test_the_shapes_name_every_property_of_the_vocabulary() -> None:
+    text = (PROJECT / "docs" / "vocabulary.md").read_text("utf-8")
+    named = set(re.findall(r"`((?:schema|dcterms|aah|prov):[a-zA-Z]+)`", text.split("## A page worked through")[0]))
+    graph = shapes()
+    paths = {graph.namespace_manager.curie(str(path)) for path in graph.objects(None, rdflib.SH.path)}
+    absent = {name for name in named if name.partition(":")[2][0].islower()} - paths
+    assert absent <= {"schema:image", "schema:video", "aah:type", "aah:property", "prov:wasRevisionOf"}
