@@ -95,7 +95,7 @@ def without_application(site: RecordedSite, target: Path) -> Path:
     known = load()
     match = ApplicationAwareHelper(known).assist(front_page(site)).match
     if match is None:
-        return target
+        raise BenchmarkError(f"{site.name}: no application is recognised, so none can be removed")
     for file in (target / "applications").glob("*.xml"):
         if ElementTree.parse(file).getroot().get("name") == match.application.name:  # noqa: S314 - files of our own
             file.unlink()
@@ -103,12 +103,12 @@ def without_application(site: RecordedSite, target: Path) -> Path:
 
 
 def front_page(site: RecordedSite) -> Page:
-    """Return the recorded front page of a site."""
-    base = json.loads((site.folder / "site.json").read_text("utf-8"))["base"].rstrip("/") + "/"
+    """Return the recorded front page of a site, or what it redirects to: the first page that was answered in HTML."""
     with (site.folder / "index.jsonl").open(encoding="utf-8") as lines:
-        row = next(row for row in map(json.loads, lines) if row["url"] in ("/", base))
+        answers = (row for row in map(json.loads, lines) if row["status"] == 200 and row.get("file"))
+        row = next(row for row in answers if (row["content_type"] or "").startswith("text/html"))
     headers = Headers(tuple((str(name), str(value)) for name, value in row["headers"]))
-    return Page(base, row["status"], headers, (site.folder / row["file"]).read_bytes(), datetime.now(UTC))
+    return Page(row["url"], row["status"], headers, (site.folder / row["file"]).read_bytes(), datetime.now(UTC))
 
 
 def table(crawled: Path, command: str, target: Path) -> Path:
