@@ -7,9 +7,11 @@ from typing import Annotated
 
 import typer
 
+from aahcrawler.archive.commands import archive_app
 from aahcrawler.authoring.commands import kb_app
 from aahcrawler.exits import MISTAKE, told
 from offline.commands import store_app
+from offline.selection_commands import selection_app
 
 app = typer.Typer(
     help="AAHCrawler: an application-aware, focused, archiving web crawler.",
@@ -20,7 +22,9 @@ app = typer.Typer(
 icd_app = typer.Typer(help="Intelligent Crawl Definitions.", no_args_is_help=True)
 app.add_typer(icd_app, name="icd")
 app.add_typer(kb_app, name="kb")
+app.add_typer(archive_app, name="archive")
 app.add_typer(store_app)
+app.add_typer(selection_app)
 
 IcdFile = Annotated[Path, typer.Argument(metavar="FILE", help="An Intelligent Crawl Definition in YAML.")]
 CrawlFolder = Annotated[Path, typer.Argument(metavar="CRAWL", help="The folder of a crawl.")]

@@ -11,7 +11,8 @@ from typing import BinaryIO, cast
 
 from fastwarc.warc import ArchiveIterator, WarcRecord, WarcRecordType
 
-from aahcrawler.archive.writer import EXTENSION, Capture
+from aahcrawler.archive.index import EXTENSION
+from aahcrawler.archive.writer import Capture
 from aahcrawler.exchange import Exchange, Truncation
 from aahcrawler.segments import OPEN, SegmentError, open_segment, segments
 

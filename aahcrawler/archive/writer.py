@@ -10,6 +10,8 @@ from types import TracebackType
 from typing import BinaryIO, Self
 from uuid import uuid4
 
+from aahcrawler.archive.index import EXTENSION, Entry, IndexWriter
+from aahcrawler.archive.payload import HEAD, HttpPayload
 from aahcrawler.archive.records import (
     CrawlInfo,
     Fields,
@@ -21,9 +23,8 @@ from aahcrawler.archive.records import (
     warcinfo_fields,
 )
 from aahcrawler.exchange import Exchange
-from aahcrawler.segments import Clock, Recovered, SegmentWriter, Series, recover
+from aahcrawler.segments import Clock, Recovered, SegmentWriter, Series, Span, recover
 
-EXTENSION = "warc.gz"
 _PIECE = 1 << 18
 
 
@@ -56,11 +57,21 @@ class WarcWriter:
     Each file begins with a ``warcinfo`` record and is left once it holds ``size`` bytes. It has the suffix ``.open``
     while it is written. When ``write`` returns, the records are with the operating system, so that a killed process
     loses none of them; they are forced to disk at the latest after 64 MiB, on rotation and on close, which is what a
-    power failure can cost. Memory use does not depend on the size of a response. Not for two threads at once.
+    power failure can cost. Memory use does not depend on the size of a response. Not for two threads at once. ``index``
+    is told of each response after it has been written.
     """
 
-    def __init__(self, folder: Path, info: CrawlInfo, *, size: int = 1 << 30, identity: Identity | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        info: CrawlInfo,
+        *,
+        size: int = 1 << 30,
+        identity: Identity | None = None,
+        index: IndexWriter | None = None,
+    ) -> None:
         self._info = info
+        self._index = index
         self._identity = identity or Identity()
         self._warcinfo_id = ""
         series = Series(folder, info.crawl, EXTENSION, limit=size)
@@ -80,10 +91,12 @@ class WarcWriter:
         exchanged = [_record(fields, exchange.response)]
         if exchange.request:
             request_id = self._identity.new_id()
-            fields = request_fields(exchange, request_id, self._warcinfo_id, response_id)
-            exchanged.append(_record(fields, BytesIO(exchange.request)))
+            asked = request_fields(exchange, request_id, self._warcinfo_id, response_id)
+            exchanged.append(_record(asked, BytesIO(exchange.request)))
         try:
             span = self._segments.append(*exchanged)
+            if self._index is not None:
+                self._index.add(_entry(fields, exchange, span))
         finally:
             exchange.response.seek(0)
         return Capture(response_id, exchange.url, exchange.started_at, span.file, span.offset)
@@ -112,6 +125,14 @@ def recover_archive(folder: Path) -> tuple[Recovered, ...]:
     Files whose writer lives are left alone. Raises ``SegmentError`` where the folder cannot be written to.
     """
     return recover(folder, EXTENSION)
+
+
+def _entry(fields: Fields, exchange: Exchange, span: Span) -> Entry:
+    """Return what the index says of the response that an append begins with."""
+    exchange.response.seek(0)
+    message = HttpPayload()
+    message.feed(exchange.response.read(HEAD))
+    return Entry.made(fields, message.beginning, (span.file, span.offset, span.ends[0] - span.offset))
 
 
 def _record(fields: Fields, block: BinaryIO) -> Iterator[bytes]:

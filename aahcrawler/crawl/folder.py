@@ -8,6 +8,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 from pydantic import TypeAdapter, ValidationError
 
+from aahcrawler.archive.folders import INDEXES
 from online_analysis.icd import Icd, changes
 
 _Meaning = TypeAdapter(dict[str, str])
@@ -79,6 +80,11 @@ class CrawlFolder:
     def archive(self) -> Path:
         """Where the WARC files are."""
         return self.root / "archive"
+
+    @property
+    def indexes(self) -> Path:
+        """Where the index of the WARC files is."""
+        return self.root / INDEXES
 
     @property
     def objects(self) -> Path:

@@ -4,12 +4,13 @@ import json
 import logging
 import os
 from collections.abc import Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
 from aahcrawler import __version__, urls
+from aahcrawler.archive.index import IndexWriter
 from aahcrawler.archive.records import CrawlInfo
 from aahcrawler.archive.writer import WarcWriter, recover_archive
 from aahcrawler.crawl.events import keep_events
@@ -49,7 +50,8 @@ def open_job(path: Path, folders: tuple[Path, ...], *, accept_changes: bool = Fa
         opening.callback(folder.close)
         opening.enter_context(keep_events(folder.log))
         _recover(folder)
-        archive = opening.enter_context(WarcWriter(folder.archive, _crawl_info(icd)))
+        index = opening.enter_context(closing(IndexWriter(folder.archive, folder.indexes)))
+        archive = opening.enter_context(WarcWriter(folder.archive, _crawl_info(icd), index=index))
         objects = opening.enter_context(ObjectWriter(folder.objects, icd.id, lambda: datetime.now(UTC)))
         topic = build_topic(icd, _reference_texts(icd, folder, archive))
         frontier = _frontier(icd, folder, opening)

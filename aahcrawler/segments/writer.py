@@ -19,11 +19,15 @@ Preamble = Callable[[str], Iterable[bytes]]
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Where an append went: the segment's final name, and the bytes from ``offset`` on."""
+    """Where an append went: the segment's final name, and the bytes from ``offset`` on.
+
+    ``ends`` are where each of the members ends, counted from the beginning of the segment.
+    """
 
     file: str
     offset: int
     size: int
+    ends: tuple[int, ...]
 
 
 class SegmentWriter:
@@ -56,8 +60,8 @@ class SegmentWriter:
         Raises ``DiskFullError`` or ``SegmentError``; the file is then as it was before, and the writer is usable.
         """
         segment = self._current()
-        offset, size = segment.append(members)
-        return Span(segment.path.name, offset, size)
+        offset, ends = segment.append(members)
+        return Span(segment.path.name, offset, segment.size - offset, ends)
 
     def close(self) -> None:
         """Force the open segment to disk and give it its final name. Calling it twice does no harm."""
@@ -120,14 +124,16 @@ class _Segment:
         self.append([pieces])
         self._prefaced = self.size
 
-    def append(self, members: Iterable[Iterable[bytes]]) -> tuple[int, int]:
+    def append(self, members: Iterable[Iterable[bytes]]) -> tuple[int, tuple[int, ...]]:
         begin = self.size
+        ends = []
         try:
             for pieces in members:
                 for piece in pieces:
                     self._gzip.write(piece)
                 self._gzip.finish()
-            self.size += self._sink.take()
+                self.size += self._sink.take()
+                ends.append(self.size)
             if self.size - self._checkpoint >= self._series.checkpoint:
                 self._mark()
         except BaseException as error:
@@ -135,7 +141,7 @@ class _Segment:
             if isinstance(error, OSError):
                 raise typed(error, self.path) from error
             raise
-        return begin, self.size - begin
+        return begin, tuple(ends)
 
     def close(self) -> None:
         try:

@@ -1,0 +1,68 @@
+"""``aah archive``: the tools of people who keep WARC files.
+
+Each command imports what it needs when it runs: help has to answer at once.
+"""
+# ruff: noqa: PLC0415
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from aahcrawler.exits import told
+
+archive_app = typer.Typer(help="The WARC files of a crawl, and their index.", no_args_is_help=True)
+
+FAULTY = 1
+"""The exit code of a check that found faults."""
+
+Folder = Annotated[
+    Path, typer.Argument(metavar="CRAWL|FOLDER", help="The folder of a crawl, or one with WARC files.", exists=True)
+]
+
+
+@archive_app.command("check")
+def check_archive(
+    path: Annotated[
+        Path,
+        typer.Argument(metavar="CRAWL|FOLDER|FILE", help="A crawl, a folder of WARC files, or one file.", exists=True),
+    ],
+) -> None:
+    """Check WARC files and their index: a line for each fault, with file, offset, record and what to do."""
+    from aahcrawler.archive.checking import Tally, check
+    from aahcrawler.archive.folders import ArchiveError
+
+    tally = Tally()
+    with told(ArchiveError):
+        for finding in check(path, tally):
+            typer.echo(f"note: {finding}" if finding.is_note else str(finding))
+    typer.echo(str(tally))
+    if tally.faults:
+        raise typer.Exit(FAULTY)
+
+
+@archive_app.command("repair")
+def repair_archive(path: Folder) -> None:
+    """Move torn ends of WARC files beside them, close what was left open, and make the index anew."""
+    from aahcrawler.archive.folders import ArchiveError
+    from aahcrawler.archive.repair import repair
+    from aahcrawler.segments import SegmentError
+
+    mended = 0
+    with told(ArchiveError, SegmentError, OSError):
+        for repaired in repair(path):
+            typer.echo(str(repaired))
+            mended += 1
+    typer.echo("the index was made anew" if mended else "no file had to be mended; the index was made anew")
+
+
+@archive_app.command("index")
+def index_archive(path: Folder) -> None:
+    """Make the CDXJ index of WARC files anew, as pywb and OpenWayback read it."""
+    from aahcrawler.archive.folders import ArchiveError, ArchiveFolder
+    from aahcrawler.archive.index import rebuild
+
+    with told(ArchiveError, OSError):
+        archive = ArchiveFolder.at(path)
+        with archive.alone():
+            typer.echo(rebuild(archive.files, archive.indexes))

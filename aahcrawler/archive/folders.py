@@ -1,0 +1,66 @@
+"""Where WARC files, their index and the lock of a crawl are, given a crawl's folder or any other one."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from aahcrawler.archive.index import EXTENSION
+from aahcrawler.segments import segments
+
+FILES = "archive"
+INDEXES = ".indexes"
+"""Where in its folder a crawl keeps the index of ``FILES``."""
+_LOCK = ".lock"
+_DEFINITION = "icd.json"
+
+
+class ArchiveError(Exception):
+    """The archive cannot be worked on; the message says why and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveFolder:
+    """A folder ``files`` with WARC files, and where their ``indexes`` are; ``crawl`` is the folder of their crawl.
+
+    ``crawl`` is None for files that are of no crawl.
+    """
+
+    files: Path
+    indexes: Path
+    crawl: Path | None
+
+    @classmethod
+    def at(cls, path: Path) -> "ArchiveFolder":
+        """Find the archive at a path: a crawl's folder, its folder of WARC files, or any folder with WARC files.
+
+        The index of a folder that is of no crawl lies in it. Raises ``ArchiveError`` where there are no WARC files.
+        """
+        path = path.absolute() if path == Path() else path
+        if (path / FILES).is_dir():
+            found = cls(path / FILES, path / INDEXES, path)
+        elif path.name == FILES and (path.parent / _DEFINITION).exists():
+            found = cls(path, path.parent / INDEXES, path.parent)
+        else:
+            found = cls(path, path, None)
+        if not segments(found.files, EXTENSION):
+            raise ArchiveError(f"{found.files}: holds no *.{EXTENSION} files; name a crawl's folder, or one that does")
+        return found
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Keep crawls out of the folder meanwhile; raise ``ArchiveError`` when one is running in it."""
+        if self.crawl is None:
+            yield
+            return
+        lock = FileLock(self.crawl / _LOCK, timeout=0)
+        try:
+            lock.acquire()
+        except Timeout:
+            raise ArchiveError(f"{self.crawl}: a crawl is running in this folder; stop it or wait for it") from None
+        try:
+            yield
+        finally:
+            lock.release()

@@ -1,0 +1,355 @@
+"""The CDXJ index of a crawl's WARC files, written while crawling; it can always be made again from the WARC files.
+
+States of what is known of a WARC file: ``<file>.lines``, a line for each capture in the order of writing, while the
+file is written; ``<file>.cdxj``, sorted, once it has been closed; then its lines are in ``index.cdxj``, when the crawl
+has ended. At any time the ``*.cdxj`` files of the folder together are the index of all closed files, as pywb reads it.
+
+The lines of a file are always a beginning of what they should be: after a crash or a full disk, what follows the last
+of them is read from the WARC file itself. Trouble with the index never stops a crawl.
+"""
+
+import heapq
+import json
+import logging
+import os
+import re
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import BinaryIO
+
+from aahcrawler.archive.records import Fields
+from aahcrawler.archive.scanning import Scanned, scan, timestamp
+from aahcrawler.archive.surt import surt
+from aahcrawler.segments import is_open, segments
+
+INDEX = "index.cdxj"
+LINES = ".lines"
+SORTED = ".cdxj"
+EXTENSION = "warc.gz"
+INDEXED = frozenset({"response", "revisit", "resource"})
+"""The types of records that can be replayed. Metadata records are about a page, and no version of it."""
+
+_LONGEST_LINE = 1 << 22
+_LONGEST_URL = 1 << 16
+_IN_MEMORY = 16 << 20
+_MOST_RUNS = 64
+_STATUS = re.compile(rb"[A-Z]+(?:/[\d.]+)?[ \t]+(\d{3})(?!\d)", re.IGNORECASE)
+_TYPE = re.compile(rb"\ncontent-type[ \t]*:[ \t]*([^\s;,]+)", re.IGNORECASE)
+_logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A record that can be looked up. ``url``, ``date`` and ``digest`` are as its header writes them.
+
+    ``http_head`` is the head of the HTTP message in it. ``offset`` and ``length`` say where its gzip member is.
+    """
+
+    kind: str
+    url: str
+    date: str
+    digest: str
+    http_head: bytes
+    media_type: str
+    file: str
+    offset: int
+    length: int
+
+    @classmethod
+    def made(cls, fields: Fields, http_head: bytes, where: tuple[str, int, int]) -> "Entry":
+        """Return the entry of a record with these named fields; ``where`` are its file, offset and length."""
+        named = {name.lower(): value for name, value in reversed(fields)}
+        file, offset, length = where
+        return cls(
+            kind=named.get("warc-type", "").lower(),
+            url=named.get("warc-target-uri", "").strip("<>"),
+            date=named.get("warc-date", ""),
+            digest=named.get("warc-payload-digest", ""),
+            http_head=http_head,
+            media_type=named.get("content-type", ""),
+            file=file,
+            offset=offset,
+            length=length,
+        )
+
+    @classmethod
+    def of(cls, record: Scanned, file: str) -> "Entry | None":
+        """Return the entry of a record, None where it is not to be looked up or not to be trusted."""
+        if record.kind not in INDEXED or not record.is_whole:
+            return None
+        entry = cls.made(record.header.fields, record.http_head, (file, record.offset, record.size))
+        return entry if entry.is_complete else None
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether there is a URL, of a length that readers of an index bear, and a time to look it up by."""
+        return 0 < len(self.url) <= _LONGEST_URL and timestamp(self.date) is not None
+
+    def line(self) -> bytes:
+        """Return the line of the index: key, time and JSON; unknown values are left out."""
+        status = _STATUS.match(self.http_head)
+        fields = {
+            "url": self.url,
+            "mime": self._mime(),
+            "status": status[1].decode("ascii") if status else "",
+            "digest": self.digest,
+            "length": str(self.length),
+            "offset": str(self.offset),
+            "filename": self.file,
+        }
+        known = json.dumps({name: value for name, value in fields.items() if value})
+        return f"{surt(self.url)} {timestamp(self.date)} {known}\n".encode("ascii")
+
+    def _mime(self) -> str:
+        if self.kind == "revisit":
+            return "warc/revisit"
+        if not self.media_type.lower().startswith("application/http"):
+            return re.split(r"[;,\s]", self.media_type, maxsplit=1)[0]
+        found = _TYPE.search(self.http_head)
+        return found[1].decode("latin-1") if found else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Which bytes of which file a line of the index speaks of."""
+
+    file: str
+    offset: int
+    end: int
+
+
+def place_of(line: bytes) -> Place | None:
+    """Return what a line of the index points to, None where it cannot be read."""
+    try:
+        fields = json.loads(line.split(b" ", 2)[2])
+        offset = int(fields["offset"])
+        return Place(str(fields["filename"]), offset, offset + int(fields["length"]))
+    except (ValueError, KeyError, IndexError, TypeError):
+        return None
+
+
+class IndexWriter:
+    """Writes the index of the WARC files in ``archive`` to ``folder`` while they are written.
+
+    What is added is with the operating system when ``add`` returns. Files that are done with are sorted beside the
+    crawl. No method raises for trouble of the disk: the index is behind then until it is brought up to date.
+    """
+
+    def __init__(self, archive: Path, folder: Path) -> None:
+        self._archive = archive
+        self._folder = folder
+        self._file = ""
+        self._lines: int | None = None
+        self._beside = ThreadPoolExecutor(max_workers=1, thread_name_prefix="index")
+        self._closed = False
+
+    def add(self, entry: Entry) -> None:
+        """Take in a record that has just been written. One file's records come in their order."""
+        try:
+            if entry.file != self._file:
+                self._begin(entry.file)
+            if self._lines is not None and entry.is_complete:
+                _write_all(self._lines, entry.line())
+        except OSError as error:
+            _logger.warning("the index falls behind: %s; aah archive index makes it anew", error)
+            self._end()
+
+    def close(self) -> None:
+        """Bring ``index.cdxj`` up to date with all closed WARC files. Calling it twice does no harm."""
+        if self._closed:
+            return
+        self._closed = True
+        self._end()
+        self._beside.shutdown()
+        try:
+            if any(not is_open(path) for path in segments(self._archive, EXTENSION)):
+                update(self._archive, self._folder)
+        except OSError as error:
+            _logger.warning("the index is not complete: %s; aah archive index makes it anew", error)
+
+    def _begin(self, file: str) -> None:
+        self._end()
+        last, self._file = self._file, file
+        if last:
+            self._beside.submit(self._sort, last)
+        self._folder.mkdir(parents=True, exist_ok=True)
+        self._lines = os.open(self._folder / (file + LINES), os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o644)
+
+    def _sort(self, file: str) -> None:
+        try:
+            _settle(self._archive / file, self._folder)
+        except OSError as error:
+            _logger.warning("the index of %s is put off: %s", file, error)
+
+    def _end(self) -> None:
+        if self._lines is not None:
+            os.close(self._lines)
+            self._lines = None
+
+
+def update(archive: Path, folder: Path) -> Path:
+    """Bring ``index.cdxj`` in ``folder`` up to date with the closed WARC files of ``archive``; return its path.
+
+    Only what no index has yet is read from the WARC files. The old index stays until the new one is whole on disk.
+    Raises ``OSError`` where the disk refuses; what there was is then as before.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    target = folder / INDEX
+    covered = set(covered_files(target))
+    closed = [path for path in segments(archive, EXTENSION) if not is_open(path)]
+    for path in closed:
+        begun = (folder / (path.name + LINES)).exists() or (folder / (path.name + SORTED)).exists()
+        if begun or path.name not in covered:
+            _settle(path, folder)
+    runs = sorted(path for path in folder.glob(f"*.{EXTENSION}{SORTED}"))
+    if runs or not target.exists():
+        _write_sorted((path for path in (target, *runs) if path.exists()), target)
+    for path in runs:
+        path.unlink()
+    return target
+
+
+def rebuild(archive: Path, folder: Path) -> Path:
+    """Make the index of the closed WARC files of ``archive`` anew, from nothing but them; return its path.
+
+    Records that cannot be read whole are left out. Raises ``OSError`` where the disk refuses.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    target = folder / INDEX
+    with LineSorter(folder) as sorter:
+        for path in segments(archive, EXTENSION):
+            if not is_open(path):
+                sorter.extend(scanned_lines(path))
+        replace_lines(target, sorter)
+    for leftover in (*folder.glob(f"*.{EXTENSION}{LINES}"), *folder.glob(f"*.{EXTENSION}{SORTED}")):
+        leftover.unlink()
+    return target
+
+
+def scanned_lines(path: Path, begin: int = 0) -> Iterator[bytes]:
+    """Yield the index lines of a closed WARC file's records from offset ``begin`` on, in their order."""
+    with path.open("rb") as file:
+        for record in scan(file, begin):
+            entry = Entry.of(record, path.name)
+            if entry is not None:
+                yield entry.line()
+
+
+def index_lines(path: Path) -> Iterator[bytes]:
+    """Yield the lines of an index file; a last one that was cut off is left out."""
+    with path.open("rb") as file:
+        while (line := file.readline(_LONGEST_LINE)).endswith(b"\n"):
+            yield line
+
+
+def covered_files(index: Path) -> Iterator[str]:
+    """Yield the name of the WARC file of each line of an index; nothing where there is no index."""
+    if index.exists():
+        for line in index_lines(index):
+            yield line.rpartition(b'"filename": "')[2].partition(b'"')[0].decode("ascii", "replace")
+
+
+class LineSorter:
+    """Sorts any number of lines in a bounded amount of memory, with temporary files in ``folder``.
+
+    Iterating yields every line once, in the order of bytes; equal lines are one.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._files = ExitStack()
+        self._runs: list[BinaryIO] = []
+        self._lines: list[bytes] = []
+        self._size = 0
+
+    def extend(self, lines: Iterable[bytes]) -> None:
+        """Take lines in any order."""
+        for line in lines:
+            self._lines.append(line)
+            self._size += len(line)
+            if self._size >= _IN_MEMORY:
+                self._spill()
+
+    def __iter__(self) -> Iterator[bytes]:
+        for run in self._runs:
+            run.seek(0)
+        last = b""
+        for line in heapq.merge(*self._runs, sorted(self._lines)):
+            if line != last:
+                yield line
+            last = line
+
+    def __enter__(self) -> "LineSorter":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._files.close()
+
+    def _spill(self) -> None:
+        if len(self._runs) == _MOST_RUNS:
+            whole = TemporaryFile(dir=self._folder)  # noqa: SIM115 - closed with the others
+            whole.writelines(heapq.merge(*(_rewound(run) for run in self._runs)))
+            self._files.close()
+            self._runs = [self._files.enter_context(whole)]
+        run = self._files.enter_context(TemporaryFile(dir=self._folder))  # noqa: SIM115
+        run.writelines(sorted(self._lines))
+        self._runs.append(run)
+        self._lines, self._size = [], 0
+
+
+def replace_lines(target: Path, lines: Iterable[bytes]) -> None:
+    """Write a file of lines, whole and on disk, in the place of an older one."""
+    part = target.with_name(target.name + ".part")
+    with part.open("wb") as file:
+        file.writelines(lines)
+        file.flush()
+        os.fsync(file.fileno())
+    part.replace(target)
+
+
+def _settle(warc: Path, folder: Path) -> None:
+    """Make the sorted lines of a closed WARC file from those written with it and from what follows them in it."""
+    lines, target = folder / (warc.name + LINES), folder / (warc.name + SORTED)
+    if target.exists() and not lines.exists():
+        return
+    size = warc.stat().st_size
+    with LineSorter(folder) as sorter:
+        begin = 0
+        for line, end in _trusted(lines, size):
+            sorter.extend((line,))
+            begin = end
+        sorter.extend(scanned_lines(warc, begin))
+        replace_lines(target, sorter)
+    lines.unlink(missing_ok=True)
+
+
+def _trusted(lines: Path, size: int) -> Iterator[tuple[bytes, int]]:
+    """Yield the lines written with a WARC file of that size, with where their records end, up to one in doubt."""
+    last = 0
+    for line in index_lines(lines) if lines.exists() else ():
+        place = place_of(line)
+        if place is None or not last <= place.offset < place.end <= size:
+            return
+        last = place.end
+        yield line, last
+
+
+def _write_sorted(sources: Iterable[Path], target: Path) -> None:
+    with LineSorter(target.parent) as sorter:
+        for path in sources:
+            sorter.extend(index_lines(path))
+        replace_lines(target, sorter)
+
+
+def _rewound(run: BinaryIO) -> BinaryIO:
+    run.seek(0)
+    return run
+
+
+def _write_all(fd: int, line: bytes) -> None:
+    if os.write(fd, line) != len(line):
+        raise OSError(f"a line of {len(line)} bytes could not be written whole")

@@ -1,0 +1,103 @@
+"""The payload of an HTTP message that comes in pieces: what follows the head, without its chunked coding."""
+
+import re
+
+_HEAD_END = re.compile(rb"\n\r?\n")
+_SIZE_LINE = re.compile(rb"[ \t]*([0-9A-Fa-f]{1,15})[ \t]*(?:;.*)?", re.DOTALL)
+_CODING = re.compile(rb"\ntransfer-encoding[ \t]*:([^\n]*)", re.IGNORECASE)
+_FOLDED = re.compile(rb"\r?\n[ \t]+")
+_LONGEST_LINE = 16_384
+
+HEAD = 1 << 16
+"""Bytes of a block that are looked at for the end of its head."""
+
+
+class HttpPayload:
+    """Takes the block of a ``response`` or ``request`` record and gives back its payload.
+
+    Until the head has ended, ``head`` is None and nothing comes. A block whose first ``HEAD`` bytes hold no end of a
+    head has no payload. ``rest`` are the bytes that followed the head in the piece that ended it. Where the chunked
+    coding is cut off or broken, the payload is what came up to there.
+    """
+
+    def __init__(self) -> None:
+        self.head: bytes | None = None
+        self.chunked = False
+        self.rest = b""
+        self._pending = b""
+        self._chunks: _Chunks | None = None
+        self._hopeless = False
+
+    @property
+    def beginning(self) -> bytes:
+        """The head, or what has come of it: ``HEAD`` bytes at most."""
+        return self._pending[:HEAD] if self.head is None else self.head
+
+    def feed(self, piece: bytes) -> bytes:
+        """Take bytes of the block and return those of the payload among them."""
+        if self.head is None:
+            piece = self._feed_head(piece)
+        if self._chunks is not None:
+            return self._chunks.feed(piece)
+        return piece
+
+    def _feed_head(self, piece: bytes) -> bytes:
+        if self._hopeless:
+            return b""
+        self._pending += piece
+        end = _HEAD_END.search(self._pending)
+        if end is None or end.end() > HEAD:
+            self._hopeless = len(self._pending) >= HEAD
+            return b""
+        self.head, self.rest = self._pending[: end.end()], self._pending[end.end() :]
+        self._pending = b""
+        codings = b",".join(match[1] for match in _CODING.finditer(_FOLDED.sub(b" ", self.head)))
+        elements = [coding.strip().lower() for coding in codings.split(b",") if coding.strip()]
+        self.chunked = elements[-1:] == [b"chunked"]
+        if self.chunked:
+            self._chunks = _Chunks()
+        return self.rest
+
+
+class _Chunks:
+    """Takes the chunked coding off (RFC 9112, section 7.1), as leniently as browsers do."""
+
+    def __init__(self) -> None:
+        self._left = 0
+        self._line = b""
+        self._after_data = False
+        self._done = False
+
+    def feed(self, data: bytes) -> bytes:
+        payload = []
+        position = 0
+        while position < len(data) and not self._done:
+            if self._left:
+                piece = data[position : position + self._left]
+                payload.append(piece)
+                position += len(piece)
+                self._left -= len(piece)
+                self._after_data = not self._left
+            else:
+                position = self._feed_line(data, position)
+        return b"".join(payload)
+
+    def _feed_line(self, data: bytes, position: int) -> int:
+        end = data.find(b"\n", position)
+        stop = len(data) if end < 0 else end
+        line = self._line + data[position:stop]
+        self._line = line if end < 0 else b""
+        if len(line) > _LONGEST_LINE:
+            self._done = True
+        elif end >= 0:
+            self._take(line.removesuffix(b"\r"))
+        return stop + 1
+
+    def _take(self, line: bytes) -> None:
+        if self._after_data:
+            self._after_data = False
+            self._done = bool(line)
+            return
+        match = _SIZE_LINE.fullmatch(line)
+        self._left = int(match[1], 16) if match else 0
+        self._done = not self._left

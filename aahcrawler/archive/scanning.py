@@ -1,0 +1,294 @@
+"""Going through the records of a WARC file, with all that is wrong with each by itself (ISO 28500:2017)."""
+
+import base64
+import binascii
+import hashlib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import BinaryIO
+
+from aahcrawler.archive.members import Member, MemberError, TornError, members
+from aahcrawler.archive.payload import HttpPayload
+
+LONGEST_HEADER = 1 << 20
+MANDATORY = ("WARC-Type", "WARC-Record-ID", "WARC-Date", "Content-Length")
+
+_VERSION = re.compile(rb"WARC/[01]\.\d{1,2}")
+_NAME = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_ID = re.compile(r"<[A-Za-z][A-Za-z0-9+.-]*:[^\s<>]+>")
+_DATE = re.compile(r"(\d{4}(?:-\d\d){0,2}|\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d)?)(?:(?<=:\d\d)(?:\.\d{1,9})?Z)?", re.ASCII)
+_REPEATABLE = frozenset({"warc-concurrent-to", "warc-protocol"})
+_BLANKS = b" \t"
+
+
+class Problem(StrEnum):
+    """What can be wrong; the value says it in words."""
+
+    TORN = "the record is torn: the file ends in the middle of it"
+    DAMAGED = "the compressed data are damaged"
+    FOREIGN = "bytes that are no gzip member"
+    HEADER = "the record's header is not as the standard wants it"
+    LENGTH = "the block is not as long as Content-Length says"
+    CROWDED = "more follows the record in its gzip member"
+    BLOCK_DIGEST = "the block digest is another one"
+    PAYLOAD_DIGEST = "the payload digest is another one"
+    NO_WARCINFO = "the file does not begin with a warcinfo record"
+    FILENAME = "the file has another name than its warcinfo record says"
+    DUPLICATE = "the record's id was used before in this file"
+    UNLINKED = "the record refers to one that is not in this file"
+    ALONE = "the response has no request that names it"
+    OPEN = "the file was left open by a crawl that was killed"
+    WRITING = "the file is being written; it was looked at up to its last whole record"
+    UNREADABLE = "the file cannot be read"
+    NO_INDEX = "there is no index"
+    INDEX_LINE = "the line of the index cannot be read"
+    UNSORTED = "the line of the index is out of order"
+    UNINDEXED = "the index knows nothing of the file"
+    MISSING = "the record is missing from the index"
+    STRAY = "the line of the index fits no record"
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """The header of a record: names and values in their order."""
+
+    fields: tuple[tuple[str, str], ...]
+
+    def get(self, name: str) -> str:
+        """Return the first value of a name in any case; empty when there is none."""
+        wanted = name.lower()
+        return next((value for key, value in self.fields if key.lower() == wanted), "")
+
+    @property
+    def record_id(self) -> str:
+        """The record's id without angle brackets."""
+        return self.get("WARC-Record-ID").strip("<>")
+
+
+@dataclass(frozen=True, slots=True)
+class Scanned:
+    """A record as it was found at ``offset`` of its file, ``size`` compressed bytes long.
+
+    ``http_head`` is the head of the HTTP message in it, as much of it as there is. ``problems`` say what is wrong with
+    the record by itself, with details. A member without a readable record has an empty header.
+    """
+
+    offset: int
+    size: int
+    header: Header
+    http_head: bytes = b""
+    problems: tuple[tuple[Problem, str], ...] = ()
+
+    @property
+    def kind(self) -> str:
+        """The record's type in lower case, empty when it is not known."""
+        return self.header.get("WARC-Type").lower()
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the record can be read from its beginning to its end."""
+        broken = {Problem.TORN, Problem.DAMAGED, Problem.FOREIGN, Problem.LENGTH}
+        return bool(self.header.fields) and not any(problem in broken for problem, _ in self.problems)
+
+
+def scan(file: BinaryIO, begin: int = 0) -> Iterator[Scanned]:
+    """Yield every record of a compressed WARC file from offset ``begin`` on, damaged ones with what is wrong.
+
+    Memory use depends neither on the size of a record nor on that of the file. Raises ``OSError`` alone.
+    """
+    for member in members(file, begin):
+        yield _scan(member)
+
+
+class _Block:
+    """Digests of a record's block and payload as they pass by."""
+
+    def __init__(self, header: Header) -> None:
+        self.header = header
+        kind = header.get("WARC-Type").lower()
+        is_http = header.get("Content-Type").lower().replace(" ", "").startswith("application/http")
+        self.http = HttpPayload() if is_http and kind in {"response", "request", "revisit"} else None
+        self._block = _Digest(header.get("WARC-Block-Digest"))
+        # What a revisit record says of a payload concerns the one it refers to.
+        self._payload = _Digest("" if kind == "revisit" else header.get("WARC-Payload-Digest"))
+        self._framed = _Digest("" if self.http is None or kind == "revisit" else header.get("WARC-Payload-Digest"))
+
+    def feed(self, piece: bytes) -> None:
+        self._block.update(piece)
+        if self.http is None:
+            self._payload.update(piece)
+            return
+        begun = self.http.head is not None
+        self._payload.update(self.http.feed(piece))
+        if begun and self.http.chunked:
+            self._framed.update(piece)
+        elif self.http.chunked:
+            self._framed.update(self.http.rest)
+
+    def problems(self) -> Iterator[tuple[Problem, str]]:
+        if self._block.differs:
+            yield Problem.BLOCK_DIGEST, self._block.said()
+        if self._payload.differs:
+            chunked = self.http is not None and self.http.chunked and not self._framed.differs
+            why = "; it was made of the chunks' frames as well" if chunked else ""
+            yield Problem.PAYLOAD_DIGEST, self._payload.said() + why
+
+
+class _Digest:
+    """A digest that a header claims, and what it really is; one of an unknown algorithm is believed."""
+
+    def __init__(self, label: str) -> None:
+        self._algorithm, _, self._claimed = label.strip().partition(":")
+        name = self._algorithm.lower().replace("-", "")
+        known = name in {"md5", "sha1", "sha256", "sha384", "sha512"}
+        self._hash = hashlib.new(name, usedforsecurity=False) if known else None
+
+    def update(self, piece: bytes) -> None:
+        if self._hash is not None:
+            self._hash.update(piece)
+
+    @property
+    def differs(self) -> bool:
+        if self._hash is None:
+            return False
+        if len(self._claimed) == 2 * self._hash.digest_size:
+            return self._claimed.lower() != self._hash.hexdigest()
+        try:
+            return base64.b32decode(self._claimed.upper()) != self._hash.digest()
+        except binascii.Error:
+            return True
+
+    def said(self) -> str:
+        found = "" if self._hash is None else base64.b32encode(self._hash.digest()).decode("ascii")
+        return f"{self._algorithm}:{self._claimed[:80]} is written, {self._algorithm}:{found} is found"
+
+
+class _Stream:
+    """A member's bytes with a look ahead."""
+
+    def __init__(self, member: Member) -> None:
+        self._member = member
+        self._pending = b""
+
+    def until(self, mark: bytes, most: int) -> bytes | None:
+        """Return everything up to and with ``mark``; None where it does not come within ``most`` bytes."""
+        found = bytearray(self._pending)
+        while (at := found.find(mark)) < 0:
+            piece = self._member.read()
+            if not piece or len(found) > most:
+                self._pending = bytes(found)
+                return None
+            found += piece
+        self._pending = bytes(found[at + len(mark) :])
+        return bytes(found[: at + len(mark)])
+
+    def read(self, size: int) -> bytes:
+        """Return at most ``size`` bytes; none at the end."""
+        piece = self._pending or self._member.read()
+        self._pending = piece[size:]
+        return piece[:size]
+
+
+def _scan(member: Member) -> Scanned:
+    header, http_head = Header(()), b""
+    problems: list[tuple[Problem, str]] = []
+    try:
+        stream = _Stream(member)
+        raw = stream.until(b"\r\n\r\n", LONGEST_HEADER)
+        if raw is None:
+            while stream.read(LONGEST_HEADER):
+                pass
+            problems.append((Problem.HEADER, "it does not end with an empty line"))
+        else:
+            header, wrong = parse_header(raw)
+            problems += [(Problem.HEADER, text) for text in wrong]
+            block = _Block(header)
+            problems += _read_block(stream, block)
+            http_head = block.http.beginning if block.http else b""
+    except TornError as error:
+        problems.append((Problem.TORN, str(error)))
+    except MemberError as error:
+        problems.append((Problem.FOREIGN if member.is_none else Problem.DAMAGED, str(error)))
+    return Scanned(member.offset, member.end - member.offset, header, http_head, tuple(problems))
+
+
+def _read_block(stream: _Stream, block: _Block) -> list[tuple[Problem, str]]:
+    length = block.header.get("Content-Length")
+    known = length.isascii() and length.isdigit() and len(length) <= 18
+    missing = int(length) if known else 0
+    while missing and (piece := stream.read(missing)):
+        block.feed(piece)
+        missing -= len(piece)
+    if missing:
+        return [(Problem.LENGTH, f"{missing} of {length} bytes are missing")]
+    closing = b""
+    while len(closing) < 4 and (piece := stream.read(4 - len(closing))):
+        closing += piece
+    more = len(stream.read(1))
+    while stream.read(LONGEST_HEADER):
+        more += 1
+    found = list(block.problems()) if known else []
+    if known and closing != b"\r\n\r\n":
+        found.append((Problem.LENGTH, f"two line ends should follow {length} bytes, but it is {closing!r}"))
+    elif known and more:
+        found.append((Problem.CROWDED, "each record has to be a member of its own"))
+    return found
+
+
+def parse_header(raw: bytes) -> tuple[Header, list[str]]:
+    """Return the header of a record that ends with an empty line, and what is wrong with it."""
+    version, *lines = raw.removesuffix(b"\r\n\r\n").split(b"\r\n")
+    wrong = [] if _VERSION.fullmatch(version) else [f"it begins with {version[:40]!r} and not with a version"]
+    fields: list[tuple[str, str]] = []
+    for line in lines:
+        if line[:1] in {b" ", b"\t"} and fields:
+            name, value = fields[-1]
+            fields[-1] = (name, f"{value} {_text(line)}".strip())
+            continue
+        key, colon, rest = line.partition(b":")
+        if colon and _NAME.fullmatch(key):
+            fields.append((key.decode("ascii"), _text(rest)))
+        else:
+            wrong.append(f"{line[:80]!r} is no field")
+    header = Header(tuple(fields))
+    return header, wrong + _wrong_fields(header)
+
+
+def _wrong_fields(header: Header) -> list[str]:
+    wrong = [f"{name} is missing" for name in MANDATORY if not header.get(name)]
+    names = [name.lower() for name, _ in header.fields]
+    repeated = sorted({name for name in names if names.count(name) > 1} - _REPEATABLE) if len(names) < 1000 else []
+    wrong += [f"{name} is repeated" for name in repeated]
+    record_id, date, length = (header.get(name) for name in ("WARC-Record-ID", "WARC-Date", "Content-Length"))
+    if record_id and not _ID.fullmatch(record_id):
+        wrong.append(f"WARC-Record-ID {record_id[:80]!r} is no URI in angle brackets")
+    if date and timestamp(date) is None:
+        wrong.append(f"WARC-Date {date[:80]!r} is no time in UTC")
+    if length and not (length.isascii() and length.isdigit()):
+        wrong.append(f"Content-Length {length[:80]!r} is no number")
+    return wrong
+
+
+def timestamp(date: str) -> str | None:
+    """Return the 14 digits of a WARC-Date, None when it is no time in UTC; a coarser one means its first moment.
+
+    >>> timestamp("2026-01-02T03:04:05.000678Z"), timestamp("2026-01")
+    ('20260102030405', '20260101000000')
+    """
+    match = _DATE.fullmatch(date)
+    if match is None or ("T" in date) != date.endswith("Z"):
+        return None
+    digits = re.sub(r"\D", "", match[1])
+    digits += "00000101000000"[len(digits) :]
+    try:
+        datetime.strptime(digits + "+0000", "%Y%m%d%H%M%S%z")
+    except ValueError:
+        return None
+    return digits
+
+
+def _text(raw: bytes) -> str:
+    return raw.strip(_BLANKS).decode("utf-8", "replace")
