@@ -1,0 +1,165 @@
+"""Which pages are wanted, as a person says it."""
+
+import operator
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from aahcrawler import urls
+from aahcrawler.objects.reader import PageRow
+from offline.selection.dates import DateOf
+
+_COMPARISONS: dict[str, Callable[[float, float], bool]] = {
+    ">=": operator.ge,
+    ">": operator.gt,
+    "<=": operator.le,
+    "<": operator.lt,
+    "": operator.ge,
+}
+_THRESHOLD = re.compile(r"\s*(>=|>|<=|<|)\s*([0-9.]+)\s*", re.ASCII)
+
+
+class CriteriaError(Exception):
+    """What is wanted cannot be understood; the message says what to write instead."""
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """A bound on scores, such as ``>=0.3``."""
+
+    comparison: str
+    bound: float
+
+    @classmethod
+    def parse(cls, text: str) -> "Threshold":
+        """Read a bound; a number alone means at least that much. Raises ``CriteriaError``.
+
+        >>> str(Threshold.parse("0.3"))
+        '>=0.3'
+        """
+        match = _THRESHOLD.fullmatch(text)
+        try:
+            bound = float(match[2]) if match else -1.0
+        except ValueError:
+            bound = -1.0
+        if match is None or not 0 <= bound <= 1:
+            raise CriteriaError(f"--score {text}: write a comparison with a number from 0 to 1, such as '>=0.3'")
+        return cls(match[1] or ">=", bound)
+
+    def admits(self, score: float | None) -> bool:
+        """Say whether a score is within the bound; no score never is."""
+        return score is not None and _COMPARISONS[self.comparison](score, self.bound)
+
+    def __str__(self) -> str:
+        return f"{self.comparison}{self.bound:g}"
+
+
+@dataclass(frozen=True, slots=True)
+class Criteria:
+    """What a page has to fulfil, all of it. Empty ones ask nothing.
+
+    ``begin`` is the first moment wanted, ``end`` the first that is not, both in UTC. ``applications`` are names in any
+    case, of which one has to fit; ``level`` names a page level or a role. ``urls`` are canonical; None: no list was
+    given. ``sparql`` is a SELECT query for captures or addresses of pages.
+    """
+
+    scores: tuple[Threshold, ...] = ()
+    begin: datetime | None = None
+    end: datetime | None = None
+    date_of: DateOf = DateOf.CAPTURED
+    applications: tuple[str, ...] = ()
+    level: str = ""
+    urls: frozenset[str] | None = None
+    sparql: str = ""
+
+    @property
+    def are_none(self) -> bool:
+        """Whether nothing is asked."""
+        return self == replace(Criteria(), date_of=self.date_of)
+
+    @property
+    def by_publication(self) -> bool:
+        """Whether dates of publication have to be looked up."""
+        return self.date_of is DateOf.PUBLISHED and (self.begin is not None or self.end is not None)
+
+    def admit(self, row: PageRow) -> bool:
+        """Say whether a page fulfils what its row tells: score, date of capture, application and level."""
+        return (
+            all(bound.admits(row.score) for bound in self.scores)
+            and (self.date_of is DateOf.PUBLISHED or self.within(row.fetched_at))
+            and (not self.applications or _folded(row.application) in {_folded(name) for name in self.applications})
+            and (not self.level or _folded(self.level) in {_folded(row.level), _folded(row.level_name)})
+        )
+
+    def within(self, date: str) -> bool:
+        """Say whether an ISO 8601 date is within the time asked for; one that cannot be read is in no time."""
+        if self.begin is None and self.end is None:
+            return True
+        try:
+            found = _in_utc(datetime.fromisoformat(date))
+        except ValueError:
+            return False
+        return (self.begin is None or self.begin <= found) and (self.end is None or found < self.end)
+
+    def __str__(self) -> str:
+        return "; ".join(self._said())
+
+    def _said(self) -> Iterator[str]:
+        yield from (f"score {bound}" for bound in self.scores)
+        if self.begin is not None:
+            yield f"{self.date_of} from {self.begin.isoformat()}"
+        if self.end is not None:
+            yield f"{self.date_of} before {self.end.isoformat()}"
+        if self.applications:
+            yield f"application {' or '.join(self.applications)}"
+        if self.level:
+            yield f"level {self.level}"
+        if self.urls is not None:
+            yield f"a list of {len(self.urls)} addresses"
+        if self.sparql:
+            yield f"SPARQL {' '.join(self.sparql.split())}"
+
+
+def moment(text: str, option: str, *, end: bool = False) -> datetime:
+    """Read a date, or a time in UTC unless it says otherwise. Raises ``CriteriaError``.
+
+    As an ``end``, the first moment after the day or second that is named is returned.
+
+    >>> moment("2026-01-31", "--until", end=True).isoformat()
+    '2026-02-01T00:00:00+00:00'
+    """
+    try:
+        read = _in_utc(datetime.fromisoformat(text.strip()))
+        unit = timedelta(days=1) if len(text.strip()) <= len("2026-01-31") else timedelta(seconds=1)
+        return read + unit if end else read
+    except (ValueError, OverflowError):
+        raise CriteriaError(f"{option} {text}: write a date such as 2026-01-31 or 2026-01-31T18:00:00Z") from None
+
+
+def read_urls(file: Path) -> frozenset[str]:
+    """Read a list of addresses, one a line; empty lines and lines that begin with # are passed over.
+
+    Raises ``CriteriaError`` for a file that cannot be read and for a line that is no http(s) address.
+    """
+    try:
+        lines = file.read_text("utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise CriteriaError(f"{file}: cannot be read ({error}); name a text file with an address a line") from error
+    found = set()
+    for number, line in enumerate(lines, 1):
+        if line.strip() and not line.lstrip().startswith("#"):
+            address = urls.canonicalize(line.strip())
+            if address is None:
+                raise CriteriaError(f"{file}:{number}: {line.strip()[:200]!r} is no http(s) address")
+            found.add(address)
+    return frozenset(found)
+
+
+def _in_utc(date: datetime) -> datetime:
+    return (date if date.tzinfo else date.replace(tzinfo=UTC)).astimezone(UTC)
+
+
+def _folded(name: str | None) -> str:
+    return (name or "").casefold()

@@ -1,0 +1,203 @@
+"""Where each record of a crawl's WARC files is, kept on disk: a crawl may have more records than memory has room."""
+
+import re
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC
+from io import BytesIO
+from pathlib import Path
+from types import TracebackType
+from typing import Any, BinaryIO, Self, cast
+
+from fastwarc.warc import ArchiveIterator, WarcRecord
+
+from aahcrawler import urls
+from aahcrawler.exchange import Exchange, Truncation
+from aahcrawler.page import Page
+from aahcrawler.segments import SegmentError, open_segment, segments
+from offline.archived import PAGE_BYTES, page_of
+
+_EXTENSION = "warc.gz"
+_HEAD = 1 << 16
+_PIECE = 1 << 20
+_HEAD_END = re.compile(rb"\n\r?\n")
+_STATUS = re.compile(rb"HTTP/[\d.]+[ \t]+(\d{3})")
+_LOCATION = re.compile(rb"\nlocation[ \t]*:[ \t]*([^\r\n]*)", re.IGNORECASE)
+_SCHEMA = """
+CREATE TABLE record (
+  place INTEGER PRIMARY KEY, file INTEGER, begin INTEGER, end INTEGER, kind TEXT, id TEXT, url TEXT,
+  beside TEXT, refers TEXT, warcinfo TEXT, target TEXT, taken INTEGER DEFAULT 0
+);
+CREATE INDEX by_id ON record (id);
+CREATE INDEX by_url ON record (url);
+CREATE INDEX by_beside ON record (beside);
+CREATE INDEX by_target ON record (target);
+CREATE INDEX by_taken ON record (place) WHERE taken;
+"""
+_INSERT = (
+    "INSERT INTO record (file, begin, end, kind, id, url, beside, refers, warcinfo, target)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+
+_Row = tuple[int, int, int, str, str, str, str, str, str, str]
+
+
+class Records:
+    """The records of the WARC files of a folder, in their order, and which of them are taken.
+
+    Files still being written are read up to their last complete record. What is known lies in a temporary file that
+    goes with this object. Raises ``SegmentError`` for a file that cannot be read or whose records are no gzip members
+    of their own.
+    """
+
+    def __init__(self, folder: Path, seen: Callable[[], object]) -> None:
+        self._files = segments(folder, _EXTENSION)
+        self._known = sqlite3.connect("")
+        self._known.executescript(_SCHEMA)
+        for number, path in enumerate(self._files):
+            self._known.executemany(_INSERT, _scanned(number, path, seen))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._known.close()
+
+    def take(self, ids: Iterable[str]) -> Iterator[str]:
+        """Take captures, each with its request and what else belongs to it; yield those that were not taken yet."""
+        for capture in ids:
+            found = self._one("SELECT place, refers, warcinfo FROM record WHERE id = ? AND NOT taken", capture)
+            if found is None:
+                continue
+            place, refers, warcinfo = found
+            self._known.execute("UPDATE record SET taken = 1 WHERE place = ?", (place,))
+            self._known.execute("UPDATE record SET taken = 1 WHERE beside = ?", (capture,))
+            self._known.execute("UPDATE record SET taken = 1 WHERE id = ? AND kind = 'warcinfo'", (warcinfo,))
+            yield capture
+            if refers:
+                yield from self.take((refers,))
+
+    def at(self, address: str) -> list[str]:
+        """Return the captures of an address, in their order."""
+        return self._ids("SELECT id FROM record WHERE url = ? AND kind IN ('response', 'revisit')", address)
+
+    def leading_to(self, address: str) -> list[tuple[str, str]]:
+        """Return the captures of redirects to an address, and the addresses redirected."""
+        rows = self._known.execute("SELECT id, url FROM record WHERE target = ? AND url <> target", (address,))
+        return [(str(capture), str(url)) for capture, url in rows.fetchall()]
+
+    def targets(self, address: str) -> list[str]:
+        """Return where the captures of an address redirect to."""
+        return self._ids("SELECT DISTINCT target FROM record WHERE url = ? AND target <> ''", address)
+
+    def target_of(self, capture: str) -> str:
+        """Return where a capture redirects to; empty when it is no redirect."""
+        found = self._one("SELECT target FROM record WHERE id = ?", capture)
+        return str(found[0]) if found else ""
+
+    def page(self, capture: str) -> Page | None:
+        """Return what a capture holds; None where it cannot be read as a page."""
+        found = self._one("SELECT file, begin FROM record WHERE id = ? AND kind = 'response'", capture)
+        if found is None:
+            return None
+        with open_segment(self._files[found[0]]) as stream:
+            stream.seek(found[1])
+            return page_of(_exchange(next(iter(ArchiveIterator(stream, parse_http=False)))))
+
+    def taken(self, *kinds: str) -> int:
+        """Count what has been taken of some types of records."""
+        marks = ", ".join("?" * len(kinds))
+        found = self._one(f"SELECT COUNT(*) FROM record WHERE taken AND kind IN ({marks})", *kinds)  # noqa: S608
+        return int(found[0]) if found else 0
+
+    def copies(self) -> Iterator[bytes]:
+        """Yield what was taken, compressed as it is, in the order of the archive, in pieces of bounded size."""
+        opened: tuple[int, BinaryIO] | None = None
+        try:
+            rows = self._known.execute("SELECT file, begin, end FROM record WHERE taken ORDER BY place")
+            for number, begin, end in rows:
+                if opened is None or opened[0] != number:
+                    if opened is not None:
+                        opened[1].close()
+                    opened = number, open_segment(self._files[number])
+                yield from _pieces(opened[1], begin, end)
+        finally:
+            if opened is not None:
+                opened[1].close()
+
+    def _one(self, query: str, *values: str) -> tuple[Any, ...] | None:
+        return cast("tuple[Any, ...] | None", self._known.execute(query, values).fetchone())
+
+    def _ids(self, query: str, *values: str) -> list[str]:
+        return [str(row[0]) for row in self._known.execute(query, values).fetchall()]
+
+
+def _scanned(number: int, path: Path, seen: Callable[[], object]) -> Iterator[_Row]:
+    """Yield what is to be known of the records of a file; a record ends where the next one begins."""
+    try:
+        with open_segment(path) as stream:
+            last: tuple[int, tuple[str, ...]] | None = None
+            for record in ArchiveIterator(stream, parse_http=False):
+                begin = record.stream_pos
+                if last is not None:
+                    yield _row(number, last, begin, path)
+                last = begin, _told(record)
+                seen()
+            if last is not None:
+                stream.seek(0, 2)
+                yield _row(number, last, stream.tell(), path)
+    except (OSError, ValueError) as error:
+        raise SegmentError(f"{path}: is not a readable WARC file ({error}). Restore it from a copy.") from error
+
+
+def _row(number: int, last: tuple[int, tuple[str, ...]], end: int, path: Path) -> _Row:
+    begin, told = last
+    if end <= begin:
+        raise SegmentError(f"{path}: its records are no gzip members of their own. Write it anew with one for each.")
+    return cast("_Row", (number, begin, end, *told))
+
+
+def _told(record: WarcRecord) -> tuple[str, ...]:
+    def named(field: str) -> str:
+        return (record.headers.get(field) or "").strip("<>")
+
+    kind = (record.headers.get("WARC-Type") or "").lower()
+    url = named("WARC-Target-URI")
+    target = _target(url, record.reader.read(_HEAD)) if kind in ("response", "revisit") else ""
+    beside = named("WARC-Concurrent-To") or (named("WARC-Refers-To") if kind == "metadata" else "")
+    refers = named("WARC-Refers-To") if kind == "revisit" else ""
+    return kind, named("WARC-Record-ID"), url, beside, refers, named("WARC-Warcinfo-ID"), target
+
+
+def _target(url: str, block: bytes) -> str:
+    """Return where a response redirects to, empty where it does not."""
+    end = _HEAD_END.search(block)
+    head = block[: end.end()] if end else block
+    status, location = _STATUS.match(head), _LOCATION.search(head)
+    if status is None or location is None or not status[1].startswith(b"3"):
+        return ""
+    return urls.resolve(url, location[1].decode("utf-8", "replace").strip()) or ""
+
+
+def _exchange(record: WarcRecord) -> Exchange:
+    block = record.reader.read(2 * PAGE_BYTES)
+    return Exchange(
+        url=(record.headers.get("WARC-Target-URI") or "").strip("<>"),
+        method="GET",
+        request=b"",
+        response=BytesIO(block),
+        response_size=len(block),
+        payload_digest=b"",
+        ip_address="",
+        started_at=record.record_date.astimezone(UTC),
+        truncated=Truncation.UNSPECIFIED if record.headers.get("WARC-Truncated") else None,
+    )
+
+
+def _pieces(stream: BinaryIO, begin: int, end: int) -> Iterator[bytes]:
+    stream.seek(begin)
+    while begin < end and (piece := stream.read(min(_PIECE, end - begin))):
+        begin += len(piece)
+        yield piece

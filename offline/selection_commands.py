@@ -1,0 +1,106 @@
+"""``aah select`` and ``aah evaluate``: what was collected, chosen from and measured.
+
+Each command imports what it needs when it runs: help has to answer at once.
+"""
+# ruff: noqa: PLC0415
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from aahcrawler.exits import told
+from offline.selection.dates import DateOf
+
+selection_app = typer.Typer()
+
+Crawl = Annotated[Path, typer.Argument(metavar="CRAWL", help="The folder of a crawl.")]
+
+
+@contextmanager
+def _counting(*what: str) -> Iterator[Callable[[str], None]]:
+    """Show how far a long run is, where somebody watches; the function counts one of ``what``."""
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn
+
+    console = Console(stderr=True)
+    columns = (SpinnerColumn(), TextColumn("{task.description}: {task.completed:,.0f}"))
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        tasks = {name: progress.add_task(name, total=None) for name in what}
+        yield lambda name: progress.advance(tasks[name])
+
+
+@selection_app.command()
+def select(
+    crawl: Crawl,
+    to: Annotated[
+        Path | None, typer.Option("--to", metavar="FILE.warc.gz", help="What to write; never over a file.")
+    ] = None,
+    score: Annotated[
+        list[str] | None, typer.Option("--score", metavar="'>=N'", help="Pages with such a score.")
+    ] = None,
+    begin: Annotated[str, typer.Option("--from", metavar="DATE", help="Pages of this day or moment and later.")] = "",
+    until: Annotated[str, typer.Option("--until", metavar="DATE", help="Pages up to the end of this day.")] = "",
+    date: Annotated[DateOf, typer.Option("--date", help="Which date of a page is meant.")] = DateOf.CAPTURED,
+    application: Annotated[
+        list[str] | None, typer.Option("--application", metavar="NAME", help="Pages of one of these applications.")
+    ] = None,
+    level: Annotated[str, typer.Option("--level", metavar="NAME", help="Pages of a level, or of a role.")] = "",
+    urls: Annotated[Path | None, typer.Option("--urls", metavar="FILE", help="Pages whose address is listed.")] = None,
+    sparql: Annotated[
+        str, typer.Option("--sparql", metavar="QUERY", help="Pages that a query finds: SELECT ?page ...")
+    ] = "",
+    no_requisites: Annotated[
+        bool, typer.Option("--no-requisites", help="Leave out images, style sheets, scripts and fonts.")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="List the pages and write nothing.")] = False,
+) -> None:
+    """Write the pages of a crawl that fulfil all of the criteria, with what they need, as a WARC file of its own."""
+    from aahcrawler.objects.reader import ReadError, page_rows
+    from aahcrawler.segments import SegmentError
+    from offline.selection.criteria import Criteria, CriteriaError, Threshold, moment, read_urls
+    from offline.selection.records import Records
+    from offline.selection.selecting import SelectionError, chosen, refuse
+    from offline.selection.selecting import select as select_pages
+    from offline.store.loading import LoadError
+    from offline.store.local import StoreError
+    from offline.store.queries import QueryError
+
+    mistakes = (CriteriaError, SelectionError, LoadError, StoreError, QueryError)
+    with told(ReadError, SegmentError, *mistakes), _counting("records read", "pages chosen") as count:
+        criteria = Criteria(
+            scores=tuple(map(Threshold.parse, score or ())),
+            begin=moment(begin, "--from") if begin else None,
+            end=moment(until, "--until", end=True) if until else None,
+            date_of=date,
+            applications=tuple(application or ()),
+            level=level,
+            urls=read_urls(urls) if urls is not None else None,
+            sparql=sparql,
+        )
+        if criteria.are_none:
+            raise CriteriaError("say which pages: --score, --from, --until, --application, --level, --urls or --sparql")
+        if to is None and not dry_run:
+            raise CriteriaError("say what to write, --to FILE.warc.gz, or --dry-run to see the list")
+        if to is not None:
+            refuse(to)
+        next(page_rows(crawl), None)
+        with Records(crawl / "archive", lambda: count("records read")) as records:
+            if dry_run or to is None:
+                for row in chosen(crawl, criteria, records):
+                    typer.echo(f"{row.fetched_at}\t{'' if row.score is None else f'{row.score:.4f}'}\t{row.url}")
+                return
+            selection = select_pages(
+                crawl,
+                criteria,
+                records,
+                to,
+                with_requisites=not no_requisites,
+                seen=lambda _: count("pages chosen"),
+            )
+    typer.echo(
+        f"{to}: {selection.pages:,} pages, {selection.responses - selection.pages:,} more responses with them, "
+        f"{selection.size:,} bytes"
+    )
