@@ -48,7 +48,7 @@ LIMITED = """\
 limits: {{pages: {pages}}}
 """
 
-MOST_PAGES_UNKNOWN = 1_500
+MOST_PAGES_UNKNOWN = 3_000
 """How many pages of a site of an unknown application are fetched: nothing tells which of its pages are junk."""
 
 KNOWLEDGE_BASE = "AAH_KNOWLEDGE_BASE"
