@@ -1,0 +1,137 @@
+"""Measure what keeping web objects as RDF costs.
+
+    python -m benchmarks.objects [--pages N] [--rounds N] --json FILE
+
+The crawl is made here from a fixed seed: pages of a forum with ten posts each, written by the writer that crawls use.
+
+- ``load``: bringing its segment into an empty store on disk, as ``aah load`` does, against pyoxigraph's own
+  ``bulk_load`` of the same statements from a file that is not compressed. They take turns; ``ratio`` is the median of
+  the rounds' own ratios of wall time, so that what else the machine does falls on both. Goal: at least 0.8.
+- ``lookup``: the objects of the newest capture of a page, by the page's address, from that store, in milliseconds:
+  median and 95th percentile over pages drawn by chance, and ``cpu_ms``, the processor's share of the median, which
+  other work on the machine does not lengthen as much. Goal: under 1.
+"""
+
+import argparse
+import gzip
+import random
+import tempfile
+import uuid
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from statistics import median, quantiles
+from time import perf_counter, thread_time
+
+import pyoxigraph as ox
+
+from aahcrawler.objects.writer import CaptureDescription, ObjectWriter
+from aahcrawler.webobject import Person, Reference, Value, WebObject
+from benchmarks.results import Cell, report
+from offline.store.loading import load
+from offline.store.local import LocalStore
+from offline.store.lookup import page_objects
+
+SEED = 20140630
+POSTS = 10
+LOOKUPS = 500
+BEGUN = datetime(2026, 1, 1, tzinfo=UTC)
+URL = "http://forum.test/thread/{}"
+
+
+def write_crawl(crawl: Path, pages: int, chance: random.Random) -> Path:
+    """Write the captures of a forum's threads; return the segment."""
+    words = ["".join(chance.choices("abcdefghijklmnopqrstuvwxyz", k=chance.randint(2, 9))) for _ in range(3000)]
+    with ObjectWriter(crawl / "objects", "benchmark", lambda: BEGUN) as objects:
+        for number in range(pages):
+            name = f"urn:uuid:{uuid.UUID(int=chance.getrandbits(128), version=4)}"
+            fetched = BEGUN + timedelta(seconds=number)
+            capture = CaptureDescription(name, URL.format(number), 200, fetched, "text/html", "phpBB", "thread")
+            objects.write(capture, [post(number, place, words, chance) for place in range(POSTS)])
+    (segment,) = (crawl / "objects").iterdir()
+    return segment
+
+
+def post(thread: int, place: int, words: list[str], chance: random.Random) -> WebObject:
+    """Return a post of 20 to 150 words."""
+    url, author = URL.format(thread), f"user{chance.randrange(2000)}"
+    properties: dict[str, tuple[Value, ...]] = {
+        "title": (" ".join(chance.choices(words, k=6)),),
+        "author": (Person(author, f"http://forum.test/user/{author}"),),
+        "date": (BEGUN - timedelta(minutes=chance.randrange(10**6)),),
+        "body": (" ".join(chance.choices(words, k=chance.randint(20, 150))),),
+        "url": (Reference(f"{url}#p{place}"),),
+    }
+    return WebObject(f"{url}#p{place}", "post", url, properties, url)
+
+
+def timed(work: Callable[[], object]) -> float:
+    """Return how many seconds something takes."""
+    started = perf_counter()
+    work()
+    return perf_counter() - started
+
+
+def load_once(crawl: Path, folder: Path) -> float:
+    """Load a crawl into a new store as ``aah load`` does."""
+    with LocalStore(folder) as store:
+        return timed(lambda: load(crawl, store))
+
+
+def bulk_load_once(text: Path, folder: Path) -> float:
+    """Have pyoxigraph load the statements into a new store by itself."""
+    store = ox.Store(folder)
+    return timed(lambda: store.bulk_load(path=text, format=ox.RdfFormat.N_QUADS))
+
+
+def load_row(crawl: Path, segment: Path, rounds: int, folder: Path) -> dict[str, Cell]:
+    """Measure loading; the last of the stores stays in ``folder``/store."""
+    text = folder / "statements.nq"
+    text.write_bytes(gzip.decompress(segment.read_bytes()))
+    statements = text.read_bytes().count(b"\n")
+    ours, theirs = [], []
+    for number in range(rounds):
+        theirs.append(bulk_load_once(text, folder / f"bulk-{number}"))
+        ours.append(load_once(crawl, folder / (f"load-{number}" if number < rounds - 1 else "store")))
+    return {
+        "row": "load",
+        "statements": statements,
+        "statements_per_second": statements / median(ours),
+        "bulk_load_per_second": statements / median(theirs),
+        "ratio": median(their / our for our, their in zip(ours, theirs, strict=True)),
+    }
+
+
+def lookup_row(folder: Path, pages: int, chance: random.Random) -> dict[str, Cell]:
+    """Measure looking up the objects of pages."""
+    times, busy = [], []
+    with LocalStore(folder / "store") as store:
+        for _ in range(LOOKUPS):
+            url = URL.format(chance.randrange(pages))
+            started, began = perf_counter(), thread_time()
+            found = page_objects(store.rdf, url)
+            times.append(1000 * (perf_counter() - started))
+            busy.append(1000 * (thread_time() - began))
+            assert len(found) == POSTS
+    return {"row": "lookup", "median_ms": median(times), "cpu_ms": median(busy), "p95_ms": quantiles(times, n=20)[-1]}
+
+
+def main() -> None:
+    """Run all rows and report them."""
+    parser = argparse.ArgumentParser(description="Measure what keeping web objects as RDF costs.")
+    parser.add_argument("--pages", type=int, default=3000, help="how many pages of ten posts")
+    parser.add_argument("--rounds", type=int, default=5, help="how often each way of loading is measured")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="where the rows go")
+    arguments = parser.parse_args()
+    chance = random.Random(SEED)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        segment = write_crawl(folder / "crawl", arguments.pages, chance)
+        loading = load_row(folder / "crawl", segment, arguments.rounds, folder)
+        rows = [loading, lookup_row(folder, arguments.pages, chance)]
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    report([{name: row.get(name) for name in names} for row in rows], arguments.json)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,56 @@
+"""What was extracted from a page, looked up by its address."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import pyoxigraph as ox
+
+from aahcrawler.objects import vocabulary as v
+
+_URL, _TIME = ox.NamedNode(v.URL), ox.NamedNode(v.GENERATED_AT)
+# Nearly all the time goes into reading terms from disk: those that say nothing new are left out.
+_OBJECTS = f"""SELECT ?object ?property ?value {{{{ GRAPH {{capture}} {{{{
+  ?object <{v.DERIVED_FROM}> {{capture}} ; ?property ?value
+  FILTER(?property NOT IN (<{v.RDF_TYPE}>, <{v.DERIVED_FROM}>))
+}}}} }}}}"""
+_ANY_URI = ox.NamedNode(v.XSD_ANY_URI)
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A web object as one capture has it: its IRI, and the values of each property, by the property's IRI.
+
+    Its classes and the capture it comes from are left out (``aah:objectType`` tells its type). Values are the text of
+    literals and the addresses of IRIs. The name of an author is with the author's IRI, in the same graph.
+    """
+
+    iri: str
+    values: Mapping[str, tuple[str, ...]]
+
+
+def captures_of(store: ox.Store, url: str) -> tuple[str, ...]:
+    """Return the names of a page's captures, the newest first; none where it was never captured."""
+    named = store.quads_for_pattern(None, _URL, ox.Literal(url, datatype=_ANY_URI), None)
+    graphs = {quad.graph_name for quad in named if quad.subject == quad.graph_name}
+    found = [(_time(store, graph), graph.value) for graph in graphs if isinstance(graph, ox.NamedNode)]
+    return tuple(name for _, name in sorted(found, reverse=True))
+
+
+def objects_of(store: ox.Store, capture: str) -> tuple[Known, ...]:
+    """Return the web objects that were found in a capture, by IRI."""
+    said: dict[str, dict[str, list[str]]] = {}
+    found = store.query(_OBJECTS.format(capture=ox.NamedNode(capture)))
+    for subject, predicate, value in found if isinstance(found, ox.QuerySolutions) else ():
+        said.setdefault(subject.value, {}).setdefault(predicate.value, []).append(value.value)
+    return tuple(Known(iri, {name: tuple(values) for name, values in said[iri].items()}) for iri in sorted(said))
+
+
+def page_objects(store: ox.Store, url: str) -> tuple[Known, ...]:
+    """Return the web objects of a page's newest capture; none where it was never captured."""
+    captures = captures_of(store, url)
+    return objects_of(store, captures[0]) if captures else ()
+
+
+def _time(store: ox.Store, graph: ox.NamedNode) -> str:
+    times = store.quads_for_pattern(graph, _TIME, None, graph)
+    return max((quad.object.value for quad in times if isinstance(quad.object, ox.Literal)), default="")
