@@ -12,6 +12,12 @@ HEAD = 1 << 16
 """Bytes of a block that are looked at for the end of its head."""
 
 
+def beginning_of(block: bytes) -> bytes:
+    """Return the head of an HTTP message, or what has come of it, given the first ``HEAD`` bytes of its block."""
+    end = _HEAD_END.search(block, 0, HEAD)
+    return block[: end.end()] if end else block[:HEAD]
+
+
 class HttpPayload:
     """Takes the block of a ``response`` or ``request`` record and gives back its payload.
 

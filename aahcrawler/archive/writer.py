@@ -11,7 +11,7 @@ from typing import BinaryIO, Self
 from uuid import uuid4
 
 from aahcrawler.archive.index import EXTENSION, Entry, IndexWriter
-from aahcrawler.archive.payload import HEAD, HttpPayload
+from aahcrawler.archive.payload import HEAD, beginning_of
 from aahcrawler.archive.records import (
     CrawlInfo,
     Fields,
@@ -130,9 +130,8 @@ def recover_archive(folder: Path) -> tuple[Recovered, ...]:
 def _entry(fields: Fields, exchange: Exchange, span: Span) -> Entry:
     """Return what the index says of the response that an append begins with."""
     exchange.response.seek(0)
-    message = HttpPayload()
-    message.feed(exchange.response.read(HEAD))
-    return Entry.made(fields, message.beginning, (span.file, span.offset, span.ends[0] - span.offset))
+    beginning = beginning_of(exchange.response.read(HEAD))
+    return Entry.made(fields, beginning, (span.file, span.offset, span.ends[0] - span.offset))
 
 
 def _record(fields: Fields, block: BinaryIO) -> Iterator[bytes]:
