@@ -6,8 +6,14 @@ from pathlib import Path
 import pytest
 import rdflib
 
-from aahcrawler.objects.writer import statements
+from aahcrawler.helper import ApplicationAwareHelper
+from aahcrawler.objects.writer import CaptureDescription, statements
 from aahcrawler.webobject import Person, Reference, WebObject
+from knowledge_base.loader import load
+from tests.crawl.articles import article, english
+from tests.crawl.crawling import aah, rows, running, write_icd
+from tests.crawl.site import Site, links, serving
+from tests.helper.saved_pages import NOW, saved_pages
 from tests.objects.samples import CAPTURE, GRAPH, PAGE, POST, REPLY
 from tests.offline.crawls import write_threads
 from tests.offline.shapes import crawl_violations, shapes, violations
@@ -23,6 +29,33 @@ def test_a_page_described_by_hand_passes() -> None:
 def test_a_crawl_of_several_captures_passes(tmp_path: Path) -> None:
     write_threads(tmp_path, range(4))
     assert crawl_violations(tmp_path) == []
+
+
+def test_a_crawl_passes_and_is_asked_while_it_runs(tmp_path: Path) -> None:
+    pages = {f"/flood/{number}.html": article(number, "/") for number in range(1, 30)}
+    site = Site({"/": english("Floods", links(*pages)), **pages})
+    with serving(site) as served, running("crawl", write_icd(tmp_path, served.url)) as crawl:
+        folder = tmp_path / "crawl"
+        crawl.until(lambda: any((folder / "objects").glob("*.open")))
+        during = aah("query", folder, "ASK { GRAPH ?g { ?g a aah:Capture } }")
+        assert during.code == 0, during.err
+        assert crawl.ended().code == 0
+    assert crawl_violations(folder) == []
+    after = aah(
+        "query", folder, "SELECT (COUNT(DISTINCT ?g) AS ?n) { GRAPH ?g { ?g a aah:Capture } }", "--format", "csv"
+    )
+    assert after.out.split() == ["n", str(len(rows(folder)))]
+    assert len(rows(folder)) >= 30
+
+
+def test_the_objects_of_every_saved_page_pass() -> None:
+    helper = ApplicationAwareHelper(load())
+    written = b""
+    for number, saved in enumerate(saved_pages()):
+        description = CaptureDescription(f"urn:uuid:{number}", saved.page.url, 200, NOW)
+        written += statements(description, helper.assist(saved.page).objects)
+    assert written.count(b"objectType") > 100
+    assert violations(written) == []
 
 
 @pytest.mark.parametrize("kind", ["thread", "forum", "question", "answer", "article", "image", "profile", "a b"])
