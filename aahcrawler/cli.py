@@ -12,7 +12,6 @@ from aahcrawler.authoring.commands import kb_app
 from aahcrawler.exits import MISTAKE, told
 from offline.commands import store_app
 from offline.selection_commands import selection_app
-from offline.selection_commands import selection_app
 
 app = typer.Typer(
     help="AAHCrawler: an application-aware, focused, archiving web crawler.",
@@ -25,7 +24,6 @@ app.add_typer(icd_app, name="icd")
 app.add_typer(kb_app, name="kb")
 app.add_typer(archive_app, name="archive")
 app.add_typer(store_app)
-app.add_typer(selection_app)
 app.add_typer(selection_app)
 
 IcdFile = Annotated[Path, typer.Argument(metavar="FILE", help="An Intelligent Crawl Definition in YAML.")]

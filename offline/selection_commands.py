@@ -4,6 +4,7 @@ Each command imports what it needs when it runs: help has to answer at once.
 """
 # ruff: noqa: PLC0415
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -104,3 +105,68 @@ def select(
         f"{to}: {selection.pages:,} pages, {selection.responses - selection.pages:,} more responses with them, "
         f"{selection.size:,} bytes"
     )
+
+
+@selection_app.command()
+def evaluate(
+    crawl: Crawl,
+    against: Annotated[
+        Path | None, typer.Option("--against", metavar="CRAWL", help="A crawl, or a folder of WARC files, to compare.")
+    ] = None,
+    icd: Annotated[
+        Path | None,
+        typer.Option("--icd", metavar="FILE", help="Measure by this definition. Default: the first crawl's."),
+    ] = None,
+    relevant: Annotated[
+        float | None, typer.Option("--relevant", min=0, max=1, help="The similarity that makes a page relevant.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Write JSON.")] = False,
+    plot: Annotated[
+        Path | None, typer.Option("--plot", metavar="FILE.svg", help="Draw relevant pages by pages fetched.")
+    ] = None,
+) -> None:
+    """Measure what a crawl holds by its definition, alone or beside another crawl."""
+    import json
+
+    from aahcrawler.helper import ApplicationAwareHelper
+    from aahcrawler.objects.reader import ReadError
+    from aahcrawler.segments import SegmentError
+    from knowledge_base.folders import named_folders
+    from knowledge_base.loader import LoadError, load
+    from offline.evaluation import showing
+    from offline.evaluation.measuring import documents, measure, seed_documents
+    from offline.evaluation.yardstick import EvaluationError, Yardstick, kept_reference, reference_of
+
+    with told(EvaluationError, ReadError, SegmentError, LoadError), _counting("pages measured") as count:
+        known = load(*named_folders(os.environ.get("AAH_KNOWLEDGE_BASE", "")))
+        reference = reference_of(icd, crawl) if icd is not None else kept_reference(crawl)
+        threshold = reference.relevant if relevant is None else relevant
+        yardstick = Yardstick(reference, seed_documents(crawl, reference, ApplicationAwareHelper(known)))
+        crawls = [
+            measure(
+                each,
+                documents(each, ApplicationAwareHelper(known)),
+                yardstick,
+                threshold,
+                lambda: count("pages measured"),
+            )
+            for each in (crawl, against)
+            if each is not None
+        ]
+        if plot is not None:
+            _write(plot, showing.chart(crawls))
+    for name in reference.missing:
+        typer.echo(f"note: the reference document {name} is not kept with the crawl; --icd FILE brings it in", err=True)
+    if as_json:
+        typer.echo(json.dumps(showing.as_json(crawls, threshold), ensure_ascii=False, indent=2))
+    else:
+        typer.echo("\n".join(showing.as_text(crawls, threshold)))
+
+
+def _write(file: Path, text: str) -> None:
+    from offline.evaluation.yardstick import EvaluationError
+
+    try:
+        file.write_text(text, "utf-8")
+    except OSError as error:
+        raise EvaluationError(f"--plot {file}: cannot be written ({error.strerror}); name another file") from error

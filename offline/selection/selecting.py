@@ -16,6 +16,7 @@ from urllib.parse import urljoin
 from fastwarc.stream_io import GzipWriter
 
 from aahcrawler import __version__
+from aahcrawler.archive.index import SORTED, LineSorter, replace_lines, scanned_lines
 from aahcrawler.archive.records import CrawlInfo, header, warcinfo_block, warcinfo_fields
 from aahcrawler.archive.writer import Identity
 from aahcrawler.objects.reader import PageRow, page_rows
@@ -71,9 +72,9 @@ def select(
 ) -> Selection:
     """Write the chosen pages with their requests, redirects that led to them, robots.txt and requisites.
 
-    ``records`` are those of the crawl's archive, with none taken yet. The file appears whole or not at all. Raises
-    ``SelectionError`` where the target exists, cannot be written or would be empty, ``SegmentError`` for a damaged
-    archive, and what ``chosen`` does.
+    ``records`` are those of the crawl's archive, with none taken yet. The file appears whole or not at all; its CDXJ
+    index is written beside it, under its name and ``.cdxj``. Raises ``SelectionError`` where the target exists, cannot
+    be written or would be empty, ``SegmentError`` for a damaged archive, and what ``chosen`` does.
     """
     refuse(target)
     pages = 0
@@ -89,6 +90,7 @@ def select(
         f"{'' if with_requisites else '; without page requisites'}",
     )
     size = _write(target, _warcinfo(info, target.name, identity or Identity()), records.copies())
+    _index(target)
     return Selection(pages, records.taken("response", "revisit"), size)
 
 
@@ -96,8 +98,9 @@ def refuse(target: Path) -> None:
     """Raise ``SelectionError`` where a selection cannot be written."""
     if not target.name.endswith(EXTENSION):
         raise SelectionError(f"--to {target}: give it a name that ends in {EXTENSION}")
-    if target.exists():
-        raise SelectionError(f"--to {target}: exists, and is not overwritten; name another file or remove it")
+    for path in (target, _index_of(target)):
+        if path.exists():
+            raise SelectionError(f"{path}: exists, and is not overwritten; name another file with --to, or remove it")
     if not target.parent.is_dir():
         raise SelectionError(f"--to {target}: there is no folder {target.parent}; make it first")
 
@@ -196,3 +199,16 @@ def _write(target: Path, beginning: bytes, copies: Iterable[bytes]) -> int:
     finally:
         part.unlink(missing_ok=True)
     return size
+
+
+def _index_of(target: Path) -> Path:
+    return target.with_name(target.name + SORTED)
+
+
+def _index(target: Path) -> None:
+    try:
+        with LineSorter(target.parent) as sorter:
+            sorter.extend(scanned_lines(target))
+            replace_lines(_index_of(target), sorter)
+    except OSError as error:
+        raise SelectionError(f"{target}: is written, its index cannot be ({error.strerror}); make room") from error

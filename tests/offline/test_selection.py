@@ -1,7 +1,9 @@
 """Choosing pages of a crawl, and the WARC file that is made of them."""
 
+import gzip
 import hashlib
 import io
+import json
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
@@ -164,6 +166,20 @@ def test_captures_are_read_back(crawl: Path, tmp_path: Path) -> None:
         with closing(exchange):
             read.append(exchange.url.removeprefix(SITE))
     assert read == ["/robots.txt", "/old", "/older", "/thread"]
+
+
+def test_the_index_beside_it_finds_every_response(crawl: Path, tmp_path: Path) -> None:
+    file = tmp_path / "final.warc.gz"
+    assert run(crawl, "--to", file, "--score", ">=0.5").exit_code == 0
+    lines = (tmp_path / "final.warc.gz.cdxj").read_text("ascii").splitlines()
+    assert lines == sorted(lines)
+    for line in lines:
+        told = json.loads(line.split(" ", 2)[2])
+        begin, end = int(told["offset"]), int(told["offset"]) + int(told["length"])
+        member = gzip.decompress(file.read_bytes()[begin:end]).decode("latin-1")
+        assert "WARC-Type: response" in member
+        assert f"WARC-Target-URI: {told['url']}\r\n" in member
+    assert len(lines) == len(paths(file))
 
 
 def test_the_same_selection_is_the_same_file(crawl: Path, tmp_path: Path) -> None:

@@ -1,0 +1,1 @@
+"""Comparing crawls by what they hold (ARCOMEM, section 5.2)."""

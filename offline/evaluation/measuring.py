@@ -1,0 +1,149 @@
+"""Going through the pages of a crawl once, in the order of capture, and adding up what is found."""
+
+import math
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from aahcrawler import urls
+from aahcrawler.archive.reader import captures
+from aahcrawler.helper import ApplicationAwareHelper
+from aahcrawler.objects.reader import page_rows
+from aahcrawler.segments import segments
+from offline.archived import page_of
+from offline.evaluation.yardstick import EvaluationError, Reference, Yardstick
+from online_analysis.document import Document
+
+MOST_POINTS = 400
+"""How many points of the course over time are kept at least, once there are so many pages; at most twice as many."""
+
+
+@dataclass(slots=True)
+class Similarity:
+    """Similarities to one topic, added up as they come (Welford's method).
+
+    ``matching`` counts documents with any of the topic's terms, of which the average, the maximum and the standard
+    deviation are, as in the paper. ``relevant`` counts those that reach the threshold.
+    """
+
+    matching: int = 0
+    relevant: int = 0
+    average: float = 0.0
+    maximum: float = 0.0
+    _squares: float = 0.0
+
+    def add(self, similarity: float, threshold: float) -> None:
+        """Take in a document."""
+        self.relevant += similarity >= threshold
+        if similarity > 0:
+            self.matching += 1
+            step = similarity - self.average
+            self.average += step / self.matching
+            self._squares += step * (similarity - self.average)
+            self.maximum = max(self.maximum, similarity)
+
+    @property
+    def deviation(self) -> float:
+        """The standard deviation of the matching documents' similarities."""
+        return math.sqrt(self._squares / self.matching) if self.matching else 0.0
+
+
+@dataclass(slots=True)
+class Course:
+    """How many relevant pages there were after how many, at regular distances that double when there are too many."""
+
+    points: list[tuple[int, int]] = field(default_factory=list)
+    _stride: int = 1
+    _last: tuple[int, int] = (0, 0)
+
+    def add(self, *, relevant: bool) -> None:
+        """Take in a page."""
+        self._last = (self._last[0] + 1, self._last[1] + relevant)
+        if self._last[0] % self._stride == 0:
+            self.points.append(self._last)
+        if len(self.points) > 2 * MOST_POINTS:
+            self._stride *= 2
+            self.points = [point for point in self.points if point[0] % self._stride == 0]
+
+    def whole(self) -> tuple[tuple[int, int], ...]:
+        """Return the points, from nothing to the last page."""
+        last = () if self.points and self.points[-1] == self._last else (self._last,)
+        return tuple(dict.fromkeys(((0, 0), *self.points, *last)))
+
+
+@dataclass(slots=True)
+class Measured:
+    """What was found in a crawl. ``similarities`` are by topic, ``keywords`` count the documents with each."""
+
+    crawl: str
+    documents: int
+    keywords: dict[str, int]
+    similarities: dict[str, Similarity]
+    course: Course = field(default_factory=Course)
+
+
+def documents(crawl: Path, helper: ApplicationAwareHelper) -> Iterator[Document]:
+    """Yield the document of each page of a crawl that was answered well, in the order of its WARC files.
+
+    Pages are what the crawl's RDF calls so. A folder of WARC files of another crawler has none: there, each HTML
+    answer is a page. Raises ``EvaluationError``, ``ReadError`` and ``SegmentError``.
+    """
+    archive = _archive(crawl)
+    known = _pages(crawl) if (crawl / "objects").is_dir() else None
+    for capture, exchange in captures(archive):
+        with closing(exchange):
+            if (
+                known is not None
+                and known.execute("SELECT 1 FROM page WHERE id = ?", (capture.record_id,)).fetchone() is None
+            ):
+                continue
+            page = page_of(exchange)
+        if page is not None and 200 <= page.status < 300 and page.is_html:
+            yield helper.assist(page).document
+
+
+def seed_documents(crawl: Path, reference: Reference, helper: ApplicationAwareHelper) -> Iterator[Document]:
+    """Yield the documents of the seeds, until all have been found. Raises as ``documents`` does."""
+    wanted = {urls.canonicalize(seed) or seed for seed in reference.seeds}
+    for document in documents(crawl, helper) if wanted else ():
+        if document.url in wanted:
+            wanted.discard(document.url)
+            yield document
+        if not wanted:
+            return
+
+
+def measure(
+    crawl: Path, found: Iterator[Document], yardstick: Yardstick, threshold: float, seen: Callable[[], object]
+) -> Measured:
+    """Measure documents in one pass; memory use does not depend on how many there are."""
+    measured = Measured(
+        str(crawl), 0, dict.fromkeys(yardstick.words, 0), {name: Similarity() for name in yardstick.topics}
+    )
+    for document in found:
+        measured.documents += 1
+        similarities = yardstick.similarities(document)
+        for similarity, value in zip(measured.similarities.values(), similarities, strict=True):
+            similarity.add(value, threshold)
+        for word, held in zip(yardstick.words, yardstick.held(document), strict=True):
+            measured.keywords[word] += held
+        measured.course.add(relevant=similarities[0] >= threshold)
+        seen()
+    return measured
+
+
+def _archive(crawl: Path) -> Path:
+    folder = crawl / "archive" if (crawl / "archive").is_dir() else crawl
+    if not segments(folder, "warc.gz"):
+        raise EvaluationError(f"{crawl}: holds no WARC files (*.warc.gz). Name the folder of a crawl.")
+    return folder
+
+
+def _pages(crawl: Path) -> sqlite3.Connection:
+    """Return the captures of pages in a table on disk that goes with its connection."""
+    known = sqlite3.connect("")
+    known.execute("CREATE TABLE page (id TEXT PRIMARY KEY) WITHOUT ROWID")
+    known.executemany("INSERT OR IGNORE INTO page VALUES (?)", ((row.capture,) for row in page_rows(crawl)))
+    return known
