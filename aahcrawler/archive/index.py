@@ -128,7 +128,7 @@ def place_of(line: bytes) -> Place | None:
         fields = json.loads(line.split(b" ", 2)[2])
         offset = int(fields["offset"])
         return Place(str(fields["filename"]), offset, offset + int(fields["length"]))
-    except (ValueError, KeyError, IndexError, TypeError):
+    except (ValueError, KeyError, IndexError, TypeError, OverflowError, RecursionError):
         return None
 
 

@@ -1,7 +1,6 @@
 """Going through the records of a WARC file, with all that is wrong with each by itself (ISO 28500:2017)."""
 
 import base64
-import binascii
 import hashlib
 import re
 from collections.abc import Iterator
@@ -158,7 +157,7 @@ class _Digest:
             return self._claimed.lower() != self._hash.hexdigest()
         try:
             return base64.b32decode(self._claimed.upper()) != self._hash.digest()
-        except binascii.Error:
+        except ValueError:
             return True
 
     def said(self) -> str:

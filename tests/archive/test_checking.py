@@ -150,6 +150,7 @@ def in_member(number: int, old: bytes, new: bytes) -> Change:
 CHANGES: list[tuple[Change, Problem, str]] = [
     (in_member(1, b"<p>Hello", b"<p>Hallo"), Problem.BLOCK_DIGEST, "is found"),
     (in_member(1, b"Payload-Digest: sha1:", b"Payload-Digest: sha1:A"), Problem.PAYLOAD_DIGEST, "is found"),
+    (in_member(1, b"Block-Digest: sha1:", "Block-Digest: sha1:\u00e9".encode()), Problem.BLOCK_DIGEST, "\u00e9"),
     (in_member(1, b"WARC-Type: response\r\n", b""), Problem.HEADER, "WARC-Type is missing"),
     (in_member(1, b"WARC-Date: 2026", b"WARC-Date: 26"), Problem.HEADER, "no time in UTC"),
     (in_member(1, b"WARC-Record-ID: <", b"WARC-Record-ID: "), Problem.HEADER, "angle brackets"),
@@ -245,6 +246,9 @@ def test_the_index_is_held_against_the_records(tmp_path: Path) -> None:
     assert found(crawl) == [(Problem.UNSORTED, len(lines[1]))]
     index.write_bytes(b"".join((*lines, b"zz)/ 2026 {}\n")))
     assert found(crawl) == [(Problem.INDEX_LINE, len(b"".join(lines)))]
+    for hostile in (b"[" * 100_000, b'{"filename": "", "offset": Infinity, "length": 1}', b"\xff", b"1"):
+        index.write_bytes(b"".join((*lines, b"zz)/ 2026 " + hostile + b"\n")))
+        assert found(crawl) == [(Problem.INDEX_LINE, len(b"".join(lines)))]
     index.write_bytes(b"".join(lines)[:-9])
     assert {problem for problem, _ in found(crawl)} == {Problem.INDEX_LINE, Problem.MISSING}
     index.write_bytes(b"".join(lines).replace(b'"offset": "', b'"offset": "9', 1))
