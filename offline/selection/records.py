@@ -12,6 +12,7 @@ from typing import Any, BinaryIO, Self, cast
 from fastwarc.warc import ArchiveIterator, WarcRecord
 
 from aahcrawler import urls
+from aahcrawler.archive.members import Member, MemberError
 from aahcrawler.exchange import Exchange, Truncation
 from aahcrawler.page import Page
 from aahcrawler.segments import SegmentError, open_segment, segments
@@ -45,9 +46,9 @@ _Row = tuple[int, int, int, str, str, str, str, str, str, str]
 class Records:
     """The records of the WARC files of a folder, in their order, and which of them are taken.
 
-    Files still being written are read up to their last complete record. What is known lies in a temporary file that
-    goes with this object. Raises ``SegmentError`` for a file that cannot be read or whose records are no gzip members
-    of their own.
+    Torn files, and those still being written, are read up to their last complete record. What is known lies in a
+    temporary file that goes with this object. Raises ``SegmentError`` for a file that cannot be read or whose records
+    are no gzip members of their own.
     """
 
     def __init__(self, folder: Path, seen: Callable[[], object]) -> None:
@@ -145,11 +146,21 @@ def _scanned(number: int, path: Path, seen: Callable[[], object]) -> Iterator[_R
                     yield _row(number, last, begin, path)
                 last = begin, _told(record)
                 seen()
-            if last is not None:
-                stream.seek(0, 2)
-                yield _row(number, last, stream.tell(), path)
+            if last is not None and (end := _end(stream, last[0])) is not None:
+                yield _row(number, last, end, path)
     except (OSError, ValueError) as error:
         raise SegmentError(f"{path}: is not a readable WARC file ({error}). Restore it from a copy.") from error
+
+
+def _end(stream: BinaryIO, begin: int) -> int | None:
+    """Return where the last record of a file ends, None where it is torn."""
+    member = Member(stream, begin)
+    try:
+        while member.read():
+            pass
+    except MemberError:
+        return None
+    return member.end
 
 
 def _row(number: int, last: tuple[int, tuple[str, ...]], end: int, path: Path) -> _Row:

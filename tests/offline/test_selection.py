@@ -4,6 +4,7 @@ import gzip
 import hashlib
 import io
 import json
+import shutil
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
@@ -262,3 +263,31 @@ def test_bounds_of_scores_and_dates() -> None:
     for text in ("1.2", "=0.3", ">=", "1.2.3"):
         with pytest.raises(CriteriaError, match="0 to 1"):
             Threshold.parse(text)
+
+
+@pytest.mark.parametrize("suffix", ["", ".open"])
+def test_a_torn_file_is_read_up_to_its_last_whole_record(crawl: Path, tmp_path: Path, suffix: str) -> None:
+    torn = tmp_path / "torn"
+    shutil.copytree(crawl, torn)
+    last = max((torn / "archive").iterdir())
+    whole = last.read_bytes()
+    last.unlink()
+    last.with_name(last.name + suffix).write_bytes(whole[:-20])
+    with Records(crawl / "archive", lambda: None) as before, Records(torn / "archive", lambda: None) as after:
+        for records_of in (before, after):
+            list(records_of.take(f"urn:uuid:00000000-0000-4000-8000-{number:012d}" for number in range(100)))
+        assert after.taken("response") == before.taken("response")
+        assert after.taken("request") == before.taken("request") - 1
+    assert run(torn, "--to", tmp_path / "final.warc.gz", "--score", ">=0.1").exit_code == 0
+    assert check_with_warcio(tmp_path / "final.warc.gz") == []
+
+
+def test_a_damaged_archive_is_told_and_leaves_nothing(crawl: Path, tmp_path: Path) -> None:
+    damaged = tmp_path / "damaged"
+    shutil.copytree(crawl, damaged)
+    first = min((damaged / "archive").iterdir())
+    first.write_bytes(first.read_bytes()[:100] + b"\0" * 200 + first.read_bytes()[300:])
+    result = run(damaged, "--to", tmp_path / "final.warc.gz", "--score", ">=0.1")
+    assert result.exit_code == 2
+    assert "is not a readable WARC file" in result.output
+    assert not list(tmp_path.glob("final*"))
