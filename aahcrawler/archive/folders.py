@@ -11,7 +11,7 @@ from aahcrawler.archive.index import EXTENSION
 from aahcrawler.segments import segments
 
 FILES = "archive"
-INDEXES = ".indexes"
+INDEXES = "indexes"
 """Where in its folder a crawl keeps the index of ``FILES``."""
 _LOCK = ".lock"
 _DEFINITION = "icd.json"

@@ -27,7 +27,7 @@ from tests.archive.test_segments import ROOT
 
 def crawl_of(root: Path, *, size: int = 1 << 30) -> Path:
     """Write an archive with all that happens to answers; return the folder of its crawl."""
-    index = IndexWriter(root / "archive", root / ".indexes")
+    index = IndexWriter(root / "archive", root / "indexes")
     with WarcWriter(root / "archive", INFO, size=size, index=index) as writer:
         for chunk in (False, True):
             for coded in (False, True):
@@ -235,7 +235,7 @@ def test_bytes_between_records_are_found_and_what_follows_is_read(tmp_path: Path
 
 def test_the_index_is_held_against_the_records(tmp_path: Path) -> None:
     crawl = crawl_of(tmp_path)
-    index, path = crawl / ".indexes" / "index.cdxj", only_file(crawl)
+    index, path = crawl / "indexes" / "index.cdxj", only_file(crawl)
     lines = index.read_bytes().splitlines(keepends=True)
     assert len(lines) == 9
     index.write_bytes(b"".join(lines[1:]))
@@ -265,7 +265,7 @@ def test_open_files(tmp_path: Path) -> None:
     crawl = crawl_of(tmp_path)
     path = only_file(crawl)
     left = path.rename(path.with_name(path.name + ".open"))
-    (crawl / ".indexes" / "index.cdxj").unlink()
+    (crawl / "indexes" / "index.cdxj").unlink()
     assert found(crawl) == [(Problem.OPEN, None)]
     with left.open("ab") as file:
         file.write(gzip.compress(b"WARC/1.1\r\n")[:15])
@@ -277,7 +277,7 @@ def test_open_files(tmp_path: Path) -> None:
 
 
 def test_a_crawl_that_writes_can_be_checked(tmp_path: Path) -> None:
-    index = IndexWriter(tmp_path / "archive", tmp_path / ".indexes")
+    index = IndexWriter(tmp_path / "archive", tmp_path / "indexes")
     with WarcWriter(tmp_path / "archive", INFO, size=1500, index=index) as writer:
         for number in range(9):
             writer.write(page_exchange(b"%d" % number * 99))
@@ -300,8 +300,8 @@ def test_exit_codes(tmp_path: Path) -> None:
     assert (fine.exit_code, fine.output) == (0, "19 records in 1 files: all is well\n")
     path = only_file(crawl)
     write_members(path, members_of(path)[:-1])
-    (crawl / ".indexes" / "index.cdxj").unlink()
-    assert run(archive_app, ["index", str(crawl)]).output == f"{crawl / '.indexes' / 'index.cdxj'}\n"
+    (crawl / "indexes" / "index.cdxj").unlink()
+    assert run(archive_app, ["index", str(crawl)]).output == f"{crawl / 'indexes' / 'index.cdxj'}\n"
     noted = run(archive_app, ["check", str(crawl)])
     assert (noted.exit_code, noted.output.count("note: ")) == (0, 1)
     path.write_bytes(path.read_bytes()[:-1])

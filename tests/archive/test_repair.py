@@ -76,7 +76,7 @@ def test_damage_before_the_end_is_left_and_told(tmp_path: Path) -> None:
     assert (repaired.kept, repaired.cut, repaired.damaged) == (len(content), 7, 1)
     assert "restore it from a copy" in str(repaired)
     assert path.read_bytes() == content
-    assert (crawl / ".indexes" / "index.cdxj").read_bytes().count(b"\n") == 8
+    assert (crawl / "indexes" / "index.cdxj").read_bytes().count(b"\n") == 8
 
 
 def test_earlier_torn_ends_are_kept(tmp_path: Path) -> None:
@@ -154,4 +154,4 @@ def test_any_folder_of_warc_files(tmp_path: Path) -> None:
     assert (crawl / "archive" / "index.cdxj").read_bytes().count(b"\n") == 9
     assert faults(crawl / "archive") == []
     with pytest.raises((ArchiveError, SegmentError)):
-        list(repair(tmp_path / ".indexes"))
+        list(repair(tmp_path / "indexes"))
