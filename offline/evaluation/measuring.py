@@ -91,17 +91,15 @@ def documents(crawl: Path, helper: ApplicationAwareHelper) -> Iterator[Document]
     answer is a page. Raises ``EvaluationError``, ``ReadError`` and ``SegmentError``.
     """
     archive = _archive(crawl)
-    known = _pages(crawl) if (crawl / "objects").is_dir() else None
-    for capture, exchange in captures(archive):
-        with closing(exchange):
-            if (
-                known is not None
-                and known.execute("SELECT 1 FROM page WHERE id = ?", (capture.record_id,)).fetchone() is None
-            ):
-                continue
-            page = page_of(exchange)
-        if page is not None and 200 <= page.status < 300 and page.is_html:
-            yield helper.assist(page).document
+    described = (crawl / "objects").is_dir()
+    with closing(_pages(crawl) if described else sqlite3.connect("")) as known:
+        for capture, exchange in captures(archive):
+            with closing(exchange):
+                if described and not _is_known(known, capture.record_id):
+                    continue
+                page = page_of(exchange)
+            if page is not None and 200 <= page.status < 300 and page.is_html:
+                yield helper.assist(page).document
 
 
 def seed_documents(crawl: Path, reference: Reference, helper: ApplicationAwareHelper) -> Iterator[Document]:
@@ -147,3 +145,7 @@ def _pages(crawl: Path) -> sqlite3.Connection:
     known.execute("CREATE TABLE page (id TEXT PRIMARY KEY) WITHOUT ROWID")
     known.executemany("INSERT OR IGNORE INTO page VALUES (?)", ((row.capture,) for row in page_rows(crawl)))
     return known
+
+
+def _is_known(known: sqlite3.Connection, capture: str) -> bool:
+    return known.execute("SELECT 1 FROM page WHERE id = ?", (capture,)).fetchone() is not None

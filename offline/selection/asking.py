@@ -1,7 +1,6 @@
 """What a crawl's RDF says of its pages: answers to SPARQL, and when what stands on them was published."""
 
 import sqlite3
-from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
@@ -23,7 +22,7 @@ _DATED = f" <{v.DATE}> "
 
 
 class Names:
-    """A set of texts that lies on disk and goes with this object."""
+    """A set of texts that lies on disk and goes when it is closed."""
 
     def __init__(self) -> None:
         self._known = sqlite3.connect("")
@@ -36,8 +35,9 @@ class Names:
     def __contains__(self, text: str) -> bool:
         return self._known.execute("SELECT 1 FROM name WHERE text = ?", (text,)).fetchone() is not None
 
-    def __iter__(self) -> Iterator[str]:
-        return (str(row[0]) for row in self._known.execute("SELECT text FROM name ORDER BY text").fetchall())
+    def close(self) -> None:
+        """Forget everything."""
+        self._known.close()
 
 
 def published(crawl: Path, criteria: Criteria) -> Names:
@@ -54,14 +54,14 @@ def published(crawl: Path, criteria: Criteria) -> Names:
     return found
 
 
-def answers(crawl: Path, sparql: str) -> Names:
+def answers(crawl: Path, sparql: str) -> frozenset[str]:
     """Return the captures and canonical addresses that a SELECT query finds in a crawl's store.
 
     They are the values of ``?page``, else of the query's first variable. What is new in the crawl is loaded first.
     Raises ``LoadError``, ``StoreError`` and ``QueryError``.
     """
     folder = objects_folder(crawl).parent / FOLDER
-    found = Names()
+    found: set[str] = set()
     with LocalStore(folder, _PATIENCE) as local:
         load(crawl, local)
         answer = ask(local.rdf, sparql)
@@ -73,4 +73,4 @@ def answers(crawl: Path, sparql: str) -> Names:
             if isinstance(value, ox.NamedNode | ox.Literal):
                 found.add(urls.canonicalize(value.value) or value.value)
         del answer
-    return found
+    return frozenset(found)

@@ -8,6 +8,7 @@ were chosen by; the ``warcinfo`` records that they name come along.
 import hashlib
 import os
 from collections.abc import Callable, Container, Iterable, Iterator
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
@@ -21,7 +22,7 @@ from aahcrawler.archive.records import CrawlInfo, header, warcinfo_block, warcin
 from aahcrawler.archive.writer import Identity
 from aahcrawler.objects.reader import PageRow, page_rows
 from aahcrawler.page import requisites
-from offline.selection.asking import answers, published
+from offline.selection.asking import Names, answers, published
 from offline.selection.criteria import Criteria
 from offline.selection.records import Records
 
@@ -47,17 +48,19 @@ def chosen(crawl: Path, criteria: Criteria, records: Records) -> Iterator[PageRo
     Redirects are no pages: one that is listed or found by SPARQL stands for the page it leads to. Error answers are
     chosen by lists and SPARQL only. Raises ``ReadError`` and what ``answers`` does.
     """
-    listed = _expanded(criteria.urls, records) if criteria.urls is not None else None
-    found = _expanded(answers(crawl, criteria.sparql), records) if criteria.sparql else None
-    dated = published(crawl, criteria) if criteria.by_publication else None
-    for row in page_rows(crawl):
-        named = [names for names in (listed, found) if names is not None]
-        if 300 <= row.status < 400 or (row.status >= 400 and not named) or not criteria.admit(row):
-            continue
-        if dated is not None and row.capture not in dated:
-            continue
-        if all(row.url in names or row.capture in names for names in named):
-            yield row
+    listed = [criteria.urls] if criteria.urls is not None else []
+    found = [answers(crawl, criteria.sparql)] if criteria.sparql else []
+    named = [_expanded(names, records) for names in (*listed, *found)]
+    with ExitStack() as stack:
+        dated: Names | None = None
+        if criteria.by_publication:
+            dated = stack.enter_context(closing(published(crawl, criteria)))
+        for row in page_rows(crawl):
+            is_page = row.status < 300 or (row.status >= 400 and bool(named))
+            in_time = dated is None or row.capture in dated
+            is_named = all(row.url in names or row.capture in names for names in named)
+            if is_page and in_time and is_named and criteria.admit(row):
+                yield row
 
 
 def select(
