@@ -20,6 +20,9 @@ MOST_OBJECTS = 2_000
 """Objects of one action on one page; no template shows as many."""
 
 MOST_NESTING = 12
+DEEP = 100
+"""Markup nested deeper than this counts for more: expressions ask each element for what it lies in."""
+
 MOST_ELEMENTS = 400_000
 """Elements looked at for the objects of one action, those within several objects counted for each."""
 
@@ -53,8 +56,9 @@ class Extraction:
         seen: set[str] = set()
         bodies = 0
         allowance = _allowance(self.where.page.tree)
+        weight = max(1, _depth(self.where.page.tree) // DEEP)
         for number, item in enumerate(self._find_items()):
-            allowance -= int(_size(item))
+            allowance -= weight * int(_size(item))
             if self.reader.budget < 0 or allowance < 0 or number >= MOST_OBJECTS:
                 self.failure, self.detail = Failure.TOO_MUCH, f"after {number} objects"
                 return
@@ -128,6 +132,15 @@ class Extraction:
             return self.action.first_type
         tree = self.where.page.tree
         return next((type_ for type_, sign in self.action.instead if sign.holds(tree)), self.action.type)
+
+
+def _depth(tree: HtmlElement) -> int:
+    """Return how deep the page's elements are nested."""
+    depth = deepest = 0
+    for event, _ in etree.iterwalk(tree, events=("start", "end")):
+        depth += 1 if event == "start" else -1
+        deepest = max(deepest, depth)
+    return deepest
 
 
 def _allowance(tree: HtmlElement) -> int:

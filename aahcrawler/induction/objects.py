@@ -4,9 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
+from lxml.etree import _Element as Element
+
 from aahcrawler.induction.finding import find_records
 from aahcrawler.induction.leading import heading_target
 from aahcrawler.induction.main_part import MainPart, main_part, page_heading
+from aahcrawler.induction.merging import completed, merged, paired
 from aahcrawler.induction.model import Byline, Nature, Record, RecordSet
 from aahcrawler.induction.surroundings import Surroundings
 from aahcrawler.page import Page, claims, generic
@@ -44,16 +47,52 @@ def read(page: Page) -> Reading:
         if withheld
         else [each for each in sets if each.nature is Nature.POSTS and not _is_preview(where, article, each)]
     )
-    declared = claims.declared(page, items(page), content, generic.title(page))
-    whole = declared[0] if declared and declared[0].type in ("article", "post") else None
-    found: list[WebObject] = list(declared)
+    given = items(page)
+    teasers = frozenset(
+        item.element for item in given if item.element is not None and claims.leads_elsewhere(page, item)
+    )
+    if article is not None and _lies_in(article, teasers):
+        article = None
+    declared = claims.declared(page, given, content, generic.title(page))
+    first = declared[0].object if declared else None
+    whole = first if first is not None and first.type in ("article", "post") else None
+    found: list[WebObject] = [each.object for each in declared]
     if whole is None and article is not None:
         whole = _article_object(page, article, content)
         found.insert(0, whole)
-    if not any(each.type == "comment" for each in declared):
-        for each in posts:
-            found.extend(_records(page, each, whole, _heading(where, each)))
+    elif whole is not None and article is not None and whole.iri == claims.permalink(page):
+        whole = found[0] = completed(whole, _article_object(page, article, content))
+    for each in posts:
+        if any(_stands_in(record.element, teasers) for record in each.records):
+            continue
+        induced = _records(page, each, whole, _heading(where, each))
+        pairs = paired(declared, each.records)
+        if _has_gaps(declared, pairs):
+            found.extend(one for number, one in induced.items() if number not in pairs.values())
+        found = merged(found, declared, pairs, induced)
     return Reading(sets, article, tuple({each.iri: each for each in reversed(found)}.values())[::-1])
+
+
+def _has_gaps(declared: Sequence[claims.Claim], pairs: Mapping[int, int]) -> bool:
+    """Say whether records that are declared nowhere are objects of their own.
+
+    Comments declared in a script are all there are; so are those of the markup, unless they are among these records.
+    """
+    comments = [each for each in declared if each.object.type == "comment" and each.item is not None]
+    if any(each.item is not None and each.item.element is None for each in comments):
+        return False
+    return not comments or bool(pairs)
+
+
+def _stands_in(element: Element, teasers: frozenset[Element]) -> bool:
+    return bool(teasers) and (element in teasers or not teasers.isdisjoint(element.iterancestors()))
+
+
+def _lies_in(article: MainPart, teasers: frozenset[Element]) -> bool:
+    """Say whether the text of what looks like an article is that of teasers."""
+    return any(
+        _stands_in(element, teasers) or not teasers.isdisjoint(element.iter()) for element in article.body.elements
+    )
 
 
 def _is_article(page: Page, where: Surroundings, part: MainPart, sets: Sequence[RecordSet]) -> bool:
@@ -129,10 +168,11 @@ def _heading(where: Surroundings, each: RecordSet) -> str:
     return found[0] if found else where.names.title
 
 
-def _records(page: Page, each: RecordSet, whole: WebObject | None, heading: str) -> list[WebObject]:
+def _records(page: Page, each: RecordSet, whole: WebObject | None, heading: str) -> dict[int, WebObject]:
+    """Return the objects that records are, by their places in the set."""
     page_iri = claims.permalink(page)
     iris: list[str] = []
-    found: list[WebObject] = []
+    found: dict[int, WebObject] = {}
     for number, record in enumerate(each.records):
         body = record.body.plain() if record.body else ""
         iri = _iri(page_iri, record, body)
@@ -152,7 +192,7 @@ def _records(page: Page, each: RecordSet, whole: WebObject | None, heading: str)
         }
         kind = "comment" if whole is not None else "post" if first else "reply"
         given: Mapping[str, tuple[Value, ...]] = {name: values for name, values in properties.items() if values}
-        found.append(WebObject(iri, kind, page.url, given, whole.iri if whole else page_iri))
+        found[number] = WebObject(iri, kind, page.url, given, whole.iri if whole else page_iri)
     return found
 
 

@@ -83,16 +83,25 @@ def of_page(page: Page, items: Sequence[Item], content: str, title: str) -> tupl
     A work (article or post) without a text of its own is believed if it is the page's: then the main content is its
     body. Several such works are a list, whose members are to be had on their own pages.
     """
-    found = declared(page, items, content, title)
+    found = tuple(each.object for each in declared(page, items, content, title))
     if not any(_kind(item) for item in items) and reads_as_article(page, content):
         return (_undeclared(page, permalink(page), content, title), *found)
     return found
 
 
-def declared(page: Page, items: Sequence[Item], content: str, title: str) -> tuple[WebObject, ...]:
-    """Return the objects that an HTML page declares itself."""
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """An object that a page declares, and the item that declares it; ``own`` if that gives it an address."""
+
+    object: WebObject
+    item: Item | None = None
+    own: bool = True
+
+
+def declared(page: Page, items: Sequence[Item], content: str, title: str) -> tuple[Claim, ...]:
+    """Return the objects that an HTML page declares itself, each IRI once, the page's own work first."""
     iri = permalink(page)
-    works = [item for item in items if _kind(item)]
+    works = [item for item in items if _kind(item) and not leads_elsewhere(page, item)]
     main = _main_work(works, page, content.split("\n"))
     claimed: dict[int, WebObject] = {}
     if main is not None:
@@ -102,8 +111,34 @@ def declared(page: Page, items: Sequence[Item], content: str, title: str) -> tup
         if work is not main and (body := work.lines("articleBody", "text")):
             claimed[id(work)] = _work(page, work, _identity(work, page, body), body, "")
     _claim_comments(page, items, whole, claimed)
-    found = [*claimed.values(), *_media(page, items, whole)]
-    return tuple({each.iri: each for each in reversed(found)}.values())[::-1]
+    by_id = {id(item): item for item in items}
+    found = [Claim(each, by_id[key], _is_addressed(page, by_id[key], each)) for key, each in claimed.items()]
+    found.extend(Claim(each) for each in _media(page, items, whole))
+    return tuple({each.object.iri: each for each in reversed(found)}.values())[::-1]
+
+
+def _is_addressed(page: Page, item: Item, claimed: WebObject) -> bool:
+    """Whether an object is named by an address that was declared, or is the page's own."""
+    return claimed.iri == permalink(page) or claimed.iri == _declared_address(item, page)
+
+
+def leads_elsewhere(page: Page, item: Item) -> bool:
+    """Whether an item marked up on the page is the teaser of a work that has a page of its own."""
+    if item.element is None or not _kind(item) or item.role == "mainEntity":
+        return False
+    address = _address(page, item)
+    return address is not None and address not in {permalink(page), canonicalize(page.url), page.url}
+
+
+def _address(page: Page, item: Item) -> str | None:
+    """Return the address of a work that is marked up: its own, else where its headline leads; without a fragment."""
+    given = item.url(page.base_url, "url", "mainEntityOfPage", "@id")
+    if given is None or given == permalink(page):
+        for heading in item.element.iter("h1", "h2", "h3", "h4") if item.element is not None else ():
+            links = (link.get("href") for link in heading.iter("a"))
+            given = next((url for href in links if href and (url := resolve(page.base_url, href))), None) or given
+            break
+    return given
 
 
 def reads_as_article(page: Page, content: str) -> bool:
@@ -193,14 +228,23 @@ def _main_work(works: Sequence[Item], page: Page, lines: Sequence[str]) -> Item 
 
 
 def _identity(item: Item, page: Page, text: str) -> str:
-    """Return an item's own address, else one within the page that depends on its text alone."""
+    """Return an item's own address, else one within the page: of its element, else one that its text makes."""
+    address = _declared_address(item, page)
+    if address is not None:
+        return address
+    if item.element is not None and (key := item.element.get("id")):
+        return f"{permalink(page)}#{key}"
+    return f"{permalink(page)}#{sha256(text.encode()).hexdigest()[:16]}"
+
+
+def _declared_address(item: Item, page: Page) -> str | None:
     for name in ("@id", "url"):
-        given = item.node.get(name)
+        given = next((value for value in item.values(name) if isinstance(value, str)), None)
         url = resolve(page.base_url, given) if isinstance(given, str) else None
         fragment = given.partition("#")[2] if isinstance(given, str) else ""
         if url and (fragment or url != permalink(page)):
             return f"{url}#{fragment}" if fragment else url
-    return f"{permalink(page)}#{sha256(text.encode()).hexdigest()[:16]}"
+    return None
 
 
 def _work(page: Page, item: Item, iri: str, body: str, title: str) -> WebObject:

@@ -1,13 +1,14 @@
-"""What a page says of itself in JSON-LD, in the vocabulary of schema.org, as far as it can be believed."""
+"""What a page says of itself in the vocabulary of schema.org: JSON-LD, microdata, RDFa."""
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from lxml.html import HtmlElement
 
-from aahcrawler.page import Page, markup
+from aahcrawler.page import Page, markup, microdata, rdfa
+from aahcrawler.page.declared import Written
 from aahcrawler.page.text import fold, plain_text
 from aahcrawler.urls import resolve
 from aahcrawler.webobject import Person
@@ -24,6 +25,8 @@ MAX_DEPTH = 12
 _WRAPPING = re.compile(r"^\s*(?:<!--|//\s*<!\[CDATA\[|/\*\s*<!\[CDATA\[\s*\*/|<!\[CDATA\[)|(?://\s*)?(?:-->|\]\]>)\s*$")
 _MARKUP = re.compile(r"</?[a-zA-Z][^<>]{0,500}>|&[a-zA-Z#]\w{1,9};")
 _LONGEST_NAME = 200
+_WORK = re.compile(r"\w*Article|\w*Posting|Report|Question")
+_SAID = frozenset({"Comment", "UserComments", "Answer"})
 
 Json = object
 
@@ -42,6 +45,12 @@ class Item:
     holder: "Item | None" = None
     listed: bool = False
     """Whether it stood beside others, in a graph or a list."""
+
+    @property
+    def element(self) -> HtmlElement | None:
+        """The element that it stands on, None for one that was declared in a script."""
+        found = self.node.get("@element")
+        return found if isinstance(found, HtmlElement) else None
 
     def values(self, name: str) -> Iterator[Json]:
         """Yield the values of a property in order, references to other nodes followed."""
@@ -84,17 +93,38 @@ class Item:
 
 
 def items(page: Page) -> tuple[Item, ...]:
-    """Return the typed nodes of every JSON-LD script, holders before what they hold, in document order.
+    """Return the typed nodes that a page declares, holders before what they hold, in document order.
 
-    Scripts that are no JSON are passed over, so are the comment marks that some systems put around it.
+    JSON-LD comes first, then microdata, then RDFa. What a later format says of works, of comments or of anything else
+    is left out where an earlier one speaks of such things already: pages say the same in several ways. Scripts that
+    are no JSON are passed over, so are the comment marks that some systems put around it.
     """
-    roots = [root for script in _scripts(page.tree) if (root := _loaded(script)) is not None]
+    scripts: list[Json] = [root for script in _scripts(page.tree) if (root := _loaded(script)) is not None]
+    if not page.is_html:
+        return _read(scripts)
+    found: list[Item] = []
+    told: set[str] = set()
+    for roots in (scripts, microdata.nodes(page.tree), rdfa.nodes(page.tree)):
+        further = [item for item in _read(roots) if told.isdisjoint(map(_sort, item.types))]
+        told.update(_sort(name) for item in further for name in item.types)
+        found.extend(further)
+    return tuple(found)
+
+
+def _read(roots: Sequence[Json]) -> tuple[Item, ...]:
     known: dict[str, Mapping[str, Json]] = {}
     _index(roots, known)
     found: list[Item] = []
     for root in roots:
         found.extend(_typed(root, known, MAX_ITEMS - len(found)))
     return tuple(found)
+
+
+def _sort(name: str) -> str:
+    """Return what types of one sort have in common: all works are of one sort, so are all comments."""
+    if _WORK.fullmatch(name):
+        return "work"
+    return "comment" if name in _SAID else name
 
 
 def _scripts(tree: HtmlElement) -> Iterator[str]:
@@ -122,7 +152,7 @@ def _children(value: Json) -> Iterator[tuple[str, Json]]:
                 yield "", inner
 
 
-def _index(roots: list[Json], known: dict[str, Mapping[str, Json]]) -> None:
+def _index(roots: Sequence[Json], known: dict[str, Mapping[str, Json]]) -> None:
     """Remember nodes that have an ``@id`` and say something."""
     stack = [(root, 0) for root in reversed(roots)]
     while stack:
@@ -150,7 +180,7 @@ def _typed(root: Json, known: Mapping[str, Mapping[str, Json]], limit: int) -> I
                     inner,
                     inner_role if name in ("", "@graph") else name,
                     item,
-                    listed or name == "@graph" or isinstance(value, list),
+                    listed or name == "@graph" or (isinstance(value, list) and len(value) > 1),
                     depth + 1,
                 )
                 for name, inner in reversed(tuple(_children(value)))
@@ -166,6 +196,9 @@ def _types(node: Mapping[str, Json]) -> tuple[str, ...]:
 def _plain(value: Json) -> str:
     if isinstance(value, Mapping):
         value = value.get("@value") or value.get("name") or value.get("text")
+        value = value[0] if isinstance(value, list) and value else value
+    if isinstance(value, Written):
+        return value.text()
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return ""
     text = str(value)

@@ -124,7 +124,8 @@ def test_parts_and_links_of_a_thread_belong_together(helper: ApplicationAwareHel
 def test_a_changed_template_is_a_failure_with_a_reason(helper: ApplicationAwareHelper) -> None:
     without_posts = helper.assist(html_page(THREAD, MARKUP.replace('id="p3', 'id="entry-3')))
     assert [(f.action, f.failure) for f in without_posts.failed_actions] == [("posts", Failure.NOTHING_FOUND)]
-    without_bodies = helper.assist(html_page(THREAD, MARKUP.replace('class="content"', 'class="message"')))
+    renamed = MARKUP.replace('class="content"', 'class="message"').replace('id="post_content', 'id="message')
+    without_bodies = helper.assist(html_page(THREAD, renamed))
     assert [(f.action, f.failure) for f in without_bodies.failed_actions] == [("posts", Failure.INCOMPLETE)]
 
 
