@@ -65,7 +65,7 @@ class ApplicationAwareHelper:
         links = Links(page, self._sites, self._values)
         application = recognised.application
         if page.is_json and recognised.place is None:
-            return Assistance(None, _nothing(page), failed_actions=recognised.failures)
+            return replace(generic_reading.read_other(page, links), failed_actions=recognised.failures)
         if application is None:
             found = generic_reading.read(page, links)
             return replace(found, failed_actions=(*found.failed_actions, *_failures(page, recognised)))

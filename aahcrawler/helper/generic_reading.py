@@ -5,7 +5,7 @@ from aahcrawler.helper.assistance import Assistance, Refused
 from aahcrawler.helper.navigation import Chosen, Links, abroad
 from aahcrawler.helper.unknown_addresses import junk
 from aahcrawler.induction import objects
-from aahcrawler.page import Page, generic, requisites
+from aahcrawler.page import Page, feeds, generic, requisites
 from online_analysis.document import Document, DocumentPart, Outlink
 
 MOST_TITLE = 500
@@ -42,9 +42,40 @@ def read(page: Page, links: Links) -> Assistance:
 
 
 def read_other(page: Page, links: Links) -> Assistance:
-    """Read what is no HTML: a style sheet needs the files it names, other media yield nothing."""
+    """Read what is no HTML: a style sheet needs the files it names, a feed leads to its entries; others yield nothing.
+
+    A feed that the application of its site calls junk leads nowhere.
+    """
+    feed = feeds.read(page) if 200 <= page.status < 300 else None
+    application = links.sites.application(page.url)
+    if feed is not None and (application is None or links.judge(application, page.url) is not None):
+        return _read_feed(page, links, feed)
     needed = requisites.of_stylesheet(page.text, page.url) if page.media_type == "text/css" else ()
     return Assistance(None, Document(page.url, None, "", (), ()), requisites=needed, refused=links.refused)
+
+
+def _read_feed(page: Page, links: Links, feed: feeds.Feed) -> Assistance:
+    """Read where a feed leads. Its entries are no objects: they are extracted from pages of their own."""
+    outlinks: dict[str, Outlink] = {}
+    refused: dict[str, Refused] = {}
+    for entry in feed.entries:
+        application = links.sites.application(entry.url)
+        verdict = links.judge(application, entry.url) if application is not None else None
+        if application is not None and verdict is None:
+            continue
+        reason = junk(entry.url) if application is None else None
+        if reason is not None:
+            refused.setdefault(entry.url, Refused(entry.url, reason))
+            continue
+        url = verdict.url if verdict is not None else entry.url
+        context = f"{entry.title} {entry.summary}".strip()
+        outlinks.setdefault(url, Outlink(url, entry.title, context, 0))
+    outlinks.pop(page.url, None)
+    text = "\n".join(outlink.context for outlink in outlinks.values() if outlink.context)
+    parts = (DocumentPart("navigation", text),) if outlinks else ()
+    language = generic.language(text[:LANGUAGE_SAMPLE]) if text else None
+    document = Document(page.url, language, feed.title[:MOST_TITLE], parts, tuple(outlinks.values()))
+    return Assistance(None, document, refused=(*links.refused, *refused.values()))
 
 
 def outlink_of(link: Chosen, part: int | None, contexts: Contexts) -> Outlink:

@@ -1,0 +1,131 @@
+"""Feeds lead to the pages of their entries and hold no objects themselves."""
+
+import json
+import time
+
+import pytest
+
+from aahcrawler.helper import ApplicationAwareHelper, Assistance
+from aahcrawler.page import Headers, Page, feeds
+from knowledge_base.loader import load
+from tests.helper.saved_pages import FOLDER as PAGES
+from tests.helper.saved_pages import NOW, html_page
+
+KNOWLEDGE_BASE = load()
+HERE = "http://news.example/all.xml"
+
+RSS = """<?xml version="1.0"?><rss version="2.0"><channel><title>News</title><link>http://news.example/</link>
+<item><title>The ice &amp;amp; the pier</title><link>/2022/ice</link><description>&lt;p&gt;It &lt;b&gt;froze&lt;/b&gt;.
+&lt;/p&gt;</description></item>
+<item><title>Snow</title><guid>http://news.example/2022/snow</guid><description>It fell.</description></item>
+<item><title>Log in</title><link>http://news.example/login.php</link></item></channel></rss>"""
+RDF = """<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns="http://purl.org/rss/1.0/">
+<channel rdf:about="/"><title>News</title></channel>
+<item><title>The ice &amp;amp; the pier</title><link>http://news.example/2022/ice</link>
+<description>It froze.</description></item>
+<item><title>Snow</title><link>http://news.example/2022/snow</link><description>It fell.</description></item>
+</rdf:RDF>"""
+ATOM = """<feed xmlns="http://www.w3.org/2005/Atom" xml:base="http://news.example/2022/"><title>News</title>
+<link href="/"/><entry><title type="html">The ice &amp;amp; the pier</title><link rel="self" href="/x"/>
+<link rel="alternate" href="ice"/><content type="xhtml"><div xmlns="http://www.w3.org/1999/xhtml">It <b>froze</b>.
+</div></content></entry><entry><title>Snow</title><link href="snow"/><summary>It fell.</summary></entry></feed>"""
+JSON = json.dumps(
+    {
+        "version": "https://jsonfeed.org/version/1.1",
+        "title": "News",
+        "items": [
+            {"url": "/2022/ice", "title": "The ice & the pier", "content_html": "<p>It <b>froze</b>.</p>"},
+            {"url": "/2022/snow", "title": "Snow", "summary": "It fell."},
+            {"title": "nowhere"},
+            7,
+        ],
+    }
+)
+
+
+def answer(body: str, media_type: str = "application/xml", url: str = HERE, status: int = 200) -> Page:
+    return Page(url, status, Headers((("Content-Type", media_type),)), body.encode(), NOW)
+
+
+def read(page: Page) -> Assistance:
+    return ApplicationAwareHelper(KNOWLEDGE_BASE).assist(page)
+
+
+@pytest.mark.parametrize(
+    ("body", "media_type"),
+    [
+        (RSS, "application/rss+xml"),
+        (RSS, "text/xml"),
+        (RDF, "application/rdf+xml"),
+        (ATOM, "application/atom+xml"),
+        (JSON, "application/feed+json"),
+        (JSON, "application/json"),
+    ],
+)
+def test_entries_are_links_with_their_titles_and_summaries(body: str, media_type: str) -> None:
+    assistance = read(answer(body, media_type))
+    document = assistance.document
+    assert [(link.url, link.anchor, link.context) for link in document.outlinks] == [
+        ("http://news.example/2022/ice", "The ice & the pier", "The ice & the pier It froze."),
+        ("http://news.example/2022/snow", "Snow", "Snow It fell."),
+    ]
+    assert document.title == "News"
+    assert [part.role for part in document.parts] == ["navigation"]
+    assert assistance.objects == ()
+
+
+def test_junk_that_a_feed_names_is_refused() -> None:
+    assert [(each.url, each.reason.value) for each in read(answer(RSS)).refused] == [
+        ("http://news.example/login.php", "login")
+    ]
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        answer(RSS, url="http://news.example/comments/feed/"),
+        answer(RSS, url="http://news.example/?feed=comments-rss2"),
+        answer(ATOM.replace('href="ice"', 'href="ice#comment-1"').replace('href="snow"', 'href="ice#comment-2"')),
+        answer(RSS, status=404),
+        answer("<sitemap/>"),
+        answer("<rss", "application/rss+xml"),
+        answer("", "application/rss+xml"),
+        answer("[1]", "application/json"),
+        answer('{"version": 2}', "application/json"),
+        answer(RSS, "text/plain"),
+    ],
+)
+def test_other_answers_lead_nowhere(page: Page) -> None:
+    assert read(page).document.outlinks == ()
+
+
+def test_a_feed_that_the_application_of_its_site_avoids_leads_nowhere() -> None:
+    helper = ApplicationAwareHelper(KNOWLEDGE_BASE)
+    thread = (PAGES / "phpbb" / "thread-prosilver-3.3.html").read_text(encoding="utf-8")
+    helper.assist(html_page("http://news.example/viewtopic.php?t=11", thread))
+    assert helper.assist(answer(ATOM)).document.outlinks != ()
+    assert helper.assist(answer(ATOM, url="http://news.example/feed.php")).document.outlinks == ()
+
+
+BOMB = "".join(f'<!ENTITY e{n} "{f"&e{n - 1};" * 10}">' for n in range(1, 9))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        f'<!DOCTYPE rss [<!ENTITY e0 "boom">{BOMB}]><rss><item><title>&e8;</title><link>/a</link></item></rss>',
+        '<!DOCTYPE rss [<!ENTITY f SYSTEM "file:///etc/passwd">]><rss><item><title>&f;</title><link>/a</link></item></rss>',
+        "<rss>" + "<item>" * 200_000,
+        "<rss>" + "<item><link>/a</link></item>" * 100_000,
+        "<rss><item><link>/a</link><description>" + "<b>x" * 1_000_000,
+    ],
+    ids=["entities", "file", "deep", "many", "long"],
+)
+def test_hostile_feeds_are_read_safely(body: str) -> None:
+    start = time.process_time()
+    feed = feeds.read(answer(body))
+    assert time.process_time() - start < 3
+    for entry in feed.entries if feed is not None else ():
+        assert "root:" not in entry.title + entry.summary
+        assert "boom" not in entry.title
+        assert len(entry.summary) <= feeds.MAX_SUMMARY
