@@ -1,4 +1,4 @@
-"""What a page says of itself in the vocabulary of schema.org: JSON-LD, microdata, RDFa."""
+"""What a page says of itself in the vocabulary of schema.org: JSON-LD, microdata, RDFa, microformats."""
 
 import json
 import re
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from lxml.html import HtmlElement
 
-from aahcrawler.page import Page, markup, microdata, rdfa
+from aahcrawler.page import Page, markup, microdata, microformats, rdfa
 from aahcrawler.page.declared import Written
 from aahcrawler.page.text import fold, plain_text
 from aahcrawler.urls import resolve
@@ -25,6 +25,7 @@ MAX_DEPTH = 12
 _WRAPPING = re.compile(r"^\s*(?:<!--|//\s*<!\[CDATA\[|/\*\s*<!\[CDATA\[\s*\*/|<!\[CDATA\[)|(?://\s*)?(?:-->|\]\]>)\s*$")
 _MARKUP = re.compile(r"</?[a-zA-Z][^<>]{0,500}>|&[a-zA-Z#]\w{1,9};")
 _LONGEST_NAME = 200
+_IN_MARKUP = (microdata.nodes, rdfa.nodes, microformats.nodes)
 _WORK = re.compile(r"\w*Article|\w*Posting|Report|Question")
 _SAID = frozenset({"Comment", "UserComments", "Answer"})
 
@@ -95,7 +96,8 @@ class Item:
 def items(page: Page) -> tuple[Item, ...]:
     """Return the typed nodes that a page declares, holders before what they hold, in document order.
 
-    JSON-LD comes first, then microdata, then RDFa. What a later format says of works, of comments or of anything else
+    JSON-LD comes first, then microdata, RDFa and microformats. What a later format says of works, of comments or of
+    anything else
     is left out where an earlier one speaks of such things already: pages say the same in several ways. Scripts that
     are no JSON are passed over, so are the comment marks that some systems put around it.
     """
@@ -104,7 +106,8 @@ def items(page: Page) -> tuple[Item, ...]:
         return _read(scripts)
     found: list[Item] = []
     told: set[str] = set()
-    for roots in (scripts, microdata.nodes(page.tree), rdfa.nodes(page.tree)):
+    sources: tuple[Sequence[Json], ...] = (scripts, *(read(page.tree) for read in _IN_MARKUP))
+    for roots in sources:
         further = [item for item in _read(roots) if told.isdisjoint(map(_sort, item.types))]
         told.update(_sort(name) for item in further for name in item.types)
         found.extend(further)
