@@ -88,7 +88,7 @@ def hosts_of(crawl: Path) -> Counter[str]:
 
 @pytest.mark.parametrize("about", [COOKING, FOOTBALL])
 def test_another_topic_makes_another_crawl(about: str, tmp_path: Path) -> None:
-    crawl = crawled(tmp_path, TOPICS[about], list(TOPICS), pages=24)
+    crawl = crawled(tmp_path, TOPICS[about], list(TOPICS), pages=14)
     hosts = hosts_of(crawl)
     assert set(hosts) == set(TOPICS), "each seed was fetched"
     assert hosts[about] > 0.6 * hosts.total()
