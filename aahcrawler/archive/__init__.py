@@ -1,7 +1,17 @@
 """WARC files: writing them while crawling, recovering and reading them."""
 
 from aahcrawler.archive.reader import captures
-from aahcrawler.archive.records import CrawlInfo
+from aahcrawler.archive.records import UNIDENTIFIED, CrawlInfo, Identified, Original
 from aahcrawler.archive.writer import Capture, Identity, WarcWriter, recover_archive
 
-__all__ = ["Capture", "CrawlInfo", "Identity", "WarcWriter", "captures", "recover_archive"]
+__all__ = [
+    "UNIDENTIFIED",
+    "Capture",
+    "CrawlInfo",
+    "Identified",
+    "Identity",
+    "Original",
+    "WarcWriter",
+    "captures",
+    "recover_archive",
+]

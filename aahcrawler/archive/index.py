@@ -21,6 +21,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import BinaryIO
 
+from aahcrawler.archive.payload import status_of
 from aahcrawler.archive.records import Fields
 from aahcrawler.archive.scanning import Scanned, scan, timestamp
 from aahcrawler.archive.surt import surt
@@ -37,7 +38,6 @@ _LONGEST_LINE = 1 << 22
 _LONGEST_URL = 1 << 16
 _IN_MEMORY = 16 << 20
 _MOST_RUNS = 64
-_STATUS = re.compile(rb"[A-Z]+(?:/[\d.]+)?[ \t]+(\d{3})(?!\d)", re.IGNORECASE)
 _TYPE = re.compile(rb"\ncontent-type[ \t]*:[ \t]*([^\s;,]+)", re.IGNORECASE)
 _logger = logging.getLogger(__name__)
 
@@ -91,11 +91,11 @@ class Entry:
 
     def line(self) -> bytes:
         """Return the line of the index: key, time and JSON; unknown values are left out."""
-        status = _STATUS.match(self.http_head)
+        status = status_of(self.http_head)
         fields = {
             "url": self.url,
             "mime": self._mime(),
-            "status": status[1].decode("ascii") if status else "",
+            "status": f"{status:03}" if status is not None else "",
             "digest": self.digest,
             "length": str(self.length),
             "offset": str(self.offset),

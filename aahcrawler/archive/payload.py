@@ -5,6 +5,7 @@ import re
 _HEAD_END = re.compile(rb"\n\r?\n")
 _SIZE_LINE = re.compile(rb"[ \t]*([0-9A-Fa-f]{1,15})[ \t]*(?:;.*)?", re.DOTALL)
 _CODING = re.compile(rb"\ntransfer-encoding[ \t]*:([^\n]*)", re.IGNORECASE)
+_STATUS = re.compile(rb"[A-Z]+(?:/[\d.]+)?[ \t]+(\d{3})(?!\d)", re.IGNORECASE)
 _FOLDED = re.compile(rb"\r?\n[ \t]+")
 _LONGEST_LINE = 16_384
 
@@ -16,6 +17,17 @@ def beginning_of(block: bytes) -> bytes:
     """Return the head of an HTTP message, or what has come of it, given the first ``HEAD`` bytes of its block."""
     end = _HEAD_END.search(block, 0, HEAD)
     return block[: end.end()] if end else block[:HEAD]
+
+
+def is_whole_head(beginning: bytes) -> bool:
+    """Say whether what ``beginning_of`` returned ends as a head does."""
+    return beginning.endswith((b"\n\r\n", b"\n\n"))
+
+
+def status_of(head: bytes) -> int | None:
+    """Return the status code of an HTTP response's head, None where it has none."""
+    status = _STATUS.match(head)
+    return int(status[1]) if status else None
 
 
 class HttpPayload:

@@ -5,8 +5,11 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Final
 from urllib.parse import quote
 
+from aahcrawler import metadata
 from aahcrawler.exchange import Exchange
 
 Fields = tuple[tuple[str, str], ...]
@@ -19,7 +22,9 @@ _NO_URI = re.compile(r"[^\x21-\x3b\x3d\x3f-\x7e]")
 class CrawlInfo:
     """What the ``warcinfo`` record of each file says about the crawl; empty values are left out.
 
-    ``crawl`` is the ICD's id, ``robots`` the policy towards robots.txt (``obey``), ``software`` name and version.
+    ``crawl`` is the ICD's id and ``definition`` its meaning as one line of JSON; ``crawl_number`` says which crawl of
+    that ICD it is, counted from 1. ``robots`` is the policy towards robots.txt (``obey`` or ``ignore``), ``software``
+    name and version.
     """
 
     crawl: str
@@ -29,14 +34,42 @@ class CrawlInfo:
     robots: str = ""
     user_agent: str = ""
     description: str = ""
+    definition: str = ""
+    crawl_number: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Identified:
-    """What was found out about a payload apart from what its header claims; None where nothing was."""
+    """What was found out about a payload apart from what its header claims; None where nothing was.
+
+    ``media_type`` is what the bytes are (``aahcrawler.page.sniff``), ``language`` an ISO 639 or BCP 47 code.
+    """
 
     media_type: str | None = None
     language: str | None = None
+
+
+UNIDENTIFIED: Final = Identified()
+
+
+@dataclass(frozen=True, slots=True)
+class Original:
+    """The response that holds the payload of a revisit.
+
+    ``record_id`` is without angle brackets, ``date`` as its WARC-Date stands, ``digest`` the SHA-1 of its payload.
+    """
+
+    record_id: str
+    url: str
+    date: str
+    digest: bytes
+
+
+class Profile(StrEnum):
+    """Why an answer counts as a revisit (WARC 1.1, sections 6.7.2 and 6.7.3)."""
+
+    IDENTICAL_PAYLOAD = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
+    NOT_MODIFIED = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
 
 
 def warcinfo_block(info: CrawlInfo) -> bytes:
@@ -47,9 +80,11 @@ def warcinfo_block(info: CrawlInfo) -> bytes:
             ("operator", info.operator),
             ("contact", info.contact),
             ("isPartOf", info.crawl),
+            ("crawl-number", str(info.crawl_number or "")),
             ("description", info.description),
             ("robots", info.robots),
             ("http-header-user-agent", info.user_agent),
+            ("icd", info.definition),
             ("format", "WARC File Format 1.1"),
             ("conformsTo", "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/"),
         )
@@ -78,10 +113,36 @@ def response_fields(exchange: Exchange, record_id: str, warcinfo_id: str, identi
     )
 
 
+def revisit_fields(response: Fields, original: Original, profile: Profile) -> Fields:
+    """Return the named fields of the ``revisit`` record that stands in the place of a ``response`` record."""
+    digest = labelled_digest(original.digest) if original.digest else ""
+    changed = {"WARC-Type": "revisit", "WARC-Payload-Digest": digest, "WARC-Truncated": ""}
+    return (
+        *((name, changed.get(name, value)) for name, value in response),
+        ("WARC-Profile", profile.value),
+        ("WARC-Refers-To", f"<{original.record_id}>"),
+        ("WARC-Refers-To-Target-URI", _uri(original.url)),
+        ("WARC-Refers-To-Date", original.date),
+    )
+
+
 def request_fields(exchange: Exchange, record_id: str, warcinfo_id: str, response_id: str) -> Fields:
     """Return the named fields of the ``request`` record that led to a response, block digest and length apart."""
     return (
         *_http_fields("request", exchange, record_id, warcinfo_id),
+        ("WARC-Concurrent-To", f"<{response_id}>"),
+    )
+
+
+def metadata_fields(exchange: Exchange, record_id: str, warcinfo_id: str, response_id: str) -> Fields:
+    """Return the named fields of the ``metadata`` record about a response, block digest and length apart."""
+    return (
+        ("WARC-Type", "metadata"),
+        ("WARC-Record-ID", f"<{record_id}>"),
+        ("WARC-Date", warc_date(exchange.started_at)),
+        ("WARC-Target-URI", _uri(exchange.url)),
+        ("WARC-Warcinfo-ID", f"<{warcinfo_id}>"),
+        ("Content-Type", metadata.MEDIA_TYPE),
         ("WARC-Concurrent-To", f"<{response_id}>"),
     )
 

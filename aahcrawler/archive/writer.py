@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from http import HTTPStatus
 from io import BytesIO
 from pathlib import Path
 from types import TracebackType
@@ -11,29 +12,36 @@ from typing import BinaryIO, Self
 from uuid import uuid4
 
 from aahcrawler.archive.index import EXTENSION, Entry, IndexWriter
-from aahcrawler.archive.payload import HEAD, beginning_of
+from aahcrawler.archive.payload import HEAD, beginning_of, is_whole_head, status_of
 from aahcrawler.archive.records import (
+    UNIDENTIFIED,
     CrawlInfo,
     Fields,
     Identified,
+    Original,
+    Profile,
     header,
+    metadata_fields,
     request_fields,
     response_fields,
+    revisit_fields,
+    warc_date,
     warcinfo_block,
     warcinfo_fields,
 )
 from aahcrawler.exchange import Exchange
-from aahcrawler.segments import Clock, Recovered, SegmentWriter, Series, Span, recover
+from aahcrawler.segments import Clock, Recovered, SegmentWriter, Series, recover
 
 _PIECE = 1 << 18
 
 
 @dataclass(frozen=True, slots=True)
 class Capture:
-    """A response in the archive. ``record_id`` is its ``urn:uuid:...``, without angle brackets.
+    """A response or a revisit in the archive. ``record_id`` is its ``urn:uuid:...``, without angle brackets.
 
-    ``file`` is the name the WARC file has once it is closed; ``offset`` is where the record's gzip member begins.
-    ``date`` is when the request was started, in UTC.
+    ``file`` is the name the WARC file has once it is closed; ``offset`` is where the record's gzip member begins, and
+    ``metadata_offset`` where that of its metadata record does, None where it has none. ``date`` is when the request
+    was started, in UTC. ``refers_to`` is the id of the record that a ``revisit`` refers to, empty where it says none.
     """
 
     record_id: str
@@ -41,6 +49,14 @@ class Capture:
     date: datetime
     file: str
     offset: int
+    metadata_offset: int | None = None
+    revisit: bool = False
+    refers_to: str = ""
+
+    @property
+    def warc_date(self) -> str:
+        """``date`` as WARC-Date writes it."""
+        return warc_date(self.date)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,29 +93,59 @@ class WarcWriter:
         series = Series(folder, info.crawl, EXTENSION, limit=size)
         self._segments = SegmentWriter(series, self._identity.clock, self._warcinfo)
 
-    def write(self, exchange: Exchange, *, media_type: str | None = None, language: str | None = None) -> Capture:
-        """Append the response and the request that led to it, both or neither, byte for byte.
+    def write(
+        self,
+        exchange: Exchange,
+        identified: Identified = UNIDENTIFIED,
+        *,
+        original: Original | None = None,
+        metadata: bytes | None = None,
+    ) -> Capture:
+        """Append the response, the request that led to it and what was understood of it; all of them or none.
 
-        ``media_type`` and ``language`` are what the payload was found to be, whatever its header says. The response
-        is read from its start and left there, open. Raises ``DiskFullError`` when there is no room: the files are
-        then as before, and the same exchange may be written again; ``SegmentError`` for other troubles of the disk.
+        Response and request are kept byte for byte. ``metadata`` is the JSON of ``aahcrawler.metadata``. With an
+        ``original``, a ``revisit`` record that holds the head alone stands in the response's place where status 304
+        or an equal payload digest says that the payload is the original's; in any other case, and for what was
+        truncated, the response itself is written. ``Capture.revisit`` tells which.
+
+        The response is read from its start and left there, open. Raises ``DiskFullError`` when there is no room: the
+        files are then as before, and the same exchange may be written again; ``SegmentError`` for other troubles of
+        the disk.
         """
         # The records name their file's warcinfo, so the file must be settled first.
         self._segments.ready()
-        response_id = self._identity.new_id()
-        fields = response_fields(exchange, response_id, self._warcinfo_id, Identified(media_type, language))
-        exchanged = [_record(fields, exchange.response)]
-        if exchange.request:
-            request_id = self._identity.new_id()
-            asked = request_fields(exchange, request_id, self._warcinfo_id, response_id)
-            exchanged.append(_record(asked, BytesIO(exchange.request)))
+        response_id, head = self._identity.new_id(), _head(exchange)
+        fields = response_fields(exchange, response_id, self._warcinfo_id, identified)
+        block: BinaryIO = exchange.response
+        profile = _profile(exchange, head, original) if original is not None else None
+        if original is not None and profile is not None:
+            fields, block = revisit_fields(fields, original, profile), BytesIO(head)
         try:
-            span = self._segments.append(*exchanged)
+            span = self._segments.append(_record(fields, block), *self._beside(exchange, response_id, metadata))
             if self._index is not None:
-                self._index.add(_entry(fields, exchange, span))
+                where = (span.file, span.offset, span.ends[0] - span.offset)
+                self._index.add(Entry.made(fields, head, where))
         finally:
             exchange.response.seek(0)
-        return Capture(response_id, exchange.url, exchange.started_at, span.file, span.offset)
+        return Capture(
+            response_id,
+            exchange.url,
+            exchange.started_at,
+            span.file,
+            span.offset,
+            metadata_offset=None if metadata is None else span.ends[-2],
+            revisit=profile is not None,
+            refers_to=original.record_id if original is not None and profile is not None else "",
+        )
+
+    def _beside(self, exchange: Exchange, response_id: str, metadata: bytes | None) -> Iterator[Iterator[bytes]]:
+        """Yield the records that belong to a response, in pieces; that of its metadata is the last one."""
+        if exchange.request:
+            asked = request_fields(exchange, self._identity.new_id(), self._warcinfo_id, response_id)
+            yield _record(asked, BytesIO(exchange.request))
+        if metadata is not None:
+            said = metadata_fields(exchange, self._identity.new_id(), self._warcinfo_id, response_id)
+            yield _record(said, BytesIO(metadata))
 
     def close(self) -> None:
         """Force the current file to disk and give it its final name. Calling it twice does no harm."""
@@ -127,11 +173,20 @@ def recover_archive(folder: Path) -> tuple[Recovered, ...]:
     return recover(folder, EXTENSION)
 
 
-def _entry(fields: Fields, exchange: Exchange, span: Span) -> Entry:
-    """Return what the index says of the response that an append begins with."""
+def _head(exchange: Exchange) -> bytes:
+    """Return the head of a response, or what has come of it."""
     exchange.response.seek(0)
-    beginning = beginning_of(exchange.response.read(HEAD))
-    return Entry.made(fields, beginning, (span.file, span.offset, span.ends[0] - span.offset))
+    return beginning_of(exchange.response.read(HEAD))
+
+
+def _profile(exchange: Exchange, head: bytes, original: Original) -> Profile | None:
+    """Return why an answer is a revisit of the original; None where replay would be the worse for it."""
+    if not is_whole_head(head):
+        return None
+    if status_of(head) == HTTPStatus.NOT_MODIFIED:
+        return Profile.NOT_MODIFIED
+    is_same = exchange.truncated is None and exchange.payload_digest == original.digest
+    return Profile.IDENTICAL_PAYLOAD if is_same else None
 
 
 def _record(fields: Fields, block: BinaryIO) -> Iterator[bytes]:

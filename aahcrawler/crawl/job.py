@@ -14,6 +14,7 @@ from typing import ParamSpec, TypeVar
 from uuid import uuid4
 
 from aahcrawler import urls
+from aahcrawler.archive.records import Identified
 from aahcrawler.archive.writer import Capture, WarcWriter
 from aahcrawler.crawl.addon import CONCURRENT_REQUESTS
 from aahcrawler.crawl.folder import CrawlFolder
@@ -164,7 +165,7 @@ class Job:
 
     async def archive(self, exchange: Exchange, media_type: str | None = None) -> Capture:
         """Put an exchange into the archive, a large one beside the event loop: 2 GB take minutes to compress."""
-        write = partial(self.stores.archive.write, exchange, media_type=media_type)
+        write = partial(self.stores.archive.write, exchange, Identified(media_type))
         async with self._archiving:
             return await asyncio.to_thread(write) if exchange.response_size > LARGE else write()
 

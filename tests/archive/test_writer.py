@@ -10,7 +10,7 @@ import pytest
 from fastwarc.warc import ArchiveIterator, WarcRecordType
 from warcio.archiveiterator import ArchiveIterator as WarcioIterator
 
-from aahcrawler.archive import CrawlInfo, WarcWriter, captures
+from aahcrawler.archive import CrawlInfo, Identified, WarcWriter, captures
 from aahcrawler.archive.records import labelled_digest
 from aahcrawler.exchange import Truncation
 from tests.archive.exchanges import INFO, REQUEST, exchange_of, identity, page_exchange, response_bytes
@@ -39,7 +39,7 @@ def warcio_check(*paths: Path) -> subprocess.CompletedProcess[str]:
 def test_file_byte_for_byte(tmp_path: Path) -> None:
     wire = b"HTTP/1.0 404 Gone fishing\r\nsErVeR: x\r\n\r\nno"
     with WarcWriter(tmp_path, INFO, identity=identity()) as writer:
-        capture = writer.write(exchange_of(wire, b"no"), media_type="text/plain", language="en")
+        capture = writer.write(exchange_of(wire, b"no"), Identified("text/plain", "en"))
     assert capture.record_id == "urn:uuid:00000000-0000-4000-8000-000000000002"
     assert capture.file == only_file(tmp_path).name == "forums-20260102030405-00000.warc.gz"
     assert gzip.decompress(only_file(tmp_path).read_bytes()).decode() == "\r\n".join(
@@ -157,7 +157,7 @@ def test_hostile_values_add_no_field(tmp_path: Path) -> None:
     info = CrawlInfo("x", "s", operator="me\r\nrobots: ignore", description="\ud800")
     with WarcWriter(tmp_path, info) as writer:
         exchange = exchange_of(b"HTTP/1.1 200 OK\r\n\r\n", b"", url="http://a.test/\r\nWARC-Type: x <\ud800é>")
-        writer.write(exchange, media_type="text/html\r\nX: y\r\n\r\nbody", language="\x00")
+        writer.write(exchange, Identified("text/html\r\nX: y\r\n\r\nbody", "\x00"))
     with only_file(tmp_path).open("rb") as file:
         records = [(r.headers.to_dict(), r.reader.read()) for r in ArchiveIterator(file, parse_http=False)]
     assert b"\r\nrobots:" not in records[0][1]

@@ -8,7 +8,7 @@ import pytest
 from lxml import etree
 from typer.testing import CliRunner
 
-from aahcrawler.archive import WarcWriter
+from aahcrawler.archive import Identified, WarcWriter
 from aahcrawler.authoring.explain import explain
 from aahcrawler.authoring.explanation import ActionShown, Explanation
 from aahcrawler.authoring.narrowing import narrowed
@@ -195,7 +195,7 @@ def test_the_command_asks_the_network(folder: Path) -> None:
 
 def test_the_command_reads_archives(folder: Path, tmp_path: Path) -> None:
     with WarcWriter(tmp_path / "archive", INFO, identity=identity()) as writer:
-        writer.write(page_exchange(THREAD.encode(), chunk=True, coded=True), media_type="text/html", language="en")
+        writer.write(page_exchange(THREAD.encode(), chunk=True, coded=True), Identified("text/html", "en"))
     (file,) = (tmp_path / "archive").glob("*.warc.gz")
     command = ["kb", "explain", str(file), "--kb", str(folder), "--url"]
     told = CliRunner().invoke(app, [*command, "http://forum.test/thread?id=1"])

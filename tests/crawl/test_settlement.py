@@ -16,6 +16,7 @@ from filelock import FileLock
 from hypothesis import given
 from hypothesis import strategies as st
 
+from aahcrawler.archive.records import UNIDENTIFIED, Identified
 from aahcrawler.archive.writer import Capture
 from aahcrawler.crawl.download import Captured, CapturedResponse
 from aahcrawler.crawl.folder import CrawlFolder
@@ -110,8 +111,8 @@ class Archive:
     def __init__(self, recorder: Recorder) -> None:
         self.recorder = recorder
 
-    def write(self, exchange: Exchange, *, media_type: str | None = None) -> Capture:
-        assert media_type is None or "/" in media_type
+    def write(self, exchange: Exchange, identified: Identified = UNIDENTIFIED) -> Capture:
+        assert identified.media_type is None or "/" in identified.media_type
         self.recorder.did("archive")
         self.recorder.beside.append(threading.current_thread() is not threading.main_thread())
         self.recorder.archived.append(exchange.response.read())
