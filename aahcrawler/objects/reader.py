@@ -115,7 +115,8 @@ class _Graph:
     said: dict[str, dict[str, list[str]]]
 
     def objects(self) -> Iterator[str]:
-        return (subject for subject, values in self.said.items() if v.DERIVED_FROM in values)
+        derived = (subject for subject, values in self.said.items() if v.DERIVED_FROM in values)
+        return (subject for subject in derived if not subject.startswith(v.VERSION))
 
     def first(self, subject: str, predicate: str) -> str | None:
         values = self.said.get(subject, {}).get(predicate)

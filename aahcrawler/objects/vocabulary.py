@@ -13,6 +13,12 @@ PROV = "http://www.w3.org/ns/prov#"
 AAH = "urn:aahcrawler:term:"
 """Terms of this crawler, for what the common vocabularies have no word for."""
 
+CRAWL = "urn:aahcrawler:crawl:"
+"""What the IRI of a crawl begins with; ``crawl`` makes one."""
+
+VERSION = "urn:aahcrawler:version:"
+"""What the IRI of a version of an object begins with; ``versions.version`` makes one."""
+
 RDF_TYPE = RDF + "type"
 
 XSD_BOOLEAN = XSD + "boolean"
@@ -35,6 +41,13 @@ RELEVANT = AAH + "relevant"
 PRIORITY = AAH + "priority"
 DEPTH = AAH + "depth"
 VIA = AAH + "via"
+GENERATED_BY = PROV + "wasGeneratedBy"
+UNCHANGED_SINCE = AAH + "unchangedSince"
+REVISION_OF = PROV + "wasRevisionOf"
+ADDED = AAH + "added"
+EDITED = AAH + "edited"
+DELETED = AAH + "deleted"
+SPECIALIZATION_OF = PROV + "specializationOf"
 
 OBJECT_TYPE = AAH + "objectType"
 PERSON = SCHEMA + "Person"
@@ -80,6 +93,15 @@ PROPERTIES: Mapping[str, str] = {
     "video": SCHEMA + "video",
 }
 """The predicate of each property name; others get a predicate of this crawler's."""
+
+
+def crawl(name: str, number: int) -> str:
+    """Return the IRI of a crawl, by the id of its definition and its number, from 1 on.
+
+    >>> crawl("floods 2026", 2)
+    'urn:aahcrawler:crawl:floods%202026:2'
+    """
+    return f"{CRAWL}{_segment(name)}:{number}"
 
 
 @lru_cache(maxsize=256)

@@ -9,6 +9,7 @@ from typing import Literal, Self
 
 from aahcrawler.objects import vocabulary as v
 from aahcrawler.objects.nquads import boolean, double, integer, iri, moment, quads, site_of, term, text, typed
+from aahcrawler.objects.versions import Changes, version
 from aahcrawler.segments import Clock, Recovered, SegmentWriter, Series, recover
 from aahcrawler.webobject import Person, Reference, Value, WebObject
 
@@ -24,7 +25,12 @@ class CaptureDescription:
     ``iri`` is the id of its WARC response record (``urn:uuid:...``). ``application`` and ``level`` are names of the
     knowledge base, None where none was recognised. ``score`` is the page's relevance in [0, 1], None where nobody
     scored it, ``relevant`` whether it reached the crawl's threshold. ``priority`` is the score it was leased with,
-    ``via`` the URL that linked to it, empty for a seed.
+    ``via`` the URL that linked to it, empty for a seed. ``crawl`` is the IRI of the crawl that made it
+    (``vocabulary.crawl``), empty where that is not told.
+
+    ``unchanged`` is the id of the former capture whose payload this one has again, None where there is none: its
+    objects are those of that capture, and are not stated again. ``revision_of`` is the id of the former capture
+    whose objects this one's were compared with, ``changes`` what came of it.
     """
 
     iri: str
@@ -40,6 +46,10 @@ class CaptureDescription:
     priority: float | None = None
     depth: int | None = None
     via: str = ""
+    crawl: str = ""
+    unchanged: str | None = None
+    revision_of: str | None = None
+    changes: Changes | None = None
 
 
 class ObjectWriter:
@@ -87,6 +97,8 @@ def statements(capture: CaptureDescription, objects: Iterable[WebObject] = ()) -
     graph = iri(capture.iri)
     said = [f"{graph} <{predicate}> {value}" for predicate, value in _of_capture(capture) if value is not None]
     people: dict[str, Person] = {}
+    if capture.changes is not None:
+        said += _of_changes(capture, capture.changes, graph)
     for web_object in objects:
         said += _of_object(web_object, graph, people)
     for subject, somebody in people.items():
@@ -109,7 +121,29 @@ def _of_capture(capture: CaptureDescription) -> tuple[tuple[str, str | None], ..
         (v.PRIORITY, double(capture.priority) if capture.priority is not None else None),
         (v.DEPTH, integer(capture.depth) if capture.depth is not None else None),
         (v.VIA, typed(capture.via, v.XSD_ANY_URI) if capture.via else None),
+        (v.GENERATED_BY, iri(capture.crawl) if capture.crawl else None),
+        (v.UNCHANGED_SINCE, iri(capture.unchanged) if capture.unchanged else None),
+        (v.REVISION_OF, iri(capture.revision_of) if capture.revision_of else None),
     )
+
+
+def _of_changes(capture: CaptureDescription, changes: Changes, graph: str) -> Iterator[str]:
+    """Say which objects changed, and for an edited one that it has two versions, one from each capture."""
+    for predicate, names in ((v.ADDED, changes.added), (v.EDITED, changes.edited), (v.DELETED, changes.deleted)):
+        for name in names:
+            yield f"{graph} <{predicate}> {iri(name)}"
+    for name in changes.edited:
+        newer = f"<{version(capture.iri, name)}>"
+        yield from _of_version(newer, name, graph)
+        if capture.revision_of:
+            older = f"<{version(capture.revision_of, name)}>"
+            yield f"{newer} <{v.REVISION_OF}> {older}"
+            yield from _of_version(older, name, iri(capture.revision_of))
+
+
+def _of_version(subject: str, name: str, capture: str) -> Iterator[str]:
+    yield f"{subject} <{v.SPECIALIZATION_OF}> {iri(name)}"
+    yield f"{subject} <{v.DERIVED_FROM}> {capture}"
 
 
 def _of_object(web_object: WebObject, capture: str, people: dict[str, Person]) -> list[str]:

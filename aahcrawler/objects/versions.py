@@ -1,0 +1,176 @@
+"""What changed in the objects of a page between two captures of it, and what their versions are called.
+
+An edit is what a person would call one: another title, text, author, date, tag, image or link. White space, scores,
+counters, profile addresses and whatever else a page shows of an object change without anybody's touching it.
+"""
+
+import re
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from types import MappingProxyType
+from typing import Final
+from urllib.parse import quote, urlsplit
+
+from aahcrawler.objects.nquads import iri, site_of
+from aahcrawler.objects.vocabulary import VERSION
+from aahcrawler.webobject import Person, Reference, Value, WebObject
+
+_RECORD: Final = "urn:uuid:"
+_INVISIBLE: Final = dict.fromkeys((0xAD, 0x200B, 0x2060, 0xFEFF))
+_PICTURE: Final = re.compile(
+    r"[^/]+\.(?:avif|bmp|gif|jpe?g|jfif|m4v|mov|mp4|ogv|png|svg|tiff?|webm|webp)$", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """The IRIs of a page's objects that are new, that say something else, and that are gone since a former capture."""
+
+    added: tuple[str, ...] = ()
+    edited: tuple[str, ...] = ()
+    deleted: tuple[str, ...] = ()
+
+
+def compare(former: Sequence[WebObject], now: Sequence[WebObject]) -> Changes:
+    """Return what changed from the objects of one capture of a page to those of the next (ARCOMEM, section 4.1).
+
+    Added and edited ones come in the order of ``now``, deleted ones in that of ``former``. Objects are the same by
+    their IRIs; one that has another IRI and the same author, title and text as one that is gone is neither added nor
+    deleted, for pages that do not number their objects. Both captures have to be understood by the same knowledge
+    base: what one of them could not find is otherwise taken for an edit.
+    """
+    before = {each.iri: each for each in reversed(former)}
+    after = {each.iri: each for each in reversed(now)}
+    gone = [each for each in reversed(before.values()) if each.iri not in after]
+    new = [each for each in reversed(after.values()) if each.iri not in before]
+    renamed = _renamed(gone, new) if gone and new else frozenset()
+    return Changes(
+        added=tuple(each.iri for each in new if each.iri not in renamed),
+        edited=tuple(
+            name for name, each in reversed(after.items()) if name in before and is_edited(before[name], each)
+        ),
+        deleted=tuple(each.iri for each in gone if each.iri not in renamed),
+    )
+
+
+def is_edited(former: WebObject, now: WebObject) -> bool:
+    """Say whether a person would call one version of an object an edit of another.
+
+    >>> one = WebObject("urn:x", "post", "http://a.test/", {"body": ("Hello  there",), "likes": (1,)})
+    >>> is_edited(one, WebObject("urn:x", "post", "http://a.test/?page=2", {"body": ("Hello there",), "likes": (9,)}))
+    False
+    """
+    return any(
+        former.properties.get(name) != now.properties.get(name)
+        and _differs(name, _read(former, name), _read(now, name))
+        for name in _COUNTED
+    )
+
+
+def version(capture: str, web_object: str) -> str:
+    """Return the IRI of an object as one capture has it; ``capture`` is the id of the WARC response record.
+
+    >>> version("urn:uuid:7f1c", "http://a.test/t/1#p2")
+    'urn:aahcrawler:version:7f1c:http%3A%2F%2Fa.test%2Ft%2F1%23p2'
+    """
+    return f"{VERSION}{quote(capture.removeprefix(_RECORD), safe='')}:{quote(iri(web_object)[1:-1], safe='')}"
+
+
+def _renamed(gone: Sequence[WebObject], new: Sequence[WebObject]) -> frozenset[str]:
+    """Return the IRIs, old and new, of objects that have only changed their names."""
+    waiting: dict[tuple[object, ...], list[str]] = {}
+    for each in gone:
+        if "body" in each.properties:
+            waiting.setdefault(_content(each), []).append(each.iri)
+    renamed: set[str] = set()
+    for each in new:
+        if names := waiting.get(_content(each)):
+            renamed |= {each.iri, names.pop(0)}
+    return frozenset(renamed)
+
+
+def _differs(name: str, former: tuple[str, ...], now: tuple[str, ...]) -> bool:
+    """Compare what counts; many templates tell the same date as "3 hours ago" at first and in figures later."""
+    return former != now and (name != "date" or bool(former and now))
+
+
+def _content(web_object: WebObject) -> tuple[object, ...]:
+    return tuple(_read(web_object, name) for name in ("body", "title", "author"))
+
+
+def _read(web_object: WebObject, name: str) -> tuple[str, ...]:
+    """Return what counts of the values of a property, in an order that does not matter where theirs does not."""
+    reading = _COUNTED[name]
+    site = site_of(web_object.source_url)
+    read = [text for value in web_object.properties.get(name, ()) if (text := reading(value, site))]
+    return tuple(read) if reading is _text else tuple(sorted(read))
+
+
+def _text(value: Value, site: str) -> str:
+    """Fold white space, and drop what nobody sees."""
+    if isinstance(value, Person | Reference | datetime):
+        return _named(value, site)
+    written = str(value)
+    if not written.isascii():
+        written = unicodedata.normalize("NFC", written.translate(_INVISIBLE))
+    return " ".join(written.split())
+
+
+def _named(value: Value, site: str) -> str:
+    """Tell people by their names: the addresses of their profiles come and go."""
+    match value:
+        case Person(name):
+            return _text(name, site)
+        case Reference(address):
+            return address
+        case datetime():
+            return _moment(value, site)
+        case _:
+            return _text(value, site)
+
+
+def _moment(value: Value, site: str) -> str:
+    """Tell a moment; nothing where it has parts of a second: "3 hours ago" is counted from the moment of the fetch."""
+    if isinstance(value, datetime):
+        return "" if value.microsecond else value.isoformat()
+    return _text(value, site)
+
+
+def _tag(value: Value, site: str) -> str:
+    return _named(value, site).casefold()
+
+
+def _link(value: Value, site: str) -> str:
+    """Tell a link by its address, one to the page's own site without its query: sessions and tokens stand there."""
+    address = _named(value, site)
+    return address.partition("?")[0] if site and site_of(address) == site else address
+
+
+def _picture(value: Value, site: str) -> str:
+    """Tell a picture by the name of its file, where it has one: hosts, sizes and signatures come and go."""
+    address = _named(value, site)
+    try:
+        named = _PICTURE.search(urlsplit(address).path)
+    except ValueError:
+        named = None
+    return named[0] if named else _link(value, site)
+
+
+_COUNTED: Final[Mapping[str, Callable[[Value, str], str]]] = MappingProxyType(
+    {
+        "title": _text,
+        "body": _text,
+        "description": _text,
+        "author": _named,
+        "date": _moment,
+        "tag": _tag,
+        "tags": _tag,
+        "image": _picture,
+        "images": _picture,
+        "video": _picture,
+        "links": _link,
+    }
+)
+"""The properties whose change is an edit, and what of their values counts; ``docs/vocabulary.md`` lists them."""

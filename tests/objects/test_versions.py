@@ -1,0 +1,140 @@
+"""What counts as an edit, and how versions are named."""
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+
+import pyoxigraph as ox
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aahcrawler.objects.versions import Changes, compare, is_edited, version
+from aahcrawler.webobject import Person, Reference, Value, WebObject
+from tests.objects.samples import GRAPH, PAGE, POST, REPLY
+
+URN = re.compile(r"urn:[a-z0-9][a-z0-9-]{1,30}[a-z0-9]:(?:[A-Za-z0-9\-._~!$&'()*+,;=:@/]|%[0-9A-F]{2})+")
+"""RFC 8141, section 2."""
+
+
+def changed(web_object: WebObject, properties: Mapping[str, tuple[Value, ...]], **fields: str) -> WebObject:
+    given = {"iri": web_object.iri, "type": web_object.type, "source_url": web_object.source_url} | fields
+    kept = {name: values for name, values in {**web_object.properties, **properties}.items() if values}
+    return WebObject(given["iri"], given["type"], given["source_url"], kept, web_object.part_of)
+
+
+def test_what_is_new_edited_and_gone() -> None:
+    third = changed(REPLY, {"body": ("Three.",)}, iri=f"{PAGE}#p3")
+    fourth = changed(REPLY, {"body": ("Four.",)}, iri=f"{PAGE}#p4")
+    edited = changed(POST, {"body": ("A blue one.",)})
+    assert compare((POST, REPLY, third), (edited, third, fourth)) == Changes(
+        added=(fourth.iri,), edited=(POST.iri,), deleted=(REPLY.iri,)
+    )
+
+
+def test_order_is_that_of_the_pages() -> None:
+    posts = [changed(POST, {"body": (f"Text {n}.",)}, iri=f"{PAGE}#p{n}") for n in (5, 3, 4)]
+    names = tuple(post.iri for post in posts)
+    assert compare((), posts) == Changes(added=names)
+    assert compare(posts, ()) == Changes(deleted=names)
+    again = [changed(post, {"title": ("Another",)}) for post in posts]
+    assert compare(posts[::-1], again) == Changes(edited=names)
+
+
+def test_nothing_changed() -> None:
+    assert compare((POST, REPLY), (REPLY, POST)) == Changes()
+    assert compare((), ()) == Changes()
+
+
+@pytest.mark.parametrize(
+    "properties",
+    [
+        {"title": ("Which car?",)},
+        {"title": ()},
+        {"body": ('I say "none".\nYou!',)},
+        {"body": ('I say "none".You?',)},
+        {"body": ()},
+        {"author": (Person("Jane Roe", "http://forum.test/u/7"),)},
+        {"date": (datetime(2020, 5, 6, 7, 8, 10, tzinfo=UTC),)},
+        {"tags": ("bikes",)},
+        {"images": (Reference("http://forum.test/img/bike.png"),)},
+        {"links": (Reference("http://elsewhere.test/?id=8"),)},
+        {"description": ("A question",)},
+    ],
+)
+def test_what_a_person_calls_an_edit(properties: Mapping[str, tuple[Value, ...]]) -> None:
+    assert is_edited(POST, changed(POST, properties))
+    assert is_edited(changed(POST, properties), POST)
+
+
+@pytest.mark.parametrize(
+    "properties",
+    [
+        {"title": (" Which\xa0“bike”? ",)},
+        {"body": ('I say  "none".\r\n\r\nYou?\u200b',)},
+        {"author": (Person(" Jane  Doe ", "http://forum.test/members/jane.7"),)},
+        {"tags": ("C:\\", "Bikes")},
+        {"url": (Reference(f"{PAGE}&p=1&highlight=x"),)},
+        {"likes": (4,)},
+        {"signature": ("Ride on",)},
+        {"date": (datetime(2020, 5, 6, 7, 0, 9, 4711, UTC),)},
+    ],
+)
+def test_what_changes_without_anybodys_touching_it(properties: Mapping[str, tuple[Value, ...]]) -> None:
+    assert not is_edited(POST, changed(POST, properties))
+    assert not is_edited(changed(POST, properties), POST)
+
+
+def test_pictures_are_told_by_their_files_and_links_of_the_site_by_their_paths() -> None:
+    former = changed(
+        POST,
+        {
+            "images": (Reference("http://forum.test/img/bike.png?s=1"), Reference("http://forum.test/file?id=5&sid=a")),
+            "links": (Reference("http://forum.test/go?to=1&sid=a"), Reference("http://elsewhere.test/?id=7")),
+        },
+    )
+    now = changed(
+        POST,
+        {
+            "images": (Reference("http://forum.test/file?id=5&sid=b"), Reference("http://cdn.test/x/bike.png")),
+            "links": (Reference("http://elsewhere.test/?id=7"), Reference("http://www.forum.test/go?to=1&sid=b")),
+        },
+    )
+    assert is_edited(former, changed(now, {"images": (Reference("http://cdn.test/x/car.png"),)}))
+    assert is_edited(former, changed(now, {"links": (Reference("http://elsewhere.test/?id=7"),)}))
+    same = changed(now, {"links": (Reference("http://elsewhere.test/?id=7"), Reference("http://forum.test/go?x"))})
+    assert not is_edited(former, same)
+
+
+def test_dates_that_are_counted_from_the_fetch_are_no_edit() -> None:
+    fetched = datetime(2026, 1, 2, 3, 4, 5, 678_901, UTC)
+    hours = changed(POST, {"date": (fetched - timedelta(hours=3),)})
+    days = changed(POST, {"date": (fetched + timedelta(days=9) - timedelta(days=10),)})
+    exact = changed(POST, {"date": (fetched.replace(second=0, microsecond=0) - timedelta(hours=3),)})
+    assert not is_edited(hours, days)
+    assert not is_edited(hours, exact)
+
+
+def test_objects_without_numbers_are_known_by_what_they_say() -> None:
+    old = changed(REPLY, {}, iri=f"{PAGE}#c-Bob-20260102000405")
+    new = changed(REPLY, {}, iri=f"{PAGE}#c-Bob-20260203000405")
+    assert compare((POST, old), (POST, new)) == Changes()
+    assert compare((old,), (new, changed(new, {}, iri=f"{new.iri}-2"))) == Changes(added=(f"{new.iri}-2",))
+    other = changed(new, {"body": ("Something else.",)})
+    assert compare((old,), (other,)) == Changes(added=(other.iri,), deleted=(old.iri,))
+
+
+def test_objects_without_a_text_are_known_by_their_names_alone() -> None:
+    old, new = (WebObject(f"{PAGE}#i{n}", "image", PAGE, {}) for n in (1, 2))
+    assert compare((old,), (new,)) == Changes(added=(new.iri,), deleted=(old.iri,))
+
+
+@given(st.text(), st.text())
+def test_names_of_versions_are_valid_and_told_apart(one: str, other: str) -> None:
+    name = version(GRAPH, f"http://a.test/{one}")
+    assert URN.fullmatch(name)
+    assert ox.NamedNode(name).value == name
+    assert version(GRAPH, f"http://a.test/{one}") == name
+    assert version(GRAPH.replace("0001", "0002"), f"http://a.test/{one}") != name
+    if one.isalnum() and other.isalnum() and one != other:
+        assert version(GRAPH, f"http://a.test/{other}") != name
