@@ -1,0 +1,82 @@
+"""What an extraction action yields on a page, and how actions are run there, those of the files and others alike."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from lxml.html import HtmlElement
+
+from aahcrawler.helper.assistance import Failure
+from aahcrawler.helper.extraction import Extracted, Extraction
+from aahcrawler.helper.fields import FieldReader
+from aahcrawler.helper.narrowing import literals_on
+from aahcrawler.helper.sketching import Sketch, sketched
+from aahcrawler.helper.whereabouts import Whereabouts, named_address
+from aahcrawler.page import Page
+from aahcrawler.webobject import Value
+from knowledge_base.addresses import Address
+from knowledge_base.model import Application, Extract, PageLevel
+from knowledge_base.selectors import SourceLiterals
+
+LEAST_TEXT = 1_000_000
+"""Characters that may be read for the objects of any page."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The objects that an action yielded, in document order with distinct IRIs, and why they are not all there are.
+
+    ``learned`` names the learned action that found them, and is empty where the action itself did.
+    """
+
+    extracted: tuple[Extracted, ...] = ()
+    failure: Failure | None = None
+    detail: str = ""
+    learned: str = ""
+
+
+@dataclass(frozen=True)
+class Runner:
+    """Runs extraction actions of one level on one page."""
+
+    where: Whereabouts
+    reader: FieldReader = field(repr=False)
+
+    @classmethod
+    def at(cls, where: Whereabouts) -> "Runner":
+        """Run actions on a page whose whereabouts are known."""
+        return cls(where, FieldReader(where, max(LEAST_TEXT, 4 * len(where.page.body))))
+
+    @classmethod
+    def of(
+        cls,
+        page: Page,
+        application: Application,
+        level: PageLevel,
+        literals: SourceLiterals | None = None,
+    ) -> "Runner":
+        """Run actions on a page of a level. Raises `lxml.etree.XPathError` where its own address cannot be told."""
+        own: Address | None = named_address(page, application, level) if level.own else None
+        return cls.at(Whereabouts.of(page, application, level, literals or literals_on(page), own))
+
+    def again(self) -> "Runner":
+        """Return one that may read as much text of the page once more."""
+        return Runner.at(self.where)
+
+    def run(self, action: Extract) -> Outcome:
+        """Run an action. Raises `lxml.etree.XPathError` and ``ValueError`` for expressions that fail on this page."""
+        extraction = Extraction(action, self.where, self.reader)
+        extracted = tuple(extraction.objects())
+        return Outcome(extracted, extraction.failure, extraction.detail)
+
+    def make(self, action: Extract, sketches: tuple[Sketch, ...]) -> tuple[Extracted, ...]:
+        """Return the objects that an action would have made of what was found by other means."""
+        return sketched(action, self.where, sketches, self._page_fields)
+
+    def _page_fields(self, action: Extract, item: HtmlElement, *, first: bool) -> Mapping[str, tuple[Value, ...]]:
+        found: dict[str, tuple[Value, ...]] = {}
+        for wanted in action.fields:
+            if wanted.page and wanted.name not in found and (first or not wanted.first_only):
+                values = self.reader.read(wanted, item, None).values
+                if values:
+                    found[wanted.name] = values
+        return found
