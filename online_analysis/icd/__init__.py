@@ -5,6 +5,7 @@ from online_analysis.icd.mistakes import IcdError, Mistake
 from online_analysis.icd.references import plain_text
 from online_analysis.icd.sections import (
     ANALYSERS,
+    Archive,
     Endpoint,
     Event,
     Limits,
@@ -17,6 +18,7 @@ from online_analysis.icd.sections import (
 
 __all__ = [
     "ANALYSERS",
+    "Archive",
     "Endpoint",
     "Event",
     "Icd",

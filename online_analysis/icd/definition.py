@@ -18,6 +18,7 @@ from online_analysis.icd.checking import Loaded, load_parts
 from online_analysis.icd.mistakes import IcdError, Mistake
 from online_analysis.icd.sections import (
     ANALYSERS,
+    Archive,
     Event,
     Limits,
     Line,
@@ -96,6 +97,7 @@ class Icd(Section):
     limits: Limits = Field(default=Limits(), examples=["{pages: 10000}"])
     politeness: Politeness = Field(default=Politeness(), examples=["{delay: 2 s}"])
     network: Network = Field(default=Network(), examples=["{allow_private: false}"])
+    archive: Archive = Field(default=Archive(), examples=["{reserve: 1 GB}"])
     output: Path = Field(default_factory=_default_output, examples=["crawls/solar-villages"])
 
     _source: Source = PrivateAttr(default_factory=lambda: Source(""))
@@ -144,6 +146,10 @@ class Icd(Section):
         advice = "check the address, or save the page and name the file"
         return self._source.mistake(("topic", "documents", position), problem, advice)
 
+    def target_mistake(self, problem: str, advice: str) -> Mistake:
+        """Report a delivery address that is of no use on this machine."""
+        return self._source.mistake(("archive", "target"), problem, advice)
+
     def user_agent(self) -> str:
         """Return the value of the User-Agent header: one line of printable ASCII that says who crawls and why."""
         parts = [f"+{self.contact}", _header_text(self.operator), _header_text(self.title)]
@@ -152,10 +158,10 @@ class Icd(Section):
     def meaning(self) -> dict[str, str]:
         """Return every field by its path, as JSON text; the order of lists, comments and spelling are gone.
 
-        The texts of reference files count, the output folder does not. Two ICDs that mean the same crawl have the
-        same meaning, and the mapping can be kept as JSON beside a crawl.
+        The texts of reference files count; where and how the archive is kept does not. Two ICDs that mean the same
+        crawl have the same meaning, and the mapping can be kept as JSON beside a crawl.
         """
-        fields = self.model_dump(mode="json", exclude={"output"})
+        fields = self.model_dump(mode="json", exclude={"archive", "output"})
         texts = {
             name: hashlib.sha256(text.encode("utf-8", "replace")).hexdigest() for name, text in self._texts.items()
         }

@@ -120,6 +120,21 @@ def _analyser(name: str, info: ValidationInfo) -> str:
     return name
 
 
+def _delivery_address(text: str) -> str:
+    """Return an address for files, a path, or nothing; none that tells a secret, since it is written into logs."""
+    address = text.strip()
+    if (text and not address) or re.search(r"[\x00-\x1f\x7f]", address):
+        raise refuse("is no address", "write a folder, or an address such as s3://bucket/crawls")
+    if re.search(r"://[^/@]*:[^/]*@", address):
+        raise refuse("holds a password", f"remove it; {_CREDENTIALS}")
+    if "://" in address and "?" in address:
+        raise refuse("holds a question mark, after which secrets stand", f"remove what follows it; {_CREDENTIALS}")
+    return address
+
+
+_CREDENTIALS = "credentials are read from fsspec's configuration files and from the environment"
+
+
 def _known_analysers(info: ValidationInfo) -> tuple[str, ...]:
     known: tuple[str, ...] = (info.context or {}).get("analysers", ANALYSERS)
     return known
@@ -144,6 +159,7 @@ AnalyserName = Annotated[str, AfterValidator(_analyser)]
 Weight = Annotated[float, Field(ge=0, le=1e6, allow_inf_nan=False)]
 Score = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=0, le=10**15)]
+DeliveryAddress = Annotated[str, Field(max_length=1000), AfterValidator(_delivery_address)]
 
 
 class Section(BaseModel):
@@ -220,6 +236,14 @@ class Limits(Section):
     pages_per_domain: Count = Field(default=0, examples=["2000"])
     requisite_bytes: Size = Field(default=10**9, examples=["500 MB"])
     page_bytes: Annotated[Size, Field(ge=1000)] = Field(default=10**7, examples=["10 MB"])
+
+
+class Archive(Section):
+    """How files are kept; it says nothing of what is collected. ``reserve`` None is the default, 0 is none at all."""
+
+    target: DeliveryAddress = Field(default="", examples=["s3://bucket/crawls"])
+    reserve: Size | None = Field(default=None, examples=["256 MB"])
+    size: Annotated[Size, Field(ge=1000)] = Field(default=10**9, examples=["1 GB"])
 
 
 class Politeness(Section):

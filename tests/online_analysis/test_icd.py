@@ -168,3 +168,14 @@ def test_a_loaded_file_names_itself_in_errors(tmp_path: Path) -> None:
     assert str(mistake).startswith(f"{tmp_path}/none.yaml:1: cannot be read (No such file or directory); ")
     with pytest.raises(IcdError, match="Is a directory"):
         Icd.load(tmp_path)
+
+
+def test_how_files_are_kept_is_read_and_means_nothing_for_what_is_collected() -> None:
+    icd = with_lines("archive: {target: ' sftp://me@archive.example.org/crawls ', reserve: 2 GB, size: 100 MB}")
+    assert icd.archive.target == "sftp://me@archive.example.org/crawls"
+    assert (icd.archive.reserve, icd.archive.size) == (2 * 10**9, 10**8)
+    plain = with_lines()
+    assert (plain.archive.target, plain.archive.reserve, plain.archive.size) == ("", None, 10**9)
+    assert changes(plain, icd) == ()
+    assert "example.org/crawls" not in json.dumps(icd.meaning())
+    assert str(icd.target_mistake("is x", "y")).startswith("solar.yaml:5: archive.target: is x")

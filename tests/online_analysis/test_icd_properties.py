@@ -49,6 +49,10 @@ sections = st.fixed_dictionaries(
             {}, optional={"pages": st.integers(0, 10**9), "bytes": sizes, "time": durations}
         ),
         "politeness": st.fixed_dictionaries({}, optional={"delay": durations, "retries": st.integers(0, 9)}),
+        "archive": st.fixed_dictionaries(
+            {},
+            optional={"target": st.sampled_from(["/mnt/a", "s3://b/c"]), "reserve": sizes, "size": st.just("1 MB")},
+        ),
         "network": st.fixed_dictionaries(
             {},
             optional={
