@@ -3,7 +3,8 @@
 from dataclasses import replace
 
 from aahcrawler.helper import generic_reading
-from aahcrawler.helper.application_reading import ApplicationReading
+from aahcrawler.helper.adapter import Adapter
+from aahcrawler.helper.application_reading import Adaptation, ApplicationReading
 from aahcrawler.helper.assistance import Assistance, FailedAction, Failure
 from aahcrawler.helper.navigation import Links
 from aahcrawler.helper.recognition import Recognised, Recogniser
@@ -11,6 +12,7 @@ from aahcrawler.helper.requests import Values, no_values
 from aahcrawler.helper.scripted import is_empty_shell
 from aahcrawler.helper.sites import Sites
 from aahcrawler.helper.timing import Attempts, Stopwatch
+from aahcrawler.metadata import Metadata
 from aahcrawler.page import Page
 from knowledge_base.hosts import HostIndex
 from knowledge_base.model import KnowledgeBase, Match
@@ -24,6 +26,7 @@ class ApplicationAwareHelper:
     verified instead of searched for, and which actions took too long and are switched off. Two helpers that saw the
     same pages say the same of the next one, but for what ran into its time limit. ``values`` are lists of words by the
     names that the knowledge base knows them by, ``keywords`` and ``entities``: requests and forms are filled with them.
+    ``adapter`` goes on where actions fail; without one they just fail.
     """
 
     def __init__(
@@ -32,11 +35,14 @@ class ApplicationAwareHelper:
         sites: Sites | None = None,
         stopwatch: Stopwatch | None = None,
         values: Values | None = None,
+        adapter: Adapter | None = None,
     ) -> None:
+        self._applications = {application.name: application for application in knowledge_base.applications}
         self._sites = sites or Sites()
         self._sites.hosts = HostIndex(knowledge_base.applications)
         self._stopwatch = stopwatch or Stopwatch()
         self._values = values if values is not None else no_values()
+        self._adapter = adapter
         self._recogniser = Recogniser(knowledge_base, self._sites, self._stopwatch)
 
     def canonical(self, url: str) -> str:
@@ -48,29 +54,56 @@ class ApplicationAwareHelper:
         application = self._sites.application(url)
         return self._sites.verdict(application, url).url if application is not None else url
 
-    def assist(self, page: Page) -> Assistance:
+    def assist(self, page: Page, former: Metadata | None = None) -> Assistance:
         """Detect the application and the level of a page, run its actions, and gather what analysers look at.
 
         Never raises for what a page holds. A page of a known application but of no known level, such as a form,
         yields no objects, and of its links only those to levels marked as starting points. Error pages and what is
         neither HTML nor JSON of a known level yield no level, no objects and no links. An HTML page of no known
         application is read generically: its main content, its schema.org and OpenGraph objects, all its links.
+
+        ``former`` is what an earlier crawl understood at the same address: what it found is looked for again.
         """
         if not (page.is_html or page.is_json):
             return generic_reading.read_other(page, Links(page, self._sites))
         if not 200 <= page.status < 300:
             application = self._recogniser.application(page)
             return Assistance(Match(application, None) if application else None, _nothing(page))
-        recognised = self._recogniser.recognise(page)
+        shown = self._recogniser.recognise(page)
+        recognised = self._adapted(shown, page, former)
         links = Links(page, self._sites, self._values)
         application = recognised.application
         if page.is_json and recognised.place is None:
             return replace(generic_reading.read_other(page, links), failed_actions=recognised.failures)
+        if application is not None:
+            adaptation = Adaptation(self._adapter, former) if self._adapter is not None and page.is_html else None
+            attempts = Attempts(page, application.name, self._stopwatch, list(recognised.failures))
+            reading = ApplicationReading(page, links, application, recognised.place, attempts, adaptation)
+            found = reading.assistance()
+            if shown.application is not None or reading.place is not None:
+                return found
+        found = generic_reading.read(page, Links(page, self._sites, self._values))
+        return replace(found, failed_actions=(*found.failed_actions, *_failures(page, shown)))
+
+    def _adapted(self, shown: Recognised, page: Page, former: Metadata | None) -> Recognised:
+        """Take a page that shows no sign of its application or of its level for what it must be all the same."""
+        if self._adapter is None or not page.is_html or shown.rivals:
+            return shown
+        recognised = shown if shown.application is not None else self._kept(self._adapter, shown, page, former)
+        application = recognised.application
         if application is None:
-            found = generic_reading.read(page, links)
-            return replace(found, failed_actions=(*found.failed_actions, *_failures(page, recognised)))
-        attempts = Attempts(page, application.name, self._stopwatch, list(recognised.failures))
-        return ApplicationReading(page, links, application, recognised.place, attempts).assistance()
+            return shown
+        place = recognised.place
+        level = self._adapter.level(page, application, place.level if place is not None else None, former)
+        if level is None or (place is not None and level is place.level):
+            return recognised
+        return replace(recognised, place=self._recogniser.assumed(page, application, level))
+
+    def _kept(self, adapter: Adapter, shown: Recognised, page: Page, former: Metadata | None) -> Recognised:
+        """Let a site keep the application that it was known for although a page shows no sign of it."""
+        name = adapter.application(page, self._sites.application(page.url), former)
+        application = self._applications.get(name) if name is not None else None
+        return self._recogniser.as_page_of(application, page) if application is not None else shown
 
 
 def _failures(page: Page, recognised: Recognised) -> tuple[FailedAction, ...]:

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 
+from aahcrawler.helper.adapter import Adapter, Question
 from aahcrawler.helper.anchors import Contexts
 from aahcrawler.helper.assistance import Assistance, Failure
-from aahcrawler.helper.extraction import Extracted, Extraction
-from aahcrawler.helper.fields import FieldReader
+from aahcrawler.helper.extraction import Extracted
 from aahcrawler.helper.generic_reading import MOST_TITLE, language_of, outlink_of
 from aahcrawler.helper.ignored import Ignored
 from aahcrawler.helper.navigation import (
@@ -20,10 +20,12 @@ from aahcrawler.helper.navigation import (
     note_junk,
     starting_points,
 )
+from aahcrawler.helper.outcome import Outcome, Runner
 from aahcrawler.helper.recognition import Place
 from aahcrawler.helper.scripted import is_empty_shell
 from aahcrawler.helper.timing import Attempts
 from aahcrawler.helper.whereabouts import Whereabouts, named_address
+from aahcrawler.metadata import Metadata
 from aahcrawler.page import Page, generic, requisites
 from aahcrawler.webobject import WebObject
 from knowledge_base.addresses import Address
@@ -31,7 +33,16 @@ from knowledge_base.matching import Sight
 from knowledge_base.model import Application, Extract, Match, Navigate, PageLevel
 from online_analysis.document import Document, DocumentPart, Outlink
 
-LEAST_TEXT = 1_000_000
+_SILENT = frozenset({Failure.NOTHING_FOUND, Failure.STOPPED_WORKING})
+"""Failures that are none where only a script would put the content on the page."""
+
+
+@dataclass(frozen=True, slots=True)
+class Adaptation:
+    """Who goes on where actions fail on a page, and what a former crawl understood at its address."""
+
+    adapter: Adapter
+    former: Metadata | None = None
 
 
 @dataclass
@@ -43,18 +54,21 @@ class ApplicationReading:
     application: Application
     place: Place | None
     attempts: Attempts
+    adaptation: Adaptation | None = None
     contexts: Contexts = field(default_factory=Contexts)
+    _learned: str = ""
 
     def assistance(self) -> Assistance:
         """Run the actions of the level and gather what they find."""
         self.links.ignored = self._ignored()
-        if self.place is None:
+        found = self._worked(self.place) if self.place is not None else None
+        if self.place is None or found is None:
+            self.place = None
             chosen = tuple(starting_points(self.links, self.application))
             extracted: tuple[Extracted, ...] = ()
             document = self._document((), self._outlinks(chosen, None))
         else:
-            extracted = self._extract(self.place) if self.place.level.role == "terminal" else ()
-            chosen = self._navigation(self.place).run(self._guard)
+            extracted, chosen = found
             for unsent in self.links.requests.unsent:
                 self.attempts.fail(self.place.level.name, unsent.action, Failure.NOT_SENT, unsent.detail)
             note_junk(self.links, self.application)
@@ -62,6 +76,18 @@ class ApplicationReading:
         if not extracted and not chosen and self.page.is_html:
             self._look_for_scripts()
         return self._result(document, extracted)
+
+    def _worked(self, place: Place) -> tuple[tuple[Extracted, ...], tuple[Chosen, ...]] | None:
+        """Run the actions of a level; None where the page shows no sign of it and nothing that it should hold."""
+        failed = len(self.attempts.failures)
+        is_terminal = place.level.role == "terminal"
+        extracted = self._extract(place) if is_terminal else ()
+        if place.shown or extracted or not is_terminal:
+            chosen = self._followed(place, self._navigation(place).run(self._guard))
+            if place.shown or extracted or chosen:
+                return extracted, chosen
+        del self.attempts.failures[failed:]
+        return None
 
     def _ignored(self) -> Ignored:
         selectors = self.application.ignored
@@ -77,17 +103,46 @@ class ApplicationReading:
         level = place.level
         literals = self.links.literals
         where = Whereabouts.of(self.page, self.application, level, literals, self._named_address(level))
-        reader = FieldReader(where, max(LEAST_TEXT, 4 * len(self.page.body)))
+        runner = Runner.at(where)
         for action in place.actions:
             if not isinstance(action, Extract):
                 continue
-            extraction = Extraction(action, where, reader)
-            work = partial(_all_objects, extraction)
-            for extracted in self.attempts.attempt(action, work, level=level.name, action=action.name) or ():
+            outcome = self._outcome(place, action, runner)
+            for extracted in outcome.extracted:
                 found.setdefault(extracted.object.iri, extracted)
-            if extraction.failure is not None:
-                self.attempts.fail(level.name, action.name, extraction.failure, extraction.detail)
+            if outcome.failure is not None:
+                self.attempts.fail(level.name, action.name, outcome.failure, outcome.detail)
         return tuple(found.values())
+
+    def _outcome(self, place: Place, action: Extract, runner: Runner) -> Outcome:
+        """Run an action, or what adaptation has put in its place, and let adaptation look at what came of it."""
+        level = place.level.name
+        if self.adaptation is None:
+            return (
+                self.attempts.attempt(action, partial(runner.run, action), level=level, action=action.name) or Outcome()
+            )
+        adapter, former = self.adaptation.adapter, self.adaptation.former
+        asked = Question(self.page, self.application, place.level, action, former, place.shown)
+        preferred = adapter.preferred(asked)
+        work = partial(runner.run, preferred)
+        outcome = self.attempts.attempt(preferred, work, level=level, action=action.name) or Outcome()
+        settle = partial(adapter.settled, asked, outcome, runner)
+        part = (adapter, level, action.name)
+        outcome = self.attempts.attempt(part, settle, level=level, action=f"adapt {action.name}") or outcome
+        self._learned = self._learned or outcome.learned
+        return outcome
+
+    def _followed(self, place: Place, chosen: tuple[Chosen, ...]) -> tuple[Chosen, ...]:
+        """Let adaptation look at the links that navigation led to."""
+        if self.adaptation is None:
+            return chosen
+        adapter, former = self.adaptation.adapter, self.adaptation.former
+        followed = adapter.followed(self.links, self.application, place.level, chosen, former)
+        for action in followed.stopped:
+            self.attempts.fail(
+                place.level.name, action, Failure.STOPPED_WORKING, "links are followed by their addresses"
+            )
+        return followed.chosen
 
     def _named_address(self, level: PageLevel) -> Address | None:
         work = partial(named_address, self.page, self.application, level)
@@ -111,7 +166,7 @@ class ApplicationReading:
             detail = "a page with scripts and no content"
         if detail:
             failures = self.attempts.failures
-            failures[:] = [failure for failure in failures if failure.failure is not Failure.NOTHING_FOUND]
+            failures[:] = [failure for failure in failures if failure.failure not in _SILENT]
             self.attempts.fail(level, "needs-browser", Failure.NEEDS_BROWSER, detail)
 
     def _read(self, place: Place, extracted: tuple[Extracted, ...], chosen: tuple[Chosen, ...]) -> Document:
@@ -168,6 +223,7 @@ class ApplicationReading:
     def _result(self, document: Document, extracted: tuple[Extracted, ...]) -> Assistance:
         level = self.place.level if self.place is not None else None
         variant = self.place.variant.name if self.place is not None and self.place.variant is not None else ""
+        variant = self._learned or variant
         return Assistance(
             Match(self.application, level, variant),
             document,
@@ -176,10 +232,6 @@ class ApplicationReading:
             self.links.refused,
             tuple(self.attempts.failures),
         )
-
-
-def _all_objects(extraction: Extraction) -> tuple[Extracted, ...]:
-    return tuple(extraction.objects())
 
 
 def _body_text(item: WebObject) -> str:

@@ -16,10 +16,14 @@ from knowledge_base.selectors import SourceLiterals
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A level that fits a page, and the variant of it whose actions read the page, None where its own do."""
+    """A level that fits a page, and the variant of it whose actions read the page, None where its own do.
+
+    ``shown`` is False where the page shows no sign of the level and is only taken for one of it.
+    """
 
     level: PageLevel
     variant: Variant | None = None
+    shown: bool = True
 
     @property
     def actions(self) -> tuple[Action, ...]:
@@ -78,6 +82,16 @@ class Recogniser:
                 return look.as_page_of(known[0], place)
         return Recognised(failures=tuple(look.failures), rivals=detection.rivals)
 
+    def as_page_of(self, application: Application, page: Page) -> Recognised:
+        """Find the level of a page whose application is known from elsewhere."""
+        look = _Look(page, self._stopwatch)
+        return look.as_page_of(application, look.place(application))
+
+    def assumed(self, page: Page, application: Application, level: PageLevel) -> Place:
+        """Take a page for one of a level, in the variant that it shows signs of."""
+        attempts = Attempts(page, application.name, self._stopwatch)
+        return Place(level, _Look(page, self._stopwatch).variant(level, attempts), shown=False)
+
     def _recognise_answer(self, page: Page, look: "_Look") -> Recognised:
         """Find out which application gave an answer in JSON, of whose texts none is a sign.
 
@@ -129,7 +143,7 @@ class _Look:
             return None
         for level in application.levels:
             if attempts.attempt(level, partial(self._fits, level), level=level.name, action="level"):
-                return Place(level, self._variant(level, attempts))
+                return Place(level, self.variant(level, attempts))
         return None
 
     def _fits(self, level: PageLevel) -> bool:
@@ -144,7 +158,8 @@ class _Look:
         selector = self.literals.narrow(condition.selector)
         return selector is not None and selector.shows(self.page.tree)
 
-    def _variant(self, level: PageLevel, attempts: Attempts) -> Variant | None:
+    def variant(self, level: PageLevel, attempts: Attempts) -> Variant | None:
+        """Return the first variant of a level whose conditions hold, None where its own actions are to run."""
         for variant in level.variants:
             holds = partial(any, map(self._meets, variant.when))
             if attempts.attempt(variant, holds, level=level.name, action=f"variant {variant.name}"):
