@@ -112,6 +112,10 @@ def objects(
 def pages(
     crawl: CrawlFolder,
     output_format: Annotated[PageFormat, typer.Option("--format", help="How to write them.")] = PageFormat.JSONL,
+    number: Annotated[
+        int | None,
+        typer.Option("--crawl", metavar="N", min=1, help="Those of crawl N of the folder alone."),
+    ] = None,
 ) -> None:
     """Write the fetched pages of a crawl, in the order of fetching, to standard output."""
     from aahcrawler.objects.reader import ReadError, page_rows
@@ -119,7 +123,7 @@ def pages(
 
     with told(ReadError):
         write = tables.write_jsonl if output_format is PageFormat.JSONL else tables.write_csv
-        write(page_rows(crawl), sys.stdout)
+        write(page_rows(crawl, number), sys.stdout)
 
 
 @app.command()

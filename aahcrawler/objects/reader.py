@@ -1,13 +1,14 @@
 """Reading back from N-Quads segments what was captured and which web objects were found."""
 
 import gzip
+import re
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from io import BufferedReader, RawIOBase
-from itertools import count, groupby, islice
+from itertools import groupby, islice
 from operator import attrgetter
 from pathlib import Path
 from typing import BinaryIO, Literal, cast
@@ -23,6 +24,13 @@ _BUFFER = 1 << 16
 
 _Seen = tuple[datetime, int, str]
 """When an object was seen, the how-manieth capture that was, and its name."""
+_PROVENANCE = re.compile(
+    b" <(?:%s)> "
+    % b"|".join(
+        re.escape(predicate.encode())
+        for predicate in (v.DERIVED_FROM, v.GENERATED_AT, v.GENERATED_BY, v.REVISION_OF, v.UNCHANGED_SINCE, v.DELETED)
+    )
+)
 _NEVER: _Seen = (datetime.min.replace(tzinfo=UTC), -1, "")
 
 
@@ -36,7 +44,8 @@ class ObjectRow:
 
     ``url`` is its own address, else that of the page it was found on. ``author`` is a name. ``date`` is ISO 8601 in
     UTC; a date that the application's rules could not read stands as the page has it. Of several values the first
-    is given. ``part_of`` and ``iri`` are IRIs.
+    is given. ``part_of`` and ``iri`` are IRIs. ``deleted`` is the moment, ISO 8601 in UTC, at which a capture found
+    the object gone, None while there is one that has it: posts move between the pages of a thread.
     """
 
     url: str
@@ -47,14 +56,17 @@ class ObjectRow:
     body: str | None
     part_of: str | None
     iri: str
+    deleted: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class PageRow:
     """A captured page. ``level`` is the role of its page level, ``level_name`` that level's name.
 
-    ``fetched_at`` is ISO 8601 in UTC, ``capture`` the id of the WARC response record. The rest is as in
-    ``CaptureDescription``, None where that had nothing.
+    ``fetched_at`` is ISO 8601 in UTC, ``capture`` the id of the WARC response or revisit record. ``crawl`` is the
+    number of the crawl that fetched it, 1 where it is not told. ``unchanged`` is the id of the former capture that
+    holds the same payload, and so its objects; that of a page that answered 304 is a page as well. The rest is as
+    in ``CaptureDescription``, None where that had nothing.
     """
 
     url: str
@@ -70,33 +82,51 @@ class PageRow:
     depth: int | None
     via: str | None
     capture: str
+    crawl: int = 1
+    unchanged: str | None = None
+
+    @property
+    def is_page(self) -> bool:
+        """Say whether there is a page to look at: no redirect, no error, and something where nothing changed."""
+        return self.status < 300 or self.unchanged is not None
 
 
 def object_rows(crawl: Path) -> Iterator[ObjectRow]:
-    """Yield each web object of a crawl once, from its newest capture, in the order of these captures.
+    """Yield each web object of a crawl's folder once, from its newest capture, in the order of these captures.
 
-    A crawl that is running is read as it was when the reading began. Raises ``ReadError``.
+    Deleted ones are among them. A crawl that is running is read as it was when the reading began. Raises
+    ``ReadError``.
     """
     files = _files(crawl)
-    newest = _newest(files)
+    past = _past(files)
+    deleted = _deleted(files, past) if past.deletions else {}
+    newest = past.newest
     for path in files:
         with _decompressed(path) as stream:
             for group in _grouped(ox.parse(stream, ox.RdfFormat.N_QUADS, lenient=True)):
                 for subject in group.objects():
                     if newest.get(subject, _NEVER)[2] == group.name:
                         del newest[subject]
-                        yield group.object_row(subject)
+                        yield group.object_row(subject, deleted.get(subject))
 
 
-def page_rows(crawl: Path) -> Iterator[PageRow]:
+def page_rows(crawl: Path, number: int | None = None) -> Iterator[PageRow]:
     """Yield each capture of a page, redirect or error answer, in the order of capture; page requisites are left out.
 
-    Raises ``ReadError``.
+    With ``number``, only those of that crawl among the ones of the folder. Raises ``ReadError``, also where the
+    folder has captures and none of that crawl.
     """
+    newest, found = 0, False
     for path in _files(crawl):
         with _decompressed(path) as stream:
             for group in _grouped(_parsed(line for line in stream if _is_about_its_graph(line))):
-                yield group.page_row()
+                row = group.page_row()
+                newest = max(newest, row.crawl)
+                if number in {None, row.crawl}:
+                    found = True
+                    yield row
+    if newest and not found:
+        raise ReadError(f"{crawl}: has no pages of crawl {number}. Its newest crawl is number {newest}.")
 
 
 def statements(crawl: Path) -> Iterator[str]:
@@ -122,7 +152,10 @@ class _Graph:
         values = self.said.get(subject, {}).get(predicate)
         return values[0] if values else None
 
-    def object_row(self, subject: str) -> ObjectRow:
+    def seen(self, order: int) -> _Seen:
+        return _time(self.first(self.name, v.GENERATED_AT)), order, self.name
+
+    def object_row(self, subject: str, deleted: str | None) -> ObjectRow:
         author = self.first(subject, v.AUTHOR)
         return ObjectRow(
             url=self.first(subject, v.URL) or self.first(self.name, v.URL) or subject,
@@ -133,6 +166,7 @@ class _Graph:
             body=self.first(subject, v.BODY),
             part_of=self.first(subject, v.PART_OF),
             iri=subject,
+            deleted=deleted,
         )
 
     def page_row(self) -> PageRow:
@@ -153,6 +187,8 @@ class _Graph:
             depth=None if depth is None else int(depth),
             via=self.first(self.name, v.VIA),
             capture=self.name,
+            crawl=_number(self.first(self.name, v.GENERATED_BY)),
+            unchanged=self.first(self.name, v.UNCHANGED_SINCE),
         )
 
 
@@ -173,23 +209,79 @@ def _grouped(quads: Iterable[ox.Quad]) -> Iterator[_Graph]:
         yield _Graph(name.value, said)
 
 
-def _newest(files: Sequence[Path]) -> dict[str, _Seen]:
-    """Return which capture of each object is the newest."""
-    newest: dict[str, _Seen] = {}
-    order = count()
+@dataclass(frozen=True, slots=True)
+class _Deletion:
+    """A capture that found an object gone: when that was, in which crawl, and the capture that still had it."""
+
+    time: datetime
+    said: str
+    capture: str
+    crawl: str | None
+    former: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Sighting:
+    """A capture that has an object, or one whose payload is that of such a capture."""
+
+    time: datetime
+    capture: str
+    crawl: str | None
+
+    def refutes(self, deletion: _Deletion) -> bool:
+        """Say whether an object that was found gone is elsewhere: it was seen later, or by the same crawl."""
+        if self.capture == deletion.capture:
+            return False
+        by_the_same = self.crawl is not None and self.crawl == deletion.crawl and self.capture != deletion.former
+        return self.time >= deletion.time or by_the_same
+
+
+@dataclass(frozen=True, slots=True)
+class _Past:
+    """Which capture of each object is the newest, what was found gone, and what each unchanged payload stands for."""
+
+    newest: dict[str, _Seen]
+    deletions: dict[str, _Deletion]
+    unchanged: dict[str, list[_Sighting]]
+
+
+def _past(files: Sequence[Path]) -> _Past:
+    past = _Past({}, {}, {})
+    for order, group in enumerate(_histories(files)):
+        seen = group.seen(order)
+        for subject in group.objects():
+            past.newest[subject] = max(seen, past.newest.get(subject, _NEVER))
+        own = group.said.get(group.name, {})
+        crawl = group.first(group.name, v.GENERATED_BY)
+        for former in own.get(v.UNCHANGED_SINCE, ()):
+            past.unchanged.setdefault(former, []).append(_Sighting(seen[0], group.name, crawl))
+        for subject in own.get(v.DELETED, ()):
+            said, former_one = group.first(group.name, v.GENERATED_AT), group.first(group.name, v.REVISION_OF)
+            deletion = _Deletion(seen[0], said or "", group.name, crawl, former_one)
+            known = past.deletions.get(subject)
+            past.deletions[subject] = deletion if known is None or known.time <= deletion.time else known
+    return past
+
+
+def _deleted(files: Sequence[Path], past: _Past) -> dict[str, str]:
+    """Return when each object that is gone was found so."""
+    gone = dict(past.deletions)
+    for group in _histories(files):
+        held = [subject for subject in group.objects() if subject in gone]
+        if held:
+            own = _Sighting(group.seen(0)[0], group.name, group.first(group.name, v.GENERATED_BY))
+            seen = (own, *past.unchanged.get(group.name, ()))
+            for subject in held:
+                if any(sighting.refutes(gone[subject]) for sighting in seen):
+                    del gone[subject]
+    return {subject: deletion.said for subject, deletion in gone.items()}
+
+
+def _histories(files: Sequence[Path]) -> Iterator[_Graph]:
+    """Yield the graphs with their statements about what comes from where, a few others among them."""
     for path in files:
         with _decompressed(path) as stream:
-            for group in _grouped(_parsed(_provenance(stream))):
-                seen = (_time(group.first(group.name, v.GENERATED_AT)), next(order), group.name)
-                for subject in group.objects():
-                    newest[subject] = max(seen, newest.get(subject, _NEVER))
-    return newest
-
-
-def _provenance(stream: BinaryIO) -> Iterator[bytes]:
-    """Yield the lines about provenance; a few others may slip through."""
-    derived, generated = (f" <{predicate}> ".encode() for predicate in (v.DERIVED_FROM, v.GENERATED_AT))
-    return (line for line in stream if derived in line or generated in line)
+            yield from _grouped(_parsed(line for line in stream if _PROVENANCE.search(line)))
 
 
 def _is_about_its_graph(line: bytes) -> bool:
@@ -200,6 +292,12 @@ def _parsed(lines: Iterator[bytes]) -> Iterator[ox.Quad]:
     """Parse some of a segment's lines: looking for them first is several times faster than parsing all."""
     while batch := b"".join(islice(lines, _BATCH)):
         yield from ox.parse(batch, ox.RdfFormat.N_QUADS, lenient=True)
+
+
+def _number(crawl: str | None) -> int:
+    """Return the number of a crawl by its IRI."""
+    number = (crawl or "").rpartition(":")[2]
+    return int(number) if number.isascii() and number.isdecimal() else 1
 
 
 def _time(value: str | None) -> datetime:

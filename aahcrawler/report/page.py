@@ -24,9 +24,10 @@ class ReportError(Exception):
 
 
 class Summary(BaseModel):
-    """The part of ``crawl.json`` that the report shows."""
+    """The part of ``crawl.json`` that the report shows; ``crawl`` is the number of the crawl among those of its ICD."""
 
     id: str
+    crawl: int = 1
     title: str
     state: str
     reason: str
@@ -55,7 +56,7 @@ def write_report(crawl: Path) -> Path:
     """Write ``report.html`` into the folder of a crawl and return its path. Raise ``ReportError``."""
     try:
         summary = Summary.model_validate(json.loads((crawl / "crawl.json").read_text("utf-8")))
-        rows = tuple(row for row in page_rows(crawl) if row.status < 300)
+        rows = tuple(row for row in page_rows(crawl) if row.is_page and row.crawl == summary.crawl)
     except FileNotFoundError:
         raise ReportError(f"{crawl}: no crawl.json here; name the output folder of a crawl") from None
     except (ValueError, ValidationError, ReadError, OSError) as error:
@@ -85,7 +86,7 @@ def report(summary: Summary, rows: Sequence[PageRow]) -> str:
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
         f"<style>{css}</style></head><body><h1>{escape(summary.title)}</h1>"
-        f'<p class="sub">Crawl {escape(summary.id)}, {escape(_ended(summary))}. '
+        f'<p class="sub">Crawl {summary.crawl} of {escape(summary.id)}, {escape(_ended(summary))}. '
         f"Begun {escape(summary.started_at)}, last change {escape(summary.updated_at)}. {escape(summary.software)}</p>"
         f"{_figures(summary)}{body}</body></html>\n"
     )

@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from aahcrawler.objects import vocabulary as v
 from aahcrawler.objects.reader import ObjectRow, PageRow, ReadError, object_rows, page_rows
+from aahcrawler.objects.versions import Changes
 from aahcrawler.objects.writer import CaptureDescription, ObjectWriter, statements
 from aahcrawler.webobject import WebObject
 from offline.tables import write_csv, write_jsonl, write_nq
@@ -144,6 +146,92 @@ def test_many_captures_keep_their_order(tmp_path: Path) -> None:
     assert [row.capture for row in page_rows(crawl)] == [capture(n).iri for n in range(120)]
 
 
+def recaptured(number: int, crawl: int, former: int | None = None, **said: object) -> CaptureDescription:
+    """Describe a capture of one of several crawls; odd ones are of another page than even ones."""
+    graph = None if former is None else capture(former).iri
+    page = {"url": f"{PAGE}&start={number % 2}", "crawl": v.crawl("floods", crawl), "revision_of": graph}
+    return capture(number, **{**page, **said})
+
+
+def test_pages_of_one_of_several_crawls(tmp_path: Path) -> None:
+    crawl = crawl_of(
+        tmp_path,
+        (capture(1), (POST,)),
+        (recaptured(2, 1), (POST,)),
+        (recaptured(3, 2, unchanged=capture(1).iri, status=304), ()),
+        (recaptured(4, 2, 2), ()),
+    )
+    assert [(row.capture[-1], row.crawl, row.unchanged) for row in page_rows(crawl)] == [
+        ("1", 1, None),
+        ("2", 1, None),
+        ("3", 2, capture(1).iri),
+        ("4", 2, None),
+    ]
+    assert [row.capture[-1] for row in page_rows(crawl, 2)] == ["3", "4"]
+    assert all(row.is_page for row in page_rows(crawl))
+    with pytest.raises(ReadError, match=r"no pages of crawl 3\. Its newest crawl is number 2"):
+        list(page_rows(crawl, 3))
+
+
+def deletions(folder: Path, *captures: tuple[CaptureDescription, tuple[WebObject, ...]]) -> dict[str, str | None]:
+    return {row.iri[-1]: row.deleted and row.deleted[17:19] for row in object_rows(crawl_of(folder, *captures))}
+
+
+GONE = Changes(deleted=(REPLY.iri,))
+
+
+def test_deleted_object_is_listed_with_the_moment_it_was_found_gone(tmp_path: Path) -> None:
+    assert deletions(
+        tmp_path,
+        (recaptured(2, 1), (POST, REPLY)),
+        (recaptured(4, 2, 2, changes=GONE), (POST,)),
+        (recaptured(6, 3, unchanged=recaptured(4, 2).iri), ()),
+    ) == {"2": "09", "1": None}
+
+
+def test_object_that_is_on_another_page_now_is_not_deleted(tmp_path: Path) -> None:
+    moved = Changes(added=(REPLY.iri,))
+    before = ((recaptured(2, 1), (POST, REPLY)), (recaptured(1, 1), ()))
+    gone = (recaptured(4, 2, 2, changes=GONE), (POST,))
+    earlier = (recaptured(3, 2, 1, changes=moved), (REPLY,))
+    later = (recaptured(5, 2, 1, changes=moved), (REPLY,))
+    assert deletions(tmp_path / "earlier", *before, earlier, gone) == {"1": None, "2": None}
+    assert deletions(tmp_path / "later", *before, gone, later) == {"1": None, "2": None}
+
+
+def test_object_on_another_page_that_did_not_change_is_not_deleted(tmp_path: Path) -> None:
+    crawls = (
+        (recaptured(1, 1), (REPLY,)),
+        (recaptured(2, 1), (POST, REPLY)),
+        (recaptured(4, 2, 2, changes=GONE), (POST,)),
+    )
+    assert deletions(tmp_path / "gone", *crawls) == {"1": None, "2": "09"}
+    still = recaptured(5, 2, unchanged=recaptured(1, 1).iri, status=304)
+    assert deletions(tmp_path / "still", *crawls, (still, ())) == {"1": None, "2": None}
+
+
+def test_object_that_came_back_is_not_deleted_until_it_is_gone_again(tmp_path: Path) -> None:
+    crawls = (
+        (recaptured(2, 1), (POST, REPLY)),
+        (recaptured(4, 2, 2, changes=GONE), (POST,)),
+        (recaptured(6, 3, 4, changes=Changes(added=(REPLY.iri,))), (POST, REPLY)),
+    )
+    assert deletions(tmp_path / "back", *crawls) == {"1": None, "2": None}
+    again = recaptured(8, 4, 6, changes=GONE)
+    assert deletions(tmp_path / "again", *crawls, (again, (POST,))) == {"1": None, "2": "13"}
+
+
+def test_deletion_of_captures_that_name_no_crawl(tmp_path: Path) -> None:
+    gone = replace(capture(4), revision_of=capture(2).iri, changes=GONE)
+    assert deletions(tmp_path, (capture(2), (POST, REPLY)), (gone, (POST,))) == {"1": None, "2": "09"}
+
+
+def test_versions_are_no_objects(tmp_path: Path) -> None:
+    edited = recaptured(4, 2, 2, changes=Changes(edited=(POST.iri,)))
+    crawl = crawl_of(tmp_path, (recaptured(2, 1), (POST,)), (edited, (titled(POST, "new"),)))
+    assert [(row.iri, row.title) for row in object_rows(crawl)] == [(POST.iri, "new")]
+
+
 def test_json_lines(tmp_path: Path) -> None:
     odd = 'a\u2028b\u0085c\\\u2029\n"d" é'
     crawl = crawl_of(tmp_path, (CAPTURE, (titled(POST, odd), REPLY)))
@@ -151,7 +239,7 @@ def test_json_lines(tmp_path: Path) -> None:
     write_jsonl(object_rows(crawl), out)
     lines = out.getvalue().splitlines()
     rows = [json.loads(line) for line in lines]
-    assert list(rows[0]) == ["url", "type", "title", "author", "date", "body", "part_of", "iri"]
+    assert list(rows[0]) == ["url", "type", "title", "author", "date", "body", "part_of", "iri", "deleted"]
     assert rows[0]["title"] == odd
     assert rows[1]["title"] is None
     assert "é" in lines[0]
