@@ -1,0 +1,176 @@
+"""What a former crawl extracted is found again on a page that looks different."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from time import perf_counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aahcrawler.adaptation.alignment import WordTable, placed, words
+from aahcrawler.adaptation.lessons import Example, Lesson, Method
+from aahcrawler.adaptation.memory import MemoryTeacher, recall
+from aahcrawler.helper.adapter import Question
+from aahcrawler.induction.outline import Outline
+from aahcrawler.metadata import Metadata
+from aahcrawler.page.text import excerpt
+from aahcrawler.webobject import Person, Value, WebObject
+from knowledge_base.loader import load
+from knowledge_base.model import Extract
+from tests.page.building import page_of
+
+URL = "http://forum.test/viewtopic.php?t=7"
+POSTS: Sequence[tuple[str, str, datetime]] = (
+    (
+        "Ann Boyd",
+        "The harbour froze over in January and everybody walked across it.",
+        datetime(2022, 1, 14, 10, 5, tzinfo=UTC),
+    ),
+    (
+        "Jürgen Müller",
+        "Nobody believed it at first, least of all the ferry company.",
+        datetime(2022, 1, 14, 11, 30, tzinfo=UTC),
+    ),
+    ("Ann Boyd", "+1", datetime(2022, 1, 15, 8, 0, tzinfo=UTC)),
+    ("王小明", "港口結冰了，每個人都走在冰上，渡輪停開三天。", datetime(2022, 1, 16, 9, 45, tzinfo=UTC)),
+)
+APPLICATION = load().application("phpBB")
+LEVEL = next(level for level in APPLICATION.levels if level.role == "terminal")
+ACTION = next(action for action in LEVEL.actions if isinstance(action, Extract))
+
+
+def former(posts: Sequence[tuple[str, str, datetime]] = POSTS) -> tuple[WebObject, ...]:
+    def properties(author: str, body: str, date: datetime) -> dict[str, tuple[Value, ...]]:
+        return {"author": (Person(author),), "body": (body,), "date": (date,), "title": ("Ice",)}
+
+    return tuple(
+        WebObject(f"{URL}#p{n}", ACTION.first_type if n == 1 else ACTION.type, URL, properties(*post), URL)
+        for n, post in enumerate(posts, 1)
+    )
+
+
+def divisions(posts: Sequence[tuple[str, str, datetime]] = POSTS) -> str:
+    return "".join(
+        f'<article class="message" id="m{n}"><header>By <a class="who" href="/u/{n}">{author}</a>'
+        f'<span class="when">{date:%Y-%m-%d %H:%M}</span></header>'
+        f'<div class="said"><p>{body}</p></div><footer>Like Share Report</footer></article>'
+        for n, (author, body, date) in enumerate(posts, 1)
+    )
+
+
+def rows(posts: Sequence[tuple[str, str, datetime]] = POSTS) -> str:
+    made = (
+        f'<tr class="head"><td>{date:%Y-%m-%d %H:%M}</td><td>#{n}</td></tr>'
+        f'<tr class="main"><td class="user"><b>{author}</b></td><td class="text">{body}</td></tr>'
+        for n, (author, body, date) in enumerate(posts, 1)
+    )
+    return f"<table>{''.join(made)}</table>"
+
+
+def shown(posts: str) -> str:
+    side = "<div class=side><ul><li><a href=/u/1>Ann Boyd</a></li><li>+1 for winter</li></ul></div>"
+    return f"<html><head><title>Ice - Forum</title></head><body><h1>Ice</h1>{side}<main>{posts}</main></body></html>"
+
+
+def lesson(posts: str, objects: Sequence[WebObject] = ()) -> Lesson:
+    found = recall(page_of(shown(posts), url=URL), ACTION, objects or former())
+    assert found is not None
+    return found
+
+
+def told(example: Example, name: str) -> str:
+    return " ".join(excerpt(element, 300) for element in example.spots[name].elements)
+
+
+@pytest.mark.parametrize("template", [divisions, rows])
+def test_all_objects_are_found_again_in_another_template(template: object) -> None:
+    assert callable(template)
+    found = lesson(template())
+    assert found.method is Method.MEMORY
+    assert [told(each, "body") for each in found.examples] == [body for _, body, _ in POSTS]
+    assert [told(each, "author") for each in found.examples] == [author for author, _, _ in POSTS]
+    assert [each.spots["date"].value for each in found.examples] == [date for *_, date in POSTS]
+    assert [each.fragment for each in found.examples] == ["p1", "p2", "p3", "p4"]
+    assert found.confidence == 1.0
+
+
+def test_an_object_is_held_by_its_own_elements_and_by_no_other_ones() -> None:
+    assert [each.elements[0].get("id") for each in lesson(divisions()).examples] == ["m1", "m2", "m3", "m4"]
+    for example in lesson(rows()).examples:
+        assert [element.get("class") for element in example.elements] == ["head", "main"]
+
+
+def test_the_title_of_the_page_belongs_to_no_single_object() -> None:
+    assert all(told(each, "title") == "Ice" for each in lesson(divisions()).examples)
+    assert {each.spots["title"].elements[0].tag for each in lesson(divisions()).examples} == {"h1"}
+
+
+def test_posts_that_are_new_are_part_of_the_lesson() -> None:
+    more = (*POSTS, ("Olga Petrova", "The ice has gone now, sadly.", datetime(2022, 2, 1, 7, 7, tzinfo=UTC)))
+    found = lesson(divisions(more))
+    assert told(found.examples[-1], "body") == "The ice has gone now, sadly."
+    assert found.examples[-1].spots["author"].value == Person("Olga Petrova", "http://forum.test/u/5")
+    assert found.examples[-1].fragment is None
+
+
+def test_what_was_edited_is_found_and_what_was_deleted_is_not() -> None:
+    edited = (POSTS[0][0], POSTS[0][1] + " Even the mayor did.", POSTS[0][2])
+    found = lesson(divisions((edited, *POSTS[2:])))
+    assert [told(each, "body") for each in found.examples] == [edited[1], POSTS[2][1], POSTS[3][1]]
+    assert found.confidence < 1.0
+
+
+def test_the_newest_first_is_the_same_content() -> None:
+    found = lesson(divisions(POSTS[::-1]))
+    assert [each.fragment for each in found.examples] == ["p4", "p3", "p2", "p1"]
+
+
+def test_content_that_is_gone_is_absent() -> None:
+    found = recall(page_of(shown("<p>This topic does not exist any more.</p>"), url=URL), ACTION, former())
+    assert found is not None
+    assert found.examples == ()
+    assert found.confidence > 0.8
+
+
+def test_nothing_is_said_where_nothing_is_remembered_or_too_little_is_left() -> None:
+    page = page_of(shown(divisions()), url=URL)
+    assert recall(page, ACTION, ()) is None
+    other = [WebObject(each.iri, "profile", URL, each.properties) for each in former()]
+    assert recall(page, ACTION, other) is None
+    assert recall(page_of(shown("<p>The harbour froze over in January.</p>"), url=URL), ACTION, former()) is None
+    assert recall(page_of("%PDF", "application/pdf", url=URL), ACTION, former()) is None
+    short = former(((POSTS[2][0], "Thanks!", POSTS[2][2]),))
+    assert recall(page_of(shown("<p>Not here.</p>"), url=URL), ACTION, short) is None
+
+
+def test_the_teacher_asks_the_former_capture() -> None:
+    page = page_of(shown(divisions()), url=URL)
+    question = Question(page, APPLICATION, LEVEL, ACTION, Metadata(objects=former()))
+    found = MemoryTeacher().teach(question)
+    assert found is not None
+    assert len(found.examples) == 4
+    assert MemoryTeacher().teach(Question(page, APPLICATION, LEVEL, ACTION)) is None
+
+
+def test_a_text_that_stands_in_several_places_goes_between_its_neighbours() -> None:
+    outline = Outline(page_of("<p>yes</p><p>one two three four five</p><p>yes</p><p>six seven eight nine</p>").tree)
+    table = WordTable(outline)
+    texts = ["one two three four five", "yes", "six seven eight nine"]
+    found = placed([table.find(text) for text in texts], [len(words(text)) for text in texts])
+    assert [each.first if each else None for each in found] == [1, 6, 7]
+
+
+@given(st.lists(st.sampled_from(["a", "b", "c", "d e f g", "h i j k l"]), min_size=1, max_size=12))
+def test_no_two_texts_are_given_the_same_words(texts: list[str]) -> None:
+    table = WordTable(Outline(page_of("".join(f"<p>{text}</p>" for text in texts)).tree))
+    found = [each for each in placed([table.find(text) for text in texts], [len(words(t)) for t in texts]) if each]
+    assert len(found) == len(texts)
+    assert not any(one.overlaps(other) for n, one in enumerate(found) for other in found[:n])
+
+
+def test_a_page_that_says_one_thing_fifty_thousand_times_takes_no_long_time() -> None:
+    page = page_of(shown("<p>" + "harbour froze over in " * 50_000 + "</p>"), url=URL)
+    started = perf_counter()
+    recall(page, ACTION, former((("Ann Boyd", "the harbour froze over in " * 2_000, POSTS[0][2]),)))
+    assert perf_counter() - started < 10
