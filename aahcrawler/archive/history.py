@@ -1,0 +1,364 @@
+"""What was captured before, by address and by payload: what recrawls and revisit records need (ARCOMEM, section 4.1).
+
+The WARC files say it all; the history is derived from them and kept in a SQLite file beside their index. What a crash
+took from it is read from the WARC files at the next opening, files that are gone or were cut lose their part, and a
+history that is damaged or of another format is made anew. Trouble with it never stops a crawl: it is logged, and from
+then on nothing is known.
+"""
+
+import hashlib
+import logging
+import os
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from http import HTTPStatus
+from pathlib import Path
+from tempfile import SpooledTemporaryFile
+from typing import BinaryIO, Final, Self, TypeVar, cast
+
+from aahcrawler.archive.index import EXTENSION
+from aahcrawler.archive.kept import Former, Kept, Kind, understood
+from aahcrawler.archive.ledger import Covered, Ledger, Row, key_of
+from aahcrawler.archive.places import LONGEST_METADATA, Record, RecordError, appended, open_place, record_at
+from aahcrawler.archive.records import Original, warc_date
+from aahcrawler.exchange import Exchange, Truncation
+from aahcrawler.metadata import Metadata
+from aahcrawler.segments import OPEN, is_open, segments
+
+__all__ = ["HISTORY", "Former", "History", "Kept", "Kind"]
+
+HISTORY: Final = "history.sqlite"
+
+_EMPTY = hashlib.sha1(usedforsecurity=False).digest()
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+_URN = "urn:uuid:"
+_IN_MEMORY = 1 << 20
+_PAGES_AT_ONCE = 500
+_DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
+_logger = logging.getLogger(__name__)
+T = TypeVar("T")
+
+
+class History:
+    """What is known of the WARC files in ``archive``, kept in ``folder``; whoever writes them tells it of each capture.
+
+    When it is opened, it knows all that the WARC files hold; a kill costs nothing that had been appended to them. With
+    ``beside``, it works on a private copy and writes nothing to ``folder``: beside a crawl, or where nothing may be
+    written. No method raises for trouble of the disk. Memory use does not depend on how much is known. Not for two
+    threads at once. ``clock`` gives seconds that only grow.
+    """
+
+    def __init__(
+        self, archive: Path, folder: Path, *, beside: bool = False, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._archive = archive
+        self._path = None if beside else folder / HISTORY
+        self._ledger: Ledger | None = None
+        try:
+            self._ledger = _private(folder / HISTORY, clock) if beside else _shared(folder / HISTORY, clock)
+            _catch_up(self._ledger, archive)
+        except (sqlite3.Error, OSError) as error:
+            self._give_up(error)
+
+    def add(self, kept: Kept) -> None:
+        """Take in a capture that has just been written, a revisit too. One file's captures come in their order."""
+        self._tried(lambda ledger: _add(ledger, kept), None)
+
+    def former(self, url: str) -> Former | None:
+        """Return what is known of an address, None where nothing is."""
+        return self._tried(lambda ledger: _former(ledger, ledger.current(url)), None)
+
+    def original(self, digest: bytes) -> Original | None:
+        """Return the first complete response with that payload; None where there is none, and for an empty payload."""
+        row = self._tried(lambda ledger: None if digest in {b"", _EMPTY} else ledger.first(digest), None)
+        return None if row is None else Original(_urn(row.record), row.url, warc_date(_time(row.date)), digest)
+
+    def pages(self) -> Iterator[Former]:
+        """Yield the pages that were captured with a status of 2xx, in no particular order.
+
+        Captures may be added meanwhile; whether their pages are among these is left open.
+        """
+        after = 0
+        while rows := self._tried(partial(_page_rows, after=after), None):
+            for number, former in rows:
+                after = number
+                if former is not None:
+                    yield former
+
+    def is_readable(self, former: Former) -> bool:
+        """Say whether the response record that holds the payload is where it should be; its end is not looked at."""
+        return self._with_record(former, lambda _: True) or False
+
+    def exchange(self, former: Former) -> Exchange | None:
+        """Return the response again, the whole of it, as an answer of ``former.url``; ``request`` is empty.
+
+        Whoever takes it closes it. None where its record has gone, is another one, or is damaged.
+        """
+        return self._with_record(former, lambda record: _exchange(record, former))
+
+    def metadata(self, former: Former) -> Metadata | None:
+        """Return what was understood of the answer; None where nothing was, or its record has gone or is damaged."""
+        if former.metadata_offset is None or (file := open_place(self._archive, former.metadata_file)) is None:
+            return None
+        with file, suppress(RecordError, OSError):
+            record = record_at(file, former.metadata_offset)
+            if record.kind == "metadata" and record.header.get("WARC-Target-URI").strip("<>") == former.url:
+                return understood(record.whole_block(LONGEST_METADATA))
+        return None
+
+    def close(self) -> None:
+        """Write down what has not been yet; nothing is known afterwards. Calling it twice does no harm."""
+        ledger, self._ledger = self._ledger, None
+        try:
+            if ledger is not None:
+                ledger.close()
+        except sqlite3.Error as error:
+            _logger.warning("the history falls behind: %s; it catches up when it is next opened", error)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _with_record(self, former: Former, use: Callable[[Record], T]) -> T | None:
+        if (file := open_place(self._archive, former.file)) is None:
+            return None
+        with file, suppress(RecordError, OSError):
+            record = record_at(file, former.offset)
+            if record.header.record_id == former.record_id:
+                return use(record)
+        return None
+
+    def _tried(self, work: Callable[[Ledger], T], otherwise: T) -> T:
+        if self._ledger is None:
+            return otherwise
+        try:
+            return work(self._ledger)
+        except sqlite3.Error as error:
+            self._give_up(error)
+            return otherwise
+
+    def _give_up(self, error: sqlite3.Error | OSError) -> None:
+        _logger.warning("the history is not to be had: %s; nothing is known of former captures", error)
+        ledger, self._ledger = self._ledger, None
+        if ledger is not None:
+            ledger.abandon()
+        if self._path is not None and isinstance(error, sqlite3.Error) and _is_damage(error):
+            # It is made anew when it is next opened.
+            with suppress(OSError):
+                _remove(self._path)
+
+
+def _shared(path: Path, clock: Callable[[], float]) -> Ledger:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.exists():
+        try:
+            return Ledger.open(path, clock)
+        except sqlite3.DatabaseError as error:
+            if isinstance(error, sqlite3.OperationalError) and not _is_damage(error):
+                raise
+            _logger.warning("%s: is made anew (%s)", path, error)
+    _remove(path)
+    return Ledger.create(path, clock)
+
+
+def _private(path: Path, clock: Callable[[], float]) -> Ledger:
+    try:
+        return Ledger.copy(path, clock)
+    except sqlite3.Error:
+        return Ledger.create(None, clock)
+
+
+def _is_damage(error: sqlite3.Error) -> bool:
+    return getattr(error, "sqlite_errorcode", None) in _DAMAGED
+
+
+def _remove(path: Path) -> None:
+    for suffix in ("", "-wal", "-shm", "-journal"):
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
+
+
+def _catch_up(ledger: Ledger, archive: Path) -> None:
+    paths = {path.name.removesuffix(OPEN): path for path in segments(archive, EXTENSION)}
+    known = {covered.name: covered for covered in ledger.files()}
+    for name in known.keys() - paths.keys():
+        ledger.forget(known[name].id)
+    for name, path in paths.items():
+        if (file := open_place(archive, name)) is None:
+            _logger.warning("%s: cannot be read; what it holds is not known", path)
+            continue
+        with file:
+            try:
+                _read_new(ledger, name, file, known.get(name))
+                ledger.commit()
+                if not is_open(path):
+                    ledger.settle(ledger.id_of(name), file.seek(0, os.SEEK_END))
+            except OSError as error:
+                _logger.warning("%s: cannot be read (%s); what it holds is not known", path, error)
+
+
+def _read_new(ledger: Ledger, name: str, file: BinaryIO, known: Covered | None) -> None:
+    """Take in what stands in a file after the last record that is known, or all of it where that is another one."""
+    if known is not None and known.settled == file.seek(0, os.SEEK_END):
+        return
+    begin = known.offset if known is not None and known.record is not None else -1
+    news = appended(file, max(begin, 0))
+    if known is not None and begin >= 0:
+        last = next(news, None)
+        found = None if last is None else (last.offset, _stored_id(last.header.record_id), last.metadata_offset)
+        if found != (known.offset, known.record, known.metadata):
+            ledger.forget(known.id)
+            news = appended(file)
+    for each in news:
+        if (kept := Kept.read(each, name)) is not None:
+            _add(ledger, kept)
+
+
+def _add(ledger: Ledger, kept: Kept) -> None:
+    capture = kept.capture
+    row = _row(kept, ledger.id_of(capture.file))
+    settled = _seen_again(ledger, row) if capture.revisit else row
+    if settled is not None:
+        ledger.put(settled)
+    ledger.cover(row.file, row.offset, row.record, row.metadata)
+
+
+def _seen_again(ledger: Ledger, row: Row) -> Row | None:
+    """Return the row of a payload that was seen before; None where there is nothing to be known from that."""
+    unmodified = row.status == HTTPStatus.NOT_MODIFIED
+    for former in ledger.same(row.url, row.digest):
+        if not unmodified and former.status != row.status:
+            continue
+        later = row.date - former.date
+        if later < former.later:
+            return None
+        again = former._replace(
+            current=1,
+            crawl=row.crawl,
+            later=later,
+            etag=row.etag or former.etag,
+            modified=row.modified or former.modified,
+        )
+        if row.metadata is None:
+            return again
+        return again._replace(
+            page=row.page,
+            relevant=row.relevant,
+            priority=row.priority,
+            score=row.score,
+            metadata=row.metadata,
+            metadata_file=row.file if row.file != former.file else None,
+        )
+    is_known = not unmodified and row.digest is not None and ledger.first(row.digest) is not None
+    return row if is_known else None
+
+
+def _row(kept: Kept, file: int) -> Row:
+    capture = kept.capture
+    return Row(
+        id=None,
+        key=key_of(capture.url),
+        file=file,
+        offset=capture.offset,
+        metadata_file=None,
+        metadata=capture.metadata_offset,
+        current=1,
+        own=int(not capture.revisit),
+        status=kept.status,
+        complete=int(kept.complete),
+        page=int(kept.kind == "page"),
+        relevant=None if kept.relevant is None else int(kept.relevant),
+        priority=kept.priority,
+        score=kept.score,
+        crawl=kept.crawl,
+        date=(capture.date - _EPOCH) // _MICROSECOND,
+        later=0,
+        record=_stored_id(capture.record_id),
+        digest=None if kept.digest in {b"", _EMPTY} else kept.digest,
+        url=capture.url,
+        etag=kept.etag or None,
+        modified=kept.last_modified or None,
+    )
+
+
+def _page_rows(ledger: Ledger, after: int) -> list[tuple[int, Former | None]]:
+    return [(row.id or 0, _former(ledger, row)) for row in ledger.pages(after, _PAGES_AT_ONCE)]
+
+
+def _former(ledger: Ledger, row: Row | None) -> Former | None:
+    if row is None:
+        return None
+    holder = row if row.own or row.digest is None else ledger.first(row.digest)
+    if holder is None:
+        return None
+    return Former(
+        url=row.url,
+        record_id=_urn(holder.record),
+        original_url=holder.url,
+        warc_date=warc_date(_time(holder.date)),
+        digest=row.digest or _EMPTY,
+        file=ledger.name_of(holder.file),
+        offset=holder.offset,
+        status=row.status,
+        complete=bool(row.complete),
+        etag=row.etag or "",
+        last_modified=row.modified or "",
+        metadata_file=ledger.name_of(row.metadata_file or row.file),
+        metadata_offset=row.metadata,
+        kind="page" if row.page else "requisite",
+        priority=row.priority,
+        score=row.score,
+        relevant=None if row.relevant is None else bool(row.relevant),
+        crawl=row.crawl,
+        last_seen=_time(row.date + row.later),
+    )
+
+
+def _exchange(record: Record, former: Former) -> Exchange:
+    truncated = record.header.get("WARC-Truncated")
+    body = SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115 - whoever takes the exchange closes it
+    try:
+        for piece in record.block():
+            body.write(piece)
+        size = body.tell()
+        body.seek(0)
+    except BaseException:
+        body.close()
+        raise
+    return Exchange(
+        url=former.url,
+        method="GET",
+        request=b"",
+        response=cast("BinaryIO", body),
+        response_size=size,
+        payload_digest=former.digest,
+        ip_address=record.header.get("WARC-IP-Address"),
+        started_at=datetime.fromisoformat(former.warc_date),
+        truncated=Truncation(truncated) if truncated else None,
+    )
+
+
+def _time(microseconds: int) -> datetime:
+    return _EPOCH + timedelta(microseconds=microseconds)
+
+
+def _stored_id(record_id: str) -> bytes | str:
+    """Return a record id in 16 bytes, or as it is where that would not give it back."""
+    try:
+        packed = bytes.fromhex(record_id.removeprefix(_URN).replace("-", ""))
+    except ValueError:
+        return record_id
+    return packed if len(packed) == 16 and _urn(packed) == record_id else record_id
+
+
+def _urn(stored: bytes | str) -> str:
+    if isinstance(stored, str):
+        return stored
+    text = stored.hex()
+    return f"{_URN}{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"

@@ -1,0 +1,165 @@
+"""What of a capture is kept for later crawls, as it goes into the history and as it comes out of it."""
+
+import base64
+import binascii
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Literal, Self
+
+from aahcrawler import metadata as metadata_record
+from aahcrawler.archive.payload import HEAD, beginning_of, status_of
+from aahcrawler.archive.places import Appended
+from aahcrawler.archive.records import Original
+from aahcrawler.archive.writer import Capture
+from aahcrawler.exchange import Exchange
+from aahcrawler.metadata import Metadata, MetadataError
+
+Kind = Literal["page", "requisite"]
+"""What an address was fetched for; robots.txt is a requisite."""
+
+_ETAG = re.compile(rb"\netag[ \t]*:[ \t]*([^\r\n]{1,1024}?)[ \t]*\r?\n", re.IGNORECASE)
+_MODIFIED = re.compile(rb"\nlast-modified[ \t]*:[ \t]*([^\r\n]{1,100}?)[ \t]*\r?\n", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A capture as the history takes it in.
+
+    ``digest`` is the SHA-1 of the payload, of a revisit that of its original. ``etag`` and ``last_modified`` stand as
+    the answer's head has them, empty where it has none. ``complete`` is false for what was truncated. Of requisites,
+    ``priority``, ``score`` and ``relevant`` are None. ``crawl`` is the number of the crawl, 0 where it is not known.
+    """
+
+    capture: Capture
+    status: int
+    digest: bytes
+    etag: str = ""
+    last_modified: str = ""
+    complete: bool = True
+    kind: Kind = "requisite"
+    priority: float | None = None
+    score: float | None = None
+    relevant: bool | None = None
+    crawl: int = 0
+
+    @classmethod
+    def of(
+        cls,
+        capture: Capture,
+        exchange: Exchange,
+        crawl: int,
+        *,
+        original: Original | None = None,
+        metadata: Metadata | None = None,
+    ) -> Self:
+        """Return what is to be kept of an exchange that has just been written, given what the writer was given.
+
+        It is a page where it has metadata, else a requisite. The response is read from its start and left there.
+        """
+        exchange.response.seek(0)
+        head = beginning_of(exchange.response.read(HEAD))
+        exchange.response.seek(0)
+        digest = original.digest if capture.revisit and original is not None else exchange.payload_digest
+        return cls._made(capture, head, (digest, exchange.truncated is None, crawl), metadata)
+
+    @classmethod
+    def read(cls, found: Appended, file: str) -> Self | None:
+        """Return the same from the records in a WARC file, None where they do not say what they have to."""
+        header = found.header
+        url, date = header.get("WARC-Target-URI").strip("<>"), _moment(header.get("WARC-Date"))
+        if not url or date is None or not header.record_id:
+            return None
+        capture = Capture(
+            header.record_id,
+            url,
+            date,
+            file,
+            found.offset,
+            found.metadata_offset,
+            header.get("WARC-Type").lower() == "revisit",
+            header.get("WARC-Refers-To").strip("<>"),
+        )
+        digest, complete = _digest(header.get("WARC-Payload-Digest")), not header.get("WARC-Truncated")
+        return cls._made(capture, found.http_head, (digest, complete, found.crawl), understood(found.metadata))
+
+    @classmethod
+    def _made(cls, capture: Capture, head: bytes, known: tuple[bytes, bool, int], metadata: Metadata | None) -> Self:
+        digest, complete, crawl = known
+        etag, modified = _ETAG.search(head), _MODIFIED.search(head)
+        return cls(
+            capture,
+            status_of(head) or 0,
+            digest,
+            etag[1].decode("latin-1") if etag else "",
+            modified[1].decode("latin-1") if modified else "",
+            complete,
+            "page" if metadata is not None else "requisite",
+            _number(metadata.priority) if metadata else None,
+            _number(metadata.score) if metadata else None,
+            bool(metadata.relevant) if metadata and metadata.relevant is not None else None,
+            crawl,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Former:
+    """The newest capture of an address that is worth knowing: a complete success where there was one.
+
+    ``record_id``, ``original_url``, ``warc_date``, ``file`` and ``offset`` are of the response record that holds the
+    payload; where the address only ever gave what another had given before, that is the other's. The rest is of the
+    address: ``status``, and ``complete``, false for what was truncated; ``etag`` and ``last_modified``, empty where
+    unknown; where its newest metadata record is; ``crawl`` and ``last_seen``, when it was last found to hold this.
+    """
+
+    url: str
+    record_id: str
+    original_url: str
+    warc_date: str
+    digest: bytes
+    file: str
+    offset: int
+    status: int
+    complete: bool
+    etag: str
+    last_modified: str
+    metadata_file: str
+    metadata_offset: int | None
+    kind: Kind
+    priority: float | None
+    score: float | None
+    relevant: bool | None
+    crawl: int
+    last_seen: datetime
+
+    @property
+    def original(self) -> Original:
+        """What a revisit record of this payload refers to."""
+        return Original(self.record_id, self.original_url, self.warc_date, self.digest)
+
+
+def understood(block: bytes | None) -> Metadata | None:
+    """Return what a metadata record says, None where there is none or it is of another kind."""
+    try:
+        return None if block is None else metadata_record.read(block)
+    except MetadataError:
+        return None
+
+
+def _moment(date: str) -> datetime | None:
+    try:
+        moment = datetime.fromisoformat(date)
+        return moment.astimezone(UTC) if moment.tzinfo is not None else None
+    except (ValueError, OverflowError):
+        return None
+
+
+def _digest(label: str) -> bytes:
+    try:
+        return base64.b32decode(label.removeprefix("sha1:"))
+    except binascii.Error:
+        return b""
+
+
+def _number(value: object) -> float | None:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None

@@ -1,0 +1,321 @@
+"""The SQLite file behind ``history``: what was captured under which address, and how far each WARC file is known.
+
+``captures`` has a row for each ``response`` record, and one for each address at which a ``revisit`` record found a
+payload that is known from elsewhere; later revisits of that payload at that address change the row. ``current`` marks
+one row of each address: the newest of its best, where complete successes are better than others, and those better than
+anything else. ``files.covered`` is the offset of the last record of a file that is known; nothing before it has to be
+read again. ``files.settled`` is the size up to which a file has been read, -1 while that is not known.
+"""
+
+import hashlib
+import sqlite3
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Final, NamedTuple
+
+FORMAT: Final = 1
+"""The version of the tables."""
+_APPLICATION = 0x61616868
+_COMMIT_ROWS, _COMMIT_SECONDS = 500, 1.0
+_CACHE_KIB = 32 << 10
+_WAITS = 10.0
+_SCHEMA = f"""
+BEGIN;
+CREATE TABLE files (
+    id INTEGER PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE,
+    covered INTEGER NOT NULL DEFAULT -1,
+    record BLOB,
+    metadata INTEGER,
+    settled INTEGER NOT NULL DEFAULT -1
+);
+CREATE TABLE captures (
+    id INTEGER PRIMARY KEY,
+    key INTEGER NOT NULL,
+    file INTEGER NOT NULL,
+    offset INTEGER NOT NULL,
+    metadata_file INTEGER,
+    metadata INTEGER,
+    current INTEGER NOT NULL,
+    own INTEGER NOT NULL,
+    status INTEGER NOT NULL,
+    complete INTEGER NOT NULL,
+    page INTEGER NOT NULL,
+    relevant INTEGER,
+    priority REAL,
+    score REAL,
+    crawl INTEGER NOT NULL,
+    date INTEGER NOT NULL,
+    later INTEGER NOT NULL,
+    record BLOB NOT NULL,
+    digest BLOB,
+    url TEXT NOT NULL,
+    etag TEXT,
+    modified TEXT
+);
+CREATE INDEX by_url ON captures (key);
+CREATE INDEX by_digest ON captures (substr(digest, 1, 6)) WHERE own AND complete AND digest IS NOT NULL;
+PRAGMA application_id = {_APPLICATION};
+PRAGMA user_version = {FORMAT};
+COMMIT;
+"""
+_CURRENT = "SELECT * FROM captures WHERE key = ? AND url = ? AND current"
+_SAME = "SELECT * FROM captures WHERE key = ? AND url = ? AND digest IS ? ORDER BY date + later DESC, id DESC"
+_FIRST = """
+SELECT * FROM captures WHERE own AND complete AND digest IS NOT NULL AND substr(digest, 1, 6) = ? AND digest = ?
+ORDER BY id LIMIT 1
+"""
+_PAGES = """
+SELECT * FROM captures WHERE id > ? AND current AND page AND status BETWEEN 200 AND 299 ORDER BY id LIMIT ?
+"""
+_PUT = "REPLACE INTO captures VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_RAISE = """
+UPDATE captures SET current = 1 WHERE id = (
+    SELECT id FROM captures WHERE key = ? AND url = ?
+    ORDER BY (status BETWEEN 200 AND 299) * (1 + complete) DESC, date + later DESC, id DESC LIMIT 1
+)
+"""
+_COVER = "UPDATE files SET covered = ?, record = ?, metadata = ?, settled = -1 WHERE id = ?"
+
+
+class Row(NamedTuple):
+    """A row of ``captures``, as SQLite gives it; ``id`` is None for one that is not in the table.
+
+    ``own`` says whether the payload is in the record at this place, or else in the first with its digest; ``digest``
+    is None for an empty payload. ``metadata_file`` is None where it is ``file``. ``date`` is in microseconds since
+    1970, ``later`` how much later it was last seen. Flags are 0 or 1.
+    """
+
+    id: int | None
+    key: int
+    file: int
+    offset: int
+    metadata_file: int | None
+    metadata: int | None
+    current: int
+    own: int
+    status: int
+    complete: int
+    page: int
+    relevant: int | None
+    priority: float | None
+    score: float | None
+    crawl: int
+    date: int
+    later: int
+    record: bytes | str
+    digest: bytes | None
+    url: str
+    etag: str | None
+    modified: str | None
+
+    @property
+    def standing(self) -> tuple[int, int]:
+        """What decides which row of an address is the current one; the greatest is."""
+        return (200 <= self.status <= 299) * (1 + self.complete), self.date + self.later
+
+
+class Covered(NamedTuple):
+    """How far a WARC file is known: its last record, that one's metadata, and the size up to which it was read."""
+
+    id: int
+    name: str
+    offset: int
+    record: bytes | str | None
+    metadata: int | None
+    settled: int
+
+
+class Ledger:
+    """The tables of one history. Every method may raise ``sqlite3.Error``.
+
+    What is added is committed after 500 rows or, with the next one, after a second; ``commit`` and ``close`` do so at
+    once. Not for two threads at once.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, clock: Callable[[], float]) -> None:
+        self._connection = connection
+        self._clock = clock
+        self._names: dict[int, str] = dict(connection.execute("SELECT id, name FROM files"))
+        self._ids = {name: number for number, name in self._names.items()}
+        self._waiting, self._since = 0, 0.0
+        self._cover: tuple[int, bytes | str, int | None, int] | None = None
+
+    @classmethod
+    def create(cls, path: Path | None, clock: Callable[[], float]) -> "Ledger":
+        """Make an empty one; without a path it is private, and gone when it is closed."""
+        return _opened(sqlite3.connect(path or "", isolation_level=None, check_same_thread=False), clock, _SCHEMA)
+
+    @classmethod
+    def open(cls, path: Path, clock: Callable[[], float]) -> "Ledger":
+        """Open one that is sound and of this format; raise ``sqlite3.DatabaseError`` for any other file."""
+        return _opened(_connected(path, "mode=rw"), clock)
+
+    @classmethod
+    def copy(cls, path: Path, clock: Callable[[], float]) -> "Ledger":
+        """Open a private copy of one, which may be in use and in a folder that cannot be written to."""
+        private = sqlite3.connect("", isolation_level=None, check_same_thread=False)
+        try:
+            try:
+                _backup(path, "mode=ro", private)
+            except sqlite3.OperationalError:
+                # A write-ahead log cannot be opened in such a folder; one that was closed well has none.
+                _backup(path, "immutable=1", private)
+        except BaseException:
+            private.close()
+            raise
+        return _opened(private, clock)
+
+    # Captures
+
+    def current(self, url: str) -> Row | None:
+        """Return the current row of an address, None where there is none."""
+        found = self._connection.execute(_CURRENT, (key_of(url), url)).fetchone()
+        return Row._make(found) if found else None
+
+    def same(self, url: str, digest: bytes | None) -> list[Row]:
+        """Return the rows of an address with that payload, the one last seen first."""
+        return [Row._make(found) for found in self._connection.execute(_SAME, (key_of(url), url, digest))]
+
+    def first(self, digest: bytes) -> Row | None:
+        """Return the first row whose record holds that payload whole, None where there is none."""
+        found = self._connection.execute(_FIRST, (digest[:6], digest)).fetchone()
+        return Row._make(found) if found else None
+
+    def pages(self, after: int, most: int) -> list[Row]:
+        """Return the next current rows of pages with status 2xx, in the order of their ids."""
+        return [Row._make(found) for found in self._connection.execute(_PAGES, (after, most))]
+
+    def put(self, row: Row) -> None:
+        """Insert a row that has no id, or replace the one with its id; settle which one of its address is current."""
+        self._begin()
+        newest = self.current(row.url)
+        if newest is not None and newest.id != row.id:
+            if row.standing >= newest.standing:
+                self._connection.execute("UPDATE captures SET current = 0 WHERE id = ?", (newest.id,))
+            else:
+                row = row._replace(current=0)
+        self._connection.execute(_PUT, row)
+
+    # Files
+
+    def files(self) -> list[Covered]:
+        """Return how far each file is known that was ever covered."""
+        found = self._connection.execute("SELECT id, name, covered, record, metadata, settled FROM files")
+        return [Covered._make(row) for row in found]
+
+    def name_of(self, file: int) -> str:
+        """Return the name of a file by its id."""
+        return self._names[file]
+
+    def id_of(self, name: str) -> int:
+        """Return the id of a file, which is known from now on."""
+        number = self._ids.get(name)
+        if number is None:
+            self._begin()
+            number = self._connection.execute("INSERT INTO files (name) VALUES (?)", (name,)).lastrowid or 0
+            self._ids[name], self._names[number] = number, name
+        return number
+
+    def cover(self, file: int, offset: int, record: bytes | str, metadata: int | None) -> None:
+        """Note the last record of a file that is known; what was put for it is committed with this, or before it."""
+        self._begin()
+        if self._cover is not None and self._cover[3] != file:
+            self._connection.execute(_COVER, self._cover)
+        self._cover = (offset, record, metadata, file)
+        self._waiting += 1
+        if self._waiting >= _COMMIT_ROWS or self._clock() - self._since >= _COMMIT_SECONDS:
+            self.commit()
+
+    def settle(self, file: int, size: int) -> None:
+        """Note that a file is known up to that size."""
+        self.commit()
+        self._connection.execute("UPDATE files SET settled = ? WHERE id = ?", (size, file))
+
+    def forget(self, file: int) -> None:
+        """Remove all that is known from a file; where an address has another row left, that one is current then."""
+        self.commit()
+        self._begin()
+        run = self._connection.execute
+        run("CREATE TEMP TABLE IF NOT EXISTS lost (key INTEGER, url TEXT)")
+        run("INSERT INTO temp.lost SELECT key, url FROM captures WHERE file = ? AND current", (file,))
+        run("DELETE FROM captures WHERE file = ?", (file,))
+        run("UPDATE captures SET metadata_file = NULL, metadata = NULL WHERE metadata_file = ?", (file,))
+        run("DELETE FROM files WHERE id = ?", (file,))
+        for lost in self._connection.execute("SELECT key, url FROM temp.lost"):
+            run(_RAISE, lost)
+        run("DELETE FROM temp.lost")
+        del self._ids[self._names.pop(file)]
+        self.commit()
+
+    # Transactions
+
+    def commit(self) -> None:
+        """Make what was done last, whatever happens to the process."""
+        if self._cover is not None:
+            self._connection.execute(_COVER, self._cover)
+            self._cover = None
+        if self._connection.in_transaction:
+            self._connection.execute("COMMIT")
+        self._waiting = 0
+
+    def close(self) -> None:
+        """Commit, and let go of the file."""
+        try:
+            self.commit()
+        finally:
+            self._connection.close()
+
+    def abandon(self) -> None:
+        """Let go of the file, whatever becomes of what has not been committed."""
+        with suppress(sqlite3.Error):
+            self._connection.close()
+
+    def _begin(self) -> None:
+        if not self._connection.in_transaction:
+            self._connection.execute("BEGIN IMMEDIATE")
+            self._since = self._clock()
+
+
+def key_of(url: str) -> int:
+    """Return the number under which an address is looked up. Two addresses may share one, so they are compared too."""
+    return int.from_bytes(hashlib.blake2b(url.encode("utf-8", "replace"), digest_size=6).digest(), "big") >> 1
+
+
+def _connected(path: Path, how: str) -> sqlite3.Connection:
+    return sqlite3.connect(
+        f"{path.absolute().as_uri()}?{how}", uri=True, isolation_level=None, check_same_thread=False, timeout=_WAITS
+    )
+
+
+def _opened(connection: sqlite3.Connection, clock: Callable[[], float], schema: str = "") -> Ledger:
+    try:
+        if schema:
+            connection.executescript(schema)
+        _verify(connection)
+        for setting in ("journal_mode = WAL", "synchronous = NORMAL", f"cache_size = -{_CACHE_KIB}"):
+            connection.execute(f"PRAGMA {setting}")
+        return Ledger(connection, clock)
+    except BaseException:
+        connection.close()
+        raise
+
+
+def _verify(connection: sqlite3.Connection) -> None:
+    found: Sequence[int] = [
+        connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")
+    ]
+    if list(found) != [_APPLICATION, FORMAT]:
+        raise sqlite3.DatabaseError("it is no history of this format")
+    problem = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+    if problem != "ok":
+        raise sqlite3.DatabaseError(problem)
+
+
+def _backup(path: Path, how: str, target: sqlite3.Connection) -> None:
+    source = _connected(path, how)
+    try:
+        source.backup(target)
+    finally:
+        source.close()
