@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
+from http import HTTPStatus
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import BinaryIO
@@ -86,8 +87,20 @@ class Entry:
 
     @property
     def is_complete(self) -> bool:
-        """Whether there is a URL, of a length that readers of an index bear, and a time to look it up by."""
-        return 0 < len(self.url) <= _LONGEST_URL and timestamp(self.date) is not None
+        """Whether there is a URL, of a length that readers of an index bear, a time, and something to replay.
+
+        An answer that ended before its head began, or a 304 that is no revisit, would only hide better captures.
+        """
+        is_listed = 0 < len(self.url) <= _LONGEST_URL and timestamp(self.date) is not None
+        return is_listed and not (self.kind == "response" and self._is_http and self._is_void)
+
+    @property
+    def _is_http(self) -> bool:
+        return self.media_type.lower().startswith("application/http")
+
+    @property
+    def _is_void(self) -> bool:
+        return not self.http_head or status_of(self.http_head) == HTTPStatus.NOT_MODIFIED
 
     def line(self) -> bytes:
         """Return the line of the index: key, time and JSON; unknown values are left out."""
@@ -107,7 +120,7 @@ class Entry:
     def _mime(self) -> str:
         if self.kind == "revisit":
             return "warc/revisit"
-        if not self.media_type.lower().startswith("application/http"):
+        if not self._is_http:
             return re.split(r"[;,\s]", self.media_type, maxsplit=1)[0]
         found = _TYPE.search(self.http_head)
         return found[1].decode("latin-1") if found else ""

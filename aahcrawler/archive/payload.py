@@ -30,6 +30,13 @@ def status_of(head: bytes) -> int | None:
     return int(status[1]) if status else None
 
 
+def is_chunked(head: bytes) -> bool:
+    """Say whether the last transfer coding that a head names is the chunked one."""
+    codings = b",".join(match[1] for match in _CODING.finditer(_FOLDED.sub(b" ", head)))
+    elements = [coding.strip().lower() for coding in codings.split(b",") if coding.strip()]
+    return elements[-1:] == [b"chunked"]
+
+
 class HttpPayload:
     """Takes the block of a ``response`` or ``request`` record and gives back its payload.
 
@@ -69,9 +76,7 @@ class HttpPayload:
             return b""
         self.head, self.rest = self._pending[: end.end()], self._pending[end.end() :]
         self._pending = b""
-        codings = b",".join(match[1] for match in _CODING.finditer(_FOLDED.sub(b" ", self.head)))
-        elements = [coding.strip().lower() for coding in codings.split(b",") if coding.strip()]
-        self.chunked = elements[-1:] == [b"chunked"]
+        self.chunked = is_chunked(self.head)
         if self.chunked:
             self._chunks = _Chunks()
         return self.rest

@@ -10,9 +10,12 @@ from typing import Final
 from urllib.parse import quote
 
 from aahcrawler import metadata
-from aahcrawler.exchange import Exchange
+from aahcrawler.exchange import Exchange, Truncation
 
 Fields = tuple[tuple[str, str], ...]
+
+HTTP_REQUEST: Final = "application/http;msgtype=request"
+HTTP_RESPONSE: Final = "application/http;msgtype=response"
 
 _BREAKING = re.compile(r"[\x00-\x1f\x7f]+")
 _NO_URI = re.compile(r"[^\x21-\x3b\x3d\x3f-\x7e]")
@@ -57,12 +60,14 @@ class Original:
     """The response that holds the payload of a revisit.
 
     ``record_id`` is without angle brackets, ``date`` as its WARC-Date stands, ``digest`` the SHA-1 of its payload.
+    ``chunked`` says whether the payload lies there in the chunked coding, None where that is not known.
     """
 
     record_id: str
     url: str
     date: str
     digest: bytes
+    chunked: bool | None = None
 
 
 class Profile(StrEnum):
@@ -114,9 +119,18 @@ def response_fields(exchange: Exchange, record_id: str, warcinfo_id: str, identi
 
 
 def revisit_fields(response: Fields, original: Original, profile: Profile) -> Fields:
-    """Return the named fields of the ``revisit`` record that stands in the place of a ``response`` record."""
-    digest = labelled_digest(original.digest) if original.digest else ""
-    changed = {"WARC-Type": "revisit", "WARC-Payload-Digest": digest, "WARC-Truncated": ""}
+    """Return the named fields of the ``revisit`` record that stands in the place of a ``response`` record.
+
+    One for an identical payload holds the head of the answer, one for a 304 nothing.
+    """
+    changed = {
+        "WARC-Type": "revisit",
+        "WARC-Payload-Digest": labelled_digest(original.digest) if original.digest else "",
+    }
+    if profile is Profile.IDENTICAL_PAYLOAD:
+        changed["WARC-Truncated"] = Truncation.LENGTH.value
+    else:
+        changed |= {"WARC-Truncated": "", "Content-Type": ""}
     return (
         *((name, changed.get(name, value)) for name, value in response),
         ("WARC-Profile", profile.value),
@@ -134,16 +148,21 @@ def request_fields(exchange: Exchange, record_id: str, warcinfo_id: str, respons
     )
 
 
-def metadata_fields(exchange: Exchange, record_id: str, warcinfo_id: str, response_id: str) -> Fields:
-    """Return the named fields of the ``metadata`` record about a response, block digest and length apart."""
+def metadata_fields(
+    exchange: Exchange, record_id: str, warcinfo_id: str, response_id: str, media_type: str = metadata.MEDIA_TYPE
+) -> Fields:
+    """Return the named fields of a ``metadata`` record about a response, block digest and length apart.
+
+    It has no WARC-Target-URI: indexers that take every record with one for a version of the page would replay it.
+    """
     return (
         ("WARC-Type", "metadata"),
         ("WARC-Record-ID", f"<{record_id}>"),
         ("WARC-Date", warc_date(exchange.started_at)),
-        ("WARC-Target-URI", _uri(exchange.url)),
         ("WARC-Warcinfo-ID", f"<{warcinfo_id}>"),
-        ("Content-Type", metadata.MEDIA_TYPE),
+        ("Content-Type", media_type),
         ("WARC-Concurrent-To", f"<{response_id}>"),
+        ("WARC-Refers-To", f"<{response_id}>"),
     )
 
 
@@ -179,7 +198,7 @@ def _http_fields(kind: str, exchange: Exchange, record_id: str, warcinfo_id: str
         ("WARC-Target-URI", _uri(exchange.url)),
         ("WARC-IP-Address", exchange.ip_address),
         ("WARC-Warcinfo-ID", f"<{warcinfo_id}>"),
-        ("Content-Type", f"application/http;msgtype={kind}"),
+        ("Content-Type", HTTP_REQUEST if kind == "request" else HTTP_RESPONSE),
     )
 
 

@@ -12,8 +12,9 @@ from typing import BinaryIO, Self
 from uuid import uuid4
 
 from aahcrawler.archive.index import EXTENSION, Entry, IndexWriter
-from aahcrawler.archive.payload import HEAD, beginning_of, is_whole_head, status_of
+from aahcrawler.archive.payload import HEAD, beginning_of, is_chunked, is_whole_head, status_of
 from aahcrawler.archive.records import (
+    HTTP_RESPONSE,
     UNIDENTIFIED,
     CrawlInfo,
     Fields,
@@ -30,7 +31,8 @@ from aahcrawler.archive.records import (
     warcinfo_fields,
 )
 from aahcrawler.exchange import Exchange
-from aahcrawler.segments import Clock, Recovered, SegmentWriter, Series, recover
+from aahcrawler.metadata import MEDIA_TYPE
+from aahcrawler.segments import Clock, Recovered, SegmentWriter, Series, Span, recover
 
 _PIECE = 1 << 18
 
@@ -104,9 +106,9 @@ class WarcWriter:
         """Append the response, the request that led to it and what was understood of it; all of them or none.
 
         Response and request are kept byte for byte. ``metadata`` is the JSON of ``aahcrawler.metadata``. With an
-        ``original``, a ``revisit`` record that holds the head alone stands in the response's place where status 304
-        or an equal payload digest says that the payload is the original's; in any other case, and for what was
-        truncated, the response itself is written. ``Capture.revisit`` tells which.
+        ``original``, a ``revisit`` record stands in the place of a response whose payload is the original's: of one
+        with status 304, or of a whole one with the same payload digest. ``Capture.revisit`` says whether it does.
+        Nothing else of a response is left out, so giving an original never does harm.
 
         The response is read from its start and left there, open. Raises ``DiskFullError`` when there is no room: the
         files are then as before, and the same exchange may be written again; ``SegmentError`` for other troubles of
@@ -114,38 +116,42 @@ class WarcWriter:
         """
         # The records name their file's warcinfo, so the file must be settled first.
         self._segments.ready()
-        response_id, head = self._identity.new_id(), _head(exchange)
-        fields = response_fields(exchange, response_id, self._warcinfo_id, identified)
-        block: BinaryIO = exchange.response
-        profile = _profile(exchange, head, original) if original is not None else None
-        if original is not None and profile is not None:
-            fields, block = revisit_fields(fields, original, profile), BytesIO(head)
         try:
-            span = self._segments.append(_record(fields, block), *self._beside(exchange, response_id, metadata))
-            if self._index is not None:
-                where = (span.file, span.offset, span.ends[0] - span.offset)
-                self._index.add(Entry.made(fields, head, where))
+            head = _head(exchange)
+            record_id = self._identity.new_id()
+            fields = response_fields(exchange, record_id, self._warcinfo_id, identified)
+            answer = _Answer(record_id, fields, exchange.response, head)
+            if original is not None and (profile := _profile(exchange, head, original)) is not None:
+                answer = answer.as_revisit(original, profile)
+            span = self._segments.append(answer.record(), *self._beside(exchange, answer, metadata))
+            self._tell_index(answer, span)
         finally:
             exchange.response.seek(0)
         return Capture(
-            response_id,
+            answer.record_id,
             exchange.url,
             exchange.started_at,
             span.file,
             span.offset,
-            metadata_offset=None if metadata is None else span.ends[-2],
-            revisit=profile is not None,
-            refers_to=original.record_id if original is not None and profile is not None else "",
+            metadata_offset=None if metadata is None else span.ends[bool(exchange.request)],
+            revisit=answer.original is not None,
+            refers_to=answer.original.record_id if answer.original is not None else "",
         )
 
-    def _beside(self, exchange: Exchange, response_id: str, metadata: bytes | None) -> Iterator[Iterator[bytes]]:
-        """Yield the records that belong to a response, in pieces; that of its metadata is the last one."""
+    def _beside(self, exchange: Exchange, answer: "_Answer", metadata: bytes | None) -> Iterator[Iterator[bytes]]:
+        """Yield the records that belong to an answer, in pieces: its request, its metadata, the head of a 304."""
         if exchange.request:
-            asked = request_fields(exchange, self._identity.new_id(), self._warcinfo_id, response_id)
+            asked = request_fields(exchange, self._identity.new_id(), self._warcinfo_id, answer.record_id)
             yield _record(asked, BytesIO(exchange.request))
-        if metadata is not None:
-            said = metadata_fields(exchange, self._identity.new_id(), self._warcinfo_id, response_id)
-            yield _record(said, BytesIO(metadata))
+        for block, media_type in ((metadata, MEDIA_TYPE), (answer.head_apart, HTTP_RESPONSE)):
+            if block is not None:
+                ids = (self._identity.new_id(), self._warcinfo_id, answer.record_id)
+                yield _record(metadata_fields(exchange, *ids, media_type), BytesIO(block))
+
+    def _tell_index(self, answer: "_Answer", span: Span) -> None:
+        if self._index is not None:
+            where = (span.file, span.offset, span.ends[0] - span.offset)
+            self._index.add(Entry.made(answer.fields, answer.http_head, where))
 
     def close(self) -> None:
         """Force the current file to disk and give it its final name. Calling it twice does no harm."""
@@ -173,6 +179,31 @@ def recover_archive(folder: Path) -> tuple[Recovered, ...]:
     return recover(folder, EXTENSION)
 
 
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """The first record of an exchange. ``http_head`` is what its block begins with.
+
+    ``head_apart`` is the head of an answer that its block leaves out.
+    """
+
+    record_id: str
+    fields: Fields
+    block: BinaryIO
+    http_head: bytes
+    original: Original | None = None
+    head_apart: bytes | None = None
+
+    def as_revisit(self, original: Original, profile: Profile) -> "_Answer":
+        fields = revisit_fields(self.fields, original, profile)
+        if profile is Profile.NOT_MODIFIED:
+            # Replay takes a revisit's head, where there is one, for that of the page: a browser would be told 304.
+            return _Answer(self.record_id, fields, BytesIO(), b"", original, self.http_head)
+        return _Answer(self.record_id, fields, BytesIO(self.http_head), self.http_head, original)
+
+    def record(self) -> Iterator[bytes]:
+        return _record(self.fields, self.block)
+
+
 def _head(exchange: Exchange) -> bytes:
     """Return the head of a response, or what has come of it."""
     exchange.response.seek(0)
@@ -180,13 +211,15 @@ def _head(exchange: Exchange) -> bytes:
 
 
 def _profile(exchange: Exchange, head: bytes, original: Original) -> Profile | None:
-    """Return why an answer is a revisit of the original; None where replay would be the worse for it."""
+    """Return why an answer is a revisit of the original; None where it is not, or replay would be the worse for it."""
     if not is_whole_head(head):
         return None
     if status_of(head) == HTTPStatus.NOT_MODIFIED:
         return Profile.NOT_MODIFIED
     is_same = exchange.truncated is None and exchange.payload_digest == original.digest
-    return Profile.IDENTICAL_PAYLOAD if is_same else None
+    # Replay reads the original's bytes by the revisit's head, which has to name the same transfer coding.
+    is_coded_alike = original.chunked in {None, is_chunked(head)}
+    return Profile.IDENTICAL_PAYLOAD if is_same and is_coded_alike else None
 
 
 def _record(fields: Fields, block: BinaryIO) -> Iterator[bytes]:

@@ -237,7 +237,7 @@ def test_the_index_is_held_against_the_records(tmp_path: Path) -> None:
     crawl = crawl_of(tmp_path)
     index, path = crawl / "indexes" / "index.cdxj", only_file(crawl)
     lines = index.read_bytes().splitlines(keepends=True)
-    assert len(lines) == 9
+    assert len(lines) == 8
     index.write_bytes(b"".join(lines[1:]))
     (missing,) = check(crawl, Tally())
     assert (missing.problem, missing.file) == (Problem.MISSING, path)
