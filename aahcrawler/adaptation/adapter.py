@@ -1,0 +1,239 @@
+"""Goes on where actions fail: notices it, asks teachers, uses what they show at once, and learns actions of it.
+
+An action on a site has ways to be done: that of the file, and what was learned. One is in force and runs first, at
+the cost of any other action. Where it fails, the others are tried, then the teachers are asked; a lesson that is
+believed gives the objects of its page, and as soon as lessons of several pages agree, a new way is in force. A way
+that fails later is put behind again, so that any number of redesigns is survived (ARCOMEM, section 4.1).
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+from aahcrawler.adaptation.cases import Case, Cases, Kept, LearnedAction, Name, Way
+from aahcrawler.adaptation.following import Following
+from aahcrawler.adaptation.judging import adds_to, doubt, loses_nothing
+from aahcrawler.adaptation.learning import FAILING, LEAST_PAGES, Learner, Learning, run, way_of
+from aahcrawler.adaptation.lessons import Lesson, Method
+from aahcrawler.adaptation.noticing import Trouble, of_action, since, trouble
+from aahcrawler.adaptation.presuming import Presumption
+from aahcrawler.adaptation.recent import Recent
+from aahcrawler.adaptation.teaching import Teacher
+from aahcrawler.adaptation.using import sketches, supplemented
+from aahcrawler.helper.adapter import Followed, Question
+from aahcrawler.helper.assistance import Failure
+from aahcrawler.helper.navigation import Chosen, Links
+from aahcrawler.helper.outcome import Outcome, Runner
+from aahcrawler.helper.sites import site_of
+from aahcrawler.metadata import Metadata
+from aahcrawler.page import Page
+from knowledge_base.model import Application, Extract, PageLevel
+
+MOST_NAMES = 1_000
+MOST_ELSEWHERE = 6
+"""Learned ways of an action that are remembered for other sites."""
+
+_TROUBLED = frozenset({None, Failure.NOTHING_FOUND, Failure.INCOMPLETE})
+
+
+class Adaptation:
+    """The adapter of a crawl (`aahcrawler.helper.adapter.Adapter`).
+
+    ``teachers`` are asked in their order, ``learner`` makes an action of lessons, ``told`` hears of each action that
+    is put in force. Deterministic for given pages in a given order; what is kept is bounded.
+    """
+
+    def __init__(
+        self, teachers: Sequence[Teacher], learner: Learner, told: Callable[[LearnedAction], None] | None = None
+    ) -> None:
+        self._teachers = tuple(teachers)
+        self._learning = Learning(learner)
+        self._told = told
+        self._cases = Cases()
+        self._learned: Recent[Name, list[Way]] = Recent(MOST_NAMES)
+        self._presumption = Presumption()
+        self._following = Following()
+
+    # What the helper asks
+
+    def application(self, page: Page, known: Application | None, former: Metadata | None) -> str | None:
+        """See `aahcrawler.helper.adapter.Adapter.application`."""
+        return self._presumption.application(page, known, former)
+
+    def level(
+        self, page: Page, application: Application, shown: PageLevel | None, former: Metadata | None
+    ) -> PageLevel | None:
+        """See `aahcrawler.helper.adapter.Adapter.level`."""
+        return self._presumption.level(page, application, shown, former)
+
+    def preferred(self, question: Question) -> Extract:
+        """See `aahcrawler.helper.adapter.Adapter.preferred`."""
+        return self._case(question).current.extract
+
+    def followed(
+        self,
+        links: Links,
+        application: Application,
+        level: PageLevel,
+        chosen: Sequence[Chosen],
+        former: Metadata | None,
+    ) -> Followed:
+        """See `aahcrawler.helper.adapter.Adapter.followed`."""
+        found = self._following.followed(links, application, level, chosen, former)
+        if found.chosen:
+            self._presumption.confirm(links.page, application, level)
+        return found
+
+    def settled(self, question: Question, outcome: Outcome, runner: Runner) -> Outcome:
+        """See `aahcrawler.helper.adapter.Adapter.settled`."""
+        case = self._case(question)
+        outcome = replace(outcome, learned=case.current.name)
+        if not question.page.complete or question.action.run is not None or outcome.failure not in _TROUBLED:
+            return outcome
+        case.current.note(outcome)
+        wrong = self._trouble(question, case.current, outcome)
+        if wrong is None:
+            outcome = self._looked_after(question, case, outcome, runner)
+        else:
+            outcome = self._mended(question, case, outcome, runner, wrong)
+        if outcome.extracted and not question.shown:
+            self._presumption.confirm(question.page, question.application, question.level)
+        return outcome
+
+    def adopt(self, learned: LearnedAction) -> None:
+        """Learn from others: an action learned elsewhere is tried on any site where that of the file fails.
+
+        Raises what `aahcrawler.adaptation.learned.Learned.extract` raises for expressions that cannot be compiled.
+        """
+        self._remember((learned.application, learned.level, learned.action), Way(learned.learned.extract(), learned))
+
+    # Ways
+
+    def _case(self, question: Question) -> Case:
+        action = question.action
+        return self._cases.of(site_of(question.page.url), action, lambda: Case([Way(action)]))
+
+    def _remember(self, name: Name, way: Way) -> None:
+        known = self._learned.get(name, list)
+        known[:] = [way, *(each for each in known if each is not way)][:MOST_ELSEWHERE]
+
+    def _others(self, question: Question, case: Case) -> Iterator[Way]:
+        """Yield the other ways to do an action: those of the site, then fresh copies of those of other sites."""
+        known = {id(way.extract) for way in case.ways}
+        yield from case.ways[1:]
+        name = (question.application.name, question.level.name, question.action.name)
+        for way in tuple(self._learned.get(name, list)):
+            if id(way.extract) not in known:
+                yield Way(way.extract, way.learned)
+
+    def _trouble(self, question: Question, way: Way, outcome: Outcome) -> Trouble | None:
+        former = question.former
+        if former is not None and former.objects:
+            changed = since(question.action, outcome, question.page, former.objects)
+            if changed is not None:
+                return changed
+        wrong = trouble(way.extract, outcome, way.record)
+        return replace(wrong, certain=False) if wrong is not None and not question.shown else wrong
+
+    # What is done about trouble
+
+    def _looked_after(self, question: Question, case: Case, outcome: Outcome, runner: Runner) -> Outcome:
+        """Compare a learned action that works with a lesson now and then: it may leave something out."""
+        if not outcome.extracted or not case.current.is_due():
+            return outcome
+        wrong = Trouble(Failure.CHANGED_SHAPE, "the learned action leaves objects out", certain=False)
+        lesson = self._lesson(question, wrong, outcome)
+        return self._used(question, case, lesson, outcome, runner, wrong) if lesson is not None else outcome
+
+    def _mended(self, question: Question, case: Case, outcome: Outcome, runner: Runner, wrong: Trouble) -> Outcome:
+        for way in self._others(question, case):
+            other = run(runner, way.extract)
+            if self._is_better(question, way, other, outcome, wrong):
+                way.note(other)
+                case.put_in_force(way)
+                return replace(other, learned=way.name)
+        reported = replace(outcome, failure=wrong.failure, detail=wrong.detail) if wrong.certain else outcome
+        if not case.patience.allows():
+            return reported if question.shown else outcome
+        lesson = self._lesson(question, wrong, outcome)
+        if lesson is None:
+            case.patience.failed()
+            gone = self._is_gone(question, outcome)
+            return Outcome() if gone else reported
+        case.patience.succeeded()
+        return self._used(question, case, lesson, outcome, runner, wrong)
+
+    def _is_better(self, question: Question, way: Way, other: Outcome, outcome: Outcome, wrong: Trouble) -> bool:
+        """Say whether another way does on a page what the one in force fails to do."""
+        if not other.extracted or other.failure is not None or not loses_nothing(outcome.extracted, other.extracted):
+            return False
+        shown = {name for each in other.extracted for name in each.object.properties}
+        if not wrong.fields <= shown or (not wrong.fields and len(other.extracted) <= len(outcome.extracted)):
+            return False
+        return self._trouble(question, Way(way.extract), other) is None
+
+    def _is_gone(self, question: Question, outcome: Outcome) -> bool:
+        """Say whether a page that once had objects has none now, and shows nothing of what they said."""
+        former = question.former
+        if former is None or outcome.extracted or not of_action(question.action, former.objects):
+            return False
+        return since(question.action, outcome, question.page, former.objects) is None
+
+    def _lesson(self, question: Question, wrong: Trouble, outcome: Outcome) -> Lesson | None:
+        """Return the first lesson that is believed and that knows more than what was found."""
+        cautious = not wrong.certain or not question.shown
+        for teacher in self._teachers:
+            try:
+                lesson = teacher.teach(question)
+            except FAILING:
+                continue
+            if lesson is None or doubt(lesson, question, cautious=cautious) is not None:
+                continue
+            if wrong.fields:
+                if supplemented(outcome.extracted, lesson, wrong.fields) is not None:
+                    return lesson
+            elif not outcome.extracted or adds_to(lesson, outcome.extracted):
+                return lesson
+        return None
+
+    # What is made of a lesson
+
+    def _used(
+        self, question: Question, case: Case, lesson: Lesson, outcome: Outcome, runner: Runner, wrong: Trouble
+    ) -> Outcome:
+        """Return the objects of a lesson, by the action that is learned of it where that finds the same."""
+        kept = Kept(lesson, runner, outcome)
+        found = self._learn(question, case, kept, wrong)
+        if found is not None:
+            return found
+        more = supplemented(outcome.extracted, lesson, wrong.fields) if wrong.fields else None
+        extracted = more or runner.make(question.action, sketches(lesson))
+        detail = f"{wrong.detail}: " if wrong.detail else ""
+        return Outcome(extracted, wrong.failure, f"{detail}{len(extracted)} objects {_HOW[lesson.method]}")
+
+    def _learn(self, question: Question, case: Case, kept: Kept, wrong: Trouble) -> Outcome | None:
+        lessons = [*(each for each in case.lessons if each.lesson.page.url != kept.lesson.page.url), kept]
+        attempted = self._learning.best(question, lessons)
+        outcome = attempted.outcome(kept) if attempted is not None else None
+        if attempted is None or outcome is None or len(attempted.agreeing) < LEAST_PAGES:
+            self._cases.keep(case, kept)
+            if outcome is None or wrong.fields:
+                return None
+            detail = f"{len(outcome.extracted)} objects {_HOW[kept.lesson.method]}"
+            return replace(
+                outcome, failure=wrong.failure, detail=f"{wrong.detail}: {detail}" if wrong.detail else detail
+            )
+        number = sum(way.learned is not None for way in case.ways) + 1
+        way = way_of(question, attempted, wrong.failure.value, number)
+        case.put_in_force(way)
+        self._cases.drop(case, [each for each, _ in attempted.agreeing])
+        self._remember((question.application.name, question.level.name, question.action.name), way)
+        if self._told is not None and way.learned is not None:
+            self._told(way.learned)
+        return replace(outcome, learned=way.name)
+
+
+_HOW = {
+    Method.MEMORY: "found again by what they said before",
+    Method.RELAXED: "found by relaxed expressions",
+    Method.INDUCED: "found by the structure that the page repeats",
+}

@@ -1,0 +1,172 @@
+"""Finds the links that navigation should have led to, by what their addresses say and by what was followed before."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from lxml.html import HtmlElement
+
+from aahcrawler import induction
+from aahcrawler.adaptation.cases import Patience
+from aahcrawler.adaptation.noticing import Shape, TrackRecord
+from aahcrawler.adaptation.presuming import is_telling
+from aahcrawler.adaptation.recent import Recent
+from aahcrawler.helper.adapter import Followed
+from aahcrawler.helper.navigation import Chosen, Links
+from aahcrawler.induction import Nature
+from aahcrawler.metadata import Metadata
+from knowledge_base.model import Application, Navigate, PageLevel
+
+MOST_LEVELS = 4_000
+ABOVE = 3
+"""Elements above a link whose names and classes tell where it stands."""
+
+_Stand = tuple[tuple[str, str], ...]
+
+
+@dataclass(slots=True)
+class _Target:
+    """How the actions of a level that lead to one other level have fared on a site."""
+
+    record: TrackRecord = field(default_factory=TrackRecord)
+    patience: Patience = field(default_factory=Patience)
+
+
+@dataclass(frozen=True, slots=True)
+class _Leading:
+    """The actions of a level, by name, that lead to one level, on one page."""
+
+    links: Links
+    application: Application
+    level: PageLevel
+    target: PageLevel
+    actions: tuple[str, ...]
+    before: frozenset[str]
+
+    def url_of(self, url: str) -> str | None:
+        """Return the canonical form of an address that may be followed, None for others and for this very page."""
+        if not self.links.is_here(url):
+            return None
+        verdict = self.links.judge(self.application, url)
+        here = self.links.sites.verdict(self.application, self.links.page.url).url
+        if verdict is None or verdict.url == here or verdict.level not in (None, self.target):
+            return None
+        return verdict.url
+
+    def chosen(self, found: Iterable[tuple[str, HtmlElement | None]]) -> Iterator[Chosen]:
+        """Yield links as the first of the actions would have chosen them."""
+        for url, element in found:
+            canonical = self.url_of(url)
+            if canonical is not None:
+                yield Chosen(canonical, element, self.actions[0])
+
+
+class Following:
+    """Looks after the navigation actions of all sites; a few numbers for each level of each."""
+
+    def __init__(self) -> None:
+        self._targets: Recent[tuple[str, PageLevel, str], _Target] = Recent(MOST_LEVELS)
+
+    def followed(
+        self,
+        links: Links,
+        application: Application,
+        level: PageLevel,
+        chosen: Sequence[Chosen],
+        former: Metadata | None,
+    ) -> Followed:
+        """Add links to those levels that no action led to although one should have."""
+        found = list(chosen)
+        stopped: list[str] = []
+        for leading in _leading(links, application, level, former):
+            target = self._targets.get((links.site, level, leading.target.name), _Target)
+            count = sum(each.action in leading.actions for each in chosen)
+            target.record.note(Shape(count, frozenset(), 0))
+            if count or not _is_missed(leading, target):
+                continue
+            more = self._more(leading, target)
+            if more:
+                stopped.append(leading.actions[0])
+            known = {each.url for each in found}
+            found += [each for each in more if each.url not in known]
+        return Followed(tuple(found), tuple(stopped))
+
+    def _more(self, leading: _Leading, target: _Target) -> tuple[Chosen, ...]:
+        before = _as_before(leading)
+        by_address = _by_address(leading)
+        if before or by_address or not target.patience.allows():
+            return tuple({each.url: each for each in (*before, *by_address)}.values())
+        teased = _teased(leading)
+        if teased:
+            target.patience.succeeded()
+        else:
+            target.patience.failed()
+        return teased
+
+
+def _leading(links: Links, application: Application, level: PageLevel, former: Metadata | None) -> Iterator[_Leading]:
+    """Yield each level that actions with expressions lead to, with the links that a former crawl followed there."""
+    names: dict[str, dict[str, None]] = {}
+    for actions in (level.actions, *(variant.actions for variant in level.variants)):
+        for action in actions:
+            if isinstance(action, Navigate) and action.sources:
+                names.setdefault(action.to, {})[action.name] = None
+    known = former.links if former is not None and former.level == level.name else ()
+    for to, leading in names.items():
+        before = frozenset(link.url for link in known if link.action in leading)
+        yield _Leading(links, application, level, application.level(to), tuple(leading), before)
+
+
+def _is_missed(leading: _Leading, target: _Target) -> bool:
+    """Say whether a page without a link to a level should have one.
+
+    It should where it used to have one, where too many pages in a row have none, and where a list has never led to
+    what it lists.
+    """
+    if leading.before or target.record.is_unusually_empty():
+        return True
+    is_list = leading.level.role == "intermediate" and leading.target.role == "terminal"
+    deeper = leading.level.role == "intermediate" and leading.target is not leading.level and not leading.target.start
+    return (is_list or deeper) and not target.record.found
+
+
+def _by_address(leading: _Leading) -> tuple[Chosen, ...]:
+    """Return the links whose address the level documents, unless it documents any address."""
+    if not leading.target.addresses or not is_telling(leading.target, leading.links.page.url):
+        return ()
+    verdict = leading.links.sites.verdict
+    anchors = (
+        (url, element)
+        for url, element in leading.links.anchors
+        if verdict(leading.application, url).level is leading.target
+    )
+    return tuple(leading.chosen(anchors))
+
+
+def _as_before(leading: _Leading) -> tuple[Chosen, ...]:
+    """Return the links that a former crawl followed from here, and those that stand where these do now."""
+    if not leading.before:
+        return ()
+    stands = {_stand(element) for url, element in leading.links.anchors if leading.url_of(url) in leading.before}
+    return tuple(leading.chosen(each for each in leading.links.anchors if _stand(each[1]) in stands))
+
+
+def _stand(element: HtmlElement) -> _Stand:
+    found: list[tuple[str, str]] = []
+    current: HtmlElement | None = element
+    while current is not None and len(found) <= ABOVE:
+        found.append((str(current.tag), current.get("class") or ""))
+        current = current.getparent()
+    return tuple(found)
+
+
+def _teased(leading: _Leading) -> tuple[Chosen, ...]:
+    """Return where the entries of the lists lead that the page shows in its main part."""
+    elements: Mapping[str, HtmlElement] = dict(leading.links.anchors)
+    targets = (
+        record.target
+        for records in induction.records(leading.links.page)
+        if records.nature is Nature.TEASERS and not records.aside
+        for record in records.records
+        if record.target is not None
+    )
+    return tuple(leading.chosen((url, elements.get(url)) for url in targets))

@@ -1,0 +1,120 @@
+"""Learns a way to do an action from lessons, and puts it to the proof on every page that is kept."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from lxml import etree
+
+from aahcrawler.adaptation.cases import Kept, LearnedAction, Way
+from aahcrawler.adaptation.judging import loses_nothing, reproduces
+from aahcrawler.adaptation.learned import Learned
+from aahcrawler.adaptation.lessons import Lesson
+from aahcrawler.adaptation.noticing import Shape
+from aahcrawler.helper.adapter import Question
+from aahcrawler.helper.outcome import Outcome, Runner
+from aahcrawler.helper.sites import site_of
+from knowledge_base.model import Extract
+
+Learner = Callable[[Sequence[Lesson], Extract], Learned | None]
+"""Makes an action of lessons in place of one that failed; None where they have nothing in common."""
+
+LEAST_PAGES = 2
+"""Pages that must agree before an action is in force."""
+FAILING = (etree.XPathError, ValueError, OverflowError, RecursionError)
+"""What expressions and values raise that fail on a page."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attempted:
+    """An action that was learned, and what it finds on the pages of the lessons that it agrees with."""
+
+    learned: Learned
+    extract: Extract
+    agreeing: tuple[tuple[Kept, Outcome], ...]
+
+    def outcome(self, kept: Kept) -> Outcome | None:
+        """Return what it finds on a page, None where it does not agree with the lesson about that."""
+        return next((outcome for each, outcome in self.agreeing if each is kept), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Learning:
+    """Makes ways of lessons."""
+
+    learner: Learner
+
+    def attempt(self, question: Question, lessons: Sequence[Kept], proof: Sequence[Kept]) -> Attempted | None:
+        """Learn of some lessons, and see with which pages of ``proof`` the result agrees.
+
+        None where nothing can be learned, and where it finds something else on any of those pages.
+        """
+        try:
+            learned = self.learner([kept.lesson for kept in lessons], question.action)
+            extract = learned.extract() if learned is not None else None
+        except FAILING:
+            return None
+        if learned is None or extract is None:
+            return None
+        agreeing: list[tuple[Kept, Outcome]] = []
+        for kept in proof:
+            outcome = run(kept.runner, extract)
+            if outcome.extracted and reproduces(outcome.extracted, kept.lesson):
+                if not loses_nothing(kept.before.extracted, outcome.extracted):
+                    return None
+                agreeing.append((kept, outcome))
+            elif outcome.extracted:
+                return None
+        return Attempted(learned, extract, tuple(agreeing))
+
+    def best(self, question: Question, lessons: Sequence[Kept]) -> Attempted | None:
+        """Return what is learned of the last lesson and those that agree with it; None where it cannot be relied on.
+
+        Pages of another shape do not speak against it as long as it finds nothing there.
+        """
+        latest = lessons[-1]
+        group: Sequence[Kept] = lessons
+        attempted = self.attempt(question, lessons, lessons)
+        if attempted is None or attempted.outcome(latest) is None:
+            alone = self.attempt(question, (latest,), (latest,))
+            if alone is None:
+                return None
+            group = [kept for kept in lessons if _agrees(kept, alone.extract)]
+            attempted = self.attempt(question, group, lessons) if len(group) > 1 else alone
+        return attempted if attempted is not None and attempted.outcome(latest) is not None else None
+
+
+def _agrees(kept: Kept, extract: Extract) -> bool:
+    outcome = run(kept.runner, extract)
+    return bool(outcome.extracted) and reproduces(outcome.extracted, kept.lesson)
+
+
+def run(runner: Runner, extract: Extract) -> Outcome:
+    """Run an action on a page as if nothing had been read of it yet; nothing is found where an expression fails."""
+    try:
+        return runner.again().run(extract)
+    except FAILING:
+        return Outcome()
+
+
+def way_of(question: Question, attempted: Attempted, failure: str, number: int) -> Way:
+    """Put a learned action in words, with its evidence; its record begins with the pages it was learned of."""
+    kept = [each for each, _ in attempted.agreeing]
+    event = LearnedAction(
+        site=site_of(question.page.url),
+        application=question.application.name,
+        level=question.level.name,
+        action=question.action.name,
+        name=f"learned-{question.action.name}-{number}",
+        learned=attempted.learned,
+        method=kept[-1].lesson.method,
+        failure=failure,
+        pages=tuple(each.lesson.page.url for each in kept),
+        before=sum(len(each.before.extracted) for each in kept),
+        after=sum(len(outcome.extracted) for _, outcome in attempted.agreeing),
+        confidence=min(each.lesson.confidence for each in kept),
+        date=max(each.lesson.page.fetched_at for each in kept),
+    )
+    way = Way(attempted.extract, event)
+    for _, outcome in attempted.agreeing:
+        way.record.note(Shape.of(outcome.extracted))
+    return way

@@ -1,0 +1,234 @@
+"""Notices that an action does not do what it used to do (ARCOMEM, section 4.1: structural changes are detected first).
+
+Two things tell: the track record of the action on a site, and what a former crawl found at the very address. A page
+that has no such object, and a former one that is gone, are no failures.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from aahcrawler.helper.assistance import Failure
+from aahcrawler.helper.extraction import BODY, Extracted
+from aahcrawler.helper.outcome import Outcome
+from aahcrawler.page import Page
+from aahcrawler.page.text import plain_text
+from aahcrawler.webobject import Person, WebObject
+from knowledge_base.model import Extract
+
+WATCHED = ("author", "date", BODY)
+"""Fields whose absence from a whole page is looked into."""
+CHANCE = 0.02
+"""How probable it may be that so many pages in a row have no object by chance."""
+FEW = 3
+"""Pages after which a record says anything."""
+SHRUNK = 0.1
+"""The share of the usual length of bodies below which they are not whole."""
+LONG = 200
+"""Characters of a body below which its length says nothing."""
+LOST = 0.1
+"""The share of a page's former objects that may be missed: texts are edited."""
+PROBE = 40
+MOST_PROBED = 50
+"""Former objects of one page that are looked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """What is wrong with an action on a page.
+
+    ``fields`` are those that are missing where objects were found; without any the objects themselves are. Where it is
+    not ``certain``, the page may hold no such thing, and only finding it tells.
+    """
+
+    failure: Failure
+    detail: str = ""
+    fields: frozenset[str] = frozenset()
+    certain: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What an action found on one page: how many objects, which fields at all, how many characters of bodies."""
+
+    objects: int
+    filled: frozenset[str]
+    length: int
+
+    @classmethod
+    def of(cls, extracted: Sequence[Extracted]) -> "Shape":
+        """Tell the shape of what was found."""
+        filled = frozenset(name for each in extracted for name in each.object.properties)
+        return cls(len(extracted), filled, sum(len(body_of(each.object)) for each in extracted))
+
+
+@dataclass(slots=True)
+class TrackRecord:
+    """What an action has done on one site; a few numbers, however many pages there were."""
+
+    pages: int = 0
+    found: int = 0
+    empty: int = 0
+    """Pages in a row, the last ones, without an object."""
+    filled: Counter[str] = field(default_factory=Counter)
+    missing: Counter[str] = field(default_factory=Counter)
+    """By field: pages in a row, the last ones with objects, that show it nowhere."""
+    objects: int = 0
+    length: int = 0
+    short: int = 0
+    """Pages in a row, the last ones with objects, with bodies of no length."""
+
+    def note(self, shape: Shape) -> None:
+        """Add a page."""
+        self.pages += 1
+        if not shape.objects:
+            self.empty += 1
+            return
+        self.empty = 0
+        self.found += 1
+        for name in WATCHED:
+            self.missing[name] = 0 if name in shape.filled else self.missing[name] + 1
+            self.filled[name] += name in shape.filled
+        if self.is_short(shape):
+            self.short += 1
+            return
+        self.short = 0
+        self.objects += shape.objects
+        self.length += shape.length
+
+    def is_short(self, shape: Shape) -> bool:
+        """Say whether bodies are much shorter than they used to be."""
+        usual = self.length / self.objects if self.objects and self.found > FEW else 0.0
+        return usual >= LONG and shape.objects > 0 and shape.length / shape.objects < SHRUNK * usual
+
+    def is_unusually_empty(self) -> bool:
+        """Say whether the last pages without objects are too many in a row to be so by chance."""
+        if not self.found:
+            return False
+        before = self.pages - self.empty
+        # Nobody has seen enough pages to be sure that each of them has objects.
+        share = self.found / (before + 1)
+        return (1 - share) ** self.empty <= CHANCE
+
+
+def trouble(action: Extract, outcome: Outcome, record: TrackRecord) -> Trouble | None:
+    """Say what is wrong with an outcome by the record of the action, in which it is noted already."""
+    if outcome.failure is not None:
+        return _declared(outcome, record)
+    if not outcome.extracted:
+        if record.is_unusually_empty():
+            return Trouble(Failure.STOPPED_WORKING, f"nothing on {record.empty} pages in a row", certain=False)
+        return None if record.found else Trouble(Failure.NOTHING_FOUND, "nothing on any page yet", certain=False)
+    return _changed(action, outcome, record)
+
+
+def _declared(outcome: Outcome, record: TrackRecord) -> Trouble | None:
+    """Say what is wrong where the action itself says that it failed."""
+    if outcome.failure is Failure.NOTHING_FOUND and record.found >= FEW:
+        return Trouble(Failure.STOPPED_WORKING, f"it worked on {record.found} pages")
+    if outcome.failure in (Failure.NOTHING_FOUND, Failure.INCOMPLETE):
+        return Trouble(outcome.failure, outcome.detail)
+    return None
+
+
+def _changed(action: Extract, outcome: Outcome, record: TrackRecord) -> Trouble | None:
+    known = {wanted.name for wanted in action.fields}
+    gone, never = [], []
+    for name in WATCHED:
+        if name not in known or not record.missing[name]:
+            continue
+        before = record.found - record.missing[name]
+        if record.filled[name] == before >= FEW and record.missing[name] > 1:
+            gone.append(name)
+        elif not record.filled[name]:
+            never.append(name)
+    if gone:
+        return Trouble(Failure.CHANGED_SHAPE, f"no {' and no '.join(gone)} any more", frozenset(gone))
+    if record.short > 1 and record.is_short(Shape.of(outcome.extracted)):
+        return Trouble(Failure.CHANGED_SHAPE, "bodies are much shorter than before", certain=False)
+    if never:
+        return Trouble(Failure.CHANGED_SHAPE, f"no {' and no '.join(never)}", frozenset(never), certain=False)
+    return None
+
+
+def since(action: Extract, outcome: Outcome, page: Page, former: Sequence[WebObject]) -> Trouble | None:
+    """Say what is wrong with an outcome by what was found at the same address before.
+
+    Former objects whose text is on the page and in none of the objects found are lost; others were deleted.
+    """
+    known = of_action(action, former)
+    if not known:
+        return None
+    now = [bare(body_of(each.object)) for each in outcome.extracted]
+    left_out = [each for each in known if not any(_holds(body, bare(body_of(each))) for body in now)]
+    if left_out:
+        sight = PageText(page)
+        lost = sum(sight.shows(body_of(each)) for each in left_out)
+        if lost and lost >= LOST * len(known):
+            found = len(known) - len(left_out)
+            failure = Failure.CHANGED_SHAPE if found else Failure.STOPPED_WORKING
+            return Trouble(failure, f"{lost} of {len(known)} former objects are on the page and not found")
+    return _fields_since(outcome, page, known) if outcome.extracted else None
+
+
+def _fields_since(outcome: Outcome, page: Page, known: Sequence[WebObject]) -> Trouble | None:
+    shown = Shape.of(outcome.extracted).filled
+    gone = [name for name in ("author", "date") if name not in shown and all(each.first(name) for each in known)]
+    if not gone:
+        return None
+    names = {author.name for each in known if isinstance(author := each.first("author"), Person)}
+    sight = PageText(page)
+    certain = "author" in gone and any(bare(name) in sight.text for name in names if name)
+    return Trouble(Failure.CHANGED_SHAPE, f"no {' and no '.join(gone)} any more", frozenset(gone), certain=certain)
+
+
+def of_action(action: Extract, former: Iterable[WebObject]) -> tuple[WebObject, ...]:
+    """Return those former objects that an action would yield and that have a text, at most ``MOST_PROBED``."""
+    types = {action.type, action.first_type or action.type, *(name for name, _ in action.instead)}
+    known = [each for each in former if each.type in types and body_of(each).strip()]
+    return tuple(known[:MOST_PROBED])
+
+
+@dataclass(frozen=True)
+class PageText:
+    """All text of a page, without white space."""
+
+    page: Page
+
+    @cached_property
+    def text(self) -> str:
+        """The text as `bare` makes it."""
+        return bare(plain_text(self.page.tree))
+
+    def shows(self, body: str) -> bool:
+        """Say whether most of a text is there: more than half of the places where it is looked at."""
+        written = bare(body)
+        if len(written) <= PROBE:
+            return bool(written) and written in self.text
+        steps = (len(written) - PROBE) // 4
+        probes = {written[step * steps : step * steps + PROBE] for step in range(5)}
+        return sum(probe in self.text for probe in probes) > len(probes) / 2
+
+
+def bare(text: str) -> str:
+    r"""Return a text without white space, as texts are compared.
+
+    >>> bare("One\n two ")
+    'Onetwo'
+    """
+    return "".join(text.split())
+
+
+def body_of(web_object: WebObject) -> str:
+    """Return the body of an object, empty where it has none."""
+    body = web_object.first(BODY)
+    return body if isinstance(body, str) else ""
+
+
+def _holds(now: str, before: str) -> bool:
+    """Say whether a text found now is the former one, whole or nearly so."""
+    if before in now:
+        return len(now) <= 2 * len(before) + PROBE
+    short, long = sorted((now, before), key=len)
+    return len(short) >= 0.8 * len(long) and (short[:PROBE] == long[:PROBE] or short[-PROBE:] == long[-PROBE:])
