@@ -76,7 +76,9 @@ class History:
     def original(self, digest: bytes) -> Original | None:
         """Return the first complete response with that payload; None where there is none, and for an empty payload."""
         row = self._tried(lambda ledger: None if digest in {b"", _EMPTY} else ledger.first(digest), None)
-        return None if row is None else Original(_urn(row.record), row.url, warc_date(_time(row.date)), digest)
+        if row is None:
+            return None
+        return Original(_urn(row.record), row.url, warc_date(_time(row.date)), digest, bool(row.chunked))
 
     def pages(self) -> Iterator[Former]:
         """Yield the pages that were captured with a status of 2xx, in no particular order.
@@ -107,7 +109,7 @@ class History:
             return None
         with file, suppress(RecordError, OSError):
             record = record_at(file, former.metadata_offset)
-            if record.kind == "metadata" and record.header.get("WARC-Target-URI").strip("<>") == former.url:
+            if record.kind == "metadata":
                 return understood(record.whole_block(LONGEST_METADATA))
         return None
 
@@ -270,6 +272,7 @@ def _row(kept: Kept, file: int) -> Row:
         metadata=capture.metadata_offset,
         current=1,
         own=int(not capture.revisit),
+        chunked=int(kept.chunked),
         status=kept.status,
         complete=int(kept.complete),
         page=int(kept.kind == "page"),
@@ -317,6 +320,7 @@ def _former(ledger: Ledger, row: Row | None) -> Former | None:
         relevant=None if row.relevant is None else bool(row.relevant),
         crawl=row.crawl,
         last_seen=_time(row.date + row.later),
+        chunked=bool(holder.chunked),
     )
 
 

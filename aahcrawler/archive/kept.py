@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Literal, Self
 
 from aahcrawler import metadata as metadata_record
-from aahcrawler.archive.payload import HEAD, beginning_of, status_of
+from aahcrawler.archive.payload import HEAD, beginning_of, is_chunked, status_of
 from aahcrawler.archive.places import Appended
 from aahcrawler.archive.records import Original
 from aahcrawler.archive.writer import Capture
@@ -29,6 +29,7 @@ class Kept:
     ``digest`` is the SHA-1 of the payload, of a revisit that of its original. ``etag`` and ``last_modified`` stand as
     the answer's head has them, empty where it has none. ``complete`` is false for what was truncated. Of requisites,
     ``priority``, ``score`` and ``relevant`` are None. ``crawl`` is the number of the crawl, 0 where it is not known.
+    ``chunked`` says whether the answer came in the chunked coding.
     """
 
     capture: Capture
@@ -42,6 +43,7 @@ class Kept:
     score: float | None = None
     relevant: bool | None = None
     crawl: int = 0
+    chunked: bool = False
 
     @classmethod
     def of(
@@ -80,7 +82,9 @@ class Kept:
             header.get("WARC-Type").lower() == "revisit",
             header.get("WARC-Refers-To").strip("<>"),
         )
-        digest, complete = _digest(header.get("WARC-Payload-Digest")), not header.get("WARC-Truncated")
+        digest = _digest(header.get("WARC-Payload-Digest"))
+        # What a revisit record leaves out is with its original.
+        complete = capture.revisit or not header.get("WARC-Truncated")
         return cls._made(capture, found.http_head, (digest, complete, found.crawl), understood(found.metadata))
 
     @classmethod
@@ -99,6 +103,7 @@ class Kept:
             _number(metadata.score) if metadata else None,
             bool(metadata.relevant) if metadata and metadata.relevant is not None else None,
             crawl,
+            is_chunked(head),
         )
 
 
@@ -107,9 +112,10 @@ class Former:
     """The newest capture of an address that is worth knowing: a complete success where there was one.
 
     ``record_id``, ``original_url``, ``warc_date``, ``file`` and ``offset`` are of the response record that holds the
-    payload; where the address only ever gave what another had given before, that is the other's. The rest is of the
-    address: ``status``, and ``complete``, false for what was truncated; ``etag`` and ``last_modified``, empty where
-    unknown; where its newest metadata record is; ``crawl`` and ``last_seen``, when it was last found to hold this.
+    payload, in the chunked coding where ``chunked`` says so; where the address only ever gave what another had given
+    before, that is the other's. The rest is of the address: ``status``, and ``complete``, false for what was
+    truncated; ``etag`` and ``last_modified``, empty where unknown; where its newest metadata record is; ``crawl`` and
+    ``last_seen``, when it was last found to hold this.
     """
 
     url: str
@@ -131,11 +137,12 @@ class Former:
     relevant: bool | None
     crawl: int
     last_seen: datetime
+    chunked: bool | None = None
 
     @property
     def original(self) -> Original:
         """What a revisit record of this payload refers to."""
-        return Original(self.record_id, self.original_url, self.warc_date, self.digest)
+        return Original(self.record_id, self.original_url, self.warc_date, self.digest, self.chunked)
 
 
 def understood(block: bytes | None) -> Metadata | None:

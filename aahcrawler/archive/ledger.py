@@ -39,6 +39,7 @@ CREATE TABLE captures (
     metadata INTEGER,
     current INTEGER NOT NULL,
     own INTEGER NOT NULL,
+    chunked INTEGER NOT NULL,
     status INTEGER NOT NULL,
     complete INTEGER NOT NULL,
     page INTEGER NOT NULL,
@@ -69,7 +70,7 @@ ORDER BY id LIMIT 1
 _PAGES = """
 SELECT * FROM captures WHERE id > ? AND current AND page AND status BETWEEN 200 AND 299 ORDER BY id LIMIT ?
 """
-_PUT = "REPLACE INTO captures VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_PUT = "REPLACE INTO captures VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _RAISE = """
 UPDATE captures SET current = 1 WHERE id = (
     SELECT id FROM captures WHERE key = ? AND url = ?
@@ -83,8 +84,9 @@ class Row(NamedTuple):
     """A row of ``captures``, as SQLite gives it; ``id`` is None for one that is not in the table.
 
     ``own`` says whether the payload is in the record at this place, or else in the first with its digest; ``digest``
-    is None for an empty payload. ``metadata_file`` is None where it is ``file``. ``date`` is in microseconds since
-    1970, ``later`` how much later it was last seen. Flags are 0 or 1.
+    is None for an empty payload; ``chunked`` whether the answer came in the chunked coding. ``metadata_file`` is None
+    where it is ``file``. ``date`` is in microseconds since 1970, ``later`` how much later it was last seen. Flags are
+    0 or 1.
     """
 
     id: int | None
@@ -95,6 +97,7 @@ class Row(NamedTuple):
     metadata: int | None
     current: int
     own: int
+    chunked: int
     status: int
     complete: int
     page: int

@@ -10,7 +10,9 @@ from typing import BinaryIO
 
 from aahcrawler.archive.members import Member, MemberError, members
 from aahcrawler.archive.payload import HEAD, beginning_of
+from aahcrawler.archive.records import HTTP_RESPONSE
 from aahcrawler.archive.scanning import LONGEST_HEADER, Header, parse_header
+from aahcrawler.metadata import MEDIA_TYPE
 from aahcrawler.segments import OPEN
 
 LONGEST_METADATA = 1 << 26
@@ -84,9 +86,9 @@ class Record:
 class Appended:
     """A ``response`` or ``revisit`` record that can be read whole, and what stands in the file beside it.
 
-    ``http_head`` is the head of the HTTP message in it. ``metadata`` is the block of the metadata record that follows
-    and names it, None where there is none; that begins at ``metadata_offset``. ``crawl`` is the number that the file's
-    last ``warcinfo`` record gave, 0 where it gave none.
+    ``http_head`` is the head of the HTTP message in it or, of a 304, beside it. ``metadata`` is the block of the
+    metadata record that follows and names it, None where there is none; that begins at ``metadata_offset``. ``crawl``
+    is the number that the file's last ``warcinfo`` record gave, 0 where it gave none.
     """
 
     offset: int
@@ -133,13 +135,22 @@ def appended(file: BinaryIO, begin: int = 0) -> Iterator[Appended]:
                         yield last
                     last = None
                     last = Appended(record.offset, record.header, _head_of(record), crawl)
-                case "metadata" if last is not None and last.metadata is None and _names(record, last):
-                    block = record.whole_block(LONGEST_METADATA)
-                    last = replace(last, metadata=block, metadata_offset=record.offset)
+                case "metadata" if last is not None and _names(record, last):
+                    last = _with_metadata(last, record)
         except RecordError:
             continue
     if last is not None:
         yield last
+
+
+def _with_metadata(last: Appended, record: Record) -> Appended:
+    """Return an answer with what one of its metadata records says of it."""
+    media_type = record.header.get("Content-Type")
+    if media_type == HTTP_RESPONSE:
+        return replace(last, http_head=_head_of(record))
+    if media_type == MEDIA_TYPE and last.metadata is None:
+        return replace(last, metadata=record.whole_block(LONGEST_METADATA), metadata_offset=record.offset)
+    return last
 
 
 def _names(record: Record, last: Appended) -> bool:
