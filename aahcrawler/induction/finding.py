@@ -172,14 +172,17 @@ class _Reading:
         name, dated = fields.names.get(number), fields.dates.get(number)
         address = addressed(outline, part, base)
         href = resolve(base, name.href) if name is not None and name.href else None
+        titled = fields.titles.get(number)
+        title = self._title(titled, name, found)
         return Record(
             elements=tuple(outline.elements[root] for root in part.roots),
             body=region(outline, found) if found else None,
             author=Byline(name.text, outline.elements[name.place], href) if name is not None else None,
-            date=Dated(dated.moment, outline.elements[dated.place]) if dated else None,
-            title=self._title(fields.titles.get(number), name, found),
+            date=Dated(dated.moment, outline.elements[dated.place], dated.attribute) if dated else None,
+            title=title,
             permalink=address.permalink,
             key=address.key,
+            heading=outline.elements[titled[1]] if titled and title else None,
         )
 
     def _title(self, title: tuple[str, int] | None, name: Name | None, found: Found | None) -> str:

@@ -22,7 +22,10 @@ _NO_HOLDERS = frozenset({"nav", "aside", "footer", "form", "p", "ul", "ol", "blo
 
 @dataclass(frozen=True, slots=True)
 class MainPart:
-    """The article of a page. ``running`` is the weight of its running text, ``place`` where its body stands."""
+    """The article of a page. ``running`` is the weight of its running text, ``place`` where its body stands.
+
+    ``heading`` is the place of the element that ``title`` was read from, None where there is none.
+    """
 
     body: Region
     title: str
@@ -32,6 +35,7 @@ class MainPart:
     place: int
     linked: int
     holder: int
+    heading: int | None = None
 
 
 def main_part(outline: Outline, shown: Sequence[Shown], sets: Sequence[RecordSet], names: Names) -> MainPart | None:
@@ -62,11 +66,12 @@ def main_part(outline: Outline, shown: Sequence[Shown], sets: Sequence[RecordSet
         region(outline, found),
         heading[0] if heading else "",
         Byline(name.text, outline.elements[name.place], name.href) if name else None,
-        Dated(dated.moment, outline.elements[dated.place]) if dated else None,
+        Dated(dated.moment, outline.elements[dated.place], dated.attribute) if dated else None,
         sum(taken.running(place) for place in found.elements),
         found.elements[0],
         sum(outline.linked(place) for place in found.elements),
         holder,
+        heading[1] if heading else None,
     )
 
 

@@ -42,10 +42,14 @@ class Byline:
 
 @dataclass(frozen=True, slots=True)
 class Dated:
-    """When a record was made: the moment in UTC, and the element it was read from."""
+    """When a record was made: the moment in UTC, and the element it was read from.
+
+    ``attribute`` names the attribute of the element that holds it; it is empty where the element shows it.
+    """
 
     moment: datetime
     element: Element
+    attribute: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +59,8 @@ class Record:
     ``elements`` stand beside one another; most records are one element, some a pair of table rows. ``key`` is the
     fragment by which the page addresses the record (the value of an ``id`` or ``name``), ``permalink`` the address
     that the record gives itself, absolute and with its fragment. ``parent`` is the place in the set of the record
-    that this one lies in or answers; it is always smaller than its own.
+    that this one lies in or answers; it is always smaller than its own. ``heading`` is the element that ``title`` was
+    read from.
     """
 
     elements: tuple[Element, ...]
@@ -68,6 +73,7 @@ class Record:
     parent: int | None = None
     target: str | None = None
     """The address that the record leads to where it is a teaser of a page of its own."""
+    heading: Element | None = None
 
     @property
     def element(self) -> Element:

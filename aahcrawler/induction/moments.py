@@ -33,7 +33,8 @@ _SIGNATURE = re.compile(r"^\W{0,3}\(?")
 class Shown:
     """A date that a page shows: the place of the element, when it is, and whether it names a time of day.
 
-    ``text`` is what was read, ``piece`` the number of the piece of text or -1 where an attribute holds it.
+    ``text`` is what was read, ``piece`` the number of the piece of text or -1 where an attribute holds it, which
+    ``attribute`` names then.
     """
 
     place: int
@@ -42,6 +43,7 @@ class Shown:
     text: str
     piece: int = -1
     declared: bool = False
+    attribute: str = ""
 
 
 def shown_dates(outline: Outline, now: datetime, language: str | None) -> tuple[Shown, ...]:
@@ -93,7 +95,7 @@ class _Reader:
                     text = fold(value)
                     moment = self._moment(text)
                     if moment is not None:
-                        yield Shown(place, moment, _is_timed(text), text, declared=True)
+                        yield Shown(place, moment, _is_timed(text), text, declared=True, attribute=name)
                         break
 
     def of_text(self, outline: Outline) -> Iterator[Shown]:

@@ -129,7 +129,7 @@ def _record(outline: Outline, signature: _Signature, previous: int, base: str) -
         elements=tuple(outline.elements[place] for place in run),
         body=Region(tuple(outline.elements[place] for place in run), (), _text(outline, run, signature)),
         author=Byline(excerpt(element, 100), element, resolve(base, href) if href else None),
-        date=Dated(signature.date.moment, outline.elements[signature.date.place]),
+        date=Dated(signature.date.moment, outline.elements[signature.date.place], signature.date.attribute),
         title=title,
     )
 
