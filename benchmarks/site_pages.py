@@ -1,0 +1,31 @@
+"""The pages of a recorded site as the crawler would see them, without a network."""
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+from aahcrawler.page import Headers, Page
+from benchmarks.recorded import RecordedSite
+
+FETCHED_AT = datetime(2026, 11, 21, 12, tzinfo=UTC)
+"""When all recorded pages are taken to have been fetched: the day of the recordings."""
+
+
+def site_pages(site: RecordedSite) -> Iterator[Page]:
+    """Yield the answers with status 200 in HTML or JSON, in the order in which they were recorded."""
+    with (site.folder / "index.jsonl").open(encoding="utf-8") as lines:
+        for row in map(json.loads, lines):
+            if row["status"] != 200 or not row.get("file"):
+                continue
+            headers = Headers(tuple((str(name), str(value)) for name, value in row["headers"]))
+            if not headers.get("Content-Type") and row["content_type"]:
+                headers = Headers((*headers.fields, ("Content-Type", str(row["content_type"]))))
+            body = (site.folder / row["file"]).read_bytes()
+            page = Page(row["url"], row["status"], headers, body, FETCHED_AT)
+            if page.is_html or page.is_json:
+                yield page
+
+
+def fresh(page: Page) -> Page:
+    """Return the page as if it had never been parsed: whoever looks at it keeps the tree, and nobody else does."""
+    return Page(page.url, page.status, page.headers, page.body, page.fetched_at)
