@@ -3,8 +3,9 @@
 import asyncio
 import logging
 import os
+import shutil
 import socket
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping
 from contextlib import ExitStack, asynccontextmanager, closing, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -20,15 +21,17 @@ from aahcrawler.crawl.addon import CONCURRENT_REQUESTS
 from aahcrawler.crawl.folder import CrawlFolder
 from aahcrawler.crawl.leasing import FrontierLane, LeaseSource
 from aahcrawler.crawl.manners import Manners, StoppedError
+from aahcrawler.crawl.room import Measure, Room, is_full
 from aahcrawler.crawl.summary import summary
 from aahcrawler.crawl.tally import Tally
 from aahcrawler.crawl.wiring import LONGEST_REMAINS, request_headers, wire_settings
 from aahcrawler.exchange import Exchange
 from aahcrawler.frontier.protocol import Counts, Frontier, FrontierUnavailableError, Kind, Lease, Offer, State
 from aahcrawler.helper import ApplicationAwareHelper
-from aahcrawler.objects.writer import ObjectWriter
+from aahcrawler.objects.writer import CaptureDescription, ObjectWriter
 from aahcrawler.scope import Scope
 from aahcrawler.segments import SegmentError
+from aahcrawler.webobject import WebObject
 from aahcrawler.wire.errors import WireError
 from aahcrawler.wire.settings import WireSettings
 from online_analysis.aggregation import OnlineAnalyser
@@ -75,10 +78,12 @@ class Job:
 
     States: open -> running -> ended. It ends when nothing is left to lease, when a limit is reached, when it is told
     to stop, or when a store fails (``failure`` is set then). Whatever the way, the same definition goes on where it
-    stopped.
+    stopped. While there is no ``room`` on the disk, as ``measure`` tells it, it pauses.
     """
 
-    def __init__(self, icd: Icd, stores: Stores, understanding: Understanding) -> None:
+    def __init__(
+        self, icd: Icd, stores: Stores, understanding: Understanding, measure: Measure = shutil.disk_usage
+    ) -> None:
         self.icd = icd
         self.stores = stores
         self.understanding = understanding
@@ -89,14 +94,19 @@ class Job:
         self.reason = ""
         self.watchers: list[Callable[[Job], None]] = []
         """Called about once a second while the job runs."""
-        self.alongside: list[Callable[[], Coroutine[None, None, None]]] = []
-        """Run beside the crawl from its start, and cancelled at its end."""
-        self.request_headers = request_headers(icd)
-        self._lane = FrontierLane()
-        self.leases = LeaseSource(stores.frontier, self._lane, worker_name(), capacity(icd.limits.pages))
-        self.manners = Manners(icd.politeness)
         self.ending = asyncio.Event()
         """Set when the crawl is told to stop; what is under way is then given a little time."""
+        written = (stores.folder.root, stores.folder.archive, stores.folder.objects, stores.folder.frontier)
+        self.room = Room(written, icd.archive.reserve, self.ending, measure)
+        self.room.changed.append(self._show_pause)
+        self.alongside: list[Callable[[], Coroutine[None, None, None]]] = [self.room.watch]
+        """Run beside the crawl from its start, and cancelled at its end."""
+        self.request_headers = request_headers(icd)
+        self._lane = FrontierLane(self.room)
+        self.leases = LeaseSource(
+            stores.frontier, self._lane, worker_name(), capacity(icd.limits.pages), lambda: self.room.is_short
+        )
+        self.manners = Manners(icd.politeness)
         self._archiving = asyncio.Lock()
         self._unsaved_seconds = 0.0
 
@@ -145,6 +155,7 @@ class Job:
 
     async def turn(self, queue: str) -> None:
         """Wait until a queue may be asked again; raise ``StoppedError`` when the crawl is told to stop before that."""
+        await self.room.clear()
         with suppress(TimeoutError):
             await asyncio.wait_for(self.ending.wait(), self.manners.turn(queue))
         if self.ending.is_set():
@@ -166,8 +177,21 @@ class Job:
     async def archive(self, exchange: Exchange, media_type: str | None = None) -> Capture:
         """Put an exchange into the archive, a large one beside the event loop: 2 GB take minutes to compress."""
         write = partial(self.stores.archive.write, exchange, Identified(media_type))
-        async with self._archiving:
+
+        async def once() -> Capture:
             return await asyncio.to_thread(write) if exchange.response_size > LARGE else write()
+
+        async with self._archiving:
+            return await self.room.held(once)
+
+    async def describe(self, capture: CaptureDescription, objects: Iterable[WebObject] = ()) -> None:
+        """Write the triples of a capture, as soon as there is room for them."""
+        said = tuple(objects)
+
+        async def once() -> None:
+            self.stores.objects.write(capture, said)
+
+        await self.room.held(once)
 
     async def keep_remains(self, error: WireError) -> None:
         """Archive what came of an answer whose head never ended, as much of it as all readers take."""
@@ -228,6 +252,7 @@ class Job:
     async def running(self) -> AsyncIterator[None]:
         """Keep time, limits, watchers and ``crawl.json`` up to date while the body runs."""
         self.check_limits()  # A crawl that has used them up before fetches nothing more.
+        self.room.look()
         tasks = [asyncio.create_task(work()) for work in (self._tick, *self.alongside)]
         try:
             yield
@@ -249,7 +274,8 @@ class Job:
         while True:
             await asyncio.sleep(TICK)
             now = asyncio.get_running_loop().time()
-            self._unsaved_seconds += now - last
+            if not self.room.is_short:
+                self._unsaved_seconds += now - last
             last = now
             self.check_limits()
             for watcher in self.watchers:
@@ -257,15 +283,30 @@ class Job:
             if now - saved >= SUMMARY_EVERY:
                 saved = now
                 await self.leases.renew()
-                await self.save("running")
+                await self.save()
 
-    async def save(self, state: str) -> None:
-        """Put the time that has passed into the frontier, and write ``crawl.json``."""
+    async def save(self, state: str = "") -> None:
+        """Put the time that has passed into the frontier, and write ``crawl.json``; ``state`` is how it ended."""
         seconds, self._unsaved_seconds = self._unsaved_seconds, 0.0
         self.tally.add("seconds", seconds)
         await self.call(self.stores.frontier.count, {"seconds": seconds})
         self.counts = await self.call(self.stores.frontier.counts)
-        self.stores.folder.write_summary(summary(self, state))
+        if state:
+            self.stores.folder.write_summary(summary(self, state))
+        else:
+            self._show_state()
+
+    def _show_state(self) -> None:
+        """Write ``crawl.json``, where there is room for it: the crawl goes on without."""
+        try:
+            self.stores.folder.write_summary(summary(self, "paused" if self.room.is_short else "running"))
+        except OSError as error:
+            if not is_full(error):
+                raise
+
+    def _show_pause(self) -> None:
+        with suppress(OSError):  # What is wrong with the disk is told by those who cannot do without it.
+            self._show_state()
 
     async def close(self, reason: str) -> None:
         """Release what is leased, write the summary, and close every store. The state stays for the next start."""

@@ -2,11 +2,12 @@
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import ParamSpec, TypeVar
 
+from aahcrawler.crawl.room import Room
 from aahcrawler.frontier.protocol import Frontier, Lease
 
 LEASE = "aah_lease"
@@ -22,16 +23,22 @@ T = TypeVar("T")
 class FrontierLane:
     """One thread that all calls to a frontier go through, so that a slow server never blocks the event loop.
 
-    Calls are carried out in the order in which they were made.
+    Calls are carried out in the order in which they were made. With a ``room``, those that the server refuses because
+    it cannot write to its disk are made again until it can.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, room: Room | None = None) -> None:
+        self._room = room
         self._executor = ThreadPoolExecutor(1, thread_name_prefix="frontier")
 
     async def call(self, operation: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run an operation in the lane and return what it returns, or raise what it raises."""
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._executor, lambda: operation(*args, **kwargs))
+
+        def once() -> Awaitable[T]:
+            return loop.run_in_executor(self._executor, lambda: operation(*args, **kwargs))
+
+        return await (once() if self._room is None else self._room.held(once))
 
     def close(self) -> None:
         """Wait for the calls that were made and end the thread."""
@@ -43,14 +50,23 @@ class LeaseSource:
 
     Iterating yields leases until ``stop`` is called or the frontier holds nothing that could ever be leased. Of leases
     that share a connection (``FrontierSettings``) the next one is yielded when the one before it has been settled.
-    Every lease must come back through ``settled``; what has not by the time of ``close`` is released there.
+    Every lease must come back through ``settled``; what has not by the time of ``close`` is released there. While
+    ``paused`` says so, none is yielded.
     """
 
-    def __init__(self, frontier: Frontier, lane: FrontierLane, worker: str, capacity: int) -> None:
+    def __init__(
+        self,
+        frontier: Frontier,
+        lane: FrontierLane,
+        worker: str,
+        capacity: int,
+        paused: Callable[[], bool] = lambda: False,
+    ) -> None:
         self._frontier = frontier
         self._lane = lane
         self._worker = worker
         self._capacity = capacity
+        self._paused = paused
         self._out: dict[tuple[str, str], Lease] = {}
         self._behind: dict[str, deque[Lease]] = {}
         self._turns: deque[Lease] = deque()
@@ -67,9 +83,9 @@ class LeaseSource:
         """Yield leases; ends when no work is left or after ``stop``."""
         while not self._has_stopped():
             self._changed.clear()
-            room = self._capacity - len(self._out)
+            room = 0 if self._paused() else self._capacity - len(self._out)
             leases = await self._take(room) if room else ()
-            while self._turns and not self._has_stopped():
+            while self._turns and not self._paused() and not self._has_stopped():
                 yield self._turns.popleft()
             if not leases and not await self._wait():
                 return

@@ -77,6 +77,7 @@ def facts_of(job: Job, pages_per_second: float) -> dict[str, str]:
     ratio = f"{tally['relevant'] / pages:.2f}" if pages else "-"
     applications = ", ".join(f"{name} {n}" for name, n in list(tally.group("application").items())[:4])
     return {
+        **({"paused": job.room.why} if job.room.is_short else {}),
         "pages": f"{pages:,}",
         "pages/s": f"{pages_per_second:.1f}",
         "queued": f"{counts.pages.get(State.QUEUED, 0):,}",

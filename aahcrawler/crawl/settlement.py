@@ -17,6 +17,7 @@ from aahcrawler.crawl.download import CapturedResponse
 from aahcrawler.crawl.job import Job
 from aahcrawler.crawl.manners import StoppedError
 from aahcrawler.crawl.robots import RobotsDeniedError, RobotsUnreachableError
+from aahcrawler.crawl.room import is_full
 from aahcrawler.crawl.tally import Tally
 from aahcrawler.exchange import Truncation
 from aahcrawler.flow import Processed, process
@@ -49,8 +50,8 @@ class SpentError(Exception):
 class Settlement:
     """Ends leases, each exactly once; nothing that it meets on a page stops the crawl.
 
-    What does stop it is trouble of this machine, as ``is_local`` tells it: the lease stays out then, and its URL is
-    fetched again when the crawl goes on.
+    A disk that is full makes it wait. What does stop a crawl is other trouble of this machine, as ``is_local`` tells
+    it: the lease stays out then, and its URL is fetched again when the crawl goes on.
     """
 
     def __init__(self, job: Job) -> None:
@@ -74,9 +75,12 @@ class Settlement:
     async def failed(self, lease: Lease, error: Exception) -> None:
         """End a lease whose URL gave no answer: try again later, give up, or block."""
         try:
-            if is_local(error):
+            if is_full(error):
+                await self._give_way(lease, error)
+            elif is_local(error):
                 raise error
-            await self._end_without_answer(lease, error)
+            else:
+                await self._end_without_answer(lease, error)
         except Exception as trouble:
             if not is_local(trouble):
                 raise
@@ -87,6 +91,18 @@ class Settlement:
             self._job.leases.settled(lease)
 
     # Without an answer
+
+    async def _give_way(self, lease: Lease, error: Exception) -> None:
+        """Give back a lease whose answer could not be kept for want of room.
+
+        An answer that is too large for the room there is, but no trouble for anything else, is not fetched for ever.
+        """
+        self._job.room.look()
+        if self._job.room.is_short or self._job.ending.is_set():
+            logger.warning("%s: given back, for %s", lease.url, error)
+            await self._job.call(self._frontier.release, [lease])
+        else:
+            await self._retry(lease, "no room")
 
     async def _end_without_answer(self, lease: Lease, error: Exception) -> None:
         match error:
@@ -156,18 +172,18 @@ class Settlement:
         capture = await self._job.archive(exchange, page.media_type or None)
         tally = Tally({"answers": 1, "bytes": exchange.response_size, f"status:{page.status}": 1})
         if 300 <= page.status < 400:
-            links = self._redirect(lease, page, capture, tally)
+            links = await self._redirect(lease, page, capture, tally)
         elif lease.kind == "requisite":
             tally.merge({"requisites": 1, "requisite_bytes": exchange.response_size})
             links = self._stylesheet(lease, page, tally) if page.media_type == "text/css" else []
         else:
-            links = self._understand(lease, page, capture, tally)
+            links = await self._understand(lease, page, capture, tally)
         logger.info("%s %d %s", lease.url, page.status, lease.kind)
         await self._commit(lease, State.DONE, links, Outcome(tally=tally.counts), rest_asked(response))
 
-    def _redirect(self, lease: Lease, page: Page, capture: Capture, tally: Tally) -> list[Offer]:
+    async def _redirect(self, lease: Lease, page: Page, capture: Capture, tally: Tally) -> list[Offer]:
         if lease.kind == "page":
-            self._job.stores.objects.write(_description(lease, page, capture, None))
+            await self._job.describe(_description(lease, page, capture, None))
         target = urls.resolve(page.url, page.headers.get("Location"))
         if target is None or target == lease.url:
             return []
@@ -180,7 +196,7 @@ class Settlement:
     def _stylesheet(self, lease: Lease, page: Page, tally: Tally) -> list[Offer]:
         return self._requisites(lease, requisites.of_stylesheet(page.text, page.url), tally)
 
-    def _understand(self, lease: Lease, page: Page, capture: Capture, tally: Tally) -> list[Offer]:
+    async def _understand(self, lease: Lease, page: Page, capture: Capture, tally: Tally) -> list[Offer]:
         job = self._job
         known = job.understanding
         try:
@@ -190,12 +206,12 @@ class Settlement:
                 raise
             logger.exception("%s: not understood", page.url)
             description = _description(lease, page, capture, None)
-            job.stores.objects.write(description)
+            await job.describe(description)
             _count(description, None, tally)
             tally.add(f"error:{type(error).__name__}")
             return []
         description = _description(lease, page, capture, processed, job.icd.scoring.relevant)
-        job.stores.objects.write(description, processed.assistance.objects)
+        await job.describe(description, processed.assistance.objects)
         _count(description, processed, tally)
         for action in processed.assistance.failed_actions:
             logger.warning("%s: %s", page.url, action)

@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 from typing import Protocol
 
 from aahcrawler import __version__
+from aahcrawler.crawl.room import Room
 from aahcrawler.crawl.tally import Tally
 from aahcrawler.frontier.protocol import Counts, State
 from online_analysis.icd import Icd
@@ -17,13 +18,15 @@ class Countable(Protocol):
     counts: Counts
     started_at: datetime
     reason: str
+    room: Room
 
 
 def summary(job: Countable, state: str) -> dict[str, object]:
     """Return the content of ``crawl.json``.
 
-    ``state`` is ``running``, ``stopped`` or ``finished``; ``started_at`` is when this process opened the crawl;
-    ``seconds`` and all counts include what came before a restart. ``frontier`` counts URLs by state.
+    ``state`` is ``running``, ``paused``, ``stopped`` or ``finished``, and ``reason`` says why it pauses or ended;
+    ``started_at`` is when this process opened the crawl; ``seconds`` and all counts include what came before a
+    restart. ``frontier`` counts URLs by state.
     """
     urls = {f"pages_{state}": job.counts.pages.get(state, 0) for state in State}
     urls |= {f"requisites_{state}": job.counts.requisites.get(state, 0) for state in State}
@@ -32,7 +35,7 @@ def summary(job: Countable, state: str) -> dict[str, object]:
         "title": job.icd.title,
         "software": f"AAHCrawler/{__version__}",
         "state": state,
-        "reason": job.reason,
+        "reason": job.reason or job.room.why,
         "started_at": job.started_at.isoformat(timespec="seconds"),
         "updated_at": datetime.now(UTC).isoformat(timespec="seconds"),
         "relevant_at": job.icd.scoring.relevant,

@@ -7,13 +7,14 @@ from redis import Redis, exceptions
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from aahcrawler.frontier.protocol import FrontierUnavailableError
+from aahcrawler.frontier.protocol import FrontierFullError, FrontierUnavailableError
 
 _CONNECT_SECONDS = 5.0
 _ANSWER_SECONDS = 60.0
 
 _MEMORY = "the frontier's server has used up its memory (maxmemory); give it more and go on, nothing was lost"
 _REPLICA = "the frontier's server is a read-only replica; connect to its primary"
+_FULL = "the frontier's server cannot write to its disk; make room or correct its permissions and go on"
 _REFUSALS: tuple[tuple[type[exceptions.RedisError], str], ...] = (
     (
         exceptions.AuthenticationError,
@@ -29,7 +30,7 @@ _REFUSALS: tuple[tuple[type[exceptions.RedisError], str], ...] = (
 _CODES = {
     "OOM": _MEMORY,
     "READONLY": _REPLICA,
-    "MISCONF": "the frontier's server cannot write to its disk; make room or correct its permissions and go on",
+    "MISCONF": _FULL,
     "BUSY": "the frontier's server is held up by a script; try again in a moment",
 }
 
@@ -58,6 +59,7 @@ def connect(url: str) -> Redis:
 def unavailable() -> Iterator[None]:
     """Turn a server that cannot be reached, or refuses to serve, into ``FrontierUnavailableError``.
 
+    One that cannot write to its disk gives ``FrontierFullError``.
     Other errors of the server are defects of the caller and pass through.
     """
     try:
@@ -66,7 +68,8 @@ def unavailable() -> Iterator[None]:
         advice = _advice(error)
         if advice is None:
             raise
-        raise FrontierUnavailableError(f"{advice} ({error})") from error
+        raised = FrontierFullError if advice is _FULL else FrontierUnavailableError
+        raise raised(f"{advice} ({error})") from error
 
 
 def _advice(error: exceptions.RedisError) -> str | None:

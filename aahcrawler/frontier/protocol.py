@@ -271,3 +271,7 @@ class Frontier(Scheduling, Inspection, Tallies, Protocol):
 
 class FrontierUnavailableError(Exception):
     """The frontier's server cannot be reached or refuses to serve; the message says why, and what to do."""
+
+
+class FrontierFullError(FrontierUnavailableError):
+    """The frontier's server cannot write to its disk. Nothing was changed, and the same call may be made again."""

@@ -236,4 +236,6 @@ class Connection(asyncio.Protocol):
 
 
 def _spool_error(error: BaseException) -> SpoolError:
-    return SpoolError(f"the response could not be kept: {error}")
+    raised = SpoolError(f"the response could not be kept: {error}")
+    raised.__cause__ = error
+    return raised

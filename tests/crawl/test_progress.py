@@ -1,14 +1,17 @@
 """What a person sees of a crawl, in a terminal and elsewhere."""
 
+import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from io import StringIO
+from pathlib import Path
 from typing import Any
 
 import pytest
 from rich.console import Console
 
 from aahcrawler.crawl.progress import Rate, facts_of, shown, time_left
+from aahcrawler.crawl.room import Room
 from aahcrawler.crawl.tally import Tally
 from aahcrawler.frontier.protocol import Counts, State
 from online_analysis.icd import Icd
@@ -24,6 +27,7 @@ class Crawl:
     tally: Tally
     counts: Counts = field(default_factory=lambda: Counts({State.QUEUED: 4321}, {}, 3))
     seconds: float = 100.0
+    room: Room = field(default_factory=lambda: Room((Path(),), 0, asyncio.Event()))
     watchers: list[Callable[[Any], None]] = field(default_factory=list)
 
     def tick(self) -> None:
@@ -46,6 +50,15 @@ def test_every_fact_is_shown() -> None:
         "applications": "phpBB 900, unknown 334",
         "time left": "0:01:40",
     }
+
+
+def test_a_pause_is_shown_before_all_else() -> None:
+    paused = crawl()
+    paused.room = Room((Path(),), 10**18, asyncio.Event())
+    paused.room.look()
+    (name, why), *_ = facts_of(paused, 0.0).items()
+    assert name == "paused"
+    assert "archive.reserve keeps 1,000,000,000,000.0 MB; make room" in why
 
 
 def test_before_the_first_page_there_is_nothing_to_divide_by() -> None:
