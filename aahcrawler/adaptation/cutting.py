@@ -1,0 +1,83 @@
+"""Expressions for values that share their element with constant words: ``by Ann Boyd``, ``Ann Boyd says:``."""
+
+from collections.abc import Iterator, Sequence
+
+from aahcrawler.adaptation.paths import Written
+from aahcrawler.adaptation.samples import Sample, text_of
+from aahcrawler.page.text import fold
+from aahcrawler.webobject import Person
+from knowledge_base.model import Field, FieldKind
+
+LONGEST_CUT = 20
+"""Constant characters that are taken on each side of a value."""
+
+MOST_LOOKED_AT = 40
+
+
+def cut(written: Written, samples: Sequence[Sample], wanted: Field) -> Iterator[Written]:
+    """Yield expressions that take a value out of the text that an expression leads to.
+
+    What stands before and behind the value must be the same for all samples, as far as it is used.
+    """
+    parts = [part for sample in samples[:MOST_LOOKED_AT] if (part := _around(sample, wanted)) is not None]
+    if not parts or len(parts) < min(len(samples), MOST_LOOKED_AT) or all(part == ("", "") for part in parts):
+        return
+    before = shared([lead[::-1] for lead, _ in parts])[:LONGEST_CUT][::-1]
+    behind = shared([rest for _, rest in parts])[:LONGEST_CUT]
+    if (not before and any(lead for lead, _ in parts)) or (not behind and any(rest for _, rest in parts)):
+        return
+    source = written.selector.source
+    text = (
+        f"normalize-space({source})" if not written.attribute else f"normalize-space(({source})/@{written.attribute})"
+    )
+    for lead in _lengths(before, from_end=True):
+        for rest in _lengths(behind, from_end=False):
+            quoted = (_quoted(lead), _quoted(rest))
+            if None in quoted:
+                continue
+            taken = f"substring-after({text}, {quoted[0]})" if lead else text
+            yield Written(xpath=f"substring-before({taken}, {quoted[1]})" if rest else taken)
+
+
+def _around(sample: Sample, wanted: Field) -> tuple[str, str] | None:
+    """Return what stands before and behind a value in the text of its element; None where the value is not in it."""
+    spot = sample.spot
+    if spot is None:
+        return None
+    value = spot.value
+    if wanted.kind is FieldKind.DATETIME:
+        shown = sample.date_text(wanted)
+    else:
+        shown = fold(value.name if isinstance(value, Person) else str(value))
+    whole = text_of(spot)
+    lead, found, rest = whole.partition(shown) if shown else ("", "", "")
+    return (lead, rest) if found else None
+
+
+def _lengths(constant: str, *, from_end: bool) -> Iterator[str]:
+    """Yield the whole constant, then the word of it that is next to the value, without repeating itself."""
+    yield constant
+    words = constant.split()
+    if len(words) > 1:
+        nearest = words[-1] if from_end else words[0]
+        place = constant.rfind(nearest) if from_end else constant.find(nearest) + len(nearest)
+        yield constant[place:] if from_end else constant[:place]
+
+
+def _quoted(text: str) -> str | None:
+    if "'" not in text:
+        return f"'{text}'"
+    return f'"{text}"' if '"' not in text else None
+
+
+def shared(texts: Sequence[str]) -> str:
+    """Return what all texts begin with.
+
+    >>> shared(["post_12", "post_7"]), shared([])
+    ('post_', '')
+    """
+    if not texts:
+        return ""
+    first, last = min(texts), max(texts)
+    length = next((place for place, (one, other) in enumerate(zip(first, last, strict=False)) if one != other), None)
+    return first[: min(len(first), len(last)) if length is None else length]

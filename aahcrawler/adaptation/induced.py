@@ -1,0 +1,198 @@
+"""Teaches by a page's own repeated structure: posts with dates and authors, or the one article that a page is about."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from lxml.etree import _Element as Element
+
+from aahcrawler.adaptation.lessons import Example, Lesson, Method, Spot
+from aahcrawler.helper.adapter import Question
+from aahcrawler.induction.finding import find_records
+from aahcrawler.induction.main_part import MainPart, main_part, page_heading
+from aahcrawler.induction.model import Byline, Dated, Nature, Record, RecordSet, Region
+from aahcrawler.induction.surroundings import Surroundings
+from aahcrawler.page.text import fold, plain_text
+from aahcrawler.urls import resolve
+from aahcrawler.webobject import Person
+from knowledge_base.model import Extract, FieldKind
+
+ENOUGH_TEXT = 400
+"""The weight of running text that makes an article likely."""
+
+LEAST_ARTICLE = 40
+ASIDE = 0.5
+"""How much less likely records in a sidebar are meant."""
+
+_ASIDE = frozenset({"nav", "aside", "footer", "header"})
+
+
+class InducedTeacher:
+    """Finds the objects of an action by what pages of any template have in common."""
+
+    def teach(self, question: Question) -> Lesson | None:
+        """Return the records or the article of an HTML page; None where it cannot say which they are.
+
+        A lesson without examples is given for comments alone: where there is an article, and nothing outside of it
+        shows a date.
+        """
+        page = question.page
+        if not page.is_html:
+            return None
+        where = Surroundings.of(page)
+        sets = find_records(where)
+        part = main_part(where.outline, where.shown, sets, where.names)
+        inducing = _Inducing(question, where, sets, part)
+        return inducing.records() if question.action.many else inducing.article()
+
+
+@dataclass(frozen=True)
+class _Inducing:
+    """One page and what was found on it."""
+
+    question: Question
+    where: Surroundings
+    sets: Sequence[RecordSet]
+    part: MainPart | None
+
+    def records(self) -> Lesson | None:
+        action = self.question.action
+        rivals = sorted(((self._worth(each), -self._place(each), each) for each in self._possible()), key=_by_worth)
+        if not rivals:
+            return self._none()
+        worth, _, best = rivals[-1]
+        runner_up = rivals[-2][0] if len(rivals) > 1 else 0.0
+        heading = self._heading(best) if not self._beside_article else None
+        examples = [
+            self._of_record(record, heading if number == 0 else None) for number, record in enumerate(best.records)
+        ]
+        known = tuple(example for example in examples if not _has_body(action) or "body" in example.spots)
+        return self._lesson(known, worth, runner_up) if known else None
+
+    def _possible(self) -> list[RecordSet]:
+        signed = self.question.action.run is not None
+        posts = [each for each in self.sets if each.nature is Nature.POSTS and self._is_signed(each) is signed]
+        if self._beside_article and self.part is not None:
+            posts = [each for each in posts if not self._lies_in_article(each)]
+        return posts
+
+    def _is_signed(self, each: RecordSet) -> bool:
+        return any(record.body is not None and record.body.text is not None for record in each.records)
+
+    @property
+    def _beside_article(self) -> bool:
+        """Whether the level's pages are about one object, and the action's objects belong to it."""
+        others = (action for action in self.question.level.actions if isinstance(action, Extract))
+        return any(not action.many and action.name != self.question.action.name for action in others)
+
+    def _lies_in_article(self, each: RecordSet) -> bool:
+        if self.part is None:
+            return False
+        body = frozenset(self.part.body.elements)
+        return any(not body.isdisjoint((above, *above.iterancestors())) for above in (each.records[0].element,))
+
+    def _worth(self, each: RecordSet) -> float:
+        """Weigh how likely a set is meant: what was found of each record, and how much of the page's text it is."""
+        most = max((self._text(other) for other in self._possible()), default=0) or 1
+        worth = each.confidence * (0.6 + 0.4 * self._text(each) / most)
+        return round(worth * (ASIDE if each.aside or self._is_aside(each) else 1.0), 4)
+
+    def _text(self, each: RecordSet) -> int:
+        outline = self.where.outline
+        places = [outline.places[root] for record in each.records for root in record.elements if root in outline.places]
+        return sum(outline.free(place) for place in places)
+
+    def _place(self, each: RecordSet) -> int:
+        return self.where.outline.places.get(each.records[0].element, 0)
+
+    def _is_aside(self, each: RecordSet) -> bool:
+        return any(above.tag in _ASIDE for above in each.container.iterancestors())
+
+    def _heading(self, each: RecordSet) -> Spot | None:
+        """Return the heading of the page that records stand on."""
+        outline = self.where.outline
+        found = page_heading(outline, self.where.names, self._place(each), ())
+        return _spot_of_text(outline.elements[found[1]]) if found else None
+
+    def _none(self) -> Lesson | None:
+        """Say that there are no comments: an article without any, and no further dates that could be those of some."""
+        part, action = self.part, self.question.action
+        if not self._beside_article or part is None or action.always or self.sets or action.run is not None:
+            return None
+        outline = self.where.outline
+        end = max(outline.ends[outline.places[element]] for element in part.body.elements)
+        later = [shown.place for shown in self.where.shown if shown.place >= max(end, outline.ends[part.holder])]
+        if any(not outline.is_within(place, _ASIDE) for place in later):
+            return None
+        return self._lesson((), self._certainty(part), 0.0)
+
+    def article(self) -> Lesson | None:
+        part = self.part
+        if part is None or part.running < LEAST_ARTICLE or not part.body.elements:
+            return None
+        outline = self.where.outline
+        spots: dict[str, Spot] = {"body": _spot_of_region(part.body, self._kind_of_body)}
+        if part.heading is not None and part.title:
+            spots["title"] = _spot_of_text(outline.elements[part.heading])
+        spots.update(self._signature(part.author, part.date))
+        rivals = [each for each in self.sets if each.nature is Nature.POSTS and not self._lies_in_article(each)]
+        before = [each for each in rivals if self._place(each) < part.place and not each.aside]
+        runner_up = max((each.confidence for each in before), default=0.0)
+        example = Example((outline.elements[part.holder],), self._wanted(spots))
+        return self._lesson((example,), self._certainty(part), runner_up)
+
+    def _certainty(self, part: MainPart) -> float:
+        text = min(1.0, part.running / ENOUGH_TEXT)
+        said = 0.5 * bool(part.title) + 0.3 * (part.date is not None) + 0.2 * (part.author is not None)
+        linked = part.linked / max(part.running, 1)
+        return round((0.5 + 0.25 * text + 0.25 * said) * (1.0 if linked <= 1 else 0.5), 4)
+
+    def _of_record(self, record: Record, heading: Spot | None) -> Example:
+        spots: dict[str, Spot] = dict(self._signature(record.author, record.date))
+        if record.body is not None:
+            body = _spot_of_region(record.body, self._kind_of_body)
+            if body.value:
+                spots["body"] = body
+        if heading is not None:
+            spots["title"] = heading
+        elif record.heading is not None:
+            spots["title"] = _spot_of_text(record.heading)
+        return Example(record.elements, self._wanted(spots))
+
+    def _signature(self, author: Byline | None, date: Dated | None) -> Mapping[str, Spot]:
+        spots: dict[str, Spot] = {}
+        if author is not None:
+            url = resolve(self.question.page.base_url, author.href) if author.href else None
+            spots["author"] = Spot((author.element,), Person(fold(author.name), url))
+        if date is not None:
+            spots["date"] = Spot((date.element,), date.moment, date.attribute)
+        return spots
+
+    def _wanted(self, spots: Mapping[str, Spot]) -> Mapping[str, Spot]:
+        """Keep what the action has fields for."""
+        names = {field.name for field in self.question.action.fields}
+        return {name: spot for name, spot in spots.items() if name in names}
+
+    @property
+    def _kind_of_body(self) -> FieldKind:
+        kinds = (field.kind for field in self.question.action.fields if field.name == "body")
+        return next(kinds, FieldKind.TEXT)
+
+    def _lesson(self, examples: tuple[Example, ...], confidence: float, runner_up: float) -> Lesson:
+        return Lesson(self.question.page, Method.INDUCED, examples, min(1.0, confidence), min(1.0, runner_up))
+
+
+def _by_worth(rival: tuple[float, int, RecordSet]) -> tuple[float, int]:
+    return rival[:2]
+
+
+def _has_body(action: Extract) -> bool:
+    return any(field.name == "body" for field in action.fields)
+
+
+def _spot_of_text(element: Element) -> Spot:
+    return Spot((element,), fold(plain_text(element)))
+
+
+def _spot_of_region(region: Region, kind: FieldKind) -> Spot:
+    value = region.html() if kind is FieldKind.HTML and region.text is None else region.plain()
+    return Spot(region.elements, value, "", region.without)

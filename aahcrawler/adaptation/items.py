@@ -1,0 +1,278 @@
+"""Finds expressions for the items of an action: those that find on every page what they should, no more and no less."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from lxml.etree import XPathError
+from lxml.html import HtmlElement
+
+from aahcrawler.adaptation.features import Features
+from aahcrawler.adaptation.paths import Path, Step, Written, leading_to
+from knowledge_base.selectors import Selector
+
+MOST_ALTERNATIVES = 3
+MOST_ABOVE = 3
+"""How far above the element of an example its item may lie, where that alone holds it."""
+
+HIGHER = 1.2
+"""What it costs to take the element above as the item."""
+
+NO_DEARER = 2.5
+"""How much more an alternative may cost than the expression it stands beside."""
+
+LEAST_AGREEING = 0.75
+"""The share of pages with objects that an expression must find exactly."""
+
+NEAR_MISSES = 12
+SAMPLES = 24
+
+
+@dataclass
+class Budget:
+    """How much may still be done, in elements that expressions look at."""
+
+    left: int
+
+    def spend(self, work: int) -> bool:
+        """Take something off; say whether it was there."""
+        self.left -= max(work, 1)
+        return self.left >= 0
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """A page as items are looked for on it. ``items`` are what is to be found, in document order."""
+
+    root: HtmlElement
+    size: int
+    items: tuple[HtmlElement, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """Expressions for items, the best first; ``plots`` hold the items found, ``agreeing`` tells which pages agree."""
+
+    expressions: tuple[Written, ...]
+    plots: tuple[Plot, ...]
+    agreeing: tuple[bool, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Tried:
+    """What an expression finds: of each page what it misses and what it finds beside."""
+
+    path: Path
+    written: Written
+    level: int
+    cost: float
+    missed: tuple[frozenset[HtmlElement], ...]
+    extra: tuple[tuple[HtmlElement, ...], ...]
+
+    @property
+    def exact(self) -> tuple[bool, ...]:
+        return tuple(not missed and not extra for missed, extra in zip(self.missed, self.extra, strict=True))
+
+
+@dataclass
+class ItemSearch:
+    """Looks for the items of the examples of several pages; ``many`` says that a page may have several."""
+
+    plots: tuple[Plot, ...]
+    known: Features
+    many: bool
+    budget: Budget
+    _tried: dict[Written, _Tried] = field(default_factory=dict)
+
+    def run(self, first: Iterable[Selector] = ()) -> Items | None:
+        """Return the best expressions; None where none finds exactly what it should.
+
+        An expression that finds anything on a page without items is never taken. ``first`` are tried before others.
+        """
+        levels = tuple(self._levels())
+        if not levels:
+            return None
+        best = self._known(levels[0], first) or self._search(levels)
+        if best is None:
+            return None
+        agreeing = best[0].exact
+        return Items(tuple(each.written for each in best), levels[best[0].level], agreeing)
+
+    def _levels(self) -> Iterator[tuple[Plot, ...]]:
+        """Yield the pages with the items themselves, then with the elements around them, while each holds one alone."""
+        plots = self.plots
+        yield plots
+        for _ in range(MOST_ABOVE):
+            raised = tuple(map(_raised, plots))
+            if any(plot is None for plot in raised):
+                return
+            plots = tuple(plot for plot in raised if plot is not None)
+            yield plots
+
+    def _known(self, plots: Sequence[Plot], first: Iterable[Selector]) -> tuple[_Tried, ...]:
+        for selector in first:
+            tried = self._try(Path((), 0.0), Written.of(selector), 0, plots)
+            if tried is not None and all(tried.exact) and any(plot.items for plot in plots):
+                return (tried,)
+        return ()
+
+    def _search(self, levels: Sequence[tuple[Plot, ...]]) -> tuple[_Tried, ...] | None:
+        chosen: list[_Tried] = []
+        for path, level in _candidates(levels, self.known):
+            cost = path.cost + HIGHER * level
+            if chosen and (len(chosen) == MOST_ALTERNATIVES or cost > chosen[0].cost + NO_DEARER):
+                break
+            if chosen and (level != chosen[0].level or not _differs(path, chosen)):
+                continue
+            tried = self._try(path, path.written(), level, levels[level])
+            if tried is None:
+                break
+            if all(tried.exact):
+                chosen.append(tried)
+        return tuple(chosen) or self._mended(levels)
+
+    def _try(self, path: Path, written: Written, level: int, plots: Sequence[Plot]) -> _Tried | None:
+        """Look what an expression finds; None where there is no time left for it."""
+        known = self._tried.get(written)
+        if known is not None and known.level == level:
+            return known
+        missed: list[frozenset[HtmlElement]] = []
+        extra: list[tuple[HtmlElement, ...]] = []
+        for plot in plots:
+            if not self.budget.spend(plot.size * (1 + len(path.steps))):
+                return None
+            found = found_by(written, plot.root)
+            found = found if self.many else found[:1]
+            wanted = frozenset(plot.items)
+            missed.append(wanted.difference(found))
+            extra.append(tuple(element for element in found if element not in wanted))
+        tried = _Tried(path, written, level, path.cost + HIGHER * level, tuple(missed), tuple(extra))
+        self._tried[written] = tried
+        return tried
+
+    def _mended(self, levels: Sequence[tuple[Plot, ...]]) -> tuple[_Tried, ...] | None:
+        """Exclude what is found beside, join what finds parts, and last let a few pages disagree."""
+        tried = sorted(self._tried.values(), key=lambda each: each.cost)
+        whole = [each for each in tried if not any(each.missed) and each.path.steps]
+        for each in sorted(whole, key=lambda each: (sum(map(len, each.extra)), each.cost))[:NEAR_MISSES]:
+            for path in self._narrowed(each, levels[each.level]):
+                narrowed = self._try(path, path.written(), each.level, levels[each.level])
+                if narrowed is not None and all(narrowed.exact):
+                    return (narrowed,)
+        joined = self._joined([each for each in tried if each.level == 0 and not any(each.extra)], levels[0])
+        if joined is not None:
+            return (joined,)
+        return self._mostly(levels)
+
+    def _narrowed(self, tried: _Tried, plots: Sequence[Plot]) -> Iterator[Path]:
+        """Yield the path with one condition more, one that all items meet and none of what is found beside."""
+        extra = [element for found in tried.extra for element in found][:SAMPLES]
+        items = [item for plot in plots for item in plot.items]
+        *above, last = tried.path.steps
+        for feature in self._telling(extra, items):
+            further = (*last.further, f"not({feature})")
+            yield replace(tried.path, steps=(*above, replace(last, further=further)), cost=tried.cost + 1)
+        for held in self._held(items, extra):
+            further = (*last.further, held)
+            yield replace(tried.path, steps=(*above, replace(last, further=further)), cost=tried.cost + 1)
+
+    def _telling(self, some: Sequence[HtmlElement], others: Sequence[HtmlElement]) -> Iterator[str]:
+        for each in self.known.common(some):
+            if not any(each in self.known.of(other) for other in others):
+                yield each.feature.xpath
+
+    def _held(self, items: Sequence[HtmlElement], extra: Sequence[HtmlElement]) -> Iterator[str]:
+        """Yield what all items hold and nothing of the extra elements does, by one feature."""
+        sample = items[0]
+        counted: Counter[str] = Counter()
+        for inner in list(sample.iterdescendants())[:SAMPLES]:
+            if not isinstance(inner.tag, str):
+                continue
+            for each in self.known.of(inner)[:2]:
+                if each.cost <= NO_DEARER:
+                    counted[Step(inner.tag, (each.feature,)).test] += 1
+        for test in counted:
+            selector = Written(xpath=f"descendant::{test}").selector
+            if all(selector.holds(item) for item in items[:SAMPLES]) and not any(map(selector.holds, extra)):
+                yield f"descendant::{test}"
+
+    def _joined(self, tried: Sequence[_Tried], plots: Sequence[Plot]) -> _Tried | None:
+        """Join the fewest expressions that find nothing but items, those that find most first."""
+        left = {item for plot in plots for item in plot.items}
+        chosen: list[_Tried] = []
+        while left and len(chosen) < MOST_ALTERNATIVES:
+            best = max(tried, key=lambda each: (len(left) - len(left & _all(each.missed)), -each.cost), default=None)
+            if best is None or left <= _all(best.missed):
+                return None
+            chosen.append(best)
+            left &= _all(best.missed)
+        if left or not chosen:
+            return None
+        paths = [each.written.selector.source for each in chosen]
+        written = Written(xpath=" | ".join(paths))
+        return self._try(Path((), sum(each.cost for each in chosen)), written, 0, plots)
+
+    def _mostly(self, levels: Sequence[tuple[Plot, ...]]) -> tuple[_Tried, ...] | None:
+        """Return what most pages agree with, if it finds nothing on pages without items."""
+        good: list[tuple[int, float, _Tried]] = []
+        for each in self._tried.values():
+            plots = levels[each.level]
+            full = [exact for exact, plot in zip(each.exact, plots, strict=True) if plot.items]
+            empty = [exact for exact, plot in zip(each.exact, plots, strict=True) if not plot.items]
+            if all(empty) and sum(full) >= max(2, LEAST_AGREEING * len(full)):
+                good.append((-sum(full), each.cost, each))
+        return (min(good, key=lambda one: one[:2])[2],) if good else None
+
+
+def found_by(written: Written, root: HtmlElement) -> list[HtmlElement]:
+    """Return the elements that an expression finds; none where it fails on this page."""
+    try:
+        return written.selector.elements(root)
+    except XPathError:
+        return []
+
+
+def _all(parts: Iterable[frozenset[HtmlElement]]) -> frozenset[HtmlElement]:
+    return frozenset().union(*parts)
+
+
+def _candidates(levels: Sequence[tuple[Plot, ...]], known: Features) -> list[tuple[Path, int]]:
+    """Return paths to the items of each level, by cost, and after them those that fit a part of the items only."""
+    found: list[tuple[Path, int]] = []
+    parts: list[tuple[Path, int]] = []
+    for level, plots in enumerate(levels):
+        targets = [(plot.root, item) for plot in plots for item in plot.items]
+        found += [(path, level) for path in leading_to(targets, known)]
+        if level == 0:
+            by_name: dict[tuple[str, str], list[tuple[HtmlElement, HtmlElement]]] = {}
+            for root, item in targets:
+                by_name.setdefault((str(item.tag), item.get("class") or ""), []).append((root, item))
+            groups = sorted(by_name.values(), key=len, reverse=True)[:4]
+            parts += [(path, 0) for group in groups if len(by_name) > 1 for path in leading_to(group, known)[:30]]
+    found.sort(key=lambda each: each[0].cost + HIGHER * each[1])
+    have = {path for path, _ in found}
+    parts = [each for each in dict.fromkeys(parts) if each[0] not in have]
+    return found + parts
+
+
+def _differs(path: Path, chosen: Iterable[_Tried]) -> bool:
+    """Say whether an expression needs nothing of what the others need, so that it may hold where they do not."""
+    own = {feature for step in path.steps for feature in step.features}
+    taken = {feature for each in chosen for step in each.path.steps for feature in step.features}
+    return bool(own) and own.isdisjoint(taken)
+
+
+def _raised(plot: Plot) -> Plot | None:
+    """Return a page with the elements around its items; None where they hold more than one each, or the whole page."""
+    above: list[HtmlElement] = []
+    for item in plot.items:
+        parent = item.getparent()
+        if parent is None or parent.tag in ("body", "html"):
+            return None
+        above.append(parent)
+    if len(set(above)) < len(above):
+        return None
+    holders = set(above)
+    if any(not holders.isdisjoint(parent.iterancestors()) for parent in above):
+        return None
+    return replace(plot, items=tuple(above))

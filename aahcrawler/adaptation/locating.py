@@ -1,0 +1,375 @@
+"""Finds expressions for the fields of objects: relative to their items, right wherever a lesson says a value."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from lxml.html import HtmlElement
+
+from aahcrawler.adaptation.cutting import cut
+from aahcrawler.adaptation.features import Features
+from aahcrawler.adaptation.items import Budget, found_by
+from aahcrawler.adaptation.learned import Agreement, LearnedField
+from aahcrawler.adaptation.paths import Path, Written, beside, leading_to
+from aahcrawler.adaptation.samples import Outcome, Sample, firsts
+from aahcrawler.page.text import plain_text
+from knowledge_base.model import Field, FieldKind
+
+MOST_ALTERNATIVES = 4
+MOST_TRIED = 90
+"""Expressions of one field that are tried for one part of the objects."""
+
+MOST_WITHOUT = 6
+FEW = 12
+"""Objects on which each expression is tried first."""
+
+TOLERATED = 0.1
+"""The share of bodies that may be wrong: what surrounds them differs most, and without a body nothing is left."""
+
+BODY = "body"
+_LINES = frozenset({FieldKind.PERSON, FieldKind.DATETIME, FieldKind.TEXT, FieldKind.NUMBER})
+_SHORT = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """What was learned of a field: None where nothing was, with the reason in ``note``."""
+
+    fields: tuple[LearnedField, ...]
+    agreement: Agreement
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """One expression with what a field needs beside it."""
+
+    written: Written
+    page: bool = False
+    join: bool = False
+    without: tuple[Written, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Tally:
+    form: _Form
+    cost: float
+    outcomes: tuple[Outcome, ...]
+
+    def count(self, outcome: Outcome) -> int:
+        return self.outcomes.count(outcome)
+
+    @property
+    def worth(self) -> float:
+        return self.count(Outcome.RIGHT) - 0.5 * self.count(Outcome.BEYOND) - 4 * self.count(Outcome.WRONG)
+
+
+@dataclass
+class FieldSearch:
+    """Learns one field.
+
+    ``wanted`` are the fields of its name in the action that failed; ``others`` holds the elements of each object beside
+    its item, in the order of ``samples``.
+    """
+
+    wanted: Sequence[Field]
+    samples: Sequence[Sample]
+    others: Sequence[tuple[HtmlElement, ...]]
+    known: Features
+    budget: Budget
+
+    def run(self) -> Located:
+        """Return the field; one that would be wrong on any object of the lessons is left out."""
+        if not any(sample.spot for sample in self.samples):
+            return Located(tuple(map(LearnedField.of, self.wanted)), Agreement(self._name))
+        kept = self._as_before()
+        if kept is not None:
+            return kept
+        chosen: list[_Tally] = []
+        left = list(range(len(self._relevant)))
+        while left and len(chosen) < MOST_ALTERNATIVES:
+            best = self._best(left)
+            if best is None or best.count(Outcome.RIGHT) == 0:
+                break
+            chosen.append(best)
+            missed = (Outcome.MISSING, Outcome.ABSENT)
+            left = [place for place, outcome in zip(left, best.outcomes, strict=True) if outcome in missed]
+            if all(self._relevant[place].spot is None for place in left):
+                break
+        if not chosen:
+            total = sum(sample.spot is not None for sample in self._relevant)
+            return Located((), Agreement(self._name, missing=total), f"{self._name}: no expression reads it rightly")
+        return self._located(chosen)
+
+    @property
+    def _name(self) -> str:
+        return self.wanted[0].name
+
+    @cached_property
+    def _base(self) -> Field:
+        """The field without its expressions."""
+        return replace(self.wanted[0], selectors=(), without=(), page=False, join=False, markup=False)
+
+    @cached_property
+    def _relevant(self) -> tuple[Sample, ...]:
+        """The objects that the field is read of: of first-only ones those that a lesson says it of."""
+        if self.wanted[0].first_only or self._is_of_page:
+            first = firsts(self.samples)
+            return tuple(sample for sample in first if sample.spot is not None or not self.wanted[0].first_only)
+        return tuple(self.samples)
+
+    @cached_property
+    def _is_of_page(self) -> bool:
+        """Whether the values stand outside of the objects."""
+        given = [sample for sample in self.samples if sample.spot is not None and sample.spot.elements]
+        return bool(given) and not any(self._root_of(sample) is not None for sample in given)
+
+    @cached_property
+    def _places(self) -> Mapping[Sample, tuple[HtmlElement, ...]]:
+        return dict(zip(self.samples, self.others, strict=True))
+
+    def _root_of(self, sample: Sample) -> HtmlElement | None:
+        """Return the element of the object that a value stands in."""
+        if sample.spot is None or not sample.spot.elements:
+            return None
+        first = sample.spot.elements[0]
+        above = {first, *first.iterancestors()}
+        return next((each for each in (sample.item, *self._places[sample]) if each in above), None)
+
+    def _as_before(self) -> Located | None:
+        """Return the fields as they were, if they are still right everywhere."""
+        outcomes: list[Outcome] = []
+        for sample in self._relevant:
+            if not self.budget.spend(sample.size * len(self.wanted)):
+                return None
+            value = next((value for each in self.wanted if (value := sample.value(each)) is not None), None)
+            outcomes.append(sample.judge(self._base, value))
+            if outcomes[-1] in (Outcome.WRONG, Outcome.MISSING):
+                return None
+        return Located(tuple(map(LearnedField.of, self.wanted)), _agreement(self._name, outcomes))
+
+    def _best(self, left: Sequence[int]) -> _Tally | None:
+        """Return the expression that reads most of what is left rightly and nothing wrongly; cheaper ones first."""
+        samples = [self._relevant[place] for place in left]
+        best: _Tally | None = None
+        for number, (form, cost) in enumerate(self._forms(samples)):
+            if number == MOST_TRIED or (best is not None and self._is_enough(best, samples)):
+                break
+            tally = self._try(form, cost, samples)
+            if tally is not None and (best is None or tally.worth > best.worth):
+                best = tally
+        return best if best is not None and best.worth > 0 else None
+
+    def _is_enough(self, tally: _Tally, samples: Sequence[Sample]) -> bool:
+        return tally.count(Outcome.RIGHT) == sum(sample.spot is not None for sample in samples) and not tally.count(
+            Outcome.BEYOND
+        )
+
+    def _try(self, form: _Form, cost: float, samples: Sequence[Sample]) -> _Tally | None:
+        """Read all samples; None where one is wrong (of bodies a few may be), or none of the first ones is right."""
+        field = self._compiled(form)
+        outcomes: list[Outcome] = []
+        allowed = int(TOLERATED * len(samples)) if self._name == BODY else 0
+        wrong = 0
+        for number, sample in enumerate(samples):
+            if not self.budget.spend(sample.size):
+                return None
+            outcome = sample.outcome(field)
+            outcomes.append(outcome)
+            wrong += outcome is Outcome.WRONG
+            if wrong > allowed or (number == FEW and Outcome.RIGHT not in outcomes):
+                return None
+        return _Tally(form, cost, tuple(outcomes))
+
+    def _compiled(self, form: _Form) -> Field:
+        return replace(
+            self._base,
+            selectors=(form.written.selector,),
+            without=tuple(each.selector for each in form.without),
+            page=form.page,
+            join=form.join,
+            many=self._base.many and not form.join,
+        )
+
+    def _forms(self, samples: Sequence[Sample]) -> Iterator[tuple[_Form, float]]:
+        """Yield what could read the field, the cheapest of each sort first, plain expressions before made-up ones."""
+        given = [sample for sample in samples if sample.spot is not None and sample.spot.elements]
+        if not given:
+            return
+        attributes = {sample.spot.attribute for sample in given if sample.spot is not None}
+        for attribute in sorted(attributes, reverse=True):
+            alike = [sample for sample in given if sample.spot is not None and sample.spot.attribute == attribute]
+            yield from self._of_attribute(alike, attribute)
+
+    def _of_attribute(self, given: Sequence[Sample], attribute: str) -> Iterator[tuple[_Form, float]]:
+        targets = [self._target(sample) for sample in given]
+        groups = _groups(given, targets)
+        cuttable: list[tuple[Path, list[Sample]]] = []
+        for group in groups:
+            pairs = [(sample, target) for sample, target in group if target is not None]
+            chosen = [sample for sample, _ in pairs]
+            ends = [target for _, target in pairs]
+            paths = self._paths(chosen, ends)
+            without = self._without(chosen, ends) if not attribute else ()
+            cuttable.extend((path, chosen) for path in paths[:6])
+            for path in paths:
+                yield _Form(path.written(attribute), self._is_of_page, without=without), path.cost
+        yield from self._joined(given)
+        if self._base.kind in _LINES and self._name != BODY:
+            for path, chosen in cuttable:
+                yield from self._cut(path, attribute, chosen)
+
+    def _target(self, sample: Sample) -> HtmlElement | None:
+        """Return the element that a value is, or that holds all elements that it is."""
+        spot = sample.spot
+        if spot is None or not spot.elements:
+            return None
+        target = spot.elements[0] if len(spot.elements) == 1 and not self._several else spot.elements[0].getparent()
+        return target if isinstance(target, HtmlElement) else None
+
+    @cached_property
+    def _several(self) -> bool:
+        return any(sample.spot is not None and len(sample.spot.elements) > 1 for sample in self.samples)
+
+    def _paths(self, samples: Sequence[Sample], targets: Sequence[HtmlElement]) -> tuple[Path, ...]:
+        if self._is_of_page:
+            return leading_to([(s.reading.page.tree, t) for s, t in zip(samples, targets, strict=True)], self.known)
+        roots = [self._holder(sample, target) for sample, target in zip(samples, targets, strict=True)]
+        if all(root is sample.item for root, sample in zip(roots, samples, strict=True)):
+            return leading_to([(s.item, t) for s, t in zip(samples, targets, strict=True)], self.known)
+        found: list[Path] = []
+        known_roots = [root for root in roots if root is not None]
+        if len(known_roots) == len(roots):
+            pairs = list(zip(known_roots, targets, strict=True))
+            for way, cost in beside([sample.item for sample in samples], known_roots, self.known):
+                found += [replace(path, cost=path.cost + cost) for path in leading_to(pairs, self.known, way)[:20]]
+        return tuple(sorted(found, key=lambda path: path.cost))
+
+    def _holder(self, sample: Sample, target: HtmlElement) -> HtmlElement | None:
+        above = {target, *target.iterancestors()}
+        return next((each for each in (sample.item, *self._places[sample]) if each in above), None)
+
+    def _joined(self, given: Sequence[Sample]) -> Iterator[tuple[_Form, float]]:
+        """Yield expressions that find all elements of values that are made of several."""
+        if not self._several or self._base.many:
+            return
+        pairs = [
+            (sample.item, element)
+            for sample in given
+            if sample.spot is not None
+            for element in sample.spot.elements
+            if isinstance(element, HtmlElement) and sample.item in element.iterancestors()
+        ]
+        for path in leading_to(pairs, self.known)[:30] if pairs else ():
+            yield _Form(path.written(), join=True), path.cost + 1
+
+    def _cut(self, path: Path, attribute: str, samples: Sequence[Sample]) -> Iterator[tuple[_Form, float]]:
+        for written in cut(path.written(attribute), samples, self._base):
+            yield _Form(written, self._is_of_page), path.cost + 2
+
+    def _without(self, samples: Sequence[Sample], targets: Sequence[HtmlElement]) -> tuple[Written, ...]:
+        """Return expressions for what lies in the values' elements and does not belong to them."""
+        unwanted = [_unwanted(sample, target) for sample, target in zip(samples, targets, strict=True)]
+        if not any(unwanted):
+            return ()
+        found: list[Written] = []
+        by_name: dict[tuple[str, str], list[tuple[HtmlElement, HtmlElement]]] = {}
+        for target, parts in zip(targets, unwanted, strict=True):
+            for part in parts:
+                by_name.setdefault((str(part.tag), part.get("class") or ""), []).append((target, part))
+        allowed = [frozenset(inner for part in parts for inner in part.iter()) for parts in unwanted]
+        for pairs in sorted(by_name.values(), key=len, reverse=True)[:MOST_WITHOUT]:
+            if any(all(part in found_by(each, target) for target, part in pairs) for each in found):
+                continue
+            best = self._only(leading_to(pairs, self.known), targets, allowed)
+            if best is not None and best not in found:
+                found.append(best)
+        return (*found, *self._earlier_without)
+
+    @cached_property
+    def _earlier_without(self) -> tuple[Written, ...]:
+        return tuple(dict.fromkeys(Written.of(part) for field in self.wanted for part in field.without))
+
+    def _only(
+        self, paths: Iterable[Path], targets: Sequence[HtmlElement], allowed: Sequence[frozenset[HtmlElement]]
+    ) -> Written | None:
+        """Return the first expression that finds nothing but what may be left out."""
+        for path in paths:
+            written = path.written()
+            if all(
+                all(element in may or not plain_text(element) for element in found_by(written, target))
+                for target, may in zip(targets, allowed, strict=True)
+            ):
+                return written
+        return None
+
+    def _located(self, chosen: Sequence[_Tally]) -> Located:
+        fields: list[LearnedField] = []
+        for (page, join, without), forms in _same_manner(tally.form for tally in chosen):
+            field = replace(self._base, page=page, join=join, many=self._base.many and not join)
+            fields.append(replace(LearnedField.of(field), selects=tuple(forms), without=without or self._kept_without))
+        fields = [replace(each, declared=() if number else each.declared) for number, each in enumerate(fields)]
+        outcomes = [self._overall(fields, sample) for sample in self._relevant]
+        agreement = _agreement(self._name, outcomes)
+        note = f"{self._name}: {agreement.missing} values not read" if agreement.missing else ""
+        return Located(tuple(fields), agreement, note)
+
+    @cached_property
+    def _kept_without(self) -> tuple[Written, ...]:
+        return self._earlier_without if self._name == BODY else ()
+
+    def _overall(self, fields: Sequence[LearnedField], sample: Sample) -> Outcome:
+        for each in fields:
+            value = sample.value(each.field())
+            if value is not None:
+                return sample.judge(self._base, value)
+        return sample.judge(self._base, None)
+
+
+def _groups(
+    given: Sequence[Sample], targets: Sequence[HtmlElement | None]
+) -> list[list[tuple[Sample, HtmlElement | None]]]:
+    """Return all samples together, then those apart whose targets have one tag and class, the most frequent first."""
+    pairs = [(sample, target) for sample, target in zip(given, targets, strict=True) if target is not None]
+    by_name: dict[tuple[str, str], list[tuple[Sample, HtmlElement | None]]] = {}
+    for sample, target in pairs:
+        by_name.setdefault((str(target.tag), target.get("class") or ""), []).append((sample, target))
+    together: list[tuple[Sample, HtmlElement | None]] = list(pairs)
+    apart = sorted(by_name.values(), key=len, reverse=True)[:MOST_ALTERNATIVES] if len(by_name) > 1 else []
+    return [together, *apart] if together else []
+
+
+def _unwanted(sample: Sample, target: HtmlElement) -> tuple[HtmlElement, ...]:
+    """Return what lies in the element of a value and is no part of it."""
+    spot = sample.spot
+    if spot is None:
+        return ()
+    parts = [part for part in spot.without if isinstance(part, HtmlElement)]
+    if target not in spot.elements:
+        own = frozenset(spot.elements)
+        parts += [child for child in target if child not in own and isinstance(child.tag, str) and plain_text(child)]
+    return tuple(parts)
+
+
+def _same_manner(
+    forms: Iterable[_Form],
+) -> list[tuple[tuple[bool, bool, tuple[Written, ...]], list[Written]]]:
+    """Gather expressions that one field can hold, in their order."""
+    gathered: list[tuple[tuple[bool, bool, tuple[Written, ...]], list[Written]]] = []
+    for form in forms:
+        manner = (form.page, form.join, form.without)
+        if gathered and gathered[-1][0] == manner:
+            gathered[-1][1].append(form.written)
+        else:
+            gathered.append((manner, [form.written]))
+    return gathered
+
+
+def _agreement(name: str, outcomes: Sequence[Outcome]) -> Agreement:
+    return Agreement(
+        name,
+        right=outcomes.count(Outcome.RIGHT),
+        wrong=outcomes.count(Outcome.WRONG),
+        missing=outcomes.count(Outcome.MISSING),
+        beyond=outcomes.count(Outcome.BEYOND),
+    )

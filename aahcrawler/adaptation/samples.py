@@ -1,0 +1,220 @@
+"""One field as the lessons show it: where its value stands for each object, and what an expression reads there."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import Enum, auto
+
+from lxml.etree import XPathError
+from lxml.html import HtmlElement
+
+from aahcrawler.adaptation.lessons import Spot
+from aahcrawler.helper.fields import FieldReader
+from aahcrawler.helper.narrowing import literals_on
+from aahcrawler.helper.ownership import Owners
+from aahcrawler.helper.values import as_date, stripped
+from aahcrawler.helper.whereabouts import Whereabouts
+from aahcrawler.page import Page
+from aahcrawler.page.text import fold, plain_text
+from aahcrawler.webobject import Person, Reference, Value
+from knowledge_base.addresses import Address
+from knowledge_base.model import Field, FieldKind
+
+MOST_FOUND = 32
+"""Nodes of one expression within one object that are looked at before its value is read."""
+
+LONGEST_LINE = 300
+_NEAR_DIGITS = re.compile(r"(?:[^\W\d_]+\W{1,3}){0,2}\d.*\d(?:\s?[apAP]\.?[mM]\b\.?|\s?[^\W\d_]{1,9}\b)?")
+_DIGITS = re.compile(r"\d.*\d(?:\s?[apAP]\.?[mM]\b\.?)?")
+
+
+class Outcome(Enum):
+    """What came of reading a field of one object."""
+
+    RIGHT = auto()
+    WRONG = auto()
+    MISSING = auto()
+    """Nothing was read where the lesson says a value."""
+    BEYOND = auto()
+    """A value was read where the lesson says none."""
+    ABSENT = auto()
+    """Nothing was read where the lesson says none."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reading:
+    """A page as fields are read on it; ``number`` tells it from others. ``owners`` is None without nested items."""
+
+    page: Page
+    reader: FieldReader
+    owners: Owners | None
+    number: int = 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sample:
+    """One object and where one of its fields stands, None where the lesson does not say.
+
+    ``size`` is how many elements the item holds.
+    """
+
+    reading: Reading
+    item: HtmlElement
+    size: int
+    spot: Spot | None
+    first: bool = False
+
+    def expected(self, wanted: Field) -> object | None:
+        """Return what a reading of the field must be equal to; None without a spot."""
+        return expected_at(self.spot, wanted, self.reading.page.fetched_at) if self.spot is not None else None
+
+    def outcome(self, wanted: Field) -> Outcome:
+        """Read a field that has one expression, and compare."""
+        target = self.target
+        if target is not None and not wanted.join and not wanted.without and self._finds(wanted, target):
+            return Outcome.RIGHT if self.reads(wanted) else Outcome.MISSING
+        return self.judge(wanted, self.value(wanted))
+
+    def judge(self, wanted: Field, value: Value | None) -> Outcome:
+        """Compare a value that was read with what the lesson says."""
+        expected = self.expected(wanted)
+        if value is None:
+            return Outcome.ABSENT if expected is None else Outcome.MISSING
+        if expected is None:
+            return Outcome.BEYOND
+        return Outcome.RIGHT if comparable(value) == expected else Outcome.WRONG
+
+    @property
+    def target(self) -> HtmlElement | None:
+        """The one element whose whole text the value is, None where it is of another form."""
+        spot = self.spot
+        if spot is None or spot.attribute or spot.without or len(spot.elements) != 1:
+            return None
+        element = spot.elements[0]
+        return element if isinstance(element, HtmlElement) else None
+
+    def reads(self, wanted: Field) -> bool:
+        """Say whether the text of the target is read as the value."""
+        target = self.target
+        if target is None or wanted.kind is FieldKind.DATETIME:
+            expected = self.expected(wanted)
+            return expected is not None and expected == self._dated(wanted)
+        return stripped(fold(plain_text(target)), wanted.strip) == self.expected(wanted)
+
+    def _dated(self, wanted: Field) -> datetime | None:
+        if self.spot is None:
+            return None
+        return as_date(text_of(self.spot), wanted.date, self.reading.page.fetched_at)
+
+    def _finds(self, wanted: Field, target: HtmlElement) -> bool:
+        """Say whether the target is the first element that the expression finds as the item's own."""
+        context = self.reading.page.tree if wanted.page else self.item
+        owners = None if wanted.page else self.reading.owners
+        selector = wanted.selectors[0]
+        if selector.attribute:
+            return False
+        try:
+            for node in selector.found(context)[:MOST_FOUND]:
+                if isinstance(node, str):
+                    return False
+                if owners is None or owners.of(node) is context:
+                    return node is target
+        except XPathError:
+            return False
+        return False
+
+    def value(self, wanted: Field) -> Value | None:
+        """Return the first value that the field reads, text instead of markup; None where it reads nothing."""
+        reader = self.reading.reader
+        reader.budget = max(reader.budget, 1)
+        plain = replace(wanted, kind=FieldKind.TEXT) if wanted.kind is FieldKind.HTML else wanted
+        try:
+            values = reader.read(plain, self.item, self.reading.owners).values
+        except XPathError:
+            return None
+        return values[0] if values else None
+
+    def date_text(self, wanted: Field) -> str:
+        """Return the part of the spot's text that is read as its date; empty where none is."""
+        spot = self.spot
+        if spot is None:
+            return ""
+        for text in _pieces(spot):
+            for part in _parts(text):
+                if as_date(part, wanted.date, self.reading.page.fetched_at) == spot.value:
+                    return part
+        return ""
+
+
+def expected_at(spot: Spot, wanted: Field, now: datetime) -> object:
+    """Return what reading a field at a spot must come to: what its place shows where that can be read, else its value.
+
+    Markup is compared by its text.
+    """
+    if wanted.kind is FieldKind.HTML:
+        return text_of(spot)
+    if isinstance(spot.value, datetime):
+        return as_date(text_of(spot), wanted.date, now) or spot.value
+    value = comparable(spot.value)
+    return stripped(value, wanted.strip) if isinstance(value, str) else value
+
+
+def whereabouts(page: Page) -> Whereabouts:
+    """Take a page for the first one of what it is a page of, named by its own address."""
+    return Whereabouts(page, page.url, Address.parse(page.url), True, literals_on(page))
+
+
+def text_of(spot: Spot) -> str:
+    """Return the text that stands at a spot, in one line."""
+    if spot.attribute:
+        return fold(" ".join(element.get(spot.attribute) or "" for element in spot.elements))
+    return fold(" ".join(plain_text(element, spot.without) for element in spot.elements))
+
+
+def comparable(value: Value) -> object:
+    """Return what two values that mean the same have in common: a person's name, text in one line."""
+    match value:
+        case Person():
+            return fold(value.name)
+        case Reference():
+            return value.url
+        case str():
+            return fold(value)
+        case _:
+            return value
+
+
+def _pieces(spot: Spot) -> Iterator[str]:
+    if spot.attribute:
+        yield text_of(spot)
+        return
+    for element in spot.elements:
+        whole = fold(plain_text(element, spot.without))
+        if len(whole) <= LONGEST_LINE:
+            yield whole
+        for text in list(element.itertext())[:MOST_FOUND]:
+            if any(map(str.isdigit, text)) and len(text) <= LONGEST_LINE:
+                yield fold(text)
+
+
+def _parts(text: str) -> Iterator[str]:
+    """Yield a text, then what stands around its numbers, with fewer and fewer words before them."""
+    yield text
+    for pattern in (_NEAR_DIGITS, _DIGITS):
+        found = pattern.search(text)
+        words = found[0] if found else ""
+        for _ in range(3):
+            if words:
+                yield words
+            words = words.partition(" ")[2]
+
+
+def firsts(samples: Sequence[Sample]) -> tuple[Sample, ...]:
+    """Return one sample of each page, the first that says a value, else the first."""
+    found: dict[int, Sample] = {}
+    for sample in samples:
+        known = found.get(sample.reading.number)
+        if known is None or (known.spot is None and sample.spot is not None):
+            found[sample.reading.number] = sample
+    return tuple(found.values())
