@@ -10,6 +10,7 @@ from functools import cached_property
 from lxml.html import HtmlElement
 
 from aahcrawler.page import charset, jsontree, markup
+from aahcrawler.page.sniffing import JSON, TEXT, sniff
 from aahcrawler.urls import resolve
 
 PARSED_BYTES = 10_000_000
@@ -60,7 +61,7 @@ class Page:
                 essence = value.partition(";")[0].strip().lower()
                 if _MEDIA_TYPE.fullmatch(essence) and essence not in _UNKNOWN_TYPES:
                     declared = essence
-        return declared or sniff(self.body)
+        return declared or _undeclared(self.body)
 
     @cached_property
     def encoding(self) -> str:
@@ -123,54 +124,10 @@ class Page:
 _MEDIA_TYPE = re.compile(r"[a-z0-9!#$&^_.+-]+/[a-z0-9!#$&^_.+-]+|\*/\*")
 
 
-_SIGNATURES = (
-    (b"%PDF-", "application/pdf"),
-    (b"\x89PNG\r\n\x1a\n", "image/png"),
-    (b"GIF87a", "image/gif"),
-    (b"GIF89a", "image/gif"),
-    (b"\xff\xd8\xff", "image/jpeg"),
-    (b"BM", "image/bmp"),
-    (b"\x00\x00\x01\x00", "image/x-icon"),
-    (b"\x1f\x8b\x08", "application/gzip"),
-    (b"PK\x03\x04", "application/zip"),
-    (b"wOFF", "font/woff"),
-    (b"wOF2", "font/woff2"),
-    (b"OggS\x00", "application/ogg"),
-    (b"\x1a\x45\xdf\xa3", "video/webm"),
-)
-_HTML_START = re.compile(
-    rb"\s*<(?:!doctype html|html|head|script|iframe|h1|div|font|table|a|style|title|b|body|br|p|meta|link|main)"
-    rb"(?=[\s>/])|\s*<!--",
-    re.IGNORECASE,
-)
-_FEED_START = re.compile(rb"(?:<\?[^>]*>|<!--.*?-->|<![^>]*>|\s)*<(rss|feed|rdf:RDF)[\s>]", re.DOTALL)
-_BINARY = re.compile(rb"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f]")
-_SNIFFED_BYTES = 1445
-
-
-def sniff(body: bytes) -> str:
-    """Return the media type of bytes that came without one, after the essentials of WHATWG's MIME Sniffing."""
-    head = body[:_SNIFFED_BYTES]
-    for signature, media_type in _SIGNATURES:
-        if head.startswith(signature):
-            return media_type
-    if head[:4] == b"RIFF" and head[8:14] == b"WEBPVP":
-        return "image/webp"
-    if head[4:8] == b"ftyp":
-        return "video/mp4"
-    return _sniff_text(head)
-
-
-def _sniff_text(head: bytes) -> str:
-    bom = charset.of_bom(head)
-    text = head.decode(bom, "replace").lstrip("\ufeff").encode() if bom else head
-    if _HTML_START.match(text):
-        return "text/html"
-    if feed := _FEED_START.match(text):
-        return {b"rss": "application/rss+xml", b"feed": "application/atom+xml"}.get(feed[1], "application/rdf+xml")
-    if text.lstrip().startswith(b"<?xml"):
-        return "application/xhtml+xml" if b"<html" in text else "text/xml"
-    return "application/octet-stream" if _BINARY.search(text) else "text/plain"
+def _undeclared(body: bytes) -> str:
+    """Return what a body without a type is taken for: never JSON, and text where it is empty."""
+    found = sniff(body)
+    return TEXT if found in {"", JSON} else found
 
 
 __all__ = ["Headers", "Page", "sniff"]

@@ -44,7 +44,7 @@ def test_media_type_of_the_header(field: str, expected: str) -> None:
 @pytest.mark.parametrize(
     ("body", "expected"),
     [
-        (b"", "text/plain"),
+        (b"", ""),
         (b"\n <!doctype HTML><title>x", "text/html"),
         (b"<!-- note --><p>", "text/html"),
         ("\ufeff<html><body>".encode("utf-16"), "text/html"),
