@@ -48,3 +48,17 @@ class WebObject:
         """
         values = self.properties.get(name)
         return values[0] if values else None
+
+
+@dataclass(frozen=True, slots=True)
+class Container:
+    """What the objects of a page are parts of, where that is no object of its own: a thread, and the forum it is in.
+
+    ``type`` is an object type of the knowledge base (``thread``, ``forum``). ``title`` is empty where the page does
+    not tell it. ``part_of`` is the IRI of the container that holds this one, or None.
+    """
+
+    iri: str
+    type: str
+    title: str = ""
+    part_of: str | None = None

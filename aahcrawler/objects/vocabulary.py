@@ -57,6 +57,7 @@ AUTHOR = SCHEMA + "author"
 DATE = SCHEMA + "datePublished"
 BODY = SCHEMA + "text"
 PART_OF = SCHEMA + "isPartOf"
+HAS_CONTAINER = SIOC + "has_container"
 
 TYPES: Mapping[str, tuple[str, ...]] = {
     "answer": (SIOC + "Post", SCHEMA + "Answer"),
@@ -85,6 +86,7 @@ PROPERTIES: Mapping[str, str] = {
     "language": SCHEMA + "inLanguage",
     "links": SIOC + "links_to",
     "modified": SCHEMA + "dateModified",
+    "parent": SIOC + "reply_of",
     "reply_to": SIOC + "reply_of",
     "tag": SCHEMA + "keywords",
     "tags": SCHEMA + "keywords",

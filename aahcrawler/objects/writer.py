@@ -11,7 +11,7 @@ from aahcrawler.objects import vocabulary as v
 from aahcrawler.objects.nquads import boolean, double, integer, iri, moment, quads, site_of, term, text, typed
 from aahcrawler.objects.versions import Changes, version
 from aahcrawler.segments import Clock, Recovered, SegmentWriter, Series, recover
-from aahcrawler.webobject import Person, Reference, Value, WebObject
+from aahcrawler.webobject import Container, Person, Reference, Value, WebObject
 
 EXTENSION = "nq.gz"
 _LEVEL = 2
@@ -63,13 +63,15 @@ class ObjectWriter:
     def __init__(self, folder: Path, crawl: str, clock: Clock, *, size: int = 1 << 30) -> None:
         self._segments = SegmentWriter(Series(folder, crawl, EXTENSION, limit=size, level=_LEVEL), clock)
 
-    def write(self, capture: CaptureDescription, objects: Iterable[WebObject] = ()) -> None:
-        """Append all statements about a capture and the objects found in it, or none.
+    def write(
+        self, capture: CaptureDescription, objects: Iterable[WebObject] = (), containers: Iterable[Container] = ()
+    ) -> None:
+        """Append all statements about a capture, the objects found in it and what holds these, or none.
 
         Raises ``DiskFullError`` when there is no room, and ``SegmentError`` for other troubles of the disk; the
         segment is then as before.
         """
-        self._segments.append((statements(capture, objects),))
+        self._segments.append((statements(capture, objects, containers),))
 
     def close(self) -> None:
         """Force the current segment to disk and give it its final name. Calling it twice does no harm."""
@@ -92,7 +94,9 @@ def recover_objects(folder: Path) -> tuple[Recovered, ...]:
     return recover(folder, EXTENSION)
 
 
-def statements(capture: CaptureDescription, objects: Iterable[WebObject] = ()) -> bytes:
+def statements(
+    capture: CaptureDescription, objects: Iterable[WebObject] = (), containers: Iterable[Container] = ()
+) -> bytes:
     """Return the N-Quads of a capture, in UTF-8; the graph's name is the capture's IRI."""
     graph = iri(capture.iri)
     said = [f"{graph} <{predicate}> {value}" for predicate, value in _of_capture(capture) if value is not None]
@@ -101,6 +105,8 @@ def statements(capture: CaptureDescription, objects: Iterable[WebObject] = ()) -
         said += _of_changes(capture, capture.changes, graph)
     for web_object in objects:
         said += _of_object(web_object, graph, people)
+    for container in containers:
+        said += _of_container(container)
     for subject, somebody in people.items():
         said += _of_person(subject, somebody)
     return quads(said, graph)
@@ -162,6 +168,16 @@ def _of_object(web_object: WebObject, capture: str, people: dict[str, Person]) -
             if isinstance(value, Person):
                 people.setdefault(stated, value)
     return said
+
+
+def _of_container(container: Container) -> Iterator[str]:
+    subject = iri(container.iri)
+    for name in v.classes(container.type):
+        yield f"{subject} <{v.RDF_TYPE}> <{name}>"
+    if container.title:
+        yield f"{subject} <{v.TITLE}> {text(container.title)}"
+    if container.part_of is not None:
+        yield f"{subject} <{v.HAS_CONTAINER}> {iri(container.part_of)}"
 
 
 def _of_person(subject: str, somebody: Person) -> Iterator[str]:

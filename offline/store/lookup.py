@@ -7,10 +7,10 @@ import pyoxigraph as ox
 
 from aahcrawler.objects import vocabulary as v
 
-_URL, _TIME = ox.NamedNode(v.URL), ox.NamedNode(v.GENERATED_AT)
+_URL, _TIME, _UNCHANGED = ox.NamedNode(v.URL), ox.NamedNode(v.GENERATED_AT), ox.NamedNode(v.UNCHANGED_SINCE)
 # Nearly all the time goes into reading terms from disk: those that say nothing new are left out.
 _OBJECTS = f"""SELECT ?object ?property ?value {{{{ GRAPH {{capture}} {{{{
-  ?object <{v.DERIVED_FROM}> {{capture}} ; ?property ?value
+  ?object <{v.OBJECT_TYPE}> ?type ; ?property ?value
   FILTER(?property NOT IN (<{v.RDF_TYPE}>, <{v.DERIVED_FROM}>))
 }}}} }}}}"""
 _ANY_URI = ox.NamedNode(v.XSD_ANY_URI)
@@ -37,18 +37,26 @@ def captures_of(store: ox.Store, url: str) -> tuple[str, ...]:
 
 
 def objects_of(store: ox.Store, capture: str) -> tuple[Known, ...]:
-    """Return the web objects that were found in a capture, by IRI."""
+    """Return the web objects of a capture, by IRI: where its page had not changed, those that it still has."""
     said: dict[str, dict[str, list[str]]] = {}
-    found = store.query(_OBJECTS.format(capture=ox.NamedNode(capture)))
+    found = store.query(_OBJECTS.format(capture=_original(store, ox.NamedNode(capture))))
     for subject, predicate, value in found if isinstance(found, ox.QuerySolutions) else ():
         said.setdefault(subject.value, {}).setdefault(predicate.value, []).append(value.value)
     return tuple(Known(iri, {name: tuple(values) for name, values in said[iri].items()}) for iri in sorted(said))
 
 
 def page_objects(store: ox.Store, url: str) -> tuple[Known, ...]:
-    """Return the web objects of a page's newest capture; none where it was never captured."""
+    """Return the web objects of a page as its newest capture has them; none where it was never captured."""
     captures = captures_of(store, url)
     return objects_of(store, captures[0]) if captures else ()
+
+
+def _original(store: ox.Store, capture: ox.NamedNode) -> ox.NamedNode:
+    """Return the capture that states the objects of another one, which may be the same."""
+    for _, _, former, _ in store.quads_for_pattern(capture, _UNCHANGED, None, capture):
+        if isinstance(former, ox.NamedNode):
+            return former
+    return capture
 
 
 def _time(store: ox.Store, graph: ox.NamedNode) -> str:
