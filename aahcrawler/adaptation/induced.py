@@ -1,17 +1,19 @@
 """Teaches by a page's own repeated structure: posts with dates and authors, or the one article that a page is about."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from lxml.etree import _Element as Element
 
+from aahcrawler.adaptation.features import is_name
 from aahcrawler.adaptation.lessons import Example, Lesson, Method, Spot
 from aahcrawler.helper.adapter import Question
 from aahcrawler.induction.finding import find_records
 from aahcrawler.induction.main_part import MainPart, main_part, page_heading
 from aahcrawler.induction.model import Byline, Dated, Nature, Record, RecordSet, Region
 from aahcrawler.induction.surroundings import Surroundings
-from aahcrawler.page.text import fold, plain_text
+from aahcrawler.page.text import excerpt, fold, plain_text
 from aahcrawler.urls import resolve
 from aahcrawler.webobject import Person
 from knowledge_base.model import Extract, FieldKind
@@ -24,6 +26,8 @@ ASIDE = 0.5
 """How much less likely records in a sidebar are meant."""
 
 _ASIDE = frozenset({"nav", "aside", "footer", "header"})
+_PARTS = re.compile(r"\s+(?:[-–—|•»«/·]|::)\s+")
+_NO_TEXT = _ASIDE | {"form", "button", "input", "select", "script", "style", "h1"}
 
 
 class InducedTeacher:
@@ -110,8 +114,21 @@ class _Inducing:
     def _heading(self, each: RecordSet) -> Spot | None:
         """Return the heading of the page that records stand on."""
         outline = self.where.outline
-        found = page_heading(outline, self.where.names, self._place(each), ())
-        return _spot_of_text(outline.elements[found[1]]) if found else None
+        place = self._place(each)
+        found = page_heading(outline, self.where.names, place, ())
+        titled = found[1] if found else self._titled(place)
+        return _spot_of_text(outline.elements[titled]) if titled is not None else None
+
+    def _titled(self, before: int) -> int | None:
+        """Return the place of the last element before another whose whole text is a part of the page's title."""
+        outline = self.where.outline
+        parts = {fold(part).casefold() for part in _PARTS.split(self.where.names.title)}
+        wanted = {part for part in (*parts, fold(self.where.names.title).casefold()) if len(part) > 1}
+        for place in range(before - 1, -1, -1):
+            shown = outline.free(place) + outline.linked(place)
+            if 2 <= shown <= 600 and excerpt(outline.elements[place], 300).casefold() in wanted:
+                return place
+        return None
 
     def _none(self) -> Lesson | None:
         """Say that there are no comments: an article without any, and no further dates that could be those of some."""
@@ -130,15 +147,28 @@ class _Inducing:
         if part is None or part.running < LEAST_ARTICLE or not part.body.elements:
             return None
         outline = self.where.outline
-        spots: dict[str, Spot] = {"body": _spot_of_region(part.body, self._kind_of_body)}
+        beside = [outline.elements[part.heading]] if part.heading is not None else []
+        beside += [each.element for each in (part.author, part.date) if each is not None]
+        body = _whole(part.body, frozenset(beside))
+        spots: dict[str, Spot] = {"body": _spot_of_region(body, self._kind_of_body)}
         if part.heading is not None and part.title:
             spots["title"] = _spot_of_text(outline.elements[part.heading])
-        spots.update(self._signature(part.author, part.date))
+        spots.update(self._signature(part.author, part.date or self._only_date(part)))
         rivals = [each for each in self.sets if each.nature is Nature.POSTS and not self._lies_in_article(each)]
         before = [each for each in rivals if self._place(each) < part.place and not each.aside]
         runner_up = max((each.confidence for each in before), default=0.0)
         example = Example((outline.elements[part.holder],), self._wanted(spots))
         return self._lesson((example,), self._certainty(part), runner_up)
+
+    def _only_date(self, part: MainPart) -> Dated | None:
+        """Return the one date that a page shows beside its article and its records; None where there are several."""
+        outline = self.where.outline
+        records = [outline.places[root] for each in self.sets for record in each.records for root in record.elements]
+        taken = (*records, *(outline.places[element] for element in part.body.elements))
+        free = [each for each in self.where.shown if not any(outline.contains(root, each.place) for root in taken)]
+        if not free or len({each.moment for each in free}) > 1:
+            return None
+        return Dated(free[0].moment, outline.elements[free[0].place], free[0].attribute)
 
     def _certainty(self, part: MainPart) -> float:
         text = min(1.0, part.running / ENOUGH_TEXT)
@@ -149,7 +179,8 @@ class _Inducing:
     def _of_record(self, record: Record, heading: Spot | None) -> Example:
         spots: dict[str, Spot] = dict(self._signature(record.author, record.date))
         if record.body is not None:
-            body = _spot_of_region(record.body, self._kind_of_body)
+            beside = frozenset(each.element for each in (record.author, record.date) if each is not None)
+            body = _spot_of_region(_whole(record.body, beside), self._kind_of_body)
             if body.value:
                 spots["body"] = body
         if heading is not None:
@@ -196,3 +227,25 @@ def _spot_of_text(element: Element) -> Spot:
 def _spot_of_region(region: Region, kind: FieldKind) -> Spot:
     value = region.html() if kind is FieldKind.HTML and region.text is None else region.plain()
     return Spot(region.elements, value, "", region.without)
+
+
+def _whole(region: Region, beside: frozenset[Element]) -> Region:
+    """Return the element that holds all parts of a body as the body, without what is named otherwise beside them.
+
+    Which of the blocks of one text belong to it is a guess that differs from page to page; their holder is not. What
+    holds one of ``beside`` is left out, and so is what bears a name of its own.
+    """
+    holder = region.elements[0].getparent()
+    if len(region.elements) < 2 or region.text is not None or holder is None or holder.tag in ("body", "html"):
+        return region
+    own = frozenset(region.elements)
+    if any(element.getparent() is not holder for element in region.elements):
+        return region
+    others = [child for child in holder if isinstance(child.tag, str) and child not in own]
+    out = [child for child in others if _is_named(child) or not beside.isdisjoint(child.iter())]
+    return Region((holder,), (*region.without, *out))
+
+
+def _is_named(element: Element) -> bool:
+    named = any(map(is_name, (element.get("class") or "").split())) or is_name(element.get("id") or "")
+    return named or element.tag in _NO_TEXT

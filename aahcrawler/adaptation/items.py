@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from lxml.etree import XPathError
 from lxml.html import HtmlElement
 
-from aahcrawler.adaptation.features import Features
+from aahcrawler.adaptation.features import Feature, Features
 from aahcrawler.adaptation.paths import Path, Step, Written, leading_to
 from knowledge_base.selectors import Selector
 
@@ -65,6 +65,7 @@ class _Tried:
     path: Path
     written: Written
     level: int
+    """Which of the choices of elements to take as items it was tried on."""
     cost: float
     missed: tuple[frozenset[HtmlElement], ...]
     extra: tuple[tuple[HtmlElement, ...], ...]
@@ -99,8 +100,15 @@ class ItemSearch:
         return Items(tuple(each.written for each in best), levels[best[0].level], agreeing)
 
     def _levels(self) -> Iterator[tuple[Plot, ...]]:
-        """Yield the pages with the items themselves, then with the elements around them, while each holds one alone."""
+        """Yield the pages with the items themselves, then with the elements around them, while each holds one alone.
+
+        Where pages differ in which of these elements they call the items, those that are alike on most pages come
+        first.
+        """
         plots = self.plots
+        aligned = self._aligned(plots)
+        if aligned != plots:
+            yield aligned
         yield plots
         for _ in range(MOST_ABOVE):
             raised = tuple(map(_raised, plots))
@@ -108,6 +116,33 @@ class ItemSearch:
                 return
             plots = tuple(plot for plot in raised if plot is not None)
             yield plots
+
+    def _aligned(self, plots: tuple[Plot, ...]) -> tuple[Plot, ...]:
+        """Return each page with those elements as items that have what the items of most pages have."""
+        choices = [tuple(_choices(plot)) for plot in plots]
+        votes: Counter[tuple[str, Feature]] = Counter()
+        heights: Counter[tuple[str, Feature]] = Counter()
+        costs: dict[tuple[str, Feature], float] = {}
+        for choice in choices:
+            seen: dict[tuple[str, Feature], int] = {}
+            for height, plot in enumerate(choice):
+                for each in self.known.common(plot.items):
+                    key = (str(plot.items[0].tag), each.feature)
+                    seen.setdefault(key, height)
+                    costs[key] = each.cost
+            votes.update(seen.keys())
+            heights.update(seen)
+        if not votes:
+            return plots
+        best = min(votes, key=lambda key: (-votes[key], heights[key], costs[key], key[1].value))
+        return tuple(
+            next((option for option in choice if self._has(option, best)), plot)
+            for choice, plot in zip(choices, plots, strict=True)
+        )
+
+    def _has(self, plot: Plot, wanted: tuple[str, Feature]) -> bool:
+        tag, feature = wanted
+        return plot.items[0].tag == tag and any(each.feature == feature for each in self.known.common(plot.items))
 
     def _known(self, plots: Sequence[Plot], first: Iterable[Selector]) -> tuple[_Tried, ...]:
         for selector in first:
@@ -260,6 +295,16 @@ def _differs(path: Path, chosen: Iterable[_Tried]) -> bool:
     own = {feature for step in path.steps for feature in step.features}
     taken = {feature for each in chosen for step in each.path.steps for feature in step.features}
     return bool(own) and own.isdisjoint(taken)
+
+
+def _choices(plot: Plot) -> Iterator[Plot]:
+    """Yield a page with its items, then with the elements around them."""
+    current: Plot | None = plot if plot.items else None
+    for _ in range(MOST_ABOVE + 1):
+        if current is None:
+            return
+        yield current
+        current = _raised(current)
 
 
 def _raised(plot: Plot) -> Plot | None:

@@ -23,7 +23,7 @@ MOST_WITHOUT = 6
 FEW = 12
 """Objects on which each expression is tried first."""
 
-TOLERATED = 0.1
+TOLERATED = 0.25
 """The share of bodies that may be wrong: what surrounds them differs most, and without a body nothing is left."""
 
 BODY = "body"
@@ -213,7 +213,8 @@ class FieldSearch:
             without = self._without(chosen, ends) if not attribute else ()
             cuttable.extend((path, chosen) for path in paths[:6])
             for path in paths:
-                yield _Form(path.written(attribute), self._is_of_page, without=without), path.cost
+                join = self.wanted[0].join and not attribute
+                yield _Form(path.written(attribute), self._is_of_page, join, without), path.cost
         yield from self._joined(given)
         if self._base.kind in _LINES and self._name != BODY:
             for path, chosen in cuttable:

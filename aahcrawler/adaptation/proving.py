@@ -17,7 +17,7 @@ from aahcrawler.webobject import Value, WebObject
 from knowledge_base.model import Extract, Field, FieldKind
 
 LEAST_AGREEING = 0.75
-LEAST_BODIES = 0.9
+LEAST_BODIES = 0.75
 LEAST_RUNS = 0.8
 PLENTY = 1 << 40
 

@@ -9,7 +9,7 @@ from enum import Enum, auto
 from lxml.etree import XPathError
 from lxml.html import HtmlElement
 
-from aahcrawler.adaptation.lessons import Spot
+from aahcrawler.adaptation.lessons import Lesson, Spot
 from aahcrawler.helper.fields import FieldReader
 from aahcrawler.helper.narrowing import literals_on
 from aahcrawler.helper.ownership import Owners
@@ -19,7 +19,8 @@ from aahcrawler.page import Page
 from aahcrawler.page.text import fold, plain_text
 from aahcrawler.webobject import Person, Reference, Value
 from knowledge_base.addresses import Address
-from knowledge_base.model import Field, FieldKind
+from knowledge_base.model import Extract, Field, FieldKind
+from knowledge_base.selectors import Selector
 
 MOST_FOUND = 32
 """Nodes of one expression within one object that are looked at before its value is read."""
@@ -158,6 +159,40 @@ def expected_at(spot: Spot, wanted: Field, now: datetime) -> object:
         return as_date(text_of(spot), wanted.date, now) or spot.value
     value = comparable(spot.value)
     return stripped(value, wanted.strip) if isinstance(value, str) else value
+
+
+def refined(lesson: Lesson, failed: Extract) -> Lesson:
+    """Return a lesson without those parts of its values that the failed action knows to leave out."""
+    without = {field.name: field.without for field in failed.fields if field.without}
+    if not without or failed.run is not None:
+        return lesson
+    examples = [
+        replace(each, spots={name: _refined(spot, without.get(name, ())) for name, spot in each.spots.items()})
+        for each in lesson.examples
+    ]
+    return replace(lesson, examples=tuple(examples))
+
+
+def _refined(spot: Spot, without: Sequence[Selector]) -> Spot:
+    if spot.attribute or not without:
+        return spot
+    parts = list(spot.without)
+    for element in spot.elements:
+        if isinstance(element, HtmlElement):
+            parts += [part for part in _parts_found(without, element) if part not in parts]
+    if len(parts) == len(spot.without):
+        return spot
+    left = "\n".join(filter(None, (plain_text(element, parts) for element in spot.elements)))
+    value = left if left and isinstance(spot.value, str) else spot.value
+    return replace(spot, value=value, without=tuple(parts)) if left else spot
+
+
+def _parts_found(selectors: Sequence[Selector], element: HtmlElement) -> Iterator[HtmlElement]:
+    for selector in selectors:
+        try:
+            yield from selector.elements(element)
+        except XPathError:
+            continue
 
 
 def whereabouts(page: Page) -> Whereabouts:

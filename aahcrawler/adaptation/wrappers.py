@@ -18,7 +18,7 @@ from aahcrawler.adaptation.locating import FieldSearch, Located
 from aahcrawler.adaptation.numbering import Numbered, NumberSearch
 from aahcrawler.adaptation.paths import Written
 from aahcrawler.adaptation.proving import proven
-from aahcrawler.adaptation.samples import Reading, Sample, whereabouts
+from aahcrawler.adaptation.samples import Reading, Sample, refined, whereabouts
 from aahcrawler.helper.bounds import is_too_deep
 from aahcrawler.helper.extraction import BODY
 from aahcrawler.helper.fields import FieldReader
@@ -51,7 +51,8 @@ def learn(lessons: Sequence[Lesson], failed: Extract) -> Learned | None:
 
     Deterministic. The work is bounded whatever the pages hold; nothing is raised for what they hold.
     """
-    usable = tuple(lesson for lesson in lessons if _is_readable(lesson.page))[:MOST_LESSONS]
+    readable = [lesson for lesson in lessons if _is_readable(lesson.page)]
+    usable = tuple(refined(lesson, failed) for lesson in readable[:MOST_LESSONS])
     plots = tuple(_plot(lesson, failed) for lesson in usable)
     if not any(plot.items for plot in plots):
         return None
