@@ -56,6 +56,22 @@ def repair_archive(path: Folder) -> None:
     typer.echo("the index was made anew" if mended else "no file had to be mended; the index was made anew")
 
 
+@archive_app.command("deliver")
+def deliver_archive(
+    path: Annotated[Path, typer.Argument(metavar="CRAWL", help="The folder of a crawl.", exists=True)],
+    target: Annotated[
+        str, typer.Option(metavar="ADDRESS", help="Where to; without it, where archive.target said.")
+    ] = "",
+) -> None:
+    """Copy what is not yet at the target of a crawl, and compare the sizes of what is."""
+    from aahcrawler.archive.delivery import DeliveryError, deliver
+    from aahcrawler.archive.folders import ArchiveError
+
+    with told(ArchiveError, DeliveryError, OSError):
+        for line in deliver(path, target):
+            typer.echo(line)
+
+
 @archive_app.command("index")
 def index_archive(path: Folder) -> None:
     """Make the CDXJ index of WARC files anew, as pywb and OpenWayback read it."""

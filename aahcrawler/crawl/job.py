@@ -15,6 +15,7 @@ from typing import ParamSpec, TypeVar
 from uuid import uuid4
 
 from aahcrawler import urls
+from aahcrawler.archive.delivery import Delivery
 from aahcrawler.archive.records import Identified
 from aahcrawler.archive.writer import Capture, WarcWriter
 from aahcrawler.crawl.addon import CONCURRENT_REQUESTS
@@ -62,6 +63,7 @@ class Stores:
     archive: WarcWriter
     objects: ObjectWriter
     closing: ExitStack
+    delivery: Delivery | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +118,11 @@ class Job:
     def wire_settings(self) -> WireSettings:
         """How the download handler connects."""
         return wire_settings(self.icd, self.stores.folder.spool)
+
+    @property
+    def delivery(self) -> Delivery | None:
+        """What copies closed files elsewhere, None where nothing does."""
+        return self.stores.delivery
 
     def use_helper(self, helper: ApplicationAwareHelper) -> None:
         """Understand all pages from the next one on with another helper."""

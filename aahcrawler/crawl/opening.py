@@ -10,8 +10,10 @@ from functools import partial
 from pathlib import Path
 
 from aahcrawler import __version__, urls
+from aahcrawler.archive.delivery import Delivery
 from aahcrawler.archive.index import IndexWriter
 from aahcrawler.archive.records import CrawlInfo
+from aahcrawler.archive.target import target_mistakes
 from aahcrawler.archive.writer import WarcWriter, recover_archive
 from aahcrawler.crawl.events import keep_events
 from aahcrawler.crawl.folder import CrawlFolder, write_whole
@@ -44,21 +46,25 @@ def open_job(path: Path, folders: tuple[Path, ...], *, accept_changes: bool = Fa
     and ``FrontierUnavailableError`` where there is no server for the frontier.
     """
     icd = Icd.load(path)
+    if mistakes := target_mistakes(icd):
+        raise IcdError(mistakes)
     knowledge = Knowledge(folders, {"keywords": icd.topic.keywords, "entities": icd.topic.entities})
     with ExitStack() as opening:
         folder = CrawlFolder.open(icd, accept_changes=accept_changes)
         opening.callback(folder.close)
         opening.enter_context(keep_events(folder.log))
         _recover(folder)
+        delivery = _delivery(icd, folder, opening)
+        size = icd.archive.size
         index = opening.enter_context(closing(IndexWriter(folder.archive, folder.indexes)))
-        archive = opening.enter_context(WarcWriter(folder.archive, _crawl_info(icd), index=index))
-        objects = opening.enter_context(ObjectWriter(folder.objects, icd.id, lambda: datetime.now(UTC)))
+        archive = opening.enter_context(WarcWriter(folder.archive, _crawl_info(icd), size=size, index=index))
+        objects = opening.enter_context(ObjectWriter(folder.objects, icd.id, lambda: datetime.now(UTC), size=size))
         topic = build_topic(icd, _reference_texts(icd, folder, archive))
         frontier = _frontier(icd, folder, opening)
         understanding = Understanding(knowledge.helper, analysers(icd, topic), Scope(icd))
         folder.keep_definition(icd)
         _offer_seeds(icd, frontier, understanding.scope)
-        stores = Stores(folder, frontier, archive, objects, opening.pop_all())
+        stores = Stores(folder, frontier, archive, objects, opening.pop_all(), delivery)
     logger.info("crawl %s opened in %s by AAHCrawler %s", icd.id, folder.root, __version__)
     job = Job(icd, stores, understanding)
     job.alongside.append(partial(knowledge.watch, job.use_helper))
@@ -68,6 +74,12 @@ def open_job(path: Path, folders: tuple[Path, ...], *, accept_changes: bool = Fa
 def _recover(folder: CrawlFolder) -> None:
     for recovered in (*recover_archive(folder.archive), *recover_objects(folder.objects)):
         logger.warning("mended after a crash: %s", recovered)
+
+
+def _delivery(icd: Icd, folder: CrawlFolder, opening: ExitStack) -> Delivery | None:
+    """Begin to copy closed files to the ICD's target; ends after the writers, whose last files it still takes."""
+    address = icd.archive.target
+    return opening.enter_context(Delivery(folder.root, icd.id, address)) if address else None
 
 
 def _crawl_info(icd: Icd) -> CrawlInfo:

@@ -85,6 +85,7 @@ def facts_of(job: Job, pages_per_second: float) -> dict[str, str]:
         "harvest ratio": ratio,
         "applications": applications or "-",
         "time left": time_left(job, pages_per_second),
+        **({"to deliver": f"{job.delivery.progress.waiting:,} files"} if job.delivery else {}),
     }
 
 

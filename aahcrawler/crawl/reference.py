@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from aahcrawler import urls
+from aahcrawler.archive.target import target_mistakes
 from aahcrawler.crawl.manners import Manners
 from aahcrawler.crawl.wiring import request_headers, wire_settings
 from aahcrawler.exchange import Exchange
@@ -44,10 +45,11 @@ def check(path: Path, *, fetch: bool) -> tuple[Mistake, ...]:
         icd = Icd.load(path)
     except IcdError as error:
         return error.mistakes
+    mistakes = target_mistakes(icd)
     if not fetch:
-        return ()
+        return mistakes
     with tempfile.TemporaryDirectory(prefix="aah-") as spool:
-        return tuple(fetch_documents(icd, Path(spool), lambda _: None).mistakes)
+        return (*mistakes, *fetch_documents(icd, Path(spool), lambda _: None).mistakes)
 
 
 def fetch_documents(icd: Icd, spool: Path, keep: Callable[[Exchange], object]) -> Fetched:

@@ -48,6 +48,9 @@ def run(icd: Path, settings: Settings, *, accept_changes: bool = False) -> int:
     with job.stores.closing:
         _crawl(process, job, console)
     _say(console, _outcome(job))
+    if job.delivery is not None and job.delivery.progress.waiting:
+        left, folder = job.delivery.progress, job.stores.folder.root
+        _say(console, f"files still to be delivered to {left.target}: {left.waiting}; aah archive deliver {folder}")
     return FAILED if job.failure else DONE
 
 

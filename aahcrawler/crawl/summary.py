@@ -1,9 +1,11 @@
 """``crawl.json``: every count of a crawl."""
 
+from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Protocol
 
 from aahcrawler import __version__
+from aahcrawler.archive.delivery import Delivery
 from aahcrawler.crawl.room import Room
 from aahcrawler.crawl.tally import Tally
 from aahcrawler.frontier.protocol import Counts, State
@@ -20,13 +22,17 @@ class Countable(Protocol):
     reason: str
     room: Room
 
+    @property
+    def delivery(self) -> Delivery | None:
+        """What copies closed files elsewhere."""
+
 
 def summary(job: Countable, state: str) -> dict[str, object]:
     """Return the content of ``crawl.json``.
 
     ``state`` is ``running``, ``paused``, ``stopped`` or ``finished``, and ``reason`` says why it pauses or ended;
     ``started_at`` is when this process opened the crawl; ``seconds`` and all counts include what came before a
-    restart. ``frontier`` counts URLs by state.
+    restart. ``frontier`` counts URLs by state, ``delivery`` closed files at ``archive.target``, where there is one.
     """
     urls = {f"pages_{state}": job.counts.pages.get(state, 0) for state in State}
     urls |= {f"requisites_{state}": job.counts.requisites.get(state, 0) for state in State}
@@ -41,4 +47,5 @@ def summary(job: Countable, state: str) -> dict[str, object]:
         "relevant_at": job.icd.scoring.relevant,
         **job.tally.summary(),
         "frontier": {**urls, "queues": job.counts.queues},
+        **({"delivery": asdict(job.delivery.progress)} if job.delivery else {}),
     }

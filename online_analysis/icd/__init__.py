@@ -5,6 +5,7 @@ from online_analysis.icd.mistakes import IcdError, Mistake
 from online_analysis.icd.references import plain_text
 from online_analysis.icd.sections import (
     ANALYSERS,
+    WHERE_SECRETS_ARE,
     Archive,
     Endpoint,
     Event,
@@ -14,10 +15,12 @@ from online_analysis.icd.sections import (
     Scope,
     Scoring,
     TopicWords,
+    secret_in,
 )
 
 __all__ = [
     "ANALYSERS",
+    "WHERE_SECRETS_ARE",
     "Archive",
     "Endpoint",
     "Event",
@@ -33,4 +36,5 @@ __all__ = [
     "TopicWords",
     "changes",
     "plain_text",
+    "secret_in",
 ]

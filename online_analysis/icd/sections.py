@@ -36,6 +36,21 @@ IpNetwork = IPv4Network | IPv6Network
 _EVERYWHERE = (ip_network("0.0.0.0/0"), ip_network("::/0"))
 
 
+WHERE_SECRETS_ARE = "remove it: credentials are read from fsspec's configuration files and from the environment"
+"""What to do about an address with a secret in it."""
+
+
+def secret_in(address: str) -> str:
+    """Say what in a delivery address may be a secret, empty where nothing is.
+
+    >>> secret_in("sftp://me:word@example.org/crawls"), secret_in("sftp://me@example.org/crawls")
+    ('holds a password', '')
+    """
+    if re.search(r"://[^/@]*:[^/]*@", address):
+        return "holds a password"
+    return "holds a question mark, after which secrets stand" if "://" in address and "?" in address else ""
+
+
 def refuse(problem: str, advice: str) -> PydanticCustomError:
     """Return the error to raise for a value; ``problem`` completes the sentence that begins with its field."""
     return PydanticCustomError("icd", "{problem}", {"problem": problem, "advice": advice})
@@ -125,14 +140,9 @@ def _delivery_address(text: str) -> str:
     address = text.strip()
     if (text and not address) or re.search(r"[\x00-\x1f\x7f]", address):
         raise refuse("is no address", "write a folder, or an address such as s3://bucket/crawls")
-    if re.search(r"://[^/@]*:[^/]*@", address):
-        raise refuse("holds a password", f"remove it; {_CREDENTIALS}")
-    if "://" in address and "?" in address:
-        raise refuse("holds a question mark, after which secrets stand", f"remove what follows it; {_CREDENTIALS}")
+    if problem := secret_in(address):
+        raise refuse(problem, WHERE_SECRETS_ARE)
     return address
-
-
-_CREDENTIALS = "credentials are read from fsspec's configuration files and from the environment"
 
 
 def _known_analysers(info: ValidationInfo) -> tuple[str, ...]:

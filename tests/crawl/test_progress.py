@@ -27,6 +27,7 @@ class Crawl:
     tally: Tally
     counts: Counts = field(default_factory=lambda: Counts({State.QUEUED: 4321}, {}, 3))
     seconds: float = 100.0
+    delivery: None = None
     room: Room = field(default_factory=lambda: Room((Path(),), 0, asyncio.Event()))
     watchers: list[Callable[[Any], None]] = field(default_factory=list)
 

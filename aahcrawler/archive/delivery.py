@@ -1,0 +1,303 @@
+"""Copies of closed files, made beside a crawl that never waits for them.
+
+A file is ready when it has lost the suffix ``.open``. The index, and the small files that say what the crawl was,
+follow when it has ended. Nothing is deleted on either side. Delivering twice changes nothing.
+"""
+
+import json
+import logging
+import random
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import BinaryIO, Protocol, Self
+
+from aahcrawler.archive.delivered import Delivered, Ready
+from aahcrawler.archive.folders import FILES, INDEXES, ArchiveError, ArchiveFolder
+from aahcrawler.archive.index import EXTENSION, INDEX, replace_lines
+from aahcrawler.archive.target import Target, TargetError, check_address, first_line
+from aahcrawler.segments import is_open, segments
+
+SUMMARY = "crawl.json"
+DEFINITION = "icd.json"
+
+_CLOSED = ((FILES, EXTENSION), ("objects", "nq.gz"))
+_LAST = (f"{INDEXES}/{INDEX}",)
+_RECORDS = (DEFINITION, "topic.json", "former/*/*.json", "learned/*.xml", SUMMARY)
+_TRIES = 3
+_logger = logging.getLogger(__name__)
+
+
+class Receiver(Protocol):
+    """What is asked of a target."""
+
+    def size(self, name: str) -> int | None:
+        """Return how many bytes a file has, None where there is none."""
+
+    def put(self, source: BinaryIO, name: str) -> None:
+        """Copy a file to this name, whole or not at all."""
+
+
+Connect = Callable[[str], Receiver]
+
+
+class DeliveryError(Exception):
+    """Files could not be delivered; the message says why and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Closed files that are at the target and their bytes, and those that wait."""
+
+    target: str
+    files: int = 0
+    bytes: int = 0
+    waiting: int = 0
+    waiting_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Rhythm:
+    """Seconds: between two looks at the folder, between tries at first and at most, and for the end of a crawl.
+
+    ``chance`` returns numbers from 0 to 1, which the pauses of many crawls are made to differ by.
+    """
+
+    look: float = 2.0
+    shortest: float = 1.0
+    longest: float = 300.0
+    end: float = 10.0
+    chance: Callable[[], float] = random.random
+
+    def pause(self, failures: int) -> float:
+        """Return for how long to wait after so many failures in a row.
+
+        >>> [Rhythm(chance=lambda: 1.0).pause(n) for n in (1, 2, 3, 40)]
+        [1.0, 2.0, 4.0, 300.0]
+        """
+        whole = min(self.longest, self.shortest * 2.0 ** min(failures - 1, 30))
+        return whole * (0.5 + 0.5 * self.chance())
+
+
+class Delivery:
+    """Copies files of a crawl while the context lasts, in a thread of its own.
+
+    No trouble of the target reaches the crawl: it is logged when it begins and when it is over, and each file is tried
+    again until it has arrived. Leaving the context waits for ``Rhythm.end`` seconds at most.
+    """
+
+    def __init__(
+        self, folder: Path, crawl: str, address: str, rhythm: Rhythm | None = None, connect: Connect = Target
+    ) -> None:
+        self._folder = folder
+        self._rhythm = rhythm or Rhythm()
+        self._delivered = Delivered.read(folder)
+        self._delivered.aim(address, crawl)
+        self._courier = _Courier(self._delivered, connect)
+        self._wake = threading.Event()
+        self._ending = threading.Event()
+        self._given_up = threading.Event()
+        self._trouble = ""
+        self._late: set[str] = set()
+        self.progress = self._progress()
+        self._thread = threading.Thread(target=self._run, name="delivery", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Deliver what is left, or give up when that takes too long. Calling it twice does no harm."""
+        if self._given_up.is_set() or not self._thread.ident:
+            return
+        self._ending.set()
+        self._wake.set()
+        self._thread.join(self._rhythm.end)
+        self._given_up.set()
+        self._wake.set()
+        if self._thread.is_alive():
+            self._note_progress()
+        self.progress = self._progress((*_LAST, *_RECORDS))
+
+    def _run(self) -> None:
+        failures = 0
+        while not self._given_up.is_set():
+            is_end = self._ending.is_set()
+            if self._deliver(closed_files(self._folder, _LAST if is_end else ())):
+                failures = 0
+                if is_end:
+                    self._note_progress()
+                    if self._deliver(closed_files(self._folder, _RECORDS)):
+                        return
+            else:
+                failures += 1
+            self._wake.wait(self._rhythm.pause(failures) if failures else self._rhythm.look)
+            if not self._given_up.is_set():
+                self._wake.clear()
+
+    def _deliver(self, files: Iterator[Ready]) -> bool:
+        """Deliver files until one fails; those that failed before come last. Return whether all arrived."""
+        ready = None
+        try:
+            # One file that the target does not take must not keep others from it.
+            for ready in sorted(files, key=lambda file: file.name in self._late):
+                if self._given_up.is_set():
+                    return False
+                if not self._delivered.has(ready):
+                    self._courier.bring(ready)
+                self._late.discard(ready.name)
+        except Exception as error:  # File systems raise what they like, and none of it is the crawl's trouble.
+            self._courier.reconnect()
+            self._late.update([ready.name] if ready else [])
+            self._fall_behind(error)
+            return False
+        finally:
+            self.progress = self._progress()
+        if self._trouble:
+            _logger.warning("delivery to %s works again", self._delivered.target)
+            self._trouble = ""
+        return True
+
+    def _fall_behind(self, error: Exception) -> None:
+        if not self._trouble:
+            self._trouble = first_line(error)
+            _logger.warning("delivery to %s is put off, the crawl goes on: %s", self._delivered.target, self._trouble)
+
+    def _progress(self, last: Iterable[str] = ()) -> Progress:
+        with suppress(OSError):
+            return progress_of(self._delivered, closed_files(self._folder, last))
+        return Progress(self._delivered.target)
+
+    def _note_progress(self) -> None:
+        """Put what has arrived and what waits into ``crawl.json``, before that is delivered itself."""
+        path = self._folder / SUMMARY
+        with suppress(OSError, ValueError, AttributeError):
+            summary = json.loads(path.read_text("utf-8"))
+            noted = summary | {"delivery": asdict(self._progress(_LAST))}
+            replace_lines(path, [(json.dumps(noted, indent=2, ensure_ascii=False) + "\n").encode("utf-8")])
+
+
+class _Courier:
+    """Brings one file at a time, over a connection that is made when it is needed."""
+
+    def __init__(self, delivered: Delivered, connect: Connect) -> None:
+        self._delivered = delivered
+        self._connect = connect
+        self._receiver: Receiver | None = None
+
+    def bring(self, ready: Ready, *, knows_best: bool = False) -> bool:
+        """Copy a file unless its copy is there; return whether it was copied. One that has vanished is left out.
+
+        With ``knows_best`` what was noted is believed only as far as the target bears it out.
+        """
+        receiver = self._receiver = self._receiver or self._connect(self._delivered.target)
+        name = f"{self._delivered.crawl}/{ready.name}"
+        if (ready.grows_no_more or (knows_best and self._delivered.has(ready))) and receiver.size(name) == ready.size:
+            if not self._delivered.has(ready):
+                self._delivered.add(ready)
+            return False
+        try:
+            source = ready.path.open("rb")
+        except FileNotFoundError:
+            return False
+        with source:
+            receiver.put(source, name)
+        self._delivered.add(ready)
+        return True
+
+    def reconnect(self) -> None:
+        """Have the next file brought over another connection."""
+        self._receiver = None
+
+
+def closed_files(folder: Path, last: Iterable[str] = ()) -> Iterator[Ready]:
+    """Yield the files of a crawl that are complete: those that grow no more, then those that ``last`` names."""
+    for place, extension in _CLOSED:
+        if (folder / place).is_dir():
+            for path in segments(folder / place, extension):
+                if not is_open(path):
+                    yield from _ready(folder, path, grows_no_more=True)
+    for pattern in last:
+        for path in sorted(folder.glob(pattern)):
+            yield from _ready(folder, path, grows_no_more=False)
+
+
+def _ready(folder: Path, path: Path, *, grows_no_more: bool) -> Iterator[Ready]:
+    with suppress(FileNotFoundError):
+        status = path.stat()
+        name = path.relative_to(folder).as_posix()
+        yield Ready(name, path, status.st_size, status.st_mtime_ns, grows_no_more)
+
+
+def progress_of(delivered: Delivered, files: Iterable[Ready]) -> Progress:
+    """Return how much of the files is at the target."""
+    counts = {True: [0, 0], False: [0, 0]}
+    for ready in files:
+        count = counts[delivered.has(ready)]
+        count[0] += 1
+        count[1] += ready.size
+    return Progress(delivered.target, *counts[True], *counts[False])
+
+
+def deliver(path: Path, address: str = "", connect: Connect = Target) -> Iterator[str]:
+    """Copy what is not yet at the target, and compare the sizes of what is; yield a line for each copy, then a sum.
+
+    ``address`` empty is the target that the crawl used last. Raise ``ArchiveError`` for a folder that is of no crawl
+    or in which one is running, and ``DeliveryError`` where files could not be delivered.
+    """
+    try:
+        check_address(address)
+    except TargetError as error:
+        raise DeliveryError(f"the target {error}") from error
+    archive = ArchiveFolder.at(path)
+    if archive.crawl is None:
+        raise ArchiveError(f"{path}: is no folder of a crawl; name one, with {DEFINITION} in it")
+    with archive.alone():
+        delivered = Delivered.read(archive.crawl)
+        if not (address or delivered.target):
+            raise DeliveryError(f"{path}: this crawl had no archive.target; name one with --target")
+        delivered.aim(address or delivered.target, _name_of(archive.crawl, delivered))
+        courier = _Courier(delivered, connect)
+        ready = list(closed_files(archive.crawl, (*_LAST, *_RECORDS)))
+        copied = 0
+        for file in ready:
+            if _brought(courier, file, delivered.target):
+                copied += 1
+                yield f"{file.name}: {file.size:,} bytes"
+    yield f"{copied} files copied to {delivered.target}, {len(ready) - copied} were there"
+
+
+def _brought(courier: _Courier, ready: Ready, target: str) -> bool:
+    rhythm = Rhythm()
+    for failures in range(1, _TRIES + 1):
+        try:
+            return courier.bring(ready, knows_best=True)
+        except TargetError as error:
+            raise DeliveryError(f"the target {error}") from error
+        except Exception as error:  # File systems raise what they like.
+            courier.reconnect()
+            if failures == _TRIES:
+                raise DeliveryError(
+                    f"{target}: {ready.name} could not be delivered ({first_line(error)}); "
+                    "see to the target, the same command goes on from here"
+                ) from error
+            time.sleep(rhythm.pause(failures))
+    return False
+
+
+def _name_of(folder: Path, delivered: Delivered) -> str:
+    """Return the crawl's id, which its folder at the target is called by."""
+    if delivered.crawl:
+        return delivered.crawl
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        return str(json.loads(json.loads((folder / DEFINITION).read_text("utf-8"))["id"]))
+    return folder.resolve().name

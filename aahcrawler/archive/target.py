@@ -1,0 +1,170 @@
+"""Where copies of an archive go: a folder at any address that fsspec knows."""
+
+import hashlib
+import os
+from base64 import b64decode
+from binascii import Error as Base64Error
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from fsspec import get_filesystem_class
+from fsspec.core import url_to_fs
+from fsspec.implementations.local import LocalFileSystem
+
+from online_analysis.icd import WHERE_SECRETS_ARE, Icd, Mistake, secret_in
+
+PART = ".delivering"
+"""What the name of a copy ends in until it is whole, on file systems that show files while they are written."""
+
+_READ_ONLY = frozenset({"data", "gist", "git", "github", "http", "https", "libarchive", "reference", "tar", "zip"})
+_WHOLE = frozenset({"abfs", "abfss", "adl", "az", "gcs", "gs", "oci", "oss", "s3", "s3a", "tos", "tosfs"})
+"""Object stores: a file is there when its upload has ended. Renaming it would copy it once more."""
+_REPLACING = frozenset({"file", "local", "memory", "sftp", "ssh"})
+"""Where a rename takes the place of a file of that name."""
+_PACKAGES = {"smbclient": "smbprotocol", "smbprotocol": "smbprotocol"}
+_PIECE = 1 << 20
+
+
+class TargetError(Exception):
+    """An address is of no use; ``problem`` completes a sentence that begins with it, ``advice`` says what to do."""
+
+    def __init__(self, problem: str, advice: str) -> None:
+        super().__init__(f"{problem}; {advice}")
+        self.problem = problem
+        self.advice = advice
+
+
+class DamagedCopyError(Exception):
+    """What arrived is not what was sent."""
+
+
+def check_address(address: str) -> None:
+    """Raise ``TargetError`` for an address of no known kind, without its package, read-only, or with a secret in it."""
+    if problem := secret_in(address):
+        raise TargetError(problem, WHERE_SECRETS_ARE)
+    for link in address.split("::"):
+        protocol, separator, _ = link.partition("://")
+        if not separator and "::" not in address:
+            return  # A path of this machine.
+        if protocol in _READ_ONLY:
+            raise TargetError(
+                f"is an address of the kind {protocol}, which cannot be written to", "write s3://, sftp://, or a folder"
+            )
+        _check_package(protocol if separator or link != address else "file")
+
+
+def _check_package(protocol: str) -> None:
+    try:
+        get_filesystem_class(protocol)
+    except ValueError:
+        raise TargetError(
+            f"is an address of the kind {protocol}, which fsspec does not know",
+            "write s3://, gs://, az://, sftp://, or a folder",
+        ) from None
+    except ImportError as error:
+        missing = getattr(error.__cause__, "name", None)
+        name = str(missing or "").partition(".")[0]
+        advice = f"pip install {_PACKAGES.get(name, name)}" if name else str(error)
+        raise TargetError(
+            f"is an address of the kind {protocol}, which needs a package that is not installed", advice
+        ) from None
+
+
+def target_mistakes(icd: Icd) -> tuple[Mistake, ...]:
+    """Return what is wrong with the address that an ICD has its files copied to; nothing is asked of it."""
+    address = icd.archive.target
+    if not address:
+        return ()
+    try:
+        check_address(address)
+        filesystem, root = url_to_fs(address) if "::" not in address else (None, "")
+        if isinstance(filesystem, LocalFileSystem) and Path(root, icd.id).resolve() == icd.output.resolve():
+            raise TargetError("is where the crawl itself is written", "name another folder")
+    except TargetError as error:
+        return (icd.target_mistake(error.problem, error.advice),)
+    except Exception as error:  # Each file system has its own way to refuse what it is built with.
+        return (icd.target_mistake(f"cannot be used ({first_line(error)})", "compare with fsspec's documentation"),)
+    return ()
+
+
+class Target:
+    """A folder at an address, connected to anew by each instance.
+
+    Credentials are fsspec's business: its configuration files, the environment, or what its packages read. Methods
+    raise whatever the file system raises.
+    """
+
+    def __init__(self, address: str) -> None:
+        """Connect. Raise ``TargetError`` as ``check_address`` does."""
+        check_address(address)
+        self._files, root = url_to_fs(address, skip_instance_cache=True)
+        self._root = root.rstrip("/")
+        names = self._files.protocol
+        self._protocols = frozenset({names} if isinstance(names, str) else names)
+
+    def size(self, name: str) -> int | None:
+        """Return how many bytes a file has, None where there is none."""
+        size = self._info(self._path(name)).get("size")
+        return None if size is None else int(size)
+
+    def put(self, source: BinaryIO, name: str) -> None:
+        """Copy a file to this name, in the place of one that is there already.
+
+        The name is taken by a whole copy only: where a file can be seen while it is written, it is written under
+        another name and renamed. Uses a few megabytes, whatever the file's size. Raise ``DamagedCopyError`` where
+        size or checksum, if the file system gives one, are not those of what was sent.
+        """
+        final = self._path(name)
+        part = final if self._protocols & _WHOLE else final + PART
+        if part != final:
+            self._files.makedirs(final.rpartition("/")[0], exist_ok=True)
+        size, digest = self._copy(source, part)
+        if part != final:
+            if not self._protocols & _REPLACING and self._info(final):
+                self._files.rm_file(final)
+            self._files.mv(part, final)
+        arrived = self._info(final)
+        if arrived.get("size") != size or _md5(arrived) not in (None, digest):
+            raise DamagedCopyError(f"{name} arrived with {arrived.get('size')} of {size} bytes, or other ones")
+
+    def _copy(self, source: BinaryIO, path: str) -> tuple[int, bytes]:
+        size, digest = 0, hashlib.md5(usedforsecurity=False)
+        with self._files.open(path, "wb") as sink:
+            while piece := source.read(_PIECE):
+                sink.write(piece)
+                digest.update(piece)
+                size += len(piece)
+            with suppress(OSError, AttributeError):  # Other machines have no file descriptor.
+                sink.flush()
+                os.fsync(sink.fileno())
+        return size, digest.digest()
+
+    def _info(self, path: str) -> Mapping[str, Any]:
+        self._files.invalidate_cache()
+        try:
+            info: Mapping[str, Any] = self._files.info(path)
+        except FileNotFoundError:
+            return {}
+        return info if info.get("type") == "file" else {}
+
+    def _path(self, name: str) -> str:
+        return f"{self._root}/{name}"
+
+
+def _md5(info: Mapping[str, Any]) -> bytes | None:
+    """Return the MD5 digest that Google's and Azure's stores tell. An ETag of S3 is one only sometimes."""
+    settings = info.get("content_settings")
+    given = info.get("md5Hash") or (settings.get("content_md5") if isinstance(settings, Mapping) else None)
+    try:
+        digest = b64decode(given) if isinstance(given, str) else bytes(given or b"")
+    except (Base64Error, TypeError, ValueError):
+        return None
+    return digest if len(digest) == 16 else None
+
+
+def first_line(error: BaseException) -> str:
+    """Return what an error says, its kind and no more than a line: some quote whole answers."""
+    said = str(error).strip().partition("\n")[0][:200]
+    return f"{type(error).__name__}: {said}" if said else type(error).__name__
