@@ -1,0 +1,313 @@
+"""The teacher that relaxes: looks for what is named like the elements that expressions look for (ARCOMEM, section 4.1).
+
+Expressions of the failing action come first, then those of other applications of the same kind. What a candidate
+holds decides: a body, an author, a date, and the same in each of its elements.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import mean
+
+from aahcrawler.adaptation.hints import Hint, Name, NameTable, hints_of
+from aahcrawler.adaptation.lessons import Example, Lesson, Method, Spot
+from aahcrawler.helper.adapter import Question
+from aahcrawler.induction.moments import Shown
+from aahcrawler.induction.outline import Outline, numbered
+from aahcrawler.induction.surroundings import Surroundings
+from aahcrawler.page.text import excerpt, fold, plain_text
+from aahcrawler.urls import resolve
+from aahcrawler.webobject import Person, Value
+from knowledge_base.model import Extract, FieldKind, KnowledgeBase
+
+BODY, AUTHOR, DATE, TITLE = "body", "author", "date", "title"
+FOREIGN = 0.7
+"""What a name of another application of the kind counts, against one of the failing action."""
+MOST_CANDIDATES = 25
+MOST_ITEMS = 500
+LONGEST_NAME = 60
+IN_MOST = 0.7
+"""The share of a candidate's elements in which a field has to stand."""
+LEAST_WEIGHT = 2
+MOST_BESIDE = 0.1
+"""The share of a body's text that a line about its author and date may have of running text."""
+
+_SIDE = re.compile(r"side-?bar|widget|recent|popular|related|menu|navi?$|footer|breadcrumb", re.IGNORECASE)
+_OUTSIDE = frozenset({"nav", "aside", "footer", "form"})
+_HEADINGS = frozenset({"h1", "h2", "h3"})
+_Wanted = Mapping[str, tuple[tuple[Hint, float], ...]]
+_Key = tuple[str, Name]
+
+
+class RelaxingTeacher:
+    """Teaches what a page names like the objects of an action, of the same application or of its kind."""
+
+    def __init__(self, knowledge_base: KnowledgeBase) -> None:
+        self._knowledge_base = knowledge_base
+        self._wanted: dict[tuple[str, str], _Wanted] = {}
+
+    def teach(self, question: Question) -> Lesson | None:
+        """Return the objects of the best candidate, with its runner-up; None where nothing is named like them."""
+        page, action = question.page, question.action
+        if not page.is_html or action.run is not None:
+            return None
+        candidates = tuple(_Relaxing(question, self._hints(question)).candidates())
+        most = max((each.weight for each in candidates), default=0)
+        ranked = sorted(((each.worth(most), each) for each in candidates), key=lambda each: -each[0])
+        if not ranked:
+            return None
+        confidence, best = ranked[0]
+        others = (worth for worth, each in ranked[1:] if not each.overlaps(best))
+        notes = (f"named {best.name.token}",)
+        return Lesson(page, Method.RELAXED, best.examples, confidence, max(others, default=0.0), notes)
+
+    def _hints(self, question: Question) -> _Wanted:
+        key = (question.application.name, f"{question.level.name} {question.action.name}")
+        if key not in self._wanted:
+            kind = question.application.kind
+            others = [
+                action
+                for application in self._knowledge_base.applications
+                if application.kind == kind
+                for level in application.levels
+                if level.role == "terminal"
+                for action in level.actions
+                if isinstance(action, Extract) and action.many == question.action.many
+            ]
+            self._wanted[key] = _merged([(question.action, 1.0), *((other, FOREIGN) for other in others)])
+        return self._wanted[key]
+
+
+def _merged(actions: Iterable[tuple[Extract, float]]) -> _Wanted:
+    """Return what actions look for, by field, the items under an empty name; each hint once, with what it counts."""
+    found: dict[str, dict[Hint, float]] = {}
+    for action, share in actions:
+        of_items = found.setdefault("", {})
+        for hint in hints_of(action.items):
+            of_items.setdefault(hint, share)
+        for wanted in action.fields:
+            of_field = found.setdefault(wanted.name, {})
+            for hint in hints_of(wanted.selectors):
+                of_field.setdefault(hint, share)
+    return {name: tuple(hinted.items()) for name, hinted in found.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """Elements of one name as the objects of the action."""
+
+    name: Name
+    examples: tuple[Example, ...]
+    confidence: float
+    bodies: frozenset[int]
+    outline: Outline
+
+    @property
+    def weight(self) -> int:
+        """How much its bodies say; in long pieces, since lists of teasers have many short ones."""
+        return sum(self.outline.running(place) + self.outline.free(place) // 10 for place in self.bodies)
+
+    def worth(self, most: int) -> float:
+        """Return its confidence, lowered where others of the page say more: all objects are wanted, and all of each."""
+        return round(self.confidence * (0.6 + 0.4 * self.weight / most), 4) if most else 0.0
+
+    def overlaps(self, other: "_Candidate") -> bool:
+        """Say whether both read some of the same text."""
+        contains = self.outline.contains
+        return any(contains(one, two) or contains(two, one) for one in self.bodies for two in other.bodies)
+
+
+class _Relaxing:
+    """One page on which an action fails."""
+
+    def __init__(self, question: Question, wanted: _Wanted) -> None:
+        self._page = question.page
+        self._action = question.action
+        self._where = Surroundings.of(question.page)
+        self._outline = self._where.outline
+        self._names = NameTable(self._outline)
+        self._like = {name: self._liked(hinted) for name, hinted in wanted.items()}
+        self._dates = {shown.place: shown for shown in self._where.shown}
+
+    def _liked(self, hinted: Iterable[tuple[Hint, float]]) -> Mapping[_Key, float]:
+        found: dict[_Key, float] = {}
+        for share in (1.0, FOREIGN):
+            for key, value in self._names.like(hint for hint, counts in hinted if counts == share).items():
+                found[key] = max(found.get(key, 0.0), share * value)
+        return found
+
+    def candidates(self) -> Iterator[_Candidate]:
+        """Yield the candidates that have bodies."""
+        ranked = sorted(self._like.get("", {}).items(), key=lambda each: (-each[1], each[0][1].token, each[0][0]))
+        for (tag, name), value in ranked[:MOST_CANDIDATES]:
+            places = [place for place in self._names.places[tag, name][:MOST_ITEMS] if not self._is_aside(place)]
+            items = places if self._action.many else self._largest(places)
+            candidate = self._candidate(name, value, items) if items else None
+            if candidate is not None:
+                yield candidate
+
+    def _is_aside(self, place: int) -> bool:
+        outline = self._outline
+        around = (place, *outline.ancestors(place))
+        return any(
+            outline.tags[each] in _OUTSIDE or any(_SIDE.search(word) for word in outline.tokens[each])
+            for each in around
+            if each > 0
+        )
+
+    def _largest(self, places: Sequence[int]) -> Sequence[int]:
+        weigh = self._outline.running
+        return [max(places, key=weigh)] if places else ()
+
+    def _candidate(self, name: Name, value: float, items: Sequence[int]) -> _Candidate | None:
+        extents = [self._extent(item, items) for item in items]
+        authors, _ = self._best(AUTHOR, extents, self._may_be_name)
+        dates = self._dated(extents)
+        beside = {*authors.values(), *(shown.place for shown in dates.values())}
+        bodies, body_value = self._best(
+            BODY, extents, lambda place: self._says_much(place) and self._lacks(place, beside)
+        )
+        if len(bodies) < IN_MOST * len(items):
+            bodies, body_value = self._best(BODY, extents, self._says_much)
+        if len(bodies) < IN_MOST * len(items):
+            return None
+        examples = []
+        for number in range(len(items)):
+            if number in bodies:
+                places = (items[number], bodies[number], authors.get(number), dates.get(number))
+                examples.append(self._example(*places))
+        keyed = mean(numbered(self._outline.elements[item].get("id")) is not None for item in items)
+        shares = (len(bodies) / len(items), len(authors) / len(items), len(dates) / len(items))
+        confidence = self._confidence(value, body_value, keyed, shares)
+        return _Candidate(name, tuple(examples), confidence, frozenset(bodies.values()), self._outline)
+
+    def _confidence(self, value: float, body_value: float, keyed: float, shares: tuple[float, float, float]) -> float:
+        """Weigh names, and whether there is in each element what the action reads there."""
+        fields = {wanted.name for wanted in self._action.fields}
+        bodied, named, dated = shares
+        parts = [(0.25, bodied), (0.2, value), (0.15, body_value)]
+        parts += [(0.2, named)] if AUTHOR in fields else []
+        parts += [(0.2, dated)] if DATE in fields else []
+        parts += [(0.05, keyed)] if self._action.identity is not None else []
+        return round(sum(share * found for share, found in parts) / sum(share for share, _ in parts), 4)
+
+    def _extent(self, item: int, items: Sequence[int]) -> frozenset[int]:
+        """Return the places of an item without those of the items within it."""
+        ends = self._outline.ends
+        within = [other for other in items if item < other < ends[item]]
+        return frozenset(range(item, ends[item])).difference(*(range(other, ends[other]) for other in within))
+
+    # Fields
+
+    def _best(
+        self, field: str, extents: Sequence[frozenset[int]], fits: Callable[[int], bool]
+    ) -> tuple[Mapping[int, int], float]:
+        """Return, for each item by its number, the place that holds a field: of the name that most items have."""
+        best: tuple[float, float, Mapping[int, int]] = (0.0, 0.0, {})
+        for (tag, name), value in self._like.get(field, {}).items():
+            places = [place for place in self._names.places[tag, name] if fits(place)]
+            found: dict[int, int] = {}
+            for number, extent in enumerate(extents):
+                place = next((each for each in places if each in extent), None)
+                if place is not None:
+                    found[number] = place
+            share = len(found) / len(extents)
+            if share >= IN_MOST * 0.8 and (share * value, value) > best[:2]:
+                best = (share * value, value, found)
+        return best[2], best[1]
+
+    def _says_much(self, place: int) -> bool:
+        return self._outline.free(place) + self._outline.linked(place) >= LEAST_WEIGHT
+
+    def _lacks(self, place: int, others: Iterable[int]) -> bool:
+        return not any(self._outline.contains(place, other) for other in others)
+
+    def _may_be_name(self, place: int) -> bool:
+        outline = self._outline
+        shown = outline.free(place) + outline.linked(place)
+        return 2 <= shown <= 3 * LONGEST_NAME and bool(self._name(place)) and place not in self._dates
+
+    def _name(self, place: int) -> str:
+        text = fold(excerpt(self._outline.elements[place], LONGEST_NAME + 1))
+        return text if len(text) <= LONGEST_NAME and any(map(str.isalpha, text)) else ""
+
+    def _dated(self, extents: Sequence[frozenset[int]]) -> Mapping[int, Shown]:
+        """Return the date of each item: from the kind of place that most of them have."""
+        outline = self._outline
+        kinds: Counter[tuple[str, tuple[str, ...]]] = Counter()
+        inside: list[list[Shown]] = []
+        for extent in extents:
+            shown = [self._dates[place] for place in self._dates if place in extent]
+            inside.append(shown)
+            kinds.update({(outline.tags[each.place], outline.tokens[each.place]) for each in shown})
+        found: dict[int, Shown] = {}
+        for number, shown in enumerate(inside):
+            if shown:
+                found[number] = max(
+                    shown, key=lambda each: (kinds[outline.tags[each.place], outline.tokens[each.place]], -each.place)
+                )
+        return found
+
+    # Examples
+
+    def _example(self, item: int, body: int, author: int | None, shown: Shown | None) -> Example:
+        elements = self._outline.elements
+        beside = [place for place in (author, shown.place if shown is not None else None) if place is not None]
+        without = tuple(
+            elements[place] for place in dict.fromkeys(self._branch(body, place) for place in beside) if place
+        )
+        spots: dict[str, Spot] = {BODY: Spot((elements[body],), plain_text(elements[body], without), "", without)}
+        if author is not None:
+            spots[AUTHOR] = Spot((elements[author],), self._person(author))
+        if shown is not None:
+            spots[DATE] = self._date_spot(shown)
+        title = self._title(item)
+        if title is not None:
+            spots[TITLE] = title
+        return Example((elements[item],), spots)
+
+    def _branch(self, body: int, place: int) -> int:
+        """Return the part of a body that only says who wrote it and when, 0 where there is none."""
+        outline = self._outline
+        if not outline.contains(body, place) or place == body:
+            return 0
+        whole = outline.free(body)
+        while outline.parents[place] != body and outline.running(outline.parents[place]) <= MOST_BESIDE * whole:
+            place = outline.parents[place]
+        return place if outline.running(place) <= MOST_BESIDE * whole else 0
+
+    def _person(self, place: int) -> Value:
+        element = self._outline.elements[place]
+        kinds = {wanted.kind for wanted in self._action.fields if wanted.name == AUTHOR}
+        name = self._name(place)
+        if kinds and FieldKind.PERSON not in kinds:
+            return name
+        link = element if element.tag == "a" else next(element.iter("a"), None)
+        href = link.get("href") if link is not None else None
+        return Person(name, resolve(self._page.base_url, href) if href else None)
+
+    def _date_spot(self, shown: Shown) -> Spot:
+        element = self._outline.elements[shown.place]
+        attribute = ""
+        if shown.piece < 0:
+            attribute = next(
+                (str(name) for name, value in element.attrib.items() if fold(str(value)) == shown.text), ""
+            )
+        return Spot((element,), shown.moment, attribute)
+
+    def _title(self, item: int) -> Spot | None:
+        """Return the heading of an item that is all that the page is about."""
+        if self._action.many or not any(wanted.name == TITLE for wanted in self._action.fields):
+            return None
+        outline = self._outline
+        headings = [place for place in range(1, outline.ends[item]) if outline.tags[place] in _HEADINGS]
+        in_title = (place for place in headings if self._is_in_title(place))
+        place = next(in_title, headings[0] if headings else None)
+        if place is None:
+            return None
+        return Spot((outline.elements[place],), fold(excerpt(outline.elements[place], 300)))
+
+    def _is_in_title(self, place: int) -> bool:
+        text = fold(excerpt(self._outline.elements[place], 300))
+        return len(text) > 2 and text.casefold() in self._where.names.title.casefold()
