@@ -14,51 +14,68 @@ from fastwarc.warc import ArchiveIterator, WarcRecord, WarcRecordType
 from aahcrawler.archive.index import EXTENSION
 from aahcrawler.archive.writer import Capture
 from aahcrawler.exchange import Exchange, Truncation
+from aahcrawler.metadata import MEDIA_TYPE
 from aahcrawler.segments import OPEN, SegmentError, open_segment, segments
 
 _PIECE = 1 << 18
 _IN_MEMORY = 1 << 20
+_ANSWERS = (WarcRecordType.response, WarcRecordType.revisit)
+_WANTED = WarcRecordType.response | WarcRecordType.revisit | WarcRecordType.request | WarcRecordType.metadata
 
 
-def captures(folder: Path) -> Iterator[tuple[Capture, Exchange]]:
+def captures(folder: Path, *, revisits: bool = False) -> Iterator[tuple[Capture, Exchange]]:
     """Yield each response of a folder of WARC files with the request that follows it, in the order of capture.
 
     Files still being written are read up to their last complete record. Responses of more than 1 MiB lie on disk;
     whoever takes an exchange closes it. A response without its request has an empty ``request`` and method ``GET``.
-    Raises ``SegmentError`` for a file that cannot be read.
+    Revisits hold no payload, and what they refer to is yielded where it lies: they are left out unless asked for, and
+    then come with what their records hold. Raises ``SegmentError`` for a file that cannot be read.
     """
     for path in segments(folder, EXTENSION):
         file = path.name.removesuffix(OPEN)
         try:
             with open_segment(path) as stream:
-                yield from _paired(file, stream)
+                for capture, exchange in _together(file, stream):
+                    if capture.revisit and not revisits:
+                        exchange.close()
+                    else:
+                        yield capture, exchange
         except (OSError, ValueError) as error:
             raise SegmentError(f"{path}: is not a readable WARC file ({error}). Restore it from a copy.") from error
 
 
-def _paired(file: str, stream: BinaryIO) -> Iterator[tuple[Capture, Exchange]]:
-    waiting: list[tuple[Capture, Exchange]] = []
-    wanted = WarcRecordType.response | WarcRecordType.request
+def _together(file: str, stream: BinaryIO) -> Iterator[tuple[Capture, Exchange]]:
+    """Yield each answer when the next one comes: what belongs to it stands between them."""
+    last: tuple[Capture, Exchange] | None = None
     try:
-        for record in ArchiveIterator(stream, record_types=wanted, parse_http=False):
-            if record.record_type == WarcRecordType.response:
-                waiting.append(_response(record, file))
-                if len(waiting) > 1:
-                    yield waiting.pop(0)
-            elif waiting and _named(record, "WARC-Concurrent-To") == waiting[0][0].record_id:
-                capture, exchange = waiting.pop()
-                yield capture, _with_request(exchange, record.reader.read())
-        if waiting:
-            yield waiting.pop()
+        for record in ArchiveIterator(stream, record_types=_WANTED, parse_http=False):
+            if record.record_type in _ANSWERS:
+                if last is not None:
+                    answer, last = last, None
+                    yield answer
+                last = _answer(record, file)
+            elif last is not None and _named(record, "WARC-Concurrent-To") == last[0].record_id:
+                last = _with_record(*last, record)
+        if last is not None:
+            answer, last = last, None
+            yield answer
     finally:
-        for _, exchange in waiting:
-            exchange.close()
+        if last is not None:
+            last[1].close()
 
 
-def _response(record: WarcRecord, file: str) -> tuple[Capture, Exchange]:
-    url = record.headers.get("WARC-Target-URI") or ""
+def _with_record(capture: Capture, exchange: Exchange, record: WarcRecord) -> tuple[Capture, Exchange]:
+    """Return an answer with its request, or with where its metadata are."""
+    if record.record_type == WarcRecordType.request:
+        return capture, _with_request(exchange, record.reader.read())
+    is_ours = capture.metadata_offset is None and record.headers.get("Content-Type") == MEDIA_TYPE
+    return (replace(capture, metadata_offset=record.stream_pos), exchange) if is_ours else (capture, exchange)
+
+
+def _answer(record: WarcRecord, file: str) -> tuple[Capture, Exchange]:
+    url = _named(record, "WARC-Target-URI")
+    is_revisit = record.record_type == WarcRecordType.revisit
     date = record.record_date.astimezone(UTC)
-    truncated = record.headers.get("WARC-Truncated")
     offset = record.stream_pos
     body = SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115 - whoever takes the exchange closes it
     while piece := record.reader.read(_PIECE):
@@ -74,9 +91,22 @@ def _response(record: WarcRecord, file: str) -> tuple[Capture, Exchange]:
         payload_digest=_digest(record.headers.get("WARC-Payload-Digest") or ""),
         ip_address=record.headers.get("WARC-IP-Address") or "",
         started_at=date,
-        truncated=Truncation(truncated) if truncated else None,
+        # What a revisit leaves out has not been lost.
+        truncated=None if is_revisit else _truncation(record.headers.get("WARC-Truncated") or ""),
     )
-    return Capture(_named(record, "WARC-Record-ID"), url, date, file, offset), exchange
+    refers_to = _named(record, "WARC-Refers-To") if is_revisit else ""
+    capture = Capture(
+        _named(record, "WARC-Record-ID"), url, date, file, offset, revisit=is_revisit, refers_to=refers_to
+    )
+    return capture, exchange
+
+
+def _truncation(reason: str) -> Truncation | None:
+    """Return why a response is short; other software may know other reasons."""
+    try:
+        return Truncation(reason.lower()) if reason else None
+    except ValueError:
+        return Truncation.UNSPECIFIED
 
 
 def _with_request(exchange: Exchange, request: bytes) -> Exchange:

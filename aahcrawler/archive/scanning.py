@@ -21,6 +21,7 @@ _ID = re.compile(r"<[A-Za-z][A-Za-z0-9+.-]*:[^\s<>]+>")
 _DATE = re.compile(r"(\d{4}(?:-\d\d){0,2}|\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d)?)(?:(?<=:\d\d)(?:\.\d{1,9})?Z)?", re.ASCII)
 _REPEATABLE = frozenset({"warc-concurrent-to", "warc-protocol"})
 _BLANKS = b" \t"
+_WITH_TARGET = frozenset({"response", "resource", "request", "revisit", "conversion", "continuation"})
 
 
 class Problem(StrEnum):
@@ -39,6 +40,11 @@ class Problem(StrEnum):
     DUPLICATE = "the record's id was used before in this file"
     UNLINKED = "the record refers to one that is not in this file"
     ALONE = "the response has no request that names it"
+    PROFILE = "the revisit has a profile that is not known"
+    ORIGINAL_UNSAID = "the revisit does not say what it refers to"
+    ORIGINAL_AWAY = "the revisit refers to a record that is not here"
+    ORIGINAL_DIFFERS = "the revisit does not agree with the record it refers to"
+    DETACHED = "the metadata record does not say what it is about"
     OPEN = "the file was left open by a crawl that was killed"
     WRITING = "the file is being written; it was looked at up to its last whole record"
     UNREADABLE = "the file cannot be read"
@@ -258,6 +264,7 @@ def parse_header(raw: bytes) -> tuple[Header, list[str]]:
 
 def _wrong_fields(header: Header) -> list[str]:
     wrong = [f"{name} is missing" for name in MANDATORY if not header.get(name)]
+    wrong += [f"{name} is missing" for name in _also_mandatory(header) if not header.get(name)]
     names = [name.lower() for name, _ in header.fields]
     repeated = sorted({name for name in names if names.count(name) > 1} - _REPEATABLE) if len(names) < 1000 else []
     wrong += [f"{name} is repeated" for name in repeated]
@@ -269,6 +276,17 @@ def _wrong_fields(header: Header) -> list[str]:
     if length and not (length.isascii() and length.isdigit()):
         wrong.append(f"Content-Length {length[:80]!r} is no number")
     return wrong
+
+
+def _also_mandatory(header: Header) -> Iterator[str]:
+    """Yield the fields that a record of its type must have as well (sections 5.12, 5.16, 6.7.2)."""
+    kind = header.get("WARC-Type").lower()
+    if kind in _WITH_TARGET:
+        yield "WARC-Target-URI"
+    if kind == "revisit":
+        yield "WARC-Profile"
+        if header.get("WARC-Profile").endswith("identical-payload-digest"):
+            yield "WARC-Payload-Digest"
 
 
 def timestamp(date: str) -> str | None:

@@ -27,7 +27,8 @@ _LOCATION = re.compile(rb"\nlocation[ \t]*:[ \t]*([^\r\n]*)", re.IGNORECASE)
 _SCHEMA = """
 CREATE TABLE record (
   place INTEGER PRIMARY KEY, file INTEGER, begin INTEGER, end INTEGER, kind TEXT, id TEXT, url TEXT,
-  beside TEXT, refers TEXT, warcinfo TEXT, target TEXT, taken INTEGER DEFAULT 0
+  date TEXT, beside TEXT, refers TEXT, refers_url TEXT, refers_date TEXT, warcinfo TEXT, target TEXT,
+  taken INTEGER DEFAULT 0
 );
 CREATE INDEX by_id ON record (id);
 CREATE INDEX by_url ON record (url);
@@ -36,11 +37,18 @@ CREATE INDEX by_target ON record (target);
 CREATE INDEX by_taken ON record (place) WHERE taken;
 """
 _INSERT = (
-    "INSERT INTO record (file, begin, end, kind, id, url, beside, refers, warcinfo, target)"
-    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    "INSERT INTO record (file, begin, end, kind, id, url, date, beside, refers, refers_url, refers_date, warcinfo,"
+    " target) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
+_ORIGINAL = """
+SELECT original.id FROM record JOIN record AS original ON original.kind IN ('response', 'resource')
+WHERE record.id = ? AND record.kind = 'revisit'
+AND (original.id = record.refers
+     OR record.refers = '' AND original.url = record.refers_url AND original.date = record.refers_date)
+LIMIT 1
+"""
 
-_Row = tuple[int, int, int, str, str, str, str, str, str, str]
+_Row = tuple[int, int, int, str, str, str, str, str, str, str, str, str, str]
 
 
 class Records:
@@ -67,18 +75,26 @@ class Records:
         self._known.close()
 
     def take(self, ids: Iterable[str]) -> Iterator[str]:
-        """Take captures, each with its request and what else belongs to it; yield those that were not taken yet."""
+        """Take captures, each with its request and what else belongs to it; yield those that were not taken yet.
+
+        With a revisit, the capture that holds its payload is taken as well.
+        """
         for capture in ids:
-            found = self._one("SELECT place, refers, warcinfo FROM record WHERE id = ? AND NOT taken", capture)
+            found = self._one("SELECT place, warcinfo FROM record WHERE id = ? AND NOT taken", capture)
             if found is None:
                 continue
-            place, refers, warcinfo = found
+            place, warcinfo = found
             self._known.execute("UPDATE record SET taken = 1 WHERE place = ?", (place,))
             self._known.execute("UPDATE record SET taken = 1 WHERE beside = ?", (capture,))
             self._known.execute("UPDATE record SET taken = 1 WHERE id = ? AND kind = 'warcinfo'", (warcinfo,))
             yield capture
-            if refers:
-                yield from self.take((refers,))
+            if original := self.original(capture):
+                yield from self.take((original,))
+
+    def original(self, capture: str) -> str:
+        """Return the capture that holds the payload of a revisit; empty for any other, and where it is not there."""
+        found = self._one(_ORIGINAL, capture)
+        return str(found[0]) if found else ""
 
     def at(self, address: str) -> list[str]:
         """Return the captures of an address, in their order."""
@@ -99,13 +115,16 @@ class Records:
         return str(found[0]) if found else ""
 
     def page(self, capture: str) -> Page | None:
-        """Return what a capture holds; None where it cannot be read as a page."""
-        found = self._one("SELECT file, begin FROM record WHERE id = ? AND kind = 'response'", capture)
-        if found is None:
+        """Return what a capture holds, of a revisit what its original does; None where it cannot be read as a page."""
+        named = self._one("SELECT url FROM record WHERE id = ?", capture)
+        found = self._one(
+            "SELECT file, begin FROM record WHERE id = ? AND kind = 'response'", self.original(capture) or capture
+        )
+        if found is None or named is None:
             return None
         with open_segment(self._files[found[0]]) as stream:
             stream.seek(found[1])
-            return page_of(_exchange(next(iter(ArchiveIterator(stream, parse_http=False)))))
+            return page_of(_exchange(next(iter(ArchiveIterator(stream, parse_http=False))), named[0]))
 
     def taken(self, *kinds: str) -> int:
         """Count what has been taken of some types of records."""
@@ -178,8 +197,9 @@ def _told(record: WarcRecord) -> tuple[str, ...]:
     url = named("WARC-Target-URI")
     target = _target(url, record.reader.read(_HEAD)) if kind in ("response", "revisit") else ""
     beside = named("WARC-Concurrent-To") or (named("WARC-Refers-To") if kind == "metadata" else "")
-    refers = named("WARC-Refers-To") if kind == "revisit" else ""
-    return kind, named("WARC-Record-ID"), url, beside, refers, named("WARC-Warcinfo-ID"), target
+    refers = [named(f"WARC-Refers-To{more}") if kind == "revisit" else "" for more in ("", "-Target-URI", "-Date")]
+    date = named("WARC-Date")
+    return kind, named("WARC-Record-ID"), url, date, beside, *refers, named("WARC-Warcinfo-ID"), target
 
 
 def _target(url: str, block: bytes) -> str:
@@ -192,10 +212,10 @@ def _target(url: str, block: bytes) -> str:
     return urls.resolve(url, location[1].decode("utf-8", "replace").strip()) or ""
 
 
-def _exchange(record: WarcRecord) -> Exchange:
+def _exchange(record: WarcRecord, url: str) -> Exchange:
     block = record.reader.read(2 * PAGE_BYTES)
     return Exchange(
-        url=(record.headers.get("WARC-Target-URI") or "").strip("<>"),
+        url=url,
         method="GET",
         request=b"",
         response=BytesIO(block),
