@@ -3,10 +3,11 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
 from lxml.etree import _Element as Element
 
-from aahcrawler.adaptation.features import is_name
+from aahcrawler.adaptation.features import is_name, pieces_of
 from aahcrawler.adaptation.lessons import Example, Lesson, Method, Spot
 from aahcrawler.helper.adapter import Question
 from aahcrawler.induction.finding import find_records
@@ -22,11 +23,18 @@ ENOUGH_TEXT = 400
 """The weight of running text that makes an article likely."""
 
 LEAST_ARTICLE = 40
+GOES_ON = 80
+"""The weight of running text that makes a neighbour of the body a part of it."""
+
 ASIDE = 0.5
 """How much less likely records in a sidebar are meant."""
 
 _ASIDE = frozenset({"nav", "aside", "footer", "header"})
 _PARTS = re.compile(r"\s+(?:[-–—|•»«/·]|::)\s+")
+_BESIDE = frozenset(
+    {"footer", "header", "meta", "share", "related", "author", "bio", "comment", "comments", "nav", "sidebar", "tags"}
+    | {"widget", "signature", "sig", "newsletter", "subscribe", "ad", "ads", "licence", "license", "copyright"}
+)
 _NO_TEXT = _ASIDE | {"form", "button", "input", "select", "script", "style", "h1"}
 
 
@@ -149,7 +157,7 @@ class _Inducing:
         outline = self.where.outline
         beside = [outline.elements[part.heading]] if part.heading is not None else []
         beside += [each.element for each in (part.author, part.date) if each is not None]
-        body = _whole(part.body, frozenset(beside))
+        body = _whole(self._extended(part, frozenset(beside)), frozenset(beside))
         spots: dict[str, Spot] = {"body": _spot_of_region(body, self._kind_of_body)}
         if part.heading is not None and part.title:
             spots["title"] = _spot_of_text(outline.elements[part.heading])
@@ -159,6 +167,26 @@ class _Inducing:
         runner_up = max((each.confidence for each in before), default=0.0)
         example = Example((outline.elements[part.holder],), self._wanted(spots))
         return self._lesson((example,), self._certainty(part), runner_up)
+
+    def _extended(self, part: MainPart, beside: frozenset[Element]) -> Region:
+        """Return the body with what goes on directly before and behind it: as running text of the same sort."""
+        region, outline = part.body, self.where.outline
+        if len(region.elements) != 1:
+            return region
+        body = region.elements[0]
+        posts = {root for each in self.sets for record in each.records for root in record.elements}
+        taken = beside | posts
+
+        def goes_on(element: Element) -> bool:
+            place = outline.places.get(element)
+            if place is None or element.tag != body.tag or _is_named_noise(element):
+                return False
+            running = outline.running(place)
+            return running >= GOES_ON and running > 2 * outline.linked(place) and taken.isdisjoint(element.iter())
+
+        before = list(takewhile(goes_on, body.itersiblings("*", preceding=True)))[::-1]
+        behind = list(takewhile(goes_on, body.itersiblings("*")))
+        return Region((*before, body, *behind), region.without) if before or behind else region
 
     def _only_date(self, part: MainPart) -> Dated | None:
         """Return the one date that a page shows beside its article and its records; None where there are several."""
@@ -244,6 +272,13 @@ def _whole(region: Region, beside: frozenset[Element]) -> Region:
     others = [child for child in holder if isinstance(child.tag, str) and child not in own]
     out = [child for child in others if _is_named(child) or not beside.isdisjoint(child.iter())]
     return Region((holder,), (*region.without, *out))
+
+
+def _is_named_noise(element: Element) -> bool:
+    """Say whether an element's own name says that it is something beside the text."""
+    words = {piece.lower() for name in (element.get("class") or "").split() for piece in pieces_of(name)}
+    words |= {piece.lower() for piece in pieces_of(element.get("id") or "")}
+    return not words.isdisjoint(_BESIDE)
 
 
 def _is_named(element: Element) -> bool:

@@ -317,7 +317,7 @@ def _raised(plot: Plot) -> Plot | None:
         above.append(parent)
     if len(set(above)) < len(above):
         return None
-    holders = set(above)
-    if any(not holders.isdisjoint(parent.iterancestors()) for parent in above):
+    items = set(plot.items)
+    if any(not items.isdisjoint(parent.iterancestors()) for parent in above):
         return None
     return replace(plot, items=tuple(above))

@@ -108,15 +108,24 @@ class FieldSearch:
     @cached_property
     def _base(self) -> Field:
         """The field without its expressions."""
-        return replace(self.wanted[0], selectors=(), without=(), page=False, join=False, markup=False)
+        first_only = self.wanted[0].first_only or self._is_of_first
+        return replace(
+            self.wanted[0], selectors=(), without=(), page=False, first_only=first_only, join=False, markup=False
+        )
 
     @cached_property
     def _relevant(self) -> tuple[Sample, ...]:
         """The objects that the field is read of: of first-only ones those that a lesson says it of."""
-        if self.wanted[0].first_only or self._is_of_page:
+        if self._base.first_only or self._is_of_page:
             first = firsts(self.samples)
-            return tuple(sample for sample in first if sample.spot is not None or not self.wanted[0].first_only)
+            return tuple(sample for sample in first if sample.spot is not None or not self._base.first_only)
         return tuple(self.samples)
+
+    @cached_property
+    def _is_of_first(self) -> bool:
+        """Whether the page as a whole has the value, and of several objects the lessons say it of the first alone."""
+        others = [sample for sample in self.samples if not sample.first]
+        return bool(others) and self._is_of_page and all(sample.spot is None for sample in others)
 
     @cached_property
     def _is_of_page(self) -> bool:

@@ -66,6 +66,9 @@ says said schrieb sagt meint a écrit dit on am le um el il op den dne dnia la a
 """
 _BY = frozenset(_BY_WORDS.split())
 _WORDS = re.compile(r"\S+")
+_FILED = frozenset({"tag", "category", "bookmark"})
+_FILED_WORD = re.compile(r"(?:^|[-_])(?:tag|category|categories)(?:$|[-_])", re.IGNORECASE)
+_FILED_ADDRESS = re.compile(r"/(?:tags?|category|categories|kategorie|kategorien|rubrik|rubrique)/", re.IGNORECASE)
 _REPLY = re.compile(
     r"^(?:\s*(?:re|aw|sv|rif|odp|antw|antwort|ref|vs|回复|答复|re\^\d+)\s*(?:\[\d+\])?\s*[:：])+\s*", re.IGNORECASE
 )
@@ -215,7 +218,7 @@ class _Names:
             text = _stripped(excerpt(outline.elements[place], LONGEST_NAME + 1))
             if dated is not None and outline.contains(dated.place, place) and text in dated.text:
                 continue
-            if text and len(text) <= LONGEST_NAME and _LETTER.search(text):
+            if text and len(text) <= LONGEST_NAME and _LETTER.search(text) and not _is_filed(outline, place):
                 yield Name(text, place, _address(outline, place), number)
 
     def _score(self, found: Mapping[int, Name]) -> float:
@@ -313,6 +316,21 @@ def _address(outline: Outline, place: int) -> str | None:
 def _is_user_address(href: str) -> bool:
     parts = urlsplit(href[:500]) if "[" not in href[:500] else None
     return parts is not None and bool(_USER_ADDRESS.search(f"{parts.path}?{parts.query}"))
+
+
+def _is_filed(outline: Outline, place: int) -> bool:
+    """Say whether a link says what a record is filed under, or leads to the record itself: it names nobody."""
+    for each in (place, outline.parents[place]):
+        element = outline.elements[each] if each >= 0 else None
+        if element is None or element.tag != "a":
+            continue
+        words = (element.get("rel") or "").lower().split()
+        if "author" in words:
+            return False
+        filed = not _FILED.isdisjoint(words) or any(map(_FILED_WORD.search, outline.tokens[each]))
+        if filed or _FILED_ADDRESS.search((element.get("href") or "")[:500]):
+            return True
+    return False
 
 
 def _names_user(outline: Outline, place: int) -> bool:
