@@ -320,17 +320,16 @@ def _is_user_address(href: str) -> bool:
 
 def _is_filed(outline: Outline, place: int) -> bool:
     """Say whether a link says what a record is filed under, or leads to the record itself: it names nobody."""
-    for each in (place, outline.parents[place]):
-        element = outline.elements[each] if each >= 0 else None
-        if element is None or element.tag != "a":
-            continue
-        words = (element.get("rel") or "").lower().split()
-        if "author" in words:
-            return False
-        filed = not _FILED.isdisjoint(words) or any(map(_FILED_WORD.search, outline.tokens[each]))
-        if filed or _FILED_ADDRESS.search((element.get("href") or "")[:500]):
-            return True
-    return False
+    links = [each for each in (place, outline.parents[place]) if each >= 0 and outline.tags[each] == "a"]
+    links = links or [each for each in range(place + 1, outline.ends[place]) if outline.tags[each] == "a"]
+    rels = {word for each in links for word in (outline.elements[each].get("rel") or "").lower().split()}
+    if not links or "author" in rels:
+        return False
+    return not _FILED.isdisjoint(rels) or any(
+        any(map(_FILED_WORD.search, outline.tokens[each]))
+        or _FILED_ADDRESS.search((outline.elements[each].get("href") or "")[:500])
+        for each in links
+    )
 
 
 def _names_user(outline: Outline, place: int) -> bool:
