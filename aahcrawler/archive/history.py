@@ -109,7 +109,8 @@ class History:
             return None
         with file, suppress(RecordError, OSError):
             record = record_at(file, former.metadata_offset)
-            if record.kind == "metadata":
+            is_it = record.header.get("WARC-Concurrent-To").strip("<>") == former.metadata_of
+            if record.kind == "metadata" and is_it:
                 return understood(record.whole_block(LONGEST_METADATA))
         return None
 
@@ -163,7 +164,7 @@ def _shared(path: Path, clock: Callable[[], float]) -> Ledger:
         try:
             return Ledger.open(path, clock)
         except sqlite3.DatabaseError as error:
-            if isinstance(error, sqlite3.OperationalError) and not _is_damage(error):
+            if isinstance(error, sqlite3.OperationalError):
                 raise
             _logger.warning("%s: is made anew (%s)", path, error)
     _remove(path)
@@ -178,7 +179,8 @@ def _private(path: Path, clock: Callable[[], float]) -> Ledger:
 
 
 def _is_damage(error: sqlite3.Error) -> bool:
-    return getattr(error, "sqlite_errorcode", None) in _DAMAGED
+    # The higher bits say more exactly what it is; errors that are not SQLite's own have no code at all.
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGED
 
 
 def _remove(path: Path) -> None:
@@ -197,18 +199,16 @@ def _catch_up(ledger: Ledger, archive: Path) -> None:
             continue
         with file:
             try:
-                _read_new(ledger, name, file, known.get(name))
-                ledger.commit()
-                if not is_open(path):
-                    ledger.settle(ledger.id_of(name), file.seek(0, os.SEEK_END))
+                size = file.seek(0, os.SEEK_END)
+                if name not in known or known[name].settled != size:
+                    _read_new(ledger, name, file, known.get(name))
+                    ledger.settle(ledger.id_of(name), -1 if is_open(path) else size)
             except OSError as error:
                 _logger.warning("%s: cannot be read (%s); what it holds is not known", path, error)
 
 
 def _read_new(ledger: Ledger, name: str, file: BinaryIO, known: Covered | None) -> None:
     """Take in what stands in a file after the last record that is known, or all of it where that is another one."""
-    if known is not None and known.settled == file.seek(0, os.SEEK_END):
-        return
     begin = known.offset if known is not None and known.record is not None else -1
     news = appended(file, max(begin, 0))
     if known is not None and begin >= 0:
@@ -256,6 +256,7 @@ def _seen_again(ledger: Ledger, row: Row) -> Row | None:
             score=row.score,
             metadata=row.metadata,
             metadata_file=row.file if row.file != former.file else None,
+            answer=row.record,
         )
     is_known = not unmodified and row.digest is not None and ledger.first(row.digest) is not None
     return row if is_known else None
@@ -270,6 +271,7 @@ def _row(kept: Kept, file: int) -> Row:
         offset=capture.offset,
         metadata_file=None,
         metadata=capture.metadata_offset,
+        answer=None,
         current=1,
         own=int(not capture.revisit),
         chunked=int(kept.chunked),
@@ -314,6 +316,7 @@ def _former(ledger: Ledger, row: Row | None) -> Former | None:
         last_modified=row.modified or "",
         metadata_file=ledger.name_of(row.metadata_file or row.file),
         metadata_offset=row.metadata,
+        metadata_of=_urn(row.answer or row.record),
         kind="page" if row.page else "requisite",
         priority=row.priority,
         score=row.score,

@@ -114,8 +114,8 @@ class Former:
     ``record_id``, ``original_url``, ``warc_date``, ``file`` and ``offset`` are of the response record that holds the
     payload, in the chunked coding where ``chunked`` says so; where the address only ever gave what another had given
     before, that is the other's. The rest is of the address: ``status``, and ``complete``, false for what was
-    truncated; ``etag`` and ``last_modified``, empty where unknown; where its newest metadata record is; ``crawl`` and
-    ``last_seen``, when it was last found to hold this.
+    truncated; ``etag`` and ``last_modified``, empty where unknown; where its newest metadata record is, and the id of
+    the answer that this is of; ``crawl`` and ``last_seen``, when it was last found to hold this.
     """
 
     url: str
@@ -131,6 +131,7 @@ class Former:
     last_modified: str
     metadata_file: str
     metadata_offset: int | None
+    metadata_of: str
     kind: Kind
     priority: float | None
     score: float | None

@@ -9,34 +9,41 @@ read again. ``files.settled`` is the size up to which a file has been read, -1 w
 
 import hashlib
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
 FORMAT: Final = 1
 """The version of the tables."""
-_APPLICATION = 0x61616868
 _COMMIT_ROWS, _COMMIT_SECONDS = 500, 1.0
 _CACHE_KIB = 32 << 10
+_LOG_PAGES = 8192
+"""Pages of the write-ahead log after which it is brought into the file: each time, the disk is waited for."""
+_SETTINGS = (
+    "journal_mode = WAL",
+    "synchronous = NORMAL",
+    f"cache_size = -{_CACHE_KIB}",
+    f"wal_autocheckpoint = {_LOG_PAGES}",
+)
 _WAITS = 10.0
-_SCHEMA = f"""
-BEGIN;
-CREATE TABLE files (
+_TABLES = (
+    """CREATE TABLE files (
     id INTEGER PRIMARY KEY,
     name TEXT NOT NULL UNIQUE,
     covered INTEGER NOT NULL DEFAULT -1,
     record BLOB,
     metadata INTEGER,
     settled INTEGER NOT NULL DEFAULT -1
-);
-CREATE TABLE captures (
+)""",
+    """CREATE TABLE captures (
     id INTEGER PRIMARY KEY,
     key INTEGER NOT NULL,
     file INTEGER NOT NULL,
     offset INTEGER NOT NULL,
     metadata_file INTEGER,
     metadata INTEGER,
+    answer BLOB,
     current INTEGER NOT NULL,
     own INTEGER NOT NULL,
     chunked INTEGER NOT NULL,
@@ -54,13 +61,10 @@ CREATE TABLE captures (
     url TEXT NOT NULL,
     etag TEXT,
     modified TEXT
-);
-CREATE INDEX by_url ON captures (key);
-CREATE INDEX by_digest ON captures (substr(digest, 1, 6)) WHERE own AND complete AND digest IS NOT NULL;
-PRAGMA application_id = {_APPLICATION};
-PRAGMA user_version = {FORMAT};
-COMMIT;
-"""
+)""",
+    "CREATE INDEX by_url ON captures (key)",
+    "CREATE INDEX by_digest ON captures (substr(digest, 1, 6)) WHERE own AND complete AND digest IS NOT NULL",
+)
 _CURRENT = "SELECT * FROM captures WHERE key = ? AND url = ? AND current"
 _SAME = "SELECT * FROM captures WHERE key = ? AND url = ? AND digest IS ? ORDER BY date + later DESC, id DESC"
 _FIRST = """
@@ -70,7 +74,7 @@ ORDER BY id LIMIT 1
 _PAGES = """
 SELECT * FROM captures WHERE id > ? AND current AND page AND status BETWEEN 200 AND 299 ORDER BY id LIMIT ?
 """
-_PUT = "REPLACE INTO captures VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_PUT = "REPLACE INTO captures VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _RAISE = """
 UPDATE captures SET current = 1 WHERE id = (
     SELECT id FROM captures WHERE key = ? AND url = ?
@@ -85,8 +89,8 @@ class Row(NamedTuple):
 
     ``own`` says whether the payload is in the record at this place, or else in the first with its digest; ``digest``
     is None for an empty payload; ``chunked`` whether the answer came in the chunked coding. ``metadata_file`` is None
-    where it is ``file``. ``date`` is in microseconds since 1970, ``later`` how much later it was last seen. Flags are
-    0 or 1.
+    where it is ``file``, ``answer``, which the metadata are of, where it is ``record``. ``date`` is in microseconds
+    since 1970, ``later`` how much later it was last seen. Flags are 0 or 1.
     """
 
     id: int | None
@@ -95,6 +99,7 @@ class Row(NamedTuple):
     offset: int
     metadata_file: int | None
     metadata: int | None
+    answer: bytes | str | None
     current: int
     own: int
     chunked: int
@@ -148,7 +153,7 @@ class Ledger:
     @classmethod
     def create(cls, path: Path | None, clock: Callable[[], float]) -> "Ledger":
         """Make an empty one; without a path it is private, and gone when it is closed."""
-        return _opened(sqlite3.connect(path or "", isolation_level=None, check_same_thread=False), clock, _SCHEMA)
+        return _opened(sqlite3.connect(path or "", isolation_level=None, check_same_thread=False), clock, new=True)
 
     @classmethod
     def open(cls, path: Path, clock: Callable[[], float]) -> "Ledger":
@@ -163,7 +168,9 @@ class Ledger:
             try:
                 _backup(path, "mode=ro", private)
             except sqlite3.OperationalError:
-                # A write-ahead log cannot be opened in such a folder; one that was closed well has none.
+                # In such a folder SQLite opens no file of this kind, unless it is told that there is no log to it.
+                if path.with_name(path.name + "-wal").exists():
+                    raise
                 _backup(path, "immutable=1", private)
         except BaseException:
             private.close()
@@ -244,7 +251,7 @@ class Ledger:
         run("CREATE TEMP TABLE IF NOT EXISTS lost (key INTEGER, url TEXT)")
         run("INSERT INTO temp.lost SELECT key, url FROM captures WHERE file = ? AND current", (file,))
         run("DELETE FROM captures WHERE file = ?", (file,))
-        run("UPDATE captures SET metadata_file = NULL, metadata = NULL WHERE metadata_file = ?", (file,))
+        run("UPDATE captures SET metadata_file = NULL, metadata = NULL, answer = NULL WHERE metadata_file = ?", (file,))
         run("DELETE FROM files WHERE id = ?", (file,))
         for lost in self._connection.execute("SELECT key, url FROM temp.lost"):
             run(_RAISE, lost)
@@ -292,12 +299,12 @@ def _connected(path: Path, how: str) -> sqlite3.Connection:
     )
 
 
-def _opened(connection: sqlite3.Connection, clock: Callable[[], float], schema: str = "") -> Ledger:
+def _opened(connection: sqlite3.Connection, clock: Callable[[], float], *, new: bool = False) -> Ledger:
     try:
-        if schema:
-            connection.executescript(schema)
+        if new:
+            connection.executescript(";".join(("BEGIN", *_TABLES, f"PRAGMA user_version = {FORMAT}", "COMMIT")))
         _verify(connection)
-        for setting in ("journal_mode = WAL", "synchronous = NORMAL", f"cache_size = -{_CACHE_KIB}"):
+        for setting in _SETTINGS:
             connection.execute(f"PRAGMA {setting}")
         return Ledger(connection, clock)
     except BaseException:
@@ -306,10 +313,9 @@ def _opened(connection: sqlite3.Connection, clock: Callable[[], float], schema: 
 
 
 def _verify(connection: sqlite3.Connection) -> None:
-    found: Sequence[int] = [
-        connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")
-    ]
-    if list(found) != [_APPLICATION, FORMAT]:
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    tables = {sql for (sql,) in connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")}
+    if version != FORMAT or tables != set(_TABLES):
         raise sqlite3.DatabaseError("it is no history of this format")
     problem = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
     if problem != "ok":
