@@ -87,7 +87,8 @@ class Delivery:
     """Copies files of a crawl while the context lasts, in a thread of its own.
 
     No trouble of the target reaches the crawl: it is logged when it begins and when it is over, and each file is tried
-    again until it has arrived. Leaving the context waits for ``Rhythm.end`` seconds at most.
+    again until it has arrived. Leaving the context waits for ``Rhythm.end`` seconds at most, and not while the target
+    is out of order.
     """
 
     def __init__(
@@ -101,6 +102,7 @@ class Delivery:
         self._wake = threading.Event()
         self._ending = threading.Event()
         self._given_up = threading.Event()
+        self._is_complete = False
         self._trouble = ""
         self._late: set[str] = set()
         self.progress = self._progress()
@@ -124,7 +126,7 @@ class Delivery:
         self._thread.join(self._rhythm.end)
         self._given_up.set()
         self._wake.set()
-        if self._thread.is_alive():
+        if not self._is_complete:
             self._note_progress()
         self.progress = self._progress((*_LAST, *_RECORDS))
 
@@ -136,10 +138,12 @@ class Delivery:
                 failures = 0
                 if is_end:
                     self._note_progress()
-                    if self._deliver(closed_files(self._folder, _RECORDS)):
-                        return
+                    self._is_complete = self._deliver(closed_files(self._folder, _RECORDS))
+                    return
             else:
                 failures += 1
+                if is_end and failures > 1:
+                    return
             self._wake.wait(self._rhythm.pause(failures) if failures else self._rhythm.look)
             if not self._given_up.is_set():
                 self._wake.clear()

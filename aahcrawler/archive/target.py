@@ -24,6 +24,7 @@ _WHOLE = frozenset({"abfs", "abfss", "adl", "az", "gcs", "gs", "oci", "oss", "s3
 _REPLACING = frozenset({"file", "local", "memory", "sftp", "ssh"})
 """Where a rename takes the place of a file of that name."""
 _PACKAGES = {"smbclient": "smbprotocol", "smbprotocol": "smbprotocol"}
+_KINDS = "write s3://, gs://, az://, sftp://, or a folder"
 _PIECE = 1 << 20
 
 
@@ -49,9 +50,7 @@ def check_address(address: str) -> None:
         if not separator and "::" not in address:
             return  # A path of this machine.
         if protocol in _READ_ONLY:
-            raise TargetError(
-                f"is an address of the kind {protocol}, which cannot be written to", "write s3://, sftp://, or a folder"
-            )
+            raise TargetError(f"is of the kind {protocol}, which cannot be written to", _KINDS)
         _check_package(protocol if separator or link != address else "file")
 
 
@@ -59,17 +58,12 @@ def _check_package(protocol: str) -> None:
     try:
         get_filesystem_class(protocol)
     except ValueError:
-        raise TargetError(
-            f"is an address of the kind {protocol}, which fsspec does not know",
-            "write s3://, gs://, az://, sftp://, or a folder",
-        ) from None
+        raise TargetError(f"is of the kind {protocol}, which fsspec does not know", _KINDS) from None
     except ImportError as error:
         missing = getattr(error.__cause__, "name", None)
         name = str(missing or "").partition(".")[0]
         advice = f"pip install {_PACKAGES.get(name, name)}" if name else str(error)
-        raise TargetError(
-            f"is an address of the kind {protocol}, which needs a package that is not installed", advice
-        ) from None
+        raise TargetError(f"is of the kind {protocol}, which needs a package that is not installed", advice) from None
 
 
 def target_mistakes(icd: Icd) -> tuple[Mistake, ...]:
