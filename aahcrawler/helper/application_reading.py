@@ -22,6 +22,7 @@ from aahcrawler.helper.navigation import (
 )
 from aahcrawler.helper.outcome import Outcome, Runner
 from aahcrawler.helper.recognition import Place
+from aahcrawler.helper.references import References
 from aahcrawler.helper.scripted import is_empty_shell
 from aahcrawler.helper.timing import Attempts
 from aahcrawler.helper.whereabouts import Whereabouts, named_address
@@ -112,7 +113,7 @@ class ApplicationReading:
                 found.setdefault(extracted.object.iri, extracted)
             if outcome.failure is not None:
                 self.attempts.fail(level.name, action.name, outcome.failure, outcome.detail)
-        return tuple(found.values())
+        return References(self.links, where.own.url, self.application, level).added(found.values())
 
     def _outcome(self, place: Place, action: Extract, runner: Runner) -> Outcome:
         """Run an action, or what adaptation has put in its place, and let adaptation look at what came of it."""

@@ -32,10 +32,14 @@ _size = etree.XPath("count(descendant-or-self::*)")
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    """An object and the elements its body was read from, none where it has none."""
+    """An object and the elements its body was read from, none where it has none.
+
+    ``without`` are elements within these that do not belong to the body.
+    """
 
     object: WebObject
     body: tuple[HtmlElement, ...]
+    without: tuple[HtmlElement, ...] = ()
 
 
 @dataclass
@@ -103,21 +107,20 @@ class Extraction:
             properties["parent"] = (Reference(f"{own}#{parent}"),)
         iri = f"{own}#{fragment}" if fragment else own
         part_of = own if fragment else None
-        return Extracted(WebObject(iri, self._type(first), self.where.page.url, properties, part_of), body)
+        found = WebObject(iri, self._type(first), self.where.page.url, properties, part_of)
+        return Extracted(found, body.elements, body.without)
 
-    def _properties(
-        self, item: HtmlElement, *, first: bool
-    ) -> tuple[dict[str, tuple[Value, ...]], tuple[HtmlElement, ...]]:
-        """Return the values of the fields by name, and the elements that the body was read from."""
+    def _properties(self, item: HtmlElement, *, first: bool) -> tuple[dict[str, tuple[Value, ...]], Found]:
+        """Return the values of the fields by name, and how the body was found."""
         properties: dict[str, tuple[Value, ...]] = {}
-        body: tuple[HtmlElement, ...] = ()
+        body = Found()
         for wanted in self.action.fields:
             if wanted.name in properties or (wanted.first_only and not first):
                 continue
             found = self._found(wanted, item, first=first)
             if found.values:
                 properties[wanted.name] = found.values
-                body = found.elements if wanted.name == BODY else body
+                body = found if wanted.name == BODY else body
         return properties, body
 
     def _found(self, wanted: Field, item: HtmlElement, *, first: bool) -> Found:

@@ -26,10 +26,11 @@ _WRITTEN = frozenset({FieldKind.TEXT, FieldKind.HTML})
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The values of a field, and the elements that the first of them was read from."""
+    """The values of a field, the elements that the first of them was read from, and what of these was left out."""
 
     values: tuple[Value, ...] = ()
     elements: tuple[HtmlElement, ...] = ()
+    without: tuple[HtmlElement, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,41 +90,38 @@ class FieldReader:
 
     def _singly(self, wanted: Field, plan: _Plan, nodes: Iterable[_Located]) -> Found:
         values: list[Value] = []
-        first: HtmlElement | None = None
+        first = Found()
         for element, node in islice(nodes, MOST_TRIES):
-            value = self._value(wanted, self._text(wanted, plan, node), node)
+            without = _without(plan, node)
+            value = self._value(wanted, _text(wanted, node, without), node)
             if value is None:
                 continue
-            first = element if not values else first
+            if not values and element is not None:
+                first = Found((), (element,), without)
             if value not in values:
                 values.append(value)
             if not wanted.many:
                 break
-        return Found(tuple(values), (first,) if first is not None else ())
+        return Found(tuple(values), first.elements, first.without)
 
     def _joined(self, wanted: Field, plan: _Plan, nodes: Iterable[_Located]) -> Found:
         """Make one value of all nodes that have text, each of which may lie within none of the others."""
         texts: list[str] = []
         parts: list[_Located] = []
+        without: list[HtmlElement] = []
         for element, node in nodes:
-            text_of_part = self._text(wanted, plan, node)
+            left_out = _without(plan, node)
+            text_of_part = _text(wanted, node, left_out)
             if text_of_part:
                 texts.append(text_of_part)
                 parts.append((element, node))
+                without += left_out
         if not parts:
             return Found()
         whole = ("\n" if wanted.kind in _WRITTEN else " ").join(texts)
         value = self._value(wanted, stripped(whole, wanted.strip), parts[0][1])
         elements = tuple(element for element, _ in parts if element is not None)
-        return Found((value,), elements) if value is not None else Found()
-
-    def _text(self, wanted: Field, plan: _Plan, node: Node) -> str:
-        if isinstance(node, str):
-            return node.strip() if wanted.kind is FieldKind.HTML else shown(node, (), wanted.strip)
-        without = [part for selector in plan.without for part in selector.elements(node)]
-        if wanted.kind is FieldKind.HTML:
-            return text.inner_html(node, without).strip()
-        return shown(node, without, wanted.strip)
+        return Found((value,), elements, tuple(without)) if value is not None else Found()
 
     def _value(self, wanted: Field, found: str, node: Node) -> Value | None:
         page = self._where.page
@@ -140,6 +138,20 @@ class FieldReader:
                 return as_number(found)
         self.budget -= len(found)
         return found or None
+
+
+def _without(plan: _Plan, node: Node) -> tuple[HtmlElement, ...]:
+    if isinstance(node, str):
+        return ()
+    return tuple(part for selector in plan.without for part in selector.elements(node))
+
+
+def _text(wanted: Field, node: Node, without: tuple[HtmlElement, ...]) -> str:
+    if isinstance(node, str):
+        return node.strip() if wanted.kind is FieldKind.HTML else shown(node, (), wanted.strip)
+    if wanted.kind is FieldKind.HTML:
+        return text.inner_html(node, without).strip()
+    return shown(node, without, wanted.strip)
 
 
 def _located(wanted: Field, selector: Selector, context: HtmlElement, owners: Owners | None) -> Iterator[_Located]:

@@ -3,9 +3,11 @@
 from aahcrawler.helper.anchors import Contexts, anchor_text
 from aahcrawler.helper.assistance import Assistance, Refused
 from aahcrawler.helper.navigation import Chosen, Links, abroad
+from aahcrawler.helper.references import References
 from aahcrawler.helper.unknown_addresses import junk
 from aahcrawler.induction import objects
-from aahcrawler.page import Page, feeds, generic, requisites
+from aahcrawler.page import Page, claims, feeds, generic, requisites
+from aahcrawler.webobject import WebObject
 from online_analysis.document import Document, DocumentPart, Outlink
 
 MOST_TITLE = 500
@@ -38,7 +40,21 @@ def read(page: Page, links: Links) -> Assistance:
         generic.published(page, page.fetched_at),
     )
     junked = (*links.refused, *refused.values())
-    return Assistance(None, document, objects.read(page).objects, requisites.of_page(page), junked)
+    return Assistance(None, document, _objects(page, links), requisites.of_page(page), junked)
+
+
+def _objects(page: Page, links: Links) -> tuple[WebObject, ...]:
+    """Read the objects of a page with what they refer to."""
+    reading = objects.read(page)
+    if not reading.bodies:
+        return reading.objects
+    references = References(links, claims.permalink(page))
+    return tuple(
+        references.of(each, body.elements, body.without)
+        if (body := reading.bodies.get(each.iri)) is not None and body.text is None
+        else each
+        for each in reading.objects
+    )
 
 
 def read_other(page: Page, links: Links) -> Assistance:

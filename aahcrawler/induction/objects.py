@@ -1,7 +1,7 @@
 """Web objects of a page of no known application: what it declares, its article, and the records it repeats."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
 
 from lxml.etree import _Element as Element
@@ -10,7 +10,7 @@ from aahcrawler.induction.finding import find_records
 from aahcrawler.induction.leading import heading_target
 from aahcrawler.induction.main_part import MainPart, main_part, page_heading
 from aahcrawler.induction.merging import completed, merged, paired
-from aahcrawler.induction.model import Byline, Nature, Record, RecordSet
+from aahcrawler.induction.model import Byline, Nature, Record, RecordSet, Region
 from aahcrawler.induction.surroundings import Surroundings
 from aahcrawler.page import Page, claims, generic
 from aahcrawler.page.schemaorg import items
@@ -27,11 +27,15 @@ LEAST_DATED = 120
 
 @dataclass(frozen=True)
 class Reading:
-    """What was found on one page: its sets of records, its article if it is one, and the objects made of these."""
+    """What was found on one page: its sets of records, its article if it is one, and the objects made of these.
+
+    ``bodies`` are the regions that the texts of objects stand in, by the objects' IRIs, where that is known.
+    """
 
     sets: tuple[RecordSet, ...]
     article: MainPart | None
     objects: tuple[WebObject, ...]
+    bodies: Mapping[str, Region] = field(default_factory=dict)
 
 
 def read(page: Page) -> Reading:
@@ -56,12 +60,15 @@ def read(page: Page) -> Reading:
     declared = claims.declared(page, given, content, generic.title(page))
     first = declared[0].object if declared else None
     whole = first if first is not None and first.type in ("article", "post") else None
+    bodies: dict[str, Region] = {}
     found: list[WebObject] = [each.object for each in declared]
     if whole is None and article is not None:
         whole = _article_object(page, article, content)
         found.insert(0, whole)
+        bodies[whole.iri] = article.body
     elif whole is not None and article is not None and whole.iri == claims.permalink(page):
         whole = found[0] = completed(whole, _article_object(page, article, content))
+        bodies[whole.iri] = article.body
     for each in posts:
         if any(_stands_in(record.element, teasers) for record in each.records):
             continue
@@ -70,7 +77,10 @@ def read(page: Page) -> Reading:
         if _has_gaps(declared, pairs):
             found.extend(one for number, one in induced.items() if number not in pairs.values())
         found = merged(found, declared, pairs, induced)
-    return Reading(sets, article, tuple({each.iri: each for each in reversed(found)}.values())[::-1])
+        names = [(number, one.iri) for number, one in induced.items()]
+        names += [(number, declared[place].object.iri) for place, number in pairs.items()]
+        bodies |= {name: body for number, name in names if (body := each.records[number].body) is not None}
+    return Reading(sets, article, tuple({each.iri: each for each in reversed(found)}.values())[::-1], bodies)
 
 
 def _has_gaps(declared: Sequence[claims.Claim], pairs: Mapping[int, int]) -> bool:

@@ -66,6 +66,19 @@ def of_elements(elements: Iterable[Element], base: str) -> tuple[str, ...]:
     return _resolved(base, sorted(ranks, key=ranks.__getitem__))
 
 
+def shown_by(image: Element) -> str | None:
+    """Return the address, as written, of the picture that an ``img`` shows, None where it shows none.
+
+    What a script would put there comes before what stands there until then.
+    """
+    reference = next((reference for name in _LAZY_ATTRIBUTES if (reference := image.get(name, "").strip())), "")
+    reference = reference or image.get("src", "").strip()
+    if reference and reference[:5].lower() != "data:":
+        return reference
+    listed = (image.get(name, "") for name in ("data-srcset", "srcset"))
+    return next((found for each in listed for _, found in _of_srcset(each) if found[:5].lower() != "data:"), None)
+
+
 def of_stylesheet(css_text: str, base: str) -> tuple[str, ...]:
     """Return the absolute canonical URLs that a style sheet imports or shows, in order, each once.
 

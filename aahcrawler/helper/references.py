@@ -1,0 +1,86 @@
+"""What the text of an object refers to: where its links lead, and which pictures it shows."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+
+from lxml.etree import _Element as Element
+
+from aahcrawler.helper.extraction import Extracted
+from aahcrawler.helper.navigation import Links
+from aahcrawler.helper.unknown_addresses import junk
+from aahcrawler.page import requisites
+from aahcrawler.webobject import Reference, Value, WebObject
+from knowledge_base.model import Application, PageLevel
+
+LINKS, IMAGES = "links", "images"
+MOST = 500
+"""Links, and pictures, of one object that are kept."""
+
+
+@dataclass(frozen=True)
+class References:
+    """Reads the references of objects on one page.
+
+    ``application`` and ``level`` are those of the page, None where they are not known; ``own`` is the address of the
+    first page of what the page is a page of.
+    """
+
+    links: Links
+    own: str
+    application: Application | None = None
+    level: PageLevel | None = None
+
+    def added(self, extracted: Iterable[Extracted]) -> tuple[Extracted, ...]:
+        """Return objects with their links and images, where the knowledge base says nothing else of these."""
+        return tuple(
+            replace(each, object=self.of(each.object, each.body, each.without)) if each.body else each
+            for each in extracted
+        )
+
+    def of(self, web_object: WebObject, body: Sequence[Element], without: Iterable[Element] = ()) -> WebObject:
+        """Return an object with the links and images of the elements of its body, without some parts of them."""
+        left_out = {found for part in without for found in part.iter("a", "area", "img")}
+        found = [each for part in body for each in part.iter("a", "area", "img") if each not in left_out]
+        if not found:
+            return web_object
+        read = {
+            LINKS: _each(self._addresses(each for each in found if each.tag != "img")),
+            IMAGES: _each(self._pictures(each for each in found if each.tag == "img")),
+        }
+        new = {name: values for name, values in read.items() if values and name not in web_object.properties}
+        return replace(web_object, properties={**web_object.properties, **new}) if new else web_object
+
+    def _addresses(self, anchors: Iterable[Element]) -> Iterator[str]:
+        ignored = self.links.ignored
+        for anchor in anchors:
+            url = self.links.resolve(anchor.get("href"))
+            if url is None or ignored.covers(anchor):
+                continue
+            address = self._near(url) if self.links.is_here(url) else self._far(url)
+            if address is not None:
+                yield address
+
+    def _near(self, url: str) -> str | None:
+        """Return the form of an address of the same site; None for the page's own thread and for what is no page."""
+        if self.application is None:
+            return url if url not in (self.own, self.links.page.url) and junk(url) is None else None
+        verdict = self.links.sites.verdict(self.application, url)
+        whole = self.links.sites.whole(self.level, verdict.url) if self.level is not None else verdict.url
+        return verdict.url if verdict.reason is None and self.own not in (whole, verdict.url) else None
+
+    def _far(self, url: str) -> str:
+        """Return the form of an address elsewhere, as the application of its site has it where that is known."""
+        application = self.links.sites.application(url)
+        return url if application is None else self.links.sites.verdict(application, url).url
+
+    def _pictures(self, images: Iterable[Element]) -> Iterator[str]:
+        for image in images:
+            shown = requisites.shown_by(image)
+            url = self.links.sites.resolve(self.links.page.base_url, shown) if shown else None
+            if url is not None:
+                yield url
+
+
+def _each(addresses: Iterator[str]) -> tuple[Value, ...]:
+    return tuple(map(Reference, islice(dict.fromkeys(addresses), MOST)))
