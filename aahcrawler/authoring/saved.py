@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from aahcrawler import urls
 from aahcrawler.helper import Assistance
+from aahcrawler.helper.references import IMAGES, LINKS
 from aahcrawler.page import Headers, Page
 from aahcrawler.webobject import Person, Reference, Value, WebObject
 
@@ -24,6 +25,10 @@ NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 CONTENT_TYPE = ("Content-Type", "text/html; charset=UTF-8")
 NOWHERE = "none"
 """The folder of pages that belong to no application."""
+
+
+COMPUTED = frozenset({LINKS, IMAGES})
+"""Properties that are read of every object; they are compared where an expectation names them."""
 
 
 class SavedPageError(Exception):
@@ -161,22 +166,25 @@ def plain(item: WebObject) -> dict[str, str | None]:
     return row | {"parent": parent.url} if isinstance(parent, Reference) else row
 
 
-def object_row(item: WebObject) -> ObjectRow:
-    """Write an object with all of its properties."""
+def object_row(item: WebObject, *, computed: bool = True) -> ObjectRow:
+    """Write an object with all of its properties, or without those that no field of the knowledge base gives."""
     named = plain(item)
-    others = sorted(set(item.properties) - set(named) - {"url"})
+    others = sorted(set(item.properties) - set(named) - {"url"} - (set() if computed else COMPUTED))
     more = {name: tuple(_text(value) or "" for value in item.properties[name]) for name in others}
     return ObjectRow.model_validate({**named, "more": more})
 
 
-def understood(page: Page, assistance: Assistance) -> Expectation:
-    """Write what the knowledge base makes of a page as if it were all as it should be."""
+def understood(page: Page, assistance: Assistance, *, computed: bool = False) -> Expectation:
+    """Write what the knowledge base makes of a page as if it were all as it should be.
+
+    What the program reads of every object by itself is left out, unless ``computed`` asks for it.
+    """
     match = assistance.match
     return Expectation(
         url=page.url,
         application=match.application.name if match else None,
         level=match.level.name if match and match.level else None,
-        objects=tuple(map(object_row, assistance.objects)) if match else (),
+        objects=tuple(object_row(item, computed=computed) for item in assistance.objects) if match else (),
         links={link.url: link.action for link in assistance.document.outlinks} if match else {},
         refused={link.url: link.reason.value for link in assistance.refused},
         failed={failed.action: failed.failure.value for failed in assistance.failed_actions},

@@ -47,7 +47,7 @@ class Trial:
 
     def misreadings(self, saved: SavedPage) -> tuple[str, ...]:
         """Say how what is recognised and read differs from what is expected; a line for each difference."""
-        found = understood(saved.page, self._helper.assist(saved.page))
+        found = understood(saved.page, self._helper.assist(saved.page), computed=True)
         return tuple(_differences(saved.expected, found))
 
     def misfits(self, saved: SavedPage) -> tuple[str, ...]:
