@@ -1,30 +1,61 @@
 """What is left of extraction when a site's theme changes, and what adaptation recovers of it.
 
-    python -m benchmarks.adaptation SITES_DIR --known app/themeA --site app/themeB --json FILE
-    python -m benchmarks.adaptation SITES_DIR --all --json FILE
+    python -m benchmarks.adaptation SITES_DIR --known app/themeA --site app/themeB [--memory] --json FILE
+    python -m benchmarks.adaptation SITES_DIR --known app/themeA --damage N --seed S [--memory] --json FILE
+    python -m benchmarks.adaptation SITES_DIR --all [--memory] --json FILE
 
 The knowledge base is trimmed to what the pages of theme A exercise (see `benchmarks.trimming`); theme B is then read
-with what is left.
+with what is left, as a site never seen or, with ``--memory``, after theme A was read at the same addresses. With
+``--damage`` the pages of B (without ``--site``, of A) are redesigned in N seeded steps (see `benchmarks.damage`); with
+``--absent`` their objects are cut out, so that all that is found is false. ``--quick`` reads recorded pages in-process
+instead of crawling them.
 """
 
 import argparse
 import tempfile
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import permutations
 from pathlib import Path
 
 from benchmarks import quick
-from benchmarks.quick import Known
+from benchmarks.absence import emptied
+from benchmarks.damage import damaged
+from benchmarks.quick import Known, Method
 from benchmarks.recorded import RecordedSite, find_sites
 from benchmarks.results import Cell, Row, report
 
 Pair = tuple[RecordedSite, RecordedSite]
 
 
-def rows(known: Known, site: RecordedSite) -> Iterator[Row]:
-    """Measure one pair of themes."""
-    head: dict[str, Cell] = {"known": known.site.name, "site": site.name, "memory": False, "method": "none"}
-    yield {**head, **quick.measure(known, site)}
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is done to each new theme, and how it is read. ``damage`` is None where nothing is damaged."""
+
+    memory: bool = False
+    damage: int | None = None
+    seed: int = 0
+    absent: bool = False
+    methods: tuple[Method, ...] = tuple(Method)
+
+
+def rows(plan: Plan, known: Known, site: RecordedSite, folder: Path) -> Iterator[Row]:
+    """Measure one pair of themes by each method."""
+    shown = changed(plan, site, folder)
+    whole = quick.undamaged(known, site)
+    for method in plan.methods:
+        head: dict[str, Cell] = {"known": known.site.name, "site": site.name, "memory": plan.memory, "method": method}
+        measured = quick.measure(known, shown, method, plan.memory)
+        after = measured["ms_per_page_after"]
+        ratio = round(float(after) / whole, 3) if after and whole else None
+        yield {**head, "damage": plan.damage, "absent": plan.absent, **measured, "cost_ratio": ratio}
+
+
+def changed(plan: Plan, site: RecordedSite, folder: Path) -> RecordedSite:
+    """Return the site as it is served: as it was recorded, or a copy of it with damage done to it."""
+    if plan.damage is not None:
+        site = damaged(site, folder / "damaged", plan.damage, plan.seed)
+    return emptied(site, folder / "emptied") if plan.absent else site
 
 
 def pairs(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> list[Pair]:
@@ -51,15 +82,24 @@ def main() -> None:
     parser.add_argument("--site", metavar="app/themeB", help="the theme that is read then; default: the known one")
     parser.add_argument("--pair", nargs=2, action="append", default=[], metavar=("app/themeA", "app/themeB"))
     parser.add_argument("--all", action="store_true", help="measure every pair of themes of one application")
+    parser.add_argument("--memory", action="store_true", help="the known theme was read before the new one")
+    parser.add_argument("--damage", type=int, metavar="N", help="redesign the new theme in N steps")
+    parser.add_argument("--seed", type=int, default=0, metavar="S", help="which redesign; default: %(default)s")
+    parser.add_argument("--absent", action="store_true", help="cut all objects out of the pages of the new theme")
+    parser.add_argument("--method", action="append", choices=list(Method), help="measure these methods alone")
+    parser.add_argument("--quick", action="store_true", help="read recorded pages in-process instead of crawling")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows here")
     arguments = parser.parse_args()
+    methods = tuple(map(Method, arguments.method or Method))
+    plan = Plan(arguments.memory, arguments.damage, arguments.seed, arguments.absent, methods)
     measured: list[Row] = []
     known: dict[str, Known] = {}
     with tempfile.TemporaryDirectory(prefix="aah-adaptation-") as name:
+        folder = Path(name)
         for known_site, site in pairs(arguments, parser):
             if known_site.name not in known:
-                known[known_site.name] = Known(known_site, Path(name) / known_site.name)
-            measured += rows(known[known_site.name], site)
+                known[known_site.name] = Known(known_site, folder / "trimmed" / known_site.name)
+            measured += rows(plan, known[known_site.name], site, folder)
     report(measured, arguments.json)
 
 

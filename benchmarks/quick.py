@@ -1,12 +1,20 @@
 """The benchmark of adaptation in seconds: recorded pages are read in-process and scored as a crawl's are."""
 
 import tempfile
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
 
-from aahcrawler.helper import ApplicationAwareHelper
+from aahcrawler.adaptation.adapter import Adaptation
+from aahcrawler.adaptation.cases import LearnedAction
+from aahcrawler.adaptation.induced import InducedTeacher
+from aahcrawler.adaptation.memory import MemoryTeacher
+from aahcrawler.adaptation.relaxing import RelaxingTeacher
+from aahcrawler.adaptation.wrappers import learn
+from aahcrawler.helper import ApplicationAwareHelper, Assistance
 from aahcrawler.metadata import Metadata
 from aahcrawler.page import Page
 from benchmarks.reading import Reading, application_of, read, understood, wanted
@@ -72,13 +80,102 @@ def scores(site: RecordedSite, reading: Reading) -> dict[str, Cell]:
     return {name: scored[name] for name in SCORES}
 
 
-def measure(known: Known, site: RecordedSite) -> dict[str, Cell]:
-    """Read a site with what is left of the knowledge base; return scores and what a page costs in milliseconds."""
-    pages = tuple(wanted(site_pages(site), known.application))
-    reading = read(pages, ApplicationAwareHelper(known.trimmed).assist)
-    return {**scores(site, reading), "ms_per_page_after": reading.milliseconds()}
+class Method(StrEnum):
+    """Ways to read a site in a new theme."""
+
+    NONE = "none"
+    """With the trimmed knowledge base and nothing else."""
+    REPAIR = "repair"
+    """With the trimmed knowledge base and adaptation."""
+
+
+@dataclass
+class Repairs:
+    """Adaptation at work on one site: which actions were learned, and on the how-manieth page, counted from 0."""
+
+    knowledge_base: KnowledgeBase
+    pages: int = 0
+    learned: list[tuple[int, LearnedAction]] = field(default_factory=list)
+
+    @cached_property
+    def helper(self) -> ApplicationAwareHelper:
+        """A helper that adapts."""
+        teachers = (MemoryTeacher(), RelaxingTeacher(self.knowledge_base), InducedTeacher())
+        return ApplicationAwareHelper(self.knowledge_base, adapter=Adaptation(teachers, learn, self._note))
+
+    def _note(self, learned: LearnedAction) -> None:
+        self.learned.append((self.pages, learned))
+
+    def assist(self, page: Page, former: Metadata | None) -> Assistance:
+        """Read the next page."""
+        assistance = self.helper.assist(page, former)
+        self.pages += 1
+        return assistance
+
+    def first(self) -> Mapping[str, int]:
+        """Return for each level the number of the page on which the last of its actions was learned first."""
+        actions: dict[tuple[str, str], int] = {}
+        for page, learned in self.learned:
+            actions.setdefault((learned.level, learned.action), page)
+        levels: dict[str, int] = {}
+        for (level, _), page in actions.items():
+            levels[level] = max(page, levels.get(level, 0))
+        return levels
+
+
+def measure(known: Known, site: RecordedSite, method: Method, memory: bool = False) -> dict[str, Cell]:
+    """Read a site with what is left of the knowledge base; return scores, pages until repair, and costs."""
+    reading, repairs = attempt(known, site, method, memory)
+    return {**scores(site, reading), **costs(reading, repairs.first())}
+
+
+def attempt(known: Known, site: RecordedSite, method: Method, memory: bool = False) -> tuple[Reading, Repairs]:
+    """Read a site with what is left of the knowledge base; return what was read and how it was repaired."""
+    repairs = Repairs(known.trimmed)
+    plain = ApplicationAwareHelper(known.trimmed)
+    former = known.former if memory and method is Method.REPAIR else {}
+
+    def assist(page: Page) -> Assistance:
+        if method is Method.NONE:
+            return plain.assist(page)
+        return repairs.assist(page, former.get(known.address(page.url)))
+
+    return read(wanted(site_pages(site), known.application), assist), repairs
+
+
+def costs(reading: Reading, repaired: Mapping[str, int]) -> dict[str, Cell]:
+    """Return what repairs took: ``repaired`` tells on which page the actions of a level had all been learned.
+
+    ``pages_to_repair`` counts the pages of a level up to there, for the level that took the most. The pages of these
+    levels up to there are those of learning; all others are those after it, or without need of it.
+    """
+    learning: list[float] = []
+    after: list[float] = []
+    pages: Counter[str] = Counter()
+    for number, seen in enumerate(reading.seen):
+        match = seen.assistance.match
+        level = match.level.name if match is not None and match.level is not None else ""
+        learns = number <= repaired.get(level, -1)
+        pages[level] += learns
+        (learning if learns else after).append(seen.seconds)
+    return {
+        "pages_to_repair": max((pages[level] for level in repaired), default=None),
+        "ms_per_page_learning": milliseconds(learning),
+        "ms_per_page_after": milliseconds(after),
+    }
 
 
 def undamaged(known: Known, site: RecordedSite) -> float | None:
     """Return the milliseconds that a page of a site costs with the whole knowledge base."""
-    return read(wanted(site_pages(site), known.application), ApplicationAwareHelper(load()).assist).milliseconds()
+    whole = ApplicationAwareHelper(load())
+    reading = read(wanted(site_pages(site), known.application), whole.assist)
+    return milliseconds([seen.seconds for seen in reading.seen])
+
+
+def milliseconds(seconds: Sequence[float]) -> float | None:
+    """Return the mean, None of nothing.
+
+    >>> milliseconds([0.001, 0.002])
+    1.5
+    """
+    return round(1000 * sum(seconds) / len(seconds), 3) if seconds else None

@@ -53,11 +53,6 @@ class Reading:
         pages.write_text(_lines(rows), "utf-8")
         return objects, pages
 
-    def milliseconds(self, first: int = 0, end: int | None = None) -> float | None:
-        """Return the mean CPU time of the pages from number ``first`` up to ``end``, None where there are none."""
-        chosen = [seen.seconds for seen in self.seen[first:end]]
-        return round(1000 * sum(chosen) / len(chosen), 3) if chosen else None
-
 
 def wanted(pages: Iterable[Page], application: Application) -> Iterator[Page]:
     """Yield the pages that a crawl of the application would fetch: none that it avoids, each address once.

@@ -11,19 +11,24 @@ FETCHED_AT = datetime(2026, 11, 21, 12, tzinfo=UTC)
 """When all recorded pages are taken to have been fetched: the day of the recordings."""
 
 
-def site_pages(site: RecordedSite) -> Iterator[Page]:
-    """Yield the answers with status 200 in HTML or JSON, in the order in which they were recorded."""
+def recorded_files(site: RecordedSite) -> Iterator[tuple[str, Page]]:
+    """Yield every answer that has a body with the name of the file that holds it, in the order of the recording."""
     with (site.folder / "index.jsonl").open(encoding="utf-8") as lines:
         for row in map(json.loads, lines):
-            if row["status"] != 200 or not row.get("file"):
+            if not row.get("file"):
                 continue
             headers = Headers(tuple((str(name), str(value)) for name, value in row["headers"]))
             if not headers.get("Content-Type") and row["content_type"]:
                 headers = Headers((*headers.fields, ("Content-Type", str(row["content_type"]))))
             body = (site.folder / row["file"]).read_bytes()
-            page = Page(row["url"], row["status"], headers, body, FETCHED_AT)
-            if page.is_html or page.is_json:
-                yield page
+            yield str(row["file"]), Page(row["url"], row["status"], headers, body, FETCHED_AT)
+
+
+def site_pages(site: RecordedSite) -> Iterator[Page]:
+    """Yield the answers with status 200 in HTML or JSON, in the order in which they were recorded."""
+    for _, page in recorded_files(site):
+        if page.status == 200 and (page.is_html or page.is_json):
+            yield page
 
 
 def fresh(page: Page) -> Page:
