@@ -2,8 +2,10 @@
 
 import gzip
 import io
+import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -270,3 +272,42 @@ def test_unreadable_responses_leave_no_trace(tmp_path: Path) -> None:
         writer.write(page_exchange())
     assert warcio_check(only_file(tmp_path)).returncode == 0
     assert len(read_back(tmp_path)) == 2
+
+
+def test_warcinfo_says_what_the_crawl_is(tmp_path: Path) -> None:
+    definition = '{"id":"forums","seeds":["http://forum.test/"],"title":"Foren, \\u00fcberall"}'
+    info = replace(
+        INFO, user_agent="Mozilla/5.0 (x)", description="Forums", definition=definition, crawl_number=3, robots="ignore"
+    )
+    with WarcWriter(tmp_path, info) as writer:
+        writer.write(page_exchange())
+    with only_file(tmp_path).open("rb") as file:
+        block = next(iter(WarcioIterator(file))).content_stream().read().decode()
+    said = dict(line.split(": ", 1) for line in block.splitlines())
+    assert json.loads(said.pop("icd")) == json.loads(definition)
+    assert said == {
+        "software": "AAHCrawler/0.1",
+        "operator": "The Archive",
+        "contact": "crawl@archive.test",
+        "isPartOf": "forums",
+        "crawl-number": "3",
+        "description": "Forums",
+        "robots": "ignore",
+        "http-header-user-agent": "Mozilla/5.0 (x)",
+        "format": "WARC File Format 1.1",
+        "conformsTo": "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/",
+    }
+
+
+@pytest.mark.parametrize(
+    ("reason", "expected"), [("LENGTH", Truncation.LENGTH), ("long-headers", Truncation.UNSPECIFIED), ("", None)]
+)
+def test_reasons_of_other_software_are_read(tmp_path: Path, reason: str, expected: Truncation | None) -> None:
+    with WarcWriter(tmp_path, INFO) as writer:
+        writer.write(exchange_of(b"HTTP/1.1 200 OK\r\n\r\nhal", b"hal", truncated=Truncation.TIME))
+    path = only_file(tmp_path)
+    field = f"WARC-Truncated: {reason}\r\n".encode() if reason else b""
+    path.write_bytes(gzip.compress(gzip.decompress(path.read_bytes()).replace(b"WARC-Truncated: time\r\n", field)))
+    ((_, exchange),) = captures(tmp_path)
+    with exchange.response:
+        assert exchange.truncated is expected

@@ -1,0 +1,494 @@
+"""Revisit and metadata records: what they hold, what refers to what, and that readers and checks make sense of them."""
+
+import gzip
+import io
+import json
+from contextlib import closing
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from fastwarc.warc import ArchiveIterator, WarcRecordType
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from warcio.archiveiterator import ArchiveIterator as WarcioIterator
+
+from aahcrawler.archive import Capture, Identified, Original, WarcWriter, captures
+from aahcrawler.archive.checking import Finding, Tally, check
+from aahcrawler.archive.index import IndexWriter, rebuild
+from aahcrawler.archive.records import labelled_digest
+from aahcrawler.archive.scanning import Problem
+from aahcrawler.exchange import Exchange, Truncation
+from aahcrawler.metadata import Link, Metadata, read, write
+from aahcrawler.segments import DiskFullError
+from tests.archive.exchanges import (
+    INFO,
+    REQUEST,
+    STARTED,
+    chunked,
+    exchange_of,
+    identity,
+    page_exchange,
+    response_bytes,
+)
+from tests.archive.test_segments import files_up_to
+
+NOT_MODIFIED = b'HTTP/1.1 304 Not Modified\r\nETag: "a"\r\nDate: today\r\n\r\n'
+SAID = write(Metadata(title="Hello", links=(Link("http://forum.test/a", anchor="A", score=0.5),)))
+BODY = b"<p>Hello</p>" * 9
+
+
+def digest_of(data: bytes) -> bytes:
+    return exchange_of(b"", data).payload_digest
+
+
+def original_of(capture: Capture, exchange: Exchange, *, chunked: bool | None = None) -> Original:
+    return Original(capture.record_id, capture.url, capture.warc_date, exchange.payload_digest, chunked)
+
+
+def later(exchange: Exchange, days: int = 1) -> Exchange:
+    return replace(exchange, started_at=STARTED + timedelta(days=days))
+
+
+def only_file(folder: Path) -> Path:
+    (path,) = folder.glob("*.warc.gz")
+    return path
+
+
+def members_of(path: Path) -> list[bytes]:
+    text = gzip.decompress(path.read_bytes())
+    return [b"WARC/1.1\r\n" + part for part in text.split(b"WARC/1.1\r\n")[1:]]
+
+
+def kinds(path: Path) -> list[str]:
+    with path.open("rb") as file:
+        return [record.rec_type for record in WarcioIterator(file)]
+
+
+def test_a_revisit_of_an_identical_payload_byte_for_byte(tmp_path: Path) -> None:
+    wire, payload = response_bytes(b"<p>Hello</p>")
+    with WarcWriter(tmp_path, INFO, identity=identity()) as writer:
+        original = Original(
+            "urn:uuid:0", "http://forum.test/older", "2025-01-02T03:04:05Z", page_exchange().payload_digest
+        )
+        capture = writer.write(exchange_of(wire, payload), Identified("text/html"), original=original, metadata=b"{}")
+    _, revisit, request, metadata = members_of(only_file(tmp_path))
+    head = wire[: -len(payload)]
+    assert revisit.decode().replace("\r\n", "\n") == (
+        "WARC/1.1\n"
+        "WARC-Type: revisit\n"
+        "WARC-Record-ID: <urn:uuid:00000000-0000-4000-8000-000000000002>\n"
+        "WARC-Date: 2026-01-02T03:04:05.000678Z\n"
+        "WARC-Target-URI: http://forum.test/thread?id=1\n"
+        "WARC-IP-Address: 192.0.2.7\n"
+        "WARC-Warcinfo-ID: <urn:uuid:00000000-0000-4000-8000-000000000001>\n"
+        "Content-Type: application/http;msgtype=response\n"
+        f"WARC-Payload-Digest: {labelled_digest(original.digest)}\n"
+        "WARC-Identified-Payload-Type: text/html\n"
+        "WARC-Truncated: length\n"
+        "WARC-Profile: http://netpreserve.org/warc/1.1/revisit/identical-payload-digest\n"
+        "WARC-Refers-To: <urn:uuid:0>\n"
+        "WARC-Refers-To-Target-URI: http://forum.test/older\n"
+        "WARC-Refers-To-Date: 2025-01-02T03:04:05Z\n"
+        f"WARC-Block-Digest: {labelled_digest(digest_of(head))}\n"
+        f"Content-Length: {len(head)}\n\n" + head.decode().replace("\r\n", "\n") + "\n\n"
+    )
+    assert b"WARC-Concurrent-To: <urn:uuid:00000000-0000-4000-8000-000000000002>\r\n" in request
+    assert metadata.decode() == "\r\n".join(
+        (
+            "WARC/1.1",
+            "WARC-Type: metadata",
+            "WARC-Record-ID: <urn:uuid:00000000-0000-4000-8000-000000000004>",
+            "WARC-Date: 2026-01-02T03:04:05.000678Z",
+            "WARC-Warcinfo-ID: <urn:uuid:00000000-0000-4000-8000-000000000001>",
+            "Content-Type: application/json",
+            "WARC-Concurrent-To: <urn:uuid:00000000-0000-4000-8000-000000000002>",
+            "WARC-Refers-To: <urn:uuid:00000000-0000-4000-8000-000000000002>",
+            f"WARC-Block-Digest: {labelled_digest(digest_of(b'{}'))}",
+            "Content-Length: 2",
+            "",
+            "{}\r\n\r\n",
+        )
+    )
+    assert (capture.revisit, capture.refers_to) == (True, "urn:uuid:0")
+
+
+def test_a_revisit_of_what_was_not_modified_keeps_its_head_beside_it(tmp_path: Path) -> None:
+    """Replay shows a revisit's head, where it has one, as that of the page; that of a 304 would hide the page."""
+    with WarcWriter(tmp_path, INFO) as writer:
+        first = page_exchange(BODY)
+        original = original_of(writer.write(first), first)
+        capture = writer.write(later(exchange_of(NOT_MODIFIED)), original=original, metadata=SAID)
+    assert kinds(only_file(tmp_path))[3:] == ["revisit", "request", "metadata", "metadata"]
+    with only_file(tmp_path).open("rb") as file:
+        records = {
+            r.rec_headers["WARC-Record-ID"]: (r.rec_headers, r.content_stream().read()) for r in WarcioIterator(file)
+        }
+    header, block = records[f"<{capture.record_id}>"]
+    assert block == b""
+    assert header["WARC-Profile"] == "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
+    assert header["WARC-Refers-To"] == f"<{original.record_id}>"
+    assert header["WARC-Refers-To-Date"] == original.date
+    assert header["WARC-Payload-Digest"] == labelled_digest(original.digest)
+    assert header.get_header("WARC-Truncated") is header.get_header("Content-Type") is None
+    beside = {
+        head["Content-Type"]: block
+        for head, block in records.values()
+        if head["WARC-Type"] == "metadata" and head["WARC-Concurrent-To"] == f"<{capture.record_id}>"
+    }
+    assert beside == {"application/json": SAID, "application/http;msgtype=response": NOT_MODIFIED}
+
+
+def truncated(exchange: Exchange) -> Exchange:
+    return replace(exchange, truncated=Truncation.LENGTH)
+
+
+Answer = tuple[Exchange, bool | None]
+"""An answer, and what is known of its original's transfer coding."""
+
+REFUSED: list[Answer] = [
+    (page_exchange(BODY + b"!"), False),
+    (truncated(page_exchange(BODY)), False),
+    (page_exchange(BODY, coded=True), None),
+    (page_exchange(BODY), True),
+    (page_exchange(BODY, chunk=True), False),
+    (exchange_of(b"HTTP/1.1 304 Not Modif"), None),
+    (exchange_of(b"HTTP/1.1 200 OK\r\nX: " + bytes(70_000) + b"\r\n\r\n" + BODY, BODY), None),
+    (exchange_of(b""), None),
+]
+
+
+@pytest.mark.parametrize("number", range(len(REFUSED)))
+def test_what_would_make_replay_worse_is_written_whole(tmp_path: Path, number: int) -> None:
+    answer, coding = REFUSED[number]
+    wire = answer.response.read()
+    with WarcWriter(tmp_path, INFO) as writer:
+        first = page_exchange(BODY)
+        original = original_of(writer.write(first), first, chunked=coding)
+        capture = writer.write(answer, original=original)
+    assert (capture.revisit, capture.refers_to) == (False, "")
+    ((_, one), (_, other)) = captures(tmp_path)
+    with closing(one), closing(other):
+        assert other.response.read() == wire
+        assert other.truncated == answer.truncated
+
+
+@pytest.mark.parametrize("chunk", [False, True])
+def test_what_is_coded_alike_is_a_revisit(tmp_path: Path, chunk: bool) -> None:
+    with WarcWriter(tmp_path, INFO) as writer:
+        first = page_exchange(BODY, chunk=chunk)
+        original = original_of(writer.write(first), first, chunked=chunk)
+        assert writer.write(later(page_exchange(BODY, chunk=chunk)), original=original).revisit
+
+
+def test_a_304_that_nobody_asked_for_is_kept_and_not_offered_for_replay(tmp_path: Path) -> None:
+    index = IndexWriter(tmp_path / "archive", tmp_path / "indexes")
+    with WarcWriter(tmp_path / "archive", INFO, index=index) as writer:
+        capture = writer.write(exchange_of(NOT_MODIFIED))
+    index.close()
+    assert not capture.revisit
+    ((_, exchange),) = captures(tmp_path / "archive")
+    with closing(exchange):
+        assert exchange.response.read() == NOT_MODIFIED
+    assert (tmp_path / "indexes" / "index.cdxj").read_bytes() == b""
+    assert list(check(tmp_path, Tally())) == []
+
+
+def test_metadata_are_where_the_capture_says(tmp_path: Path) -> None:
+    with WarcWriter(tmp_path, INFO) as writer:
+        one = writer.write(page_exchange(BODY), metadata=SAID)
+        other = writer.write(exchange_of(*response_bytes(BODY), request=b""), metadata=SAID)
+        assert writer.write(page_exchange(BODY)).metadata_offset is None
+    for capture in (one, other):
+        assert capture.metadata_offset is not None
+        with only_file(tmp_path).open("rb") as file:
+            file.seek(capture.metadata_offset)
+            record = next(iter(ArchiveIterator(file)))
+            assert record.record_type == WarcRecordType.metadata
+            assert record.headers["WARC-Concurrent-To"] == f"<{capture.record_id}>"
+            assert read(record.reader.read()).links[0].anchor == "A"
+    read_back = []
+    for capture, exchange in captures(tmp_path):
+        exchange.close()
+        read_back.append(capture)
+    assert read_back[:2] == [one, other]
+
+
+def test_the_index_knows_revisits_and_no_metadata(tmp_path: Path) -> None:
+    crawl_of(tmp_path)
+    lines = (tmp_path / "indexes" / "index.cdxj").read_bytes()
+    said = [json.loads(line.split(b" ", 2)[2]) for line in lines.splitlines()]
+    assert [(one["mime"], one.get("status")) for one in said] == [
+        ("text/html", "200"),
+        ("warc/revisit", None),
+        ("warc/revisit", "200"),
+    ]
+    assert len({one["digest"] for one in said}) == 1
+    assert rebuild(tmp_path / "archive", tmp_path / "other").read_bytes() == lines
+
+
+def crawl_of(root: Path) -> tuple[Capture, ...]:
+    """Write a page, and what two later crawls found of it, each with metadata."""
+    index = IndexWriter(root / "archive", root / "indexes")
+    with WarcWriter(root / "archive", INFO, index=index) as writer:
+        first = page_exchange(BODY)
+        capture = writer.write(first, metadata=SAID)
+        original = original_of(capture, first, chunked=False)
+        unmodified = writer.write(later(exchange_of(NOT_MODIFIED)), original=original, metadata=SAID)
+        identical = writer.write(later(page_exchange(BODY), 2), original=original, metadata=SAID)
+    index.close()
+    return capture, unmodified, identical
+
+
+def test_readers_get_each_payload_once_and_revisits_when_they_ask(tmp_path: Path) -> None:
+    written = crawl_of(tmp_path)
+    read_back = []
+    for capture, exchange in captures(tmp_path / "archive"):
+        with closing(exchange):
+            read_back.append((capture, exchange.request))
+    assert read_back == [(written[0], REQUEST)]
+    blocks = []
+    for capture, exchange in captures(tmp_path / "archive", revisits=True):
+        with closing(exchange):
+            blocks.append((capture, exchange.response.read(), exchange.request, exchange.truncated))
+    assert [block[0] for block in blocks] == list(written)
+    wire, payload = response_bytes(BODY)
+    assert [block[1] for block in blocks] == [wire, b"", wire[: -len(payload)]]
+    assert {block[2:] for block in blocks} == {(REQUEST, None)}
+
+
+def test_warcio_and_fastwarc_read_them(tmp_path: Path) -> None:
+    crawl_of(tmp_path)
+    with only_file(tmp_path / "archive").open("rb") as file:
+        for record in WarcioIterator(file, check_digests="raise"):
+            record.content_stream().read()
+    with only_file(tmp_path / "archive").open("rb") as file:
+        found = []
+        for each in ArchiveIterator(file, parse_http=False):
+            assert each.verify_block_digest()
+            found.append(each.headers["WARC-Type"])
+    assert found[1:4] == ["response", "request", "metadata"]
+    assert found[4:8] == ["revisit", "request", "metadata", "metadata"]
+    assert found[8:] == ["revisit", "request", "metadata"]
+    with only_file(tmp_path / "archive").open("rb") as file:
+        statuses = [each.http_headers and each.http_headers.status_code for each in ArchiveIterator(file)]
+    assert [status for status in statuses if status] == [200, 304, 200]
+
+
+@pytest.mark.parametrize("room", range(0, 3000, 250))
+def test_all_records_of_an_exchange_or_none(tmp_path: Path, room: int) -> None:
+    exchange = later(exchange_of(NOT_MODIFIED))
+    original = Original("urn:uuid:0", "http://forum.test/", "2025-01-02T03:04:05Z", bytes(20))
+    with WarcWriter(tmp_path, INFO) as writer:
+        writer.write(page_exchange(BODY))
+        (path,) = tmp_path.glob("*.open")
+        before = path.read_bytes()
+        try:
+            with files_up_to(len(before) + room):
+                writer.write(exchange, original=original, metadata=SAID)
+        except DiskFullError:
+            assert path.read_bytes() == before
+        else:
+            assert room > 1000
+        writer.write(exchange, original=original, metadata=SAID)
+    assert kinds(only_file(tmp_path))[-4:] == ["revisit", "request", "metadata", "metadata"]
+
+
+# What a check finds
+
+
+def findings(path: Path) -> list[Finding]:
+    return list(check(path, Tally()))
+
+
+def changed(crawl: Path, number: int, old: bytes, new: bytes) -> Path:
+    path = only_file(crawl / "archive")
+    members = members_of(path)
+    assert old in members[number]
+    members[number] = members[number].replace(old, new, 1)
+    path.write_bytes(b"".join(gzip.compress(member, mtime=0) for member in members))
+    rebuild(crawl / "archive", crawl / "indexes")
+    return path
+
+
+REVISIT, METADATA = 8, 10
+"""Where in the file of ``crawl_of`` the revisit of an identical payload is, and what was understood of it."""
+
+FAULTS: list[tuple[int, bytes, bytes, Problem, bool, str]] = [
+    (REVISIT, b"WARC-Refers-To: <urn:uuid:", b"WARC-Refers-To: <urn:uuid:x", Problem.ORIGINAL_AWAY, True, ""),
+    (REVISIT, b"revisit/identical", b"revisit/similar", Problem.PROFILE, True, "similar-payload-digest"),
+    (REVISIT, b"WARC-Payload-Digest: sha1:", b"WARC-Payload-Digest: md5:", Problem.ORIGINAL_DIFFERS, False, ""),
+    (REVISIT, b"To-Date: 2026", b"To-Date: 2025", Problem.ORIGINAL_DIFFERS, False, "name another one"),
+    (REVISIT, b"To-Target-URI: http://", b"To-Target-URI: https://", Problem.ORIGINAL_DIFFERS, False, "another one"),
+    (REVISIT, b"WARC-Profile: ", b"X-Profile: ", Problem.HEADER, False, "WARC-Profile is missing"),
+    (REVISIT, b"WARC-Payload-Digest: ", b"X-Digest: ", Problem.HEADER, False, "WARC-Payload-Digest is missing"),
+    (REVISIT, b"WARC-Target-URI: ", b"X-URI: ", Problem.HEADER, False, "WARC-Target-URI is missing"),
+    (METADATA, b"WARC-Concurrent-To: <urn:uuid:", b"WARC-Concurrent-To: <urn:uuid:x", Problem.UNLINKED, False, ""),
+]
+
+
+def test_revisits_and_metadata_that_agree_are_all_right(tmp_path: Path) -> None:
+    crawl_of(tmp_path)
+    assert findings(tmp_path) == findings(only_file(tmp_path / "archive")) == []
+
+
+@pytest.mark.parametrize("number", range(len(FAULTS)))
+def test_what_is_wrong_with_them_is_found(tmp_path: Path, number: int) -> None:
+    place, old, new, problem, is_note, detail = FAULTS[number]
+    crawl_of(tmp_path)
+    if problem is Problem.ORIGINAL_DIFFERS and b"Digest" in old:
+        old = members_of(only_file(tmp_path / "archive"))[place].split(b"WARC-Payload-Digest: ")[1].split(b"\r\n")[0]
+        new = b"sha1:" + b"A" * 32
+    path = changed(tmp_path, place, old, new)
+    found = [finding for finding in findings(tmp_path) if finding.problem is not Problem.ALONE]
+    assert [(finding.problem, finding.file, finding.is_note) for finding in found] == [(problem, path, is_note)]
+    assert detail in found[0].detail
+    assert found[0].offset is not None
+    with path.open("rb") as file:
+        file.seek(found[0].offset)
+        assert file.read(2) == b"\x1f\x8b"
+
+
+def test_what_says_nothing_of_others_is_noted(tmp_path: Path) -> None:
+    crawl_of(tmp_path)
+    path = only_file(tmp_path / "archive")
+    members = members_of(path)
+    for name in (b"WARC-Refers-To: ", b"WARC-Refers-To-Date: "):
+        members[REVISIT] = members[REVISIT].replace(name, b"X: ", 1).replace(b"X: ", b"X-%d: " % len(name), 1)
+    members[METADATA] = members[METADATA].replace(b"WARC-Refers-To: ", b"X: ").replace(b"WARC-Concurrent-To: ", b"Y: ")
+    path.write_bytes(b"".join(gzip.compress(member, mtime=0) for member in members))
+    found = {finding.problem: finding.is_note for finding in findings(path)}
+    assert found == {Problem.ORIGINAL_UNSAID: True, Problem.DETACHED: True}
+
+
+def test_originals_are_found_by_address_and_date_and_in_other_files(tmp_path: Path) -> None:
+    """As writers make them that give no WARC-Refers-To."""
+    with WarcWriter(tmp_path / "archive", INFO, size=1) as writer:
+        first = page_exchange(BODY)
+        original = original_of(writer.write(first), first)
+        writer.write(later(page_exchange(BODY)), original=original)
+    _, path = sorted((tmp_path / "archive").iterdir())
+    members = members_of(path)
+    members[1] = members[1].replace(b"WARC-Refers-To: ", b"X: ")
+    path.write_bytes(b"".join(gzip.compress(member, mtime=0) for member in members))
+    rebuild(tmp_path / "archive", tmp_path / "indexes")
+    assert findings(tmp_path) == []
+    assert findings(path) == [], "what it refers to may be in another file"
+    min((tmp_path / "archive").iterdir()).unlink()
+    rebuild(tmp_path / "archive", tmp_path / "indexes")
+    assert [finding.problem for finding in findings(tmp_path)] == [Problem.ORIGINAL_AWAY]
+
+
+# Whatever is written
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One answer of an address: its text, its codings, and how it ends."""
+
+    text: bytes
+    chunk: bool
+    coded: bool
+    asked: bool
+    truncated: Truncation | None
+    unmodified: bool
+    metadata: bytes | None
+
+    def exchange(self, number: int) -> Exchange:
+        wire, payload = response_bytes(self.text, chunk=self.chunk, coded=self.coded)
+        if self.unmodified:
+            wire, payload = NOT_MODIFIED, b""
+        elif self.truncated is not None and not self.chunk:
+            wire, payload = wire[: len(wire) - len(payload) // 2], payload[: len(payload) - len(payload) // 2]
+        made = exchange_of(wire, payload, request=REQUEST if self.asked else b"", truncated=self.truncated)
+        return later(made, number)
+
+
+STEPS = st.builds(
+    Step,
+    st.sampled_from([b"", b"<p>one", b"<p>two" * 50, bytes(range(256)) * 20]),
+    st.booleans(),
+    st.booleans(),
+    st.booleans(),
+    st.sampled_from([None, None, *Truncation]),
+    st.booleans(),
+    st.sampled_from([None, b"{}", SAID]),
+)
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.lists(STEPS, max_size=12), st.sampled_from([1, 2000, 1 << 30]))
+def test_any_mix_is_read_back_and_checks_clean(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[Step], size: int
+) -> None:
+    root = tmp_path_factory.mktemp("mix")
+    index = IndexWriter(root / "archive", root / "indexes")
+    written: list[tuple[Capture, Exchange, bytes]] = []
+    originals: dict[bytes, Original] = {}
+    with WarcWriter(root / "archive", INFO, size=size, index=index) as writer:
+        for number, step in enumerate(steps):
+            exchange = step.exchange(number)
+            digest = exchange.payload_digest
+            known = next(reversed(originals.values()), None) if step.unmodified else originals.get(digest)
+            capture = writer.write(exchange, original=known, metadata=step.metadata)
+            if not capture.revisit and not step.unmodified and exchange.truncated is None:
+                originals.setdefault(digest, original_of(capture, exchange, chunked=step.chunk))
+            written.append((capture, exchange, exchange.response.read()))
+    index.close()
+    if steps:
+        assert [finding for finding in check(root, Tally()) if finding.problem is not Problem.ALONE] == []
+    read_back = list(captures(root / "archive", revisits=True)) if steps else []
+    assert [capture for capture, _ in read_back] == [capture for capture, _, _ in written]
+    for (capture, got), (_, given_one, wire) in zip(read_back, written, strict=True):
+        with closing(got):
+            block = got.response.read()
+        assert (got.url, got.request, got.started_at) == (given_one.url, given_one.request, given_one.started_at)
+        if capture.revisit:
+            assert got.truncated is None
+            assert block in {b"", wire[: wire.index(b"\r\n\r\n") + 4]}
+            assert got.payload_digest in {original.digest for original in originals.values()}
+        else:
+            assert (block, got.payload_digest) == (wire, given_one.payload_digest)
+            assert got.truncated == given_one.truncated
+
+
+# The payload of a chunked response
+
+
+CODED = gzip.compress(BODY, mtime=0)
+CHUNKED = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n" + chunked(CODED)
+OTHERS = {
+    "the whole block": CHUNKED,
+    "the chunks with their frames": chunked(CODED),
+    "the page without its content coding": BODY,
+    "a line end more": CODED + b"\r\n",
+    "nothing": b"",
+}
+
+
+@pytest.mark.parametrize("other", ["", *OTHERS])
+def test_the_payload_is_without_chunks_and_with_its_content_coding(tmp_path: Path, other: str) -> None:
+    """Three known writers take the digest over the frames of the chunks; WARC 1.1 (section 6.3.2) does not."""
+    exchange = exchange_of(CHUNKED, OTHERS.get(other, CODED))
+    with WarcWriter(tmp_path, INFO) as writer:
+        writer.write(exchange)
+    problems = [finding.problem for finding in findings(only_file(tmp_path))]
+    assert problems == ([Problem.PAYLOAD_DIGEST] if other else [])
+    with only_file(tmp_path).open("rb") as file:
+        for record in ArchiveIterator(file, record_types=WarcRecordType.response, parse_http=False):
+            assert record.verify_block_digest()
+            record.parse_http(auto_decode="transfer")
+            assert record.verify_payload_digest() is not bool(other)
+
+
+def test_pieces_of_any_size_are_the_same_record(tmp_path: Path) -> None:
+    class Slow(io.BytesIO):
+        def read(self, size: int | None = -1, /) -> bytes:
+            return super().read(min(7, size) if size and size > 0 else 7)
+
+    wire, payload = response_bytes(BODY)
+    for folder, stream in (("a", io.BytesIO(wire)), ("b", Slow(wire))):
+        with WarcWriter(tmp_path / folder, INFO, identity=identity()) as writer:
+            writer.write(exchange_of(stream, payload))
+    assert members_of(only_file(tmp_path / "a")) == members_of(only_file(tmp_path / "b"))
