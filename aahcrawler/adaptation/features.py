@@ -18,6 +18,8 @@ WORD: Final = 1.6
 WORD_OF_LAYOUT: Final = 4.0
 BARE_TAG: Final = 3.5
 TELLING_TAG: Final = 1.6
+OPAQUE: Final = 3.2
+"""The cost of a name that means nothing, as programs make them: it may be another one after the next change."""
 
 MOST_WORDS = 16
 """Class names of one element that are looked at."""
@@ -29,6 +31,13 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z_-]{1,39}")
 _PIECES = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 _NUMBERED = re.compile(r"([A-Za-z](?:[A-Za-z0-9_-]*?[A-Za-z_-])?)(\d{1,19})")
 _HASHED = re.compile(r"([A-Za-z][A-Za-z-]*(?:_[A-Za-z-]+)*(?:__|--|-|_))(?=[A-Za-z0-9]*\d)[A-Za-z0-9]{4,12}")
+_OPAQUE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{2,39}")
+_PARTICULAR = re.compile(
+    r"(?:^|[-_])(?:category|cat|tag|term|tax|author|user|by|group|rank|forum|topic|depth|level|format|status)[-_]",
+    re.IGNORECASE,
+)
+"""Names that go on like this mostly say something about one object, not about all of a template."""
+
 _VOWEL = re.compile(r"[aeiouy]", re.IGNORECASE)
 _DATA = re.compile(r"data-[a-z]+(?:-[a-z]+)*")
 _HREF_WORD = re.compile(r"(?<![A-Za-z])[A-Za-z][A-Za-z_-]{2,}[/=.?]")
@@ -52,8 +61,8 @@ _LAYOUT = frozenset(_LAYOUT_WORDS.split())
 _CONTENT_WORDS = """
 post posts comment comments reply replies message messages msg answer answers question topic thread article entry
 story body content text prose author user username poster name member by byline nick profile date time datetime
-published posted created timestamp stamp title subject heading headline permalink signature sig quote tag tags
-category summary description bio
+published posted created timestamp stamp title subject heading headline permalink signature sig quote summary
+description bio
 """
 _CONTENT = frozenset(_CONTENT_WORDS.split())
 TELLING_TAGS = frozenset({"time", "article", "h1", "h2", "h3", "main", "cite", "address", "blockquote", "dl", "header"})
@@ -124,7 +133,7 @@ def features(element: HtmlElement, foreign: Collection[str] = ()) -> tuple[Weigh
 
     >>> from lxml.html import fromstring
     >>> [each.feature.css or each.feature.xpath for each in features(fromstring('<div class="row odd post x9f2ab">'))]
-    ['.post', '.row']
+    ['.post', '.x9f2ab', '.row']
     """
     found: dict[Feature, float] = {}
     for feature, cost in _all(element, foreign):
@@ -179,11 +188,23 @@ def _classes(words: Iterable[str], foreign: Collection[str]) -> Iterator[tuple[F
         stem = hashed[1] if hashed else numbered[1] if numbered else ""
         if len(stem) > 2 and is_name(stem.strip("-_")):
             yield Feature("class", Match.PART, stem), 1.0 + cost_of_word(stem.strip("-_"))
+        elif _is_opaque(word):
+            yield Feature("class", Match.WORD, word), OPAQUE
+
+
+def _is_opaque(word: str) -> bool:
+    """Say whether a class is a name all the same: made of letters and digits, no state, no measure of a grid."""
+    if not _OPAQUE_NAME.fullmatch(word) or word.casefold() in _STATES:
+        return False
+    spoken = {piece.lower() for piece in pieces_of(word)}
+    return not spoken <= _LAYOUT and not word[-1:].isdigit()
 
 
 def _identifier(written: str, foreign: Collection[str]) -> Iterator[tuple[Feature, float]]:
     if is_name(written) and written.casefold() not in foreign:
         yield Feature("id", Match.EQUAL, written), cost_of_word(written)
+    elif _is_opaque(written):
+        yield Feature("id", Match.EQUAL, written), OPAQUE + 1.0
     stem = numbered_stem(written)
     if stem:
         yield Feature("id", Match.NUMBERED, stem), 0.4 + cost_of_word(stem.strip("-_"))
@@ -227,10 +248,11 @@ def cost_of_word(word: str) -> float:
     >>> cost_of_word("post-body"), cost_of_word("shoutbox"), cost_of_word("panel-inner")
     (1.0, 1.6, 4.0)
     """
-    pieces = {piece.lower() for piece in pieces_of(word)}
-    if not pieces.isdisjoint(_CONTENT):
-        return WORD_OF_CONTENT
-    return WORD_OF_LAYOUT if pieces and pieces <= _LAYOUT else WORD
+    pieces = [piece.lower() for piece in pieces_of(word)]
+    if pieces and _LAYOUT.issuperset(pieces):
+        return WORD_OF_LAYOUT
+    cost = WORD if _CONTENT.isdisjoint(pieces) else WORD_OF_CONTENT
+    return cost + (WORD_OF_CONTENT if _PARTICULAR.search(word) else 0.0)
 
 
 def numbered_stem(written: str) -> str:

@@ -194,6 +194,24 @@ class Learned:
     support: Support = Support(0, 0, 0)
     notes: tuple[str, ...] = ()
 
+    @classmethod
+    def of(cls, extract: Extract, support: Support | None = None) -> "Learned":
+        """Take an action as a file says it."""
+        return cls(
+            name=extract.name,
+            type=extract.type,
+            items=tuple(map(Written.of, extract.items)),
+            fields=tuple(map(LearnedField.of, extract.fields)),
+            many=extract.many,
+            always=extract.always,
+            first_type=extract.first_type,
+            instead=tuple((type_, Written.of(sign)) for type_, sign in extract.instead),
+            identity=LearnedIdentity.of(extract.identity) if extract.identity is not None else None,
+            parent=LearnedIdentity.of(extract.parent) if extract.parent is not None else None,
+            run=LearnedRun.of(extract.run) if extract.run is not None else None,
+            support=support or Support(0, 0, 0),
+        )
+
     def extract(self) -> Extract:
         """Compile it to the action that the helper runs."""
         return Extract(

@@ -221,6 +221,8 @@ class FieldSearch:
             paths = self._paths(chosen, ends)
             without = self._without(chosen, ends) if not attribute else ()
             cuttable.extend((path, chosen) for path in paths[:6])
+            if self._base.kind in _LINES and self._name != BODY and not any(s.reads(self._base) for s in chosen[:FEW]):
+                continue
             for path in paths:
                 join = self.wanted[0].join and not attribute
                 yield _Form(path.written(attribute), self._is_of_page, join, without), path.cost

@@ -96,17 +96,13 @@ class Sample:
         return element if isinstance(element, HtmlElement) else None
 
     def reads(self, wanted: Field) -> bool:
-        """Say whether the text of the target is read as the value."""
-        target = self.target
-        if target is None or wanted.kind is FieldKind.DATETIME:
-            expected = self.expected(wanted)
-            return expected is not None and expected == self._dated(wanted)
-        return stripped(fold(plain_text(target)), wanted.strip) == self.expected(wanted)
-
-    def _dated(self, wanted: Field) -> datetime | None:
+        """Say whether what stands at the spot is read as the value."""
         if self.spot is None:
-            return None
-        return as_date(text_of(self.spot), wanted.date, self.reading.page.fetched_at)
+            return False
+        text = text_of(self.spot)
+        if wanted.kind is FieldKind.DATETIME:
+            return as_date(text, wanted.date, self.reading.page.fetched_at) == self.expected(wanted)
+        return stripped(text, wanted.strip) == self.expected(wanted)
 
     def _finds(self, wanted: Field, target: HtmlElement) -> bool:
         """Say whether the target is the first element that the expression finds as the item's own."""

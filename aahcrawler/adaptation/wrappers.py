@@ -4,7 +4,7 @@ This is wrapper induction: from the places of the objects and values of a few pa
 on all pages of the template. What is learned is tried on every lesson before it is returned.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from lxml.etree import XPath
@@ -30,6 +30,9 @@ LARGEST_PAGE = 50_000
 """Elements of a page that anything is learned from."""
 
 MOST_LESSONS = 12
+FEWEST = 3
+"""Pages with objects of which one may be wrong altogether."""
+
 MOST_EXAMPLES = 150
 """Objects that fields are learned from, those of the first pages first; all pages count for the items."""
 
@@ -53,16 +56,33 @@ def learn(lessons: Sequence[Lesson], failed: Extract) -> Learned | None:
     """
     readable = [lesson for lesson in lessons if _is_readable(lesson.page)]
     usable = tuple(refined(lesson, failed) for lesson in readable[:MOST_LESSONS])
+    known, budget = Features(), Budget(WORK)
+    for lessons_taken in _choices(usable):
+        learned = _learn(lessons_taken, failed, known, budget)
+        proved = proven(learned, failed, usable) if learned is not None else None
+        if proved is not None:
+            return proved
+    return None
+
+
+def _choices(lessons: Sequence[Lesson]) -> Iterator[Sequence[Lesson]]:
+    """Yield all lessons, then, where several are left without it, all but the one that is least sure."""
+    yield lessons
+    full = [lesson for lesson in lessons if lesson.examples]
+    if len(full) >= FEWEST:
+        doubtful = min(full, key=lambda lesson: lesson.confidence - lesson.runner_up)
+        yield [lesson for lesson in lessons if lesson is not doubtful]
+
+
+def _learn(usable: Sequence[Lesson], failed: Extract, known: Features, budget: Budget) -> Learned | None:
     plots = tuple(_plot(lesson, failed) for lesson in usable)
     if not any(plot.items for plot in plots):
         return None
-    known, budget = Features(), Budget(WORK)
     items = ItemSearch(plots, known, failed.many, budget).run(failed.items)
     if items is None:
         return None
     draft = _Draft(failed, usable, items, known, budget)
-    learned = draft.of_runs() if failed.run is not None else draft.of_elements()
-    return proven(learned, failed, usable) if learned is not None else None
+    return draft.of_runs() if failed.run is not None else draft.of_elements()
 
 
 def _is_readable(page: Page) -> bool:
@@ -128,7 +148,7 @@ class _Draft:
         notes = tuple(each.note for each in located if each.note)
         learned = self._learned(fields, notes)
         if self.failed.identity is None:
-            return learned if not self.failed.many else None
+            return _with_body(learned) if not self.failed.many else None
         identity = self._identify(self.failed.identity, examples, fields)
         return replace(learned, identity=identity) if identity is not None else None
 
@@ -180,6 +200,20 @@ class _Draft:
         ]
         names = tuple(field.name for field in fields)
         return NumberSearch(numbered, identity, self.known, self.budget, names).run()
+
+
+def _with_body(learned: Learned) -> Learned:
+    """Let the one object of a page be none where it has no body: holders of articles hold other things as well."""
+    body = next((field for field in learned.fields if field.name == BODY), None)
+    sources = [each.selector.source for each in body.selects] if body is not None and not body.page else []
+    if not sources or not all(source.startswith("descendant::") for source in sources) or learned.many:
+        return learned
+    held = " or ".join(sources)
+    items = [
+        Written(xpath=f"{source}[{held}]") if "|" not in (source := each.selector.source) else each
+        for each in learned.items
+    ]
+    return replace(learned, items=tuple(items))
 
 
 def _others(example: Example, item: HtmlElement) -> tuple[HtmlElement, ...]:
