@@ -13,8 +13,11 @@ import pytest
 from typer.testing import CliRunner, Result
 from warcio.archiveiterator import ArchiveIterator as Warcio
 
+from aahcrawler.archive.checking import Tally, check
+from aahcrawler.archive.index import IndexWriter
 from aahcrawler.archive.reader import captures
-from aahcrawler.archive.records import CrawlInfo
+from aahcrawler.archive.records import CrawlInfo, Original
+from aahcrawler.archive.scanning import Problem
 from aahcrawler.archive.writer import Identity, WarcWriter
 from aahcrawler.cli import app
 from aahcrawler.exchange import Exchange
@@ -291,3 +294,103 @@ def test_a_damaged_archive_is_told_and_leaves_nothing(crawl: Path, tmp_path: Pat
     assert result.exit_code == 2
     assert "is not a readable WARC file" in result.output
     assert not list(tmp_path.glob("final*"))
+
+
+# What later crawls found unchanged
+
+NOT_MODIFIED = b"HTTP/1.1 304 Not Modified\r\nETag: x\r\n\r\n"
+SAID = b'{"format":1,"title":"A thread"}'
+
+
+def recrawled(folder: Path, *, keep_original: bool = True) -> tuple[Path, dict[str, str]]:
+    """Write a page with an image, then what two later crawls found; return the crawl and the ids of its captures."""
+    ids = (f"urn:uuid:00000000-0000-4000-8000-{number:012d}" for number in range(1000))
+    identity = Identity(lambda: next(ids), lambda: BEGUN)
+    index = IndexWriter(folder / "archive", folder / "indexes")
+    found: dict[str, str] = {}
+    with (
+        WarcWriter(folder / "archive", CrawlInfo("world", "test"), identity=identity, size=1, index=index) as archive,
+        ObjectWriter(folder / "objects", "world", lambda: BEGUN) as objects,
+    ):
+
+        def write(name: str, path: str, response: bytes, body: bytes, original: Original | None = None) -> Original:
+            date = BEGUN.replace(minute=len(found))
+            request = f"GET {path} HTTP/1.1\r\n\r\n".encode()
+            stream = io.BytesIO(response)
+            exchange = Exchange(SITE + path, "GET", request, stream, len(response), _sha1(body), "", date)
+            with closing(exchange):
+                capture = archive.write(exchange, original=original, metadata=SAID)
+            found[name] = capture.record_id
+            if path == "/thread":
+                score = 0.1 * len(found)
+                objects.write(CaptureDescription(capture.record_id, SITE + path, 200, date, HTML, score=score))
+            return Original(capture.record_id, capture.url, capture.warc_date, _sha1(body))
+
+        page = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"
+        image = b"HTTP/1.1 200 OK\r\nContent-Type: image/jpeg\r\n\r\n"
+        first = write("first", "/thread", page + THREAD, THREAD)
+        photo = write("photo", "/photo.jpg", image + b"\xff\xd8\xff", b"\xff\xd8\xff")
+        write("unmodified", "/thread", NOT_MODIFIED, b"", first)
+        write("photo again", "/photo.jpg", image + b"\xff\xd8\xff", b"\xff\xd8\xff", photo)
+        write("identical", "/thread", page + THREAD, THREAD, first)
+    index.close()
+    if not keep_original:
+        min((folder / "archive").iterdir()).unlink()
+    return folder, found
+
+
+def ids(file: Path, kind: str) -> set[str]:
+    return {name.strip("<>") for name, record in records(file).items() if record[0] == kind}
+
+
+@pytest.mark.parametrize("name", ["unmodified", "identical"])
+def test_a_revisit_comes_with_what_it_refers_to_and_with_all_metadata(tmp_path: Path, name: str) -> None:
+    crawl, found = recrawled(tmp_path / "crawl")
+    file = tmp_path / "final.warc.gz"
+    number = list(found).index(name) + 1
+    bounds = ("--score", f">={0.1 * number - 0.05}", "--score", f"<{0.1 * number + 0.05}")
+    assert run(crawl, "--to", file, *bounds).exit_code == 0
+    assert ids(file, "response") == {found["first"], found["photo"]}
+    assert ids(file, "revisit") == {found[name], found["photo again"]}
+    blocks = [record[3] for record in records(file).values() if record[0] == "metadata"]
+    assert blocks.count(SAID) == 4
+    assert blocks.count(NOT_MODIFIED) == (name == "unmodified")
+    assert len(paths(file, "request")) == 4
+    assert [finding for finding in check(file, Tally()) if not finding.is_note] == []
+    assert check_with_warcio(file) == []
+    archive = tmp_path / "alone"
+    archive.mkdir()
+    shutil.copy(file, archive)
+    shutil.copy(file.with_name(file.name + ".cdxj"), archive / "index.cdxj")
+    assert {finding.problem for finding in check(archive, Tally())} <= {Problem.FILENAME}
+
+
+def test_a_revisit_of_a_capture_that_is_away_is_selected_as_it_is(tmp_path: Path) -> None:
+    crawl, found = recrawled(tmp_path / "crawl", keep_original=False)
+    file = tmp_path / "final.warc.gz"
+    assert run(crawl, "--to", file, "--score", ">=0.5").exit_code == 0
+    assert (ids(file, "response"), ids(file, "revisit")) == (set(), {found["identical"]})
+
+
+def test_the_page_of_a_revisit_is_what_its_original_holds(tmp_path: Path) -> None:
+    crawl, found = recrawled(tmp_path / "crawl")
+    with Records(crawl / "archive", lambda: None) as known:
+        pages = [known.page(found[name]) for name in ("first", "unmodified", "identical")]
+        assert known.original(found["first"]) == ""
+        assert known.original(found["unmodified"]) == found["first"]
+    assert [page is not None and (page.url, page.status, page.body) for page in pages] == [
+        (f"{SITE}/thread", 200, THREAD)
+    ] * 3
+
+
+def test_originals_that_are_named_by_address_and_date(tmp_path: Path) -> None:
+    crawl, found = recrawled(tmp_path / "crawl")
+    last = max((crawl / "archive").iterdir())
+    last.write_bytes(
+        b"".join(
+            gzip.compress((b"WARC/1.1\r\n" + part).replace(b"WARC-Refers-To: ", b"X: "))
+            for part in gzip.decompress(last.read_bytes()).split(b"WARC/1.1\r\n")[1:]
+        )
+    )
+    with Records(crawl / "archive", lambda: None) as known:
+        assert known.original(found["identical"]) == found["first"]
