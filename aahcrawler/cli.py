@@ -9,6 +9,7 @@ import typer
 
 from aahcrawler.archive.commands import archive_app
 from aahcrawler.authoring.commands import kb_app
+from aahcrawler.authoring.learned_commands import learned_app
 from aahcrawler.exits import MISTAKE, told
 from offline.commands import store_app
 from offline.selection_commands import selection_app
@@ -21,6 +22,7 @@ app = typer.Typer(
 )
 icd_app = typer.Typer(help="Intelligent Crawl Definitions.", no_args_is_help=True)
 app.add_typer(icd_app, name="icd")
+kb_app.add_typer(learned_app)
 app.add_typer(kb_app, name="kb")
 app.add_typer(archive_app, name="archive")
 app.add_typer(store_app)

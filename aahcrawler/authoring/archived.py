@@ -7,6 +7,8 @@ from functools import partial
 from pathlib import Path
 
 from aahcrawler import urls
+from aahcrawler.archive.folders import FILES, INDEXES
+from aahcrawler.archive.history import History
 from aahcrawler.archive.reader import captures
 from aahcrawler.authoring.fetching import PAGE_BYTES, fetch_page
 from aahcrawler.authoring.source import Source, SourceError
@@ -46,6 +48,17 @@ def archived_page(file: Path, url: str) -> Page:
     if found is None:
         raise SourceError(f"{file} holds no capture of {wanted}")
     return found
+
+
+def kept_page(crawl: Path, url: str) -> Page | None:
+    """Return the newest capture of an address in the archive of a crawl, None where there is none to be read."""
+    with History(crawl / FILES, crawl / INDEXES) as history:
+        former = history.former(url)
+        exchange = history.exchange(former) if former is not None else None
+    if exchange is None:
+        return None
+    with closing(exchange):
+        return _page(exchange)
 
 
 def _page(exchange: Exchange) -> Page:

@@ -1,0 +1,237 @@
+"""Learned actions are kept in files that every worker reads, and that people can take over."""
+
+import shutil
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from lxml import etree
+from typer.testing import CliRunner
+
+from aahcrawler.adaptation.cases import LearnedAction
+from aahcrawler.adaptation.learned import Learned
+from aahcrawler.adaptation.lessons import Method
+from aahcrawler.adaptation.overlay import LEARNED, Overlay
+from aahcrawler.authoring.promotion import PromotionError, chosen, compared, promote
+from aahcrawler.cli import app
+from aahcrawler.helper import ApplicationAwareHelper
+from knowledge_base.folders import SHIPPED
+from knowledge_base.loader import SCHEMA, load
+from knowledge_base.model import DateFormat, Extract, Field, FieldKind, Identity
+from knowledge_base.selectors import compile_selector
+from tests.page.building import page_of
+
+BASE = load()
+URL = "http://forum.test/viewtopic.php?t=7"
+REDESIGNED = page_of(
+    """<html><head><meta name="generator" content="phpBB"><title>Ice</title></head><body id="phpbb"><h2>Ice</h2>
+    <main>
+    <article class="utterance" id="u1"><b class="speaker">Ann Boyd</b><i class="moment">2022-01-14 10:05</i>
+    <div class="speech">The harbour froze over in January.</div></article>
+    <article class="utterance" id="u2"><b class="speaker">Jo Dahl</b><i class="moment">2022-01-15 11:05</i>
+    <div class="speech">Nobody believed it at first.</div></article>
+    </main><p class="copyright">Powered by <a href="https://www.phpbb.com/">phpBB</a></p></body></html>""",
+    url=URL,
+)
+
+
+def learned(site: str = "forum.test", name: str = "learned-posts-1", application: str = "phpBB") -> LearnedAction:
+    action = Extract(
+        "posts",
+        "reply",
+        (compile_selector(css="article.utterance"),),
+        (
+            Field("body", FieldKind.TEXT, (compile_selector(css="div.speech"),)),
+            Field("author", FieldKind.PERSON, (compile_selector(xpath="b[@class='speaker']"),)),
+            Field("date", FieldKind.DATETIME, (compile_selector(css="i.moment"),), date=DateFormat("ymd", "UTC")),
+        ),
+        many=True,
+        first_type="post",
+        identity=Identity((compile_selector(xpath=".", attribute="id"),), ("u",), "p"),
+    )
+    return LearnedAction(
+        site=site,
+        application=application,
+        level="topic",
+        action="posts",
+        name=name,
+        learned=Learned.of(action),
+        method=Method.MEMORY,
+        failure="nothing-found",
+        pages=(URL, "http://forum.test/viewtopic.php?t=8"),
+        before=0,
+        after=4,
+        confidence=0.97,
+        date=datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC),
+    )
+
+
+@pytest.fixture
+def base(tmp_path: Path) -> Path:
+    folder = tmp_path / "kb"
+    shutil.copytree(SHIPPED / "kinds", folder / "kinds")
+    (folder / "applications").mkdir()
+    return folder
+
+
+def topic_level() -> str:
+    return next(level.name for level in BASE.application("phpBB").levels if level.role == "terminal")
+
+
+@pytest.fixture
+def crawl(tmp_path: Path) -> Path:
+    return tmp_path / "crawl"
+
+
+def kept(crawl: Path, *actions: LearnedAction) -> Overlay:
+    overlay = Overlay(crawl / LEARNED)
+    for each in actions:
+        overlay.keep(replace(each, level=topic_level()))
+    return overlay
+
+
+def test_what_is_kept_is_read_back_and_finds_the_same(crawl: Path) -> None:
+    (found,), problems = kept(crawl, learned()).actions(BASE)
+    assert problems == ()
+    expected = replace(learned(), level=topic_level())
+    assert replace(found, learned=expected.learned) == expected
+    extract = found.learned.extract()
+    assert [element.get("id") for element in extract.items[0].elements(REDESIGNED.tree)] == ["u1", "u2"]
+    assert found.learned.xml().tag == "extract"
+
+
+def test_the_files_are_valid_for_editors(crawl: Path) -> None:
+    path = kept(crawl, learned(), learned("other.test")).keep(learned(application="../../etc/x"))
+    schema = etree.XMLSchema(etree.parse(SCHEMA))
+    files = sorted((crawl / LEARNED).glob("*.xml"))
+    assert len(files) == 2
+    assert all(schema.validate(etree.parse(file)) for file in files)
+    assert path.parent == crawl / LEARNED
+
+
+def test_one_of_the_same_name_site_and_level_is_replaced(crawl: Path) -> None:
+    overlay = kept(crawl, learned(), learned("other.test"), replace(learned(), after=9))
+    assert sorted((each.site, each.after) for each in overlay.actions(BASE)[0]) == [
+        ("forum.test", 9),
+        ("other.test", 4),
+    ]
+
+
+def test_workers_may_write_at_once(crawl: Path) -> None:
+    with ThreadPoolExecutor(8) as executor:
+        list(executor.map(lambda number: kept(crawl, learned(f"site{number}.test")), range(24)))
+    assert len(Overlay(crawl / LEARNED).actions(BASE)[0]) == 24
+
+
+def test_its_stamp_changes_with_its_files(crawl: Path) -> None:
+    overlay = Overlay(crawl / LEARNED)
+    before = overlay.stamp()
+    kept(crawl, learned())
+    assert before == ()
+    assert overlay.stamp() != before
+
+
+@pytest.mark.parametrize("text", ["", "<learned", "<application/>", "<learned application='phpBB'><action/></learned>"])
+def test_a_broken_file_is_told_and_the_others_are_read(crawl: Path, text: str) -> None:
+    overlay = kept(crawl, learned())
+    (crawl / LEARNED / "Broken.xml").write_text(text)
+    actions, problems = overlay.actions(BASE)
+    assert len(actions) == 1
+    assert all("Broken.xml" in str(problem) for problem in problems)
+    assert problems
+
+
+def test_a_broken_file_does_not_keep_new_things_from_being_kept(crawl: Path) -> None:
+    overlay = kept(crawl, learned())
+    (crawl / LEARNED / "phpBB.xml").write_text("<learned")
+    kept(crawl, learned("other.test"))
+    assert [each.site for each in overlay.actions(BASE)[0]] == ["other.test"]
+    assert (crawl / LEARNED / "phpBB.broken").exists()
+
+
+def test_an_expression_that_cannot_be_compiled_is_told_with_its_line(crawl: Path) -> None:
+    overlay = kept(crawl, learned())
+    file = crawl / LEARNED / "phpBB.xml"
+    file.write_text(file.read_text().replace("article[", "article[[", 1))
+    actions, problems = overlay.actions(BASE)
+    assert actions == ()
+    assert problems[0].line > 1
+
+
+def test_what_another_knowledge_base_knows_is_left_alone(crawl: Path) -> None:
+    overlay = Overlay(crawl / LEARNED)
+    overlay.keep(learned(application="Elsewhere"))
+    overlay.keep(replace(learned(), level="nowhere"))
+    assert overlay.actions(BASE) == ((), ())
+
+
+def test_a_promoted_action_is_a_variant_that_reads_the_page(base: Path) -> None:
+    action = replace(learned(), level=topic_level())
+    promoted = promote(action, REDESIGNED, (SHIPPED, base))
+    assert promoted.file == base / "applications" / "phpbb.xml"
+    assert promoted.captured is not None
+    assert promoted.captured.misfits == ()
+    found = ApplicationAwareHelper(load(SHIPPED, base)).assist(REDESIGNED)
+    assert found.match is not None
+    assert found.match.variant == promoted.variant
+    assert [each.iri.partition("#")[2] for each in found.objects] == ["p1", "p2"]
+    shipped = (SHIPPED / "applications" / "phpbb.xml").read_text().splitlines()
+    added = [line for line in promoted.file.read_text().splitlines() if line not in shipped]
+    rest = [line for line in promoted.file.read_text().splitlines() if line in shipped]
+    assert [line for line in shipped if line not in rest] == []
+    assert sum("<variant" in line for line in added) == 1
+
+
+def test_a_variant_that_finds_nothing_on_its_page_is_refused(base: Path) -> None:
+    action = replace(learned(), level=topic_level())
+    other = replace(REDESIGNED, body=REDESIGNED.body.replace(b"utterance", b"statement"))
+    with pytest.raises(PromotionError, match="Nothing was changed"):
+        promote(action, other, (SHIPPED, base))
+    assert not list((base / "applications").iterdir())
+
+
+def test_names_that_are_there_already_or_unknown_are_refused(base: Path) -> None:
+    action = replace(learned(), level=topic_level())
+    promote(action, REDESIGNED, (SHIPPED, base), "mine")
+    with pytest.raises(PromotionError, match="--as"):
+        promote(action, REDESIGNED, (SHIPPED, base), "mine")
+    with pytest.raises(PromotionError, match="no file"):
+        promote(replace(action, application="Nobody's"), REDESIGNED, (SHIPPED, base))
+    with pytest.raises(PromotionError, match="level nowhere"):
+        promote(replace(action, level="nowhere"), REDESIGNED, (SHIPPED, base))
+
+
+def test_one_of_several_has_to_be_named() -> None:
+    both = (learned(), learned("other.test"))
+    assert chosen(both, "learned-posts-1", "", "other.test").site == "other.test"
+    with pytest.raises(PromotionError, match=r"--site other\.test"):
+        chosen(both, "learned-posts-1", "", "")
+    with pytest.raises(PromotionError, match="learned-posts-1"):
+        chosen(both, "something", "", "")
+
+
+def test_what_differs_stands_side_by_side() -> None:
+    rows = {row.part: row for row in compared(replace(learned(), level=topic_level()), BASE)}
+    assert (
+        rows["body"].after
+        == ("descendant-or-self::div[@class and contains(concat(' ', normalize-space(@class), ' '), ' speech ')]",)
+        or "speech" in rows["body"].after[0]
+    )
+    assert rows["body"].before != rows["body"].after
+    assert "item" in rows
+
+
+def test_the_command_line_lists_what_was_learned(crawl: Path) -> None:
+    kept(crawl, learned())
+    said = CliRunner().invoke(app, ["kb", "learned", str(crawl)])
+    assert said.exit_code == 0
+    assert "learned-posts-1: phpBB" in said.output
+    assert "+ " in said.output
+    assert "confidence 0.97" in said.output
+    refused = CliRunner().invoke(app, ["kb", "promote", str(crawl), "something"])
+    assert refused.exit_code == 2
+    empty = crawl.parent / "empty"
+    empty.mkdir()
+    assert "nothing had to be learned" in CliRunner().invoke(app, ["kb", "learned", str(empty)]).output
