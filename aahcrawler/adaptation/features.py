@@ -9,6 +9,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from typing import Final
 
 from lxml.html import HtmlElement
@@ -23,6 +24,9 @@ OPAQUE: Final = 3.2
 
 MOST_WORDS = 16
 """Class names of one element that are looked at."""
+
+MOST_REMEMBERED = 4_096
+"""Words whose meaning is remembered."""
 
 LONGEST_VALUE = 2_000
 """An attribute of more characters names nothing."""
@@ -88,6 +92,10 @@ class Feature:
     match: Match
     value: str = ""
 
+    def __hash__(self) -> int:
+        # The hash of an enum's member is a call of its own, which would be half of what learning costs.
+        return hash((self.attribute, self.value))
+
     @property
     def css(self) -> str | None:
         """How it stands in a CSS selector; None where CSS cannot say it."""
@@ -126,6 +134,9 @@ class Weighed:
 
     feature: Feature
     cost: float
+
+    def __hash__(self) -> int:
+        return hash(self.feature)
 
 
 def features(element: HtmlElement, foreign: Collection[str] = ()) -> tuple[Weighed, ...]:
@@ -217,6 +228,7 @@ def _reference(written: str) -> Iterator[tuple[Feature, float]]:
     yield Feature("href", Match.PRESENT), WORD_OF_LAYOUT
 
 
+@lru_cache(MOST_REMEMBERED)
 def is_name(word: str) -> bool:
     """Say whether a class or id is a name that a template gives: no number, no state, no hash.
 
@@ -242,6 +254,7 @@ def pieces_of(word: str) -> tuple[str, ...]:
     return tuple(piece for part in re.split(r"[-_]+", word) for piece in _PIECES.findall(part))
 
 
+@lru_cache(MOST_REMEMBERED)
 def cost_of_word(word: str) -> float:
     """Return the cost of a name: those that speak of content are the cheapest, those of layout the dearest.
 
@@ -276,23 +289,25 @@ class Features:
     def __init__(self, foreign: Collection[str] = ()) -> None:
         self._foreign = foreign
         self._known: dict[HtmlElement, tuple[Weighed, ...]] = {}
+        self._same: dict[tuple[Weighed, ...], tuple[Weighed, ...]] = {}
 
     def of(self, element: HtmlElement) -> tuple[Weighed, ...]:
         """Return the features of an element, the cheapest first."""
         known = self._known.get(element)
         if known is None:
-            known = self._known[element] = features(element, self._foreign)
+            known = features(element, self._foreign)
+            known = self._known[element] = self._same.setdefault(known, known)
         return known
 
     def common(self, elements: Iterable[HtmlElement]) -> tuple[Weighed, ...]:
         """Return the features that all of the elements have, the cheapest first."""
         kept: tuple[Weighed, ...] | None = None
         for element in elements:
+            here = self.of(element)
             if kept is None:
-                kept = self.of(element)
-            elif kept:
-                here = frozenset(self.of(element))
+                kept = here
+            elif kept and here is not kept and here != kept:
                 kept = tuple(each for each in kept if each in here)
-            else:
+            if not kept:
                 break
         return kept or ()

@@ -285,8 +285,6 @@ def _candidates(levels: Sequence[tuple[Plot, ...]], known: Features) -> list[tup
             groups = sorted(by_name.values(), key=len, reverse=True)[:4]
             parts += [(path, 0) for group in groups if len(by_name) > 1 for path in leading_to(group, known)[:30]]
     found.sort(key=lambda each: each[0].cost + HIGHER * each[1])
-    have = {path for path, _ in found}
-    parts = [each for each in dict.fromkeys(parts) if each[0] not in have]
     return found + parts
 
 

@@ -103,12 +103,11 @@ def leading_to(
         return ()
     own = _own_steps([target for _, target in targets], known)
     held = _holders(targets, known)
-    found: dict[Path, None] = {}
+    found: list[Path] = []
     for step, cost in own:
-        found[Path((step,), cost, start)] = None
-        for holder, above in held:
-            found[Path((holder, step), cost + STEP + 0.6 * above, start)] = None
-    found.update(dict.fromkeys(_chains(targets, known, start)))
+        found.append(Path((step,), cost, start))
+        found += [Path((holder, step), cost + STEP + 0.6 * above, start) for holder, above in held]
+    found += _chains(targets, known, start)
     return tuple(sorted(found, key=lambda path: path.cost)[:MOST_PATHS])
 
 
