@@ -267,7 +267,8 @@ class PageLevel:
     ``when`` are alternatives, ``unless`` exclude. ``addresses`` are the documented URLs of the level, ``start`` says
     that its pages are worth fetching from anywhere on the site. ``own`` finds the address under which the page
     names itself; without one the page's URL counts. The first of ``variants`` that holds gives the actions, else
-    ``actions`` does.
+    ``actions`` does. ``type`` is that of what a page of the level with all of its further pages is, such as a thread,
+    where this is no object of its own but what objects are parts of.
     """
 
     name: str
@@ -280,6 +281,7 @@ class PageLevel:
     own: tuple[Selector, ...] = ()
     start: bool = False
     variants: tuple[Variant, ...] = ()
+    type: str = ""
 
     def first_page(self, address: Address) -> Address:
         """Return the address of the first page of what this page is a page of."""

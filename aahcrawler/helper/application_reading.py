@@ -8,6 +8,7 @@ from functools import partial
 from aahcrawler.helper.adapter import Adapter, Question
 from aahcrawler.helper.anchors import Contexts
 from aahcrawler.helper.assistance import Assistance, Failure
+from aahcrawler.helper.containers import forum_of, thread_of
 from aahcrawler.helper.extraction import Extracted
 from aahcrawler.helper.generic_reading import MOST_TITLE, language_of, outlink_of
 from aahcrawler.helper.ignored import Ignored
@@ -28,7 +29,7 @@ from aahcrawler.helper.timing import Attempts
 from aahcrawler.helper.whereabouts import Whereabouts, named_address
 from aahcrawler.metadata import Metadata
 from aahcrawler.page import Page, generic, requisites
-from aahcrawler.webobject import WebObject
+from aahcrawler.webobject import Container, WebObject
 from knowledge_base.addresses import Address
 from knowledge_base.matching import Sight
 from knowledge_base.model import Application, Extract, Match, Navigate, PageLevel
@@ -58,6 +59,7 @@ class ApplicationReading:
     adaptation: Adaptation | None = None
     contexts: Contexts = field(default_factory=Contexts)
     _learned: str = ""
+    _thread: Container | None = None
 
     def assistance(self) -> Assistance:
         """Run the actions of the level and gather what they find."""
@@ -76,7 +78,7 @@ class ApplicationReading:
             document = self._read(self.place, extracted, chosen)
         if not extracted and not chosen and self.page.is_html:
             self._look_for_scripts()
-        return self._result(document, extracted)
+        return self._result(document, extracted, chosen)
 
     def _worked(self, place: Place) -> tuple[tuple[Extracted, ...], tuple[Chosen, ...]] | None:
         """Run the actions of a level; None where the page shows no sign of it and nothing that it should hold."""
@@ -113,7 +115,10 @@ class ApplicationReading:
                 found.setdefault(extracted.object.iri, extracted)
             if outcome.failure is not None:
                 self.attempts.fail(level.name, action.name, outcome.failure, outcome.detail)
-        return References(self.links, where.own.url, self.application, level).added(found.values())
+        objects = References(self.links, where.own.url, self.application, level).added(found.values())
+        work = partial(thread_of, place, runner, objects)
+        self._thread = self.attempts.attempt((level, "thread"), work, level=level.name, action="thread")
+        return objects
 
     def _outcome(self, place: Place, action: Extract, runner: Runner) -> Outcome:
         """Run an action, or what adaptation has put in its place, and let adaptation look at what came of it."""
@@ -221,7 +226,13 @@ class ApplicationReading:
         written = (body for item in extracted for body in item.body if body.tag == "body")
         return requisites.of_elements(written, self.page.base_url)
 
-    def _result(self, document: Document, extracted: tuple[Extracted, ...]) -> Assistance:
+    def _containers(self, chosen: tuple[Chosen, ...]) -> tuple[Container, ...]:
+        if self._thread is None or self.place is None:
+            return ()
+        forum = forum_of(self.place, self.links, self.application, chosen)
+        return (self._thread,) if forum is None else (replace(self._thread, part_of=forum.iri), forum)
+
+    def _result(self, document: Document, extracted: tuple[Extracted, ...], chosen: tuple[Chosen, ...]) -> Assistance:
         level = self.place.level if self.place is not None else None
         variant = self.place.variant.name if self.place is not None and self.place.variant is not None else ""
         variant = self._learned or variant
@@ -232,6 +243,7 @@ class ApplicationReading:
             embedded(self.links, self.application, self._requisites(extracted)),
             self.links.refused,
             tuple(self.attempts.failures),
+            self._containers(chosen),
         )
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from aahcrawler.webobject import WebObject
+from aahcrawler.webobject import Container, WebObject
 from knowledge_base.addresses import Reason
 from knowledge_base.model import Match
 from online_analysis.document import Document
@@ -59,6 +59,7 @@ class Assistance:
 
     ``match`` is None for a page of no known application. ``objects`` have distinct IRIs. ``requisites`` are absolute
     addresses of images, style sheets, scripts and fonts; they are no links. ``refused`` names each junk link once.
+    ``containers`` are what objects are parts of and no objects: a thread, then the forum that it is in.
     """
 
     match: Match | None
@@ -67,3 +68,4 @@ class Assistance:
     requisites: tuple[str, ...] = ()
     refused: tuple[Refused, ...] = ()
     failed_actions: tuple[FailedAction, ...] = ()
+    containers: tuple[Container, ...] = ()

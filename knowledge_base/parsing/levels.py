@@ -11,7 +11,7 @@ from knowledge_base.model import Action, Extract, Kind, Navigate, PageLevel, Rol
 from knowledge_base.parsing.attributes import conditions, named, selectors, text, url_rule, words, yes
 from knowledge_base.parsing.links import navigate
 from knowledge_base.parsing.notes import Notes
-from knowledge_base.parsing.objects import extract
+from knowledge_base.parsing.objects import check_types, extract
 
 _SORTS: Mapping[str, str] = {
     "navigate": "a navigate action",
@@ -69,7 +69,12 @@ class Levels:
             own=selectors(element, "own", self._notes),
             start=yes(element, "start"),
             variants=self._variants(element, role, actions),
+            type=self._type(element),
         )
+
+    def _type(self, element: etree._Element) -> str:
+        check_types(element, (text(element, "type"),), self._kind, self._notes)
+        return text(element, "type")
 
     def _address(self, element: etree._Element) -> UrlRule:
         if not text(element, "path"):

@@ -1,7 +1,7 @@
 """Extraction actions, and what a variant puts in place of parts of one."""
 
 import zoneinfo
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from lxml import etree
@@ -13,7 +13,8 @@ from knowledge_base.parsing.notes import Notes
 
 def extract(element: etree._Element, earlier: Extract | None, kind: Kind, notes: Notes) -> Extract:
     """Read an extraction action; what the element does not say is taken from ``earlier``."""
-    _check_types(element, kind, notes)
+    types = [text(element, "type"), text(element, "first-type")]
+    check_types(element, (*types, *(text(child, "type") for child in element.iterchildren("instead"))), kind, notes)
     start = earlier or Extract(text(element, "name"), "", (), ())
     read = replace(
         start,
@@ -37,9 +38,8 @@ def extract(element: etree._Element, earlier: Extract | None, kind: Kind, notes:
     return read
 
 
-def _check_types(element: etree._Element, kind: Kind, notes: Notes) -> None:
-    types = [text(element, "type"), text(element, "first-type")]
-    types += [text(child, "type") for child in element.iterchildren("instead")]
+def check_types(element: etree._Element, types: Iterable[str], kind: Kind, notes: Notes) -> None:
+    """Note the types that objects of a kind of application do not have; empty ones are none."""
     for value in types:
         if value and value not in kind.types:
             known = ", ".join(sorted(kind.types))

@@ -1,0 +1,62 @@
+"""What the objects of a page are parts of, where that is no object itself: a thread, and the forum that it is in."""
+
+import re
+from collections.abc import Sequence
+
+from aahcrawler.helper.anchors import anchor_text
+from aahcrawler.helper.extraction import Extracted
+from aahcrawler.helper.navigation import Chosen, Links
+from aahcrawler.helper.outcome import Runner
+from aahcrawler.helper.recognition import Place
+from aahcrawler.webobject import Container
+from knowledge_base.model import Application, Extract, Navigate
+
+TITLE = "title"
+_ANSWER = re.compile(r"^(?:re: *)+", re.IGNORECASE)
+_SEPARATORS = " «»‹›<>|/·•→←"
+
+
+def thread_of(place: Place, runner: Runner, extracted: Sequence[Extracted]) -> Container | None:
+    """Return what the objects of a page are parts of, of the type that its level says; None where it says none.
+
+    None too where no object is a part of the page, or one stands for the whole page. Raises
+    `lxml.etree.XPathError` for an expression that fails on this page.
+    """
+    own = runner.where.own.url
+    parts = [each.object for each in extracted if each.object.part_of == own]
+    if not place.level.type or not parts or any(each.object.iri == own for each in extracted):
+        return None
+    shown = _shown_title(place, runner)
+    first = parts[0].first(TITLE)
+    title = shown or (_ANSWER.sub("", first) if isinstance(first, str) else "")
+    return Container(own, place.level.type, title)
+
+
+def forum_of(place: Place, links: Links, application: Application, chosen: Sequence[Chosen]) -> Container | None:
+    """Return what a thread is in: where the last of the links leads that its page has to levels of such a type."""
+    levels = {
+        action.name: level
+        for action in place.actions
+        if isinstance(action, Navigate) and (level := application.level(action.to)).type and level is not place.level
+    }
+    titles: dict[tuple[str, str], str] = {}
+    last: tuple[str, str] | None = None
+    for link in chosen:
+        target = levels.get(link.action or "")
+        verdict = links.sites.verdict(application, link.url)
+        if target is not None and verdict.level is target and link.element is not None:
+            last = (links.sites.whole(target, verdict.url), target.type)
+            # Links to further pages of a forum come after the one that bears its name.
+            titles.setdefault(last, anchor_text(link.element).strip(_SEPARATORS))
+    return Container(*last, titles[last]) if last is not None else None
+
+
+def _shown_title(place: Place, runner: Runner) -> str:
+    """Read the title that stands on every page of a thread."""
+    for action in place.actions:
+        for wanted in action.fields if isinstance(action, Extract) else ():
+            if wanted.name == TITLE and wanted.page:
+                values = runner.reader.read(wanted, runner.where.page.tree, None).values
+                if values:
+                    return str(values[0])
+    return ""
