@@ -8,17 +8,32 @@ import shlex
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
+from filelock import FileLock
 
+from aahcrawler.crawl.folder import CrawlFolder
+from aahcrawler.crawl.job import Job, Stores, Understanding
 from aahcrawler.crawl.room import LONGEST_REST, Room, is_full
-from aahcrawler.frontier.protocol import FrontierFullError, FrontierUnavailableError
+from aahcrawler.crawl.settlement import Settlement
+from aahcrawler.frontier.protocol import (
+    Counts,
+    FrontierFullError,
+    FrontierUnavailableError,
+    Lease,
+    State,
+)
+from aahcrawler.objects.writer import CaptureDescription
+from aahcrawler.scope import Scope
 from aahcrawler.segments import DiskFullError, SegmentError
 from aahcrawler.wire.errors import SpoolError
+from online_analysis.icd import Icd
 from tests.crawl.articles import article_site
 from tests.crawl.crawling import Ended, aah, rows, running, summary, until, write_icd
 from tests.crawl.site import Site, serving
@@ -157,6 +172,94 @@ def test_a_spool_that_is_full_is_told_from_one_that_is_broken() -> None:
     full.__cause__, broken.__cause__ = OSError(errno.ENOSPC, ""), OSError(errno.EIO, "")
     assert is_full(full)
     assert not is_full(broken)
+
+
+# A job and its settlements
+
+
+@dataclass
+class Books:
+    """A frontier and an object store that note what is done with them."""
+
+    done: list[str] = field(default_factory=list)
+    refusals: int = 0
+
+    def write(self, *_: object) -> None:
+        if self.refusals:
+            self.refusals -= 1
+            raise DiskFullError("no space is left for triples")
+        self.done.append("described")
+
+    def release(self, leases: Sequence[Lease]) -> None:
+        self.done += [f"released {lease.url}" for lease in leases]
+
+    def retry(self, lease: Lease, **_: object) -> State:
+        self.done.append(f"retried {lease.url}")
+        return State.QUEUED
+
+    def count(self, _: object) -> None:
+        """Keep no counts."""
+
+    def tallies(self) -> Mapping[str, float]:
+        return {}
+
+    def counts(self) -> Counts:
+        return Counts({}, {}, 0)
+
+
+DEFINITION = "id: t\ncontact: a@b.org\nseeds: [http://a.test/]\ntopic: {keywords: [flood]}\narchive: {reserve: 1 MB}\n"
+LEASE = Lease("http://a.test/b", "a.test", 0.5, 1, "page", "", attempt=1, token="1-1")  # noqa: S106
+
+
+def job_with(books: Books, disk: Disk, folder: Path) -> Job:
+    icd = Icd.parse(DEFINITION.encode())
+    anything: Any = books
+    root = folder / "crawl"
+    root.mkdir()
+    stores = Stores(CrawlFolder(root, FileLock(root / ".lock")), anything, anything, anything, ExitStack())
+    return Job(icd, stores, Understanding(anything, (), Scope(icd)), lambda _: disk)
+
+
+@pytest.mark.parametrize(("free", "least", "most"), [(0, 0.0, 0.0), (GB, 1.0, 60.0)])
+def test_time_stands_still_while_a_crawl_pauses(free: int, least: float, most: float, tmp_path: Path) -> None:
+    async def crawl() -> None:
+        job = job_with(Books(), Disk(free), tmp_path)
+        async with job.running():
+            await asyncio.sleep(1.3)
+        assert least <= job.seconds <= most
+        if not free:
+            assert state_of(tmp_path / "crawl") == "paused"
+            assert "archive.reserve keeps 1.0 MB" in reason_of(tmp_path / "crawl")
+
+    asyncio.run(crawl())
+
+
+def test_triples_wait_for_room(tmp_path: Path) -> None:
+    books = Books(refusals=1)
+
+    async def crawl() -> None:
+        job = job_with(books, Disk(), tmp_path)
+        await job.describe(CaptureDescription("urn:uuid:1", "http://a.test/", 200, datetime.now(UTC)))
+        assert not job.room.is_short
+
+    asyncio.run(crawl())
+    assert books.done == ["described"]
+
+
+@pytest.mark.parametrize(("free", "done"), [(0, "released http://a.test/b"), (GB, "retried http://a.test/b")])
+def test_an_answer_that_could_not_be_kept_is_fetched_again(free: int, done: str, tmp_path: Path) -> None:
+    """Where one answer alone is too large for the room there is, the attempt counts."""
+    books = Books()
+    error = SpoolError("no room for the answer")
+    error.__cause__ = OSError(errno.ENOSPC, "")
+
+    async def crawl() -> None:
+        job = job_with(books, Disk(free), tmp_path)
+        await Settlement(job).failed(LEASE, error)
+        assert job.failure is None
+
+    asyncio.run(crawl())
+    assert books.done == [done]
 
 
 # Whole crawls
