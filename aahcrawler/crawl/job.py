@@ -32,7 +32,7 @@ from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.objects.writer import CaptureDescription, ObjectWriter
 from aahcrawler.scope import Scope
 from aahcrawler.segments import SegmentError
-from aahcrawler.webobject import WebObject
+from aahcrawler.webobject import Container, WebObject
 from aahcrawler.wire.errors import WireError
 from aahcrawler.wire.settings import WireSettings
 from online_analysis.aggregation import OnlineAnalyser
@@ -191,12 +191,14 @@ class Job:
         async with self._archiving:
             return await self.room.held(once)
 
-    async def describe(self, capture: CaptureDescription, objects: Iterable[WebObject] = ()) -> None:
+    async def describe(
+        self, capture: CaptureDescription, objects: Iterable[WebObject] = (), containers: Iterable[Container] = ()
+    ) -> None:
         """Write the triples of a capture, as soon as there is room for them."""
-        said = tuple(objects)
+        said, held_by = tuple(objects), tuple(containers)
 
         async def once() -> None:
-            self.stores.objects.write(capture, said)
+            self.stores.objects.write(capture, said, held_by)
 
         await self.room.held(once)
 

@@ -211,7 +211,7 @@ class Settlement:
             tally.add(f"error:{type(error).__name__}")
             return []
         description = _description(lease, page, capture, processed, job.icd.scoring.relevant)
-        await job.describe(description, processed.assistance.objects)
+        await job.describe(description, processed.assistance.objects, processed.assistance.containers)
         _count(description, processed, tally)
         for action in processed.assistance.failed_actions:
             logger.warning("%s: %s", page.url, action)

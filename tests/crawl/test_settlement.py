@@ -30,7 +30,7 @@ from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.objects.writer import CaptureDescription
 from aahcrawler.scope import Scope
 from aahcrawler.segments import SegmentError
-from aahcrawler.webobject import WebObject
+from aahcrawler.webobject import Container, WebObject
 from aahcrawler.wire.errors import (
     ConnectError,
     DisconnectError,
@@ -123,10 +123,12 @@ class Objects:
     def __init__(self, recorder: Recorder) -> None:
         self.recorder = recorder
 
-    def write(self, capture: CaptureDescription, objects: Iterable[WebObject] = ()) -> None:
+    def write(
+        self, capture: CaptureDescription, objects: Iterable[WebObject] = (), containers: Iterable[Container] = ()
+    ) -> None:
         self.recorder.did("objects")
         self.recorder.described.append(capture)
-        assert list(objects) is not None
+        assert [*objects, *containers] is not None
 
 
 class Flood:
