@@ -23,6 +23,13 @@ class ReportError(Exception):
     """The folder holds no crawl that could be reported; the message says what is missing."""
 
 
+class Delivery(BaseModel):
+    """How many closed files are at the crawl's target, and how many are not yet."""
+
+    files: int
+    waiting: int
+
+
 class Summary(BaseModel):
     """The part of ``crawl.json`` that the report shows; ``crawl`` is the number of the crawl among those of its ICD."""
 
@@ -50,6 +57,7 @@ class Summary(BaseModel):
     blocked: dict[str, int]
     error: dict[str, int]
     frontier: dict[str, int]
+    delivery: Delivery | None = None
 
 
 def write_report(crawl: Path) -> Path:
@@ -108,6 +116,9 @@ def _figures(summary: Summary) -> str:
         "retries": f"{summary.retries:,}",
         "time": str(timedelta(seconds=round(summary.seconds))),
     }
+    if summary.delivery is not None:
+        delivered = summary.delivery.files
+        figures["files delivered"] = f"{delivered:,} of {delivered + summary.delivery.waiting:,}"
     return "<dl>" + "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in figures.items()) + "</dl>"
 
 

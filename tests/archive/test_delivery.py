@@ -390,6 +390,7 @@ def test_a_target_that_is_away_stops_nothing(tmp_path: Path) -> None:
     assert ended.err.splitlines()[-1] == said
     assert summary(crawl)["state"] == "finished"
     assert summary(crawl)["delivery"]["waiting"] == 3
+    assert "<dt>files delivered</dt><dd>0 of 3</dd>" in (crawl / "report.html").read_text()
     log = (crawl / "crawl.log").read_text()
     assert log.count(f"delivery to {blocked}/target is put off, the crawl goes on: NotADirectoryError") == 1
     refused = aah("archive", "deliver", crawl)
