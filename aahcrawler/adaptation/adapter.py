@@ -12,7 +12,7 @@ from dataclasses import replace
 from aahcrawler.adaptation.cases import Case, Cases, Kept, LearnedAction, Name, Way
 from aahcrawler.adaptation.following import Following
 from aahcrawler.adaptation.judging import adds_to, doubt, loses_nothing
-from aahcrawler.adaptation.learning import FAILING, LEAST_PAGES, Learner, Learning, run, way_of
+from aahcrawler.adaptation.learning import FAILING, LEAST_PAGES, Learner, Learning, learned_name, run, way_of
 from aahcrawler.adaptation.lessons import Lesson, Method
 from aahcrawler.adaptation.noticing import Trouble, of_action, since, trouble
 from aahcrawler.adaptation.presuming import Presumption
@@ -52,6 +52,10 @@ class Adaptation:
         self._learned: Recent[Name, list[Way]] = Recent(MOST_NAMES)
         self._presumption = Presumption()
         self._following = Following()
+
+    def ask(self, teachers: Sequence[Teacher]) -> None:
+        """Ask others from now on, as after a change of the knowledge base; nothing that was learned is lost."""
+        self._teachers = tuple(teachers)
 
     # What the helper asks
 
@@ -102,9 +106,12 @@ class Adaptation:
     def adopt(self, learned: LearnedAction) -> None:
         """Learn from others: an action learned elsewhere is tried on any site where that of the file fails.
 
-        Raises what `aahcrawler.adaptation.learned.Learned.extract` raises for expressions that cannot be compiled.
+        One that is known already changes nothing. Raises what `aahcrawler.adaptation.learned.Learned.extract` raises
+        for expressions that cannot be compiled.
         """
-        self._remember((learned.application, learned.level, learned.action), Way(learned.learned.extract(), learned))
+        name = (learned.application, learned.level, learned.action)
+        if all(way.learned != learned for way in self._learned.get(name, list)):
+            self._remember(name, Way(learned.learned.extract(), learned))
 
     # Ways
 
@@ -179,8 +186,9 @@ class Adaptation:
         return since(question.action, outcome, question.page, former.objects) is None
 
     def _lesson(self, question: Question, wrong: Trouble, outcome: Outcome) -> Lesson | None:
-        """Return the first lesson that is believed and that knows more than what was found."""
+        """Return what is remembered, if that is believed and more than what was found, else the surest such lesson."""
         cautious = not wrong.certain or not question.shown
+        best: Lesson | None = None
         for teacher in self._teachers:
             try:
                 lesson = teacher.teach(question)
@@ -188,12 +196,13 @@ class Adaptation:
                 continue
             if lesson is None or doubt(lesson, question, cautious=cautious) is not None:
                 continue
-            if wrong.fields:
-                if supplemented(outcome.extracted, lesson, wrong.fields) is not None:
-                    return lesson
-            elif not outcome.extracted or adds_to(lesson, outcome.extracted):
+            if not _knows_more(lesson, outcome, wrong):
+                continue
+            if lesson.method is Method.MEMORY:
                 return lesson
-        return None
+            if best is None or lesson.confidence > best.confidence:
+                best = lesson
+        return best
 
     # What is made of a lesson
 
@@ -222,14 +231,27 @@ class Adaptation:
             return replace(
                 outcome, failure=wrong.failure, detail=f"{wrong.detail}: {detail}" if wrong.detail else detail
             )
-        number = sum(way.learned is not None for way in case.ways) + 1
-        way = way_of(question, attempted, wrong.failure.value, number)
+        way = way_of(question, attempted, wrong.failure.value, self._number(question, case))
         case.put_in_force(way)
         self._cases.drop(case, [each for each, _ in attempted.agreeing])
         self._remember((question.application.name, question.level.name, question.action.name), way)
         if self._told is not None and way.learned is not None:
             self._told(way.learned)
         return replace(outcome, learned=way.name)
+
+    def _number(self, question: Question, case: Case) -> int:
+        """Return a number that no learned action of the same site and name has."""
+        name = (question.application.name, question.level.name, question.action.name)
+        ways = (*case.ways, *self._learned.get(name, list))
+        site = site_of(question.page.url)
+        known = {way.name for way in ways if way.learned is not None and way.learned.site == site}
+        return next(number for number in range(1, len(known) + 2) if learned_name(question, number) not in known)
+
+
+def _knows_more(lesson: Lesson, outcome: Outcome, wrong: Trouble) -> bool:
+    if wrong.fields:
+        return supplemented(outcome.extracted, lesson, wrong.fields) is not None
+    return not outcome.extracted or adds_to(lesson, outcome.extracted)
 
 
 _HOW = {

@@ -120,13 +120,14 @@ def _is_missed(leading: _Leading, target: _Target) -> bool:
     """Say whether a page without a link to a level should have one.
 
     It should where it used to have one, where too many pages in a row have none, and where a list has never led to
-    what it lists.
+    what it lists. Links among pages of one level are missing at the end of every list, which says nothing.
     """
-    if leading.before or target.record.is_unusually_empty():
+    if leading.before:
         return True
-    is_list = leading.level.role == "intermediate" and leading.target.role == "terminal"
-    deeper = leading.level.role == "intermediate" and leading.target is not leading.level and not leading.target.start
-    return (is_list or deeper) and not target.record.found
+    if leading.target is leading.level:
+        return False
+    is_list = leading.level.role == "intermediate" and (leading.target.role == "terminal" or not leading.target.start)
+    return target.record.is_unusually_empty() or (is_list and not target.record.found)
 
 
 def _by_address(leading: _Leading) -> tuple[Chosen, ...]:

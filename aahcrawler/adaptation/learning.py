@@ -104,7 +104,7 @@ def way_of(question: Question, attempted: Attempted, failure: str, number: int) 
         application=question.application.name,
         level=question.level.name,
         action=question.action.name,
-        name=f"learned-{question.action.name}-{number}",
+        name=learned_name(question, number),
         learned=attempted.learned,
         method=kept[-1].lesson.method,
         failure=failure,
@@ -118,3 +118,8 @@ def way_of(question: Question, attempted: Attempted, failure: str, number: int) 
     for _, outcome in attempted.agreeing:
         way.record.note(Shape.of(outcome.extracted))
     return way
+
+
+def learned_name(question: Question, number: int) -> str:
+    """Name a learned action after the one that failed."""
+    return f"learned-{question.action.name}-{number}"

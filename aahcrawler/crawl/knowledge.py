@@ -8,11 +8,16 @@ from pathlib import Path
 
 from scrapy.settings import BaseSettings
 
+from aahcrawler.adaptation.cases import LearnedAction
+from aahcrawler.adaptation.overlay import LEARNED, Overlay
+from aahcrawler.adaptation.wiring import adaptation, teachers
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.helper.requests import Values
 from aahcrawler.helper.sites import Sites
 from knowledge_base.folders import files_of, named_folders
 from knowledge_base.loader import LoadError, load
+from knowledge_base.model import KnowledgeBase
+from knowledge_base.selectors import BadExpressionError
 
 logger = logging.getLogger(__name__)
 
@@ -47,7 +52,8 @@ class Knowledge:
     """The folders of a knowledge base, and the helper that knows what was read from them last.
 
     The helper's knowledge base is always whole and valid: a changed one replaces it, a broken one is reported and
-    leaves it in use, until the next change.
+    leaves it in use, until the next change. What the helper learns of sites outlives such changes; with ``share`` it
+    outlives the crawl, and other workers of the crawl use it as well.
     """
 
     def __init__(self, folders: tuple[Path, ...], values: Values | None = None) -> None:
@@ -59,7 +65,16 @@ class Knowledge:
         self._values = values
         self._read = stamps(folders)
         self._sites = Sites()
-        self.helper = ApplicationAwareHelper(load(*folders), self._sites, values=values)
+        knowledge_base = load(*folders)
+        self._adaptation = adaptation(knowledge_base, self._keep)
+        self._overlay: Overlay | None = None
+        self._overlay_read: object = None
+        self.helper = self._helper(knowledge_base, self._sites)
+
+    def share(self, folder: Path) -> None:
+        """Keep what is learned in a crawl's folder, and use what was learned there before or is by others."""
+        self._overlay = Overlay(folder / LEARNED)
+        self._adopt(self.helper.knowledge_base)
 
     async def watch(self, changed: Callable[[ApplicationAwareHelper], None]) -> None:
         """Look at the files again and again, off the event loop, and hand on the new helper after each change.
@@ -73,6 +88,7 @@ class Knowledge:
             if now != self._read and now == last and await self._reload(now):
                 changed(self.helper)
             last = now
+            self._adopt(self.helper.knowledge_base)
 
     async def _reload(self, now: Stamps) -> bool:
         difference = _difference(self._read, now)
@@ -85,10 +101,38 @@ class Knowledge:
             logger.error("the changed knowledge base (%s) is not used; the one before it stays in use", difference)
             return False
         sites = self._sites.under(knowledge_base)
-        self.helper = await asyncio.to_thread(ApplicationAwareHelper, knowledge_base, sites, values=self._values)
+        self._adaptation.ask(teachers(knowledge_base))
+        self.helper = await asyncio.to_thread(self._helper, knowledge_base, sites)
         self._sites = sites
         logger.info("knowledge base replaced (%s): %d applications", difference, len(knowledge_base.applications))
         return True
+
+    def _helper(self, knowledge_base: KnowledgeBase, sites: Sites) -> ApplicationAwareHelper:
+        return ApplicationAwareHelper(knowledge_base, sites, values=self._values, adapter=self._adaptation)
+
+    def _keep(self, learned: LearnedAction) -> None:
+        """Log what was learned and keep it; a disk that refuses costs the file, not the crawl."""
+        logger.info("%s", learned)
+        if self._overlay is None:
+            return
+        try:
+            self._overlay.keep(learned)
+        except OSError as error:
+            logger.warning("what was learned cannot be kept (%s): it serves this process only", error)
+
+    def _adopt(self, knowledge_base: KnowledgeBase) -> None:
+        """Learn from the files of the crawl's folder where they have changed."""
+        if self._overlay is None or self._overlay.stamp() == self._overlay_read:
+            return
+        self._overlay_read = self._overlay.stamp()
+        actions, problems = self._overlay.actions(knowledge_base)
+        for problem in problems:
+            logger.error("%s", problem)
+        for learned in actions:
+            try:
+                self._adaptation.adopt(learned)
+            except BadExpressionError as error:
+                logger.error("%s of %s cannot be used: %s", learned.name, learned.site, error)
 
 
 def _difference(before: Stamps, after: Stamps) -> str:

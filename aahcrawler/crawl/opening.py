@@ -53,6 +53,7 @@ def open_job(path: Path, folders: tuple[Path, ...], *, accept_changes: bool = Fa
         folder = CrawlFolder.open(icd, accept_changes=accept_changes)
         opening.callback(folder.close)
         opening.enter_context(keep_events(folder.log))
+        knowledge.share(folder.root)
         _recover(folder)
         delivery = _delivery(icd, folder, opening)
         size = icd.archive.size

@@ -37,6 +37,7 @@ class ApplicationAwareHelper:
         values: Values | None = None,
         adapter: Adapter | None = None,
     ) -> None:
+        self.knowledge_base = knowledge_base
         self._applications = {application.name: application for application in knowledge_base.applications}
         self._sites = sites or Sites()
         self._sites.hosts = HostIndex(knowledge_base.applications)
