@@ -19,7 +19,7 @@ from typing import BinaryIO, Protocol, Self
 from aahcrawler.archive.delivered import Delivered, Ready
 from aahcrawler.archive.folders import FILES, INDEXES, ArchiveError, ArchiveFolder
 from aahcrawler.archive.index import EXTENSION, INDEX, replace_lines
-from aahcrawler.archive.target import Target, TargetError, check_address, first_line
+from aahcrawler.archive.target import Target, TargetError, check_address, first_line, lasting_address
 from aahcrawler.segments import is_open, segments
 
 SUMMARY = "crawl.json"
@@ -97,7 +97,7 @@ class Delivery:
         self._folder = folder
         self._rhythm = rhythm or Rhythm()
         self._delivered = Delivered.read(folder)
-        self._delivered.aim(address, crawl)
+        self._delivered.aim(lasting_address(address), crawl)
         self._courier = _Courier(self._delivered, connect)
         self._wake = threading.Event()
         self._ending = threading.Event()
@@ -269,7 +269,7 @@ def deliver(path: Path, address: str = "", connect: Connect = Target) -> Iterato
         delivered = Delivered.read(archive.crawl)
         if not (address or delivered.target):
             raise DeliveryError(f"{path}: this crawl had no archive.target; name one with --target")
-        delivered.aim(address or delivered.target, _name_of(archive.crawl, delivered))
+        delivered.aim(lasting_address(address) if address else delivered.target, _name_of(archive.crawl, delivered))
         courier = _Courier(delivered, connect)
         ready = list(closed_files(archive.crawl, (*_LAST, *_RECORDS)))
         copied = 0

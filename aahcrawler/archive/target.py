@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import re
 from base64 import b64decode
 from binascii import Error as Base64Error
 from collections.abc import Mapping
@@ -11,7 +12,6 @@ from typing import Any, BinaryIO
 
 from fsspec import get_filesystem_class
 from fsspec.core import url_to_fs
-from fsspec.implementations.local import LocalFileSystem
 
 from online_analysis.icd import WHERE_SECRETS_ARE, Icd, Mistake, secret_in
 
@@ -26,6 +26,7 @@ _REPLACING = frozenset({"file", "local", "memory", "sftp", "ssh"})
 _PACKAGES = {"smbclient": "smbprotocol", "smbprotocol": "smbprotocol"}
 _KINDS = "write s3://, gs://, az://, sftp://, or a folder"
 _PIECE = 1 << 20
+_SECRET = re.compile(r"://[^/@\s]*:[^@\s]*@")
 
 
 class TargetError(Exception):
@@ -45,10 +46,10 @@ def check_address(address: str) -> None:
     """Raise ``TargetError`` for an address of no known kind, without its package, read-only, or with a secret in it."""
     if problem := secret_in(address):
         raise TargetError(problem, WHERE_SECRETS_ARE)
+    if _local_path(address) is not None:
+        return
     for link in address.split("::"):
         protocol, separator, _ = link.partition("://")
-        if not separator and "::" not in address:
-            return  # A path of this machine.
         if protocol in _READ_ONLY:
             raise TargetError(f"is of the kind {protocol}, which cannot be written to", _KINDS)
         _check_package(protocol if separator or link != address else "file")
@@ -67,20 +68,38 @@ def _check_package(protocol: str) -> None:
 
 
 def target_mistakes(icd: Icd) -> tuple[Mistake, ...]:
-    """Return what is wrong with the address that an ICD has its files copied to; nothing is asked of it."""
+    """Return what is wrong with the address that an ICD has its files copied to; nothing is connected to."""
     address = icd.archive.target
     if not address:
         return ()
     try:
         check_address(address)
-        filesystem, root = url_to_fs(address) if "::" not in address else (None, "")
-        if isinstance(filesystem, LocalFileSystem) and Path(root, icd.id).resolve() == icd.output.resolve():
+        path = _local_path(address)
+        if path is not None and (path / icd.id).resolve() == icd.output.resolve():
             raise TargetError("is where the crawl itself is written", "name another folder")
     except TargetError as error:
         return (icd.target_mistake(error.problem, error.advice),)
-    except Exception as error:  # Each file system has its own way to refuse what it is built with.
-        return (icd.target_mistake(f"cannot be used ({first_line(error)})", "compare with fsspec's documentation"),)
     return ()
+
+
+def lasting_address(address: str) -> str:
+    """Return an address that means the same wherever a command runs.
+
+    >>> lasting_address("s3://bucket/crawls"), lasting_address("/mnt/./crawls")
+    ('s3://bucket/crawls', '/mnt/crawls')
+    """
+    path = _local_path(address)
+    return address if path is None or "://" in address else str(path.expanduser().absolute())
+
+
+def _local_path(address: str) -> Path | None:
+    """Return the path on this machine that an address names, None where it names none."""
+    if "::" in address:
+        return None
+    protocol, separator, path = address.partition("://")
+    if not separator:
+        return Path(address)
+    return Path(path) if protocol in {"file", "local"} else None
 
 
 class Target:
@@ -160,5 +179,5 @@ def _md5(info: Mapping[str, Any]) -> bytes | None:
 
 def first_line(error: BaseException) -> str:
     """Return what an error says, its kind and no more than a line: some quote whole answers."""
-    said = str(error).strip().partition("\n")[0][:200]
+    said = _SECRET.sub("://***@", str(error).strip().partition("\n")[0])[:200]
     return f"{type(error).__name__}: {said}" if said else type(error).__name__

@@ -40,13 +40,17 @@ WHERE_SECRETS_ARE = "remove it: credentials are read from fsspec's configuration
 """What to do about an address with a secret in it."""
 
 
+_PASSWORD = re.compile(r"://[^/@]*:(?!\d{1,5}(?:/|$))[^@]*@")
+"""Keys of Amazon's may hold slashes; a port is no password."""
+
+
 def secret_in(address: str) -> str:
     """Say what in a delivery address may be a secret, empty where nothing is.
 
     >>> secret_in("sftp://me:word@example.org/crawls"), secret_in("sftp://me@example.org/crawls")
     ('holds a password', '')
     """
-    if re.search(r"://[^/@]*:[^/]*@", address):
+    if any(_PASSWORD.search(link) for link in address.split("::")):
         return "holds a password"
     return "holds a question mark, after which secrets stand" if "://" in address and "?" in address else ""
 

@@ -18,7 +18,7 @@ from fsspec.implementations.memory import MemoryFileSystem
 from aahcrawler.archive.delivered import DELIVERED
 from aahcrawler.archive.delivery import Delivery, DeliveryError, Progress, Rhythm, deliver
 from aahcrawler.archive.folders import ArchiveError
-from aahcrawler.archive.target import DamagedCopyError, Target, TargetError, check_address, target_mistakes
+from aahcrawler.archive.target import DamagedCopyError, Target, TargetError, check_address, first_line, target_mistakes
 from online_analysis.icd import Icd
 from tests.crawl.articles import article_site
 from tests.crawl.crawling import aah, running, summary, until, write_icd
@@ -220,9 +220,19 @@ class Moody(MemoryFileSystem):  # type: ignore[misc]  # fsspec has no types
         return found | ({"md5Hash": self.says} if self.says else {})
 
 
+class Refusing(MemoryFileSystem):  # type: ignore[misc]
+    """A machine that nobody can connect to."""
+
+    protocol = "refusing"
+
+    def __init__(self, **_: object) -> None:
+        raise ConnectionRefusedError
+
+
 @pytest.fixture(scope="module", autouse=True)
 def moody() -> None:
     register_implementation("moody", Moody, clobber=True)
+    register_implementation("refusing", Refusing, clobber=True)
 
 
 @pytest.mark.parametrize("address", ["memory://{}/x", "file://{}/y", "{}/z", "{}/z/", "dir::file://{}/w"])
@@ -278,6 +288,19 @@ def test_an_address_of_no_use_is_told_beforehand(address: str, problem: str, adv
         list(deliver(Path(), address))
 
 
+def test_what_a_file_system_says_is_told_without_passwords() -> None:
+    said = first_line(OSError("no way to sftp://me:pass/word@host/a\nor elsewhere"))
+    assert said == "OSError: no way to sftp://***@host/a"
+    assert first_line(TimeoutError()) == "TimeoutError"
+
+
+def test_nothing_is_connected_to_before_the_crawl_begins(tmp_path: Path) -> None:
+    """A target that is away at that time must not keep a crawl from starting."""
+    assert target_mistakes(icd_with("refusing://host/a", tmp_path)) == ()
+    with pytest.raises(ConnectionRefusedError):
+        Target("refusing://host/a")
+
+
 def icd_with(target: str, output: Path) -> Icd:
     return Icd.parse(
         f"id: harbour\ncontact: a@b.org\nseeds: [http://a.test/]\ntopic: {{keywords: [flood]}}\n"
@@ -309,6 +332,15 @@ def test_the_command_brings_what_is_missing_and_damaged(crawl: Path, tmp_path: P
     assert (target / "harbour" / FIRST).stat().st_size == 3_000_000
     assert list(deliver(crawl, "memory://elsewhere"))[-1] == "7 files copied to memory://elsewhere, 0 were there"
     assert filesystem("memory").exists(f"/elsewhere/harbour/{TRIPLES}")
+
+
+def test_a_relative_folder_is_the_same_one_from_elsewhere(
+    crawl: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert list(deliver(crawl, "copies"))[-1].startswith("7 files copied")
+    monkeypatch.chdir("/")
+    assert list(deliver(crawl)) == [f"0 files copied to {tmp_path}/copies, 7 were there"]
 
 
 def test_the_command_says_what_it_cannot_do(crawl: Path, tmp_path: Path) -> None:

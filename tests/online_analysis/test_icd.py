@@ -174,6 +174,8 @@ def test_how_files_are_kept_is_read_and_means_nothing_for_what_is_collected() ->
     icd = with_lines("archive: {target: ' sftp://me@archive.example.org/crawls ', reserve: 2 GB, size: 100 MB}")
     assert icd.archive.target == "sftp://me@archive.example.org/crawls"
     assert (icd.archive.reserve, icd.archive.size) == (2 * 10**9, 10**8)
+    for address in ("sftp://host:22/a@b", "simplecache::sftp://me@host/a", "copies/here: or there@home"):
+        assert with_lines(f"archive: {{target: '{address}'}}").archive.target == address
     plain = with_lines()
     assert (plain.archive.target, plain.archive.reserve, plain.archive.size) == ("", None, 10**9)
     assert changes(plain, icd) == ()

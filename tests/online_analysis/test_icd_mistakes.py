@@ -61,6 +61,7 @@ from tests.online_analysis.definitions import SMALLEST, mistakes_in, only_mistak
         ("network: {allow_private: maybe}", "network.allow_private", "neither true nor false", "127.0.0.0/8"),
         ("network: {allow_private: [300.0.0.1]}", "network.allow_private[0]", "no network", "127.0.0.0/8"),
         ("archive: {target: 's3://key:secret@bucket/a'}", "archive.target", "password", "fsspec's configuration"),
+        ("archive: {target: 's3://key:se/cr/et@bucket/a'}", "archive.target", "password", "fsspec's configuration"),
         ("archive: {target: 'dir::sftp://me:pass@host/a'}", "archive.target", "password", "environment"),
         ("archive: {target: 'az://a/b?sig=abc'}", "archive.target", "question mark", "fsspec"),
         ("archive: {target: ' '}", "archive.target", "no address", "s3://bucket"),
