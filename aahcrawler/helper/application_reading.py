@@ -8,7 +8,7 @@ from functools import partial
 from aahcrawler.helper.adapter import Adapter, Question
 from aahcrawler.helper.anchors import Contexts
 from aahcrawler.helper.assistance import Assistance, Failure
-from aahcrawler.helper.containers import forum_of, thread_of
+from aahcrawler.helper.containers import answering_within, forum_of, thread_of
 from aahcrawler.helper.extraction import Extracted
 from aahcrawler.helper.generic_reading import MOST_TITLE, language_of, outlink_of
 from aahcrawler.helper.ignored import Ignored
@@ -115,7 +115,8 @@ class ApplicationReading:
                 found.setdefault(extracted.object.iri, extracted)
             if outcome.failure is not None:
                 self.attempts.fail(level.name, action.name, outcome.failure, outcome.detail)
-        objects = References(self.links, where.own.url, self.application, level).added(found.values())
+        answering = answering_within(place, runner, tuple(found.values()))
+        objects = References(self.links, where.own.url, self.application, level).added(answering)
         work = partial(thread_of, place, runner, objects)
         self._thread = self.attempts.attempt((level, "thread"), work, level=level.name, action="thread")
         return objects

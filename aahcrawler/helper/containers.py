@@ -1,17 +1,18 @@
 """What the objects of a page are parts of, where that is no object itself: a thread, and the forum that it is in."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 from aahcrawler.helper.anchors import anchor_text
 from aahcrawler.helper.extraction import Extracted
 from aahcrawler.helper.navigation import Chosen, Links
 from aahcrawler.helper.outcome import Runner
 from aahcrawler.helper.recognition import Place
-from aahcrawler.webobject import Container
+from aahcrawler.webobject import Container, Reference
 from knowledge_base.model import Application, Extract, Navigate
 
-TITLE = "title"
+TITLE, PARENT = "title", "parent"
 _ANSWER = re.compile(r"^(?:re: *)+", re.IGNORECASE)
 _SEPARATORS = " «»‹›<>|/·•→←"
 
@@ -32,6 +33,18 @@ def thread_of(place: Place, runner: Runner, extracted: Sequence[Extracted]) -> C
     return Container(own, place.level.type, title)
 
 
+def answering_within(place: Place, runner: Runner, extracted: Sequence[Extracted]) -> tuple[Extracted, ...]:
+    """Leave out answers to what is no post of the thread.
+
+    A quote names the quoted post alone, which may be one of another thread. It is older than its answer, so that on
+    the first page of a thread only posts of this page are meant; on later pages there is no telling.
+    """
+    if not place.level.type or not runner.where.is_first:
+        return tuple(extracted)
+    here = {each.object.iri for each in extracted}
+    return tuple(_without_parent(each) if _answers_elsewhere(each, here) else each for each in extracted)
+
+
 def forum_of(place: Place, links: Links, application: Application, chosen: Sequence[Chosen]) -> Container | None:
     """Return what a thread is in: where the last of the links leads that its page has to levels of such a type."""
     levels = {
@@ -49,6 +62,16 @@ def forum_of(place: Place, links: Links, application: Application, chosen: Seque
             # Links to further pages of a forum come after the one that bears its name.
             titles.setdefault(last, anchor_text(link.element).strip(_SEPARATORS))
     return Container(*last, titles[last]) if last is not None else None
+
+
+def _answers_elsewhere(extracted: Extracted, here: Collection[str]) -> bool:
+    parent = extracted.object.first(PARENT)
+    return isinstance(parent, Reference) and parent.url not in here
+
+
+def _without_parent(extracted: Extracted) -> Extracted:
+    kept = {name: values for name, values in extracted.object.properties.items() if name != PARENT}
+    return replace(extracted, object=replace(extracted.object, properties=kept))
 
 
 def _shown_title(place: Place, runner: Runner) -> str:
