@@ -98,7 +98,8 @@ class Job:
         """Called about once a second while the job runs."""
         self.ending = asyncio.Event()
         """Set when the crawl is told to stop; what is under way is then given a little time."""
-        written = (stores.folder.root, stores.folder.archive, stores.folder.objects, stores.folder.frontier)
+        at = stores.folder
+        written = (at.root, at.archive, at.objects, at.indexes, at.frontier)
         self.room = Room(written, icd.archive.reserve, self.ending, measure)
         self.room.changed.append(self._show_pause)
         self.alongside: list[Callable[[], Coroutine[None, None, None]]] = [self.room.watch]
