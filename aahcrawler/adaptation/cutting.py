@@ -30,12 +30,15 @@ def cut(written: Written, samples: Sequence[Sample], wanted: Field) -> Iterator[
     text = (
         f"normalize-space({source})" if not written.attribute else f"normalize-space(({source})/@{written.attribute})"
     )
+    closing = behind if all(rest == behind for _, rest in parts) else ""
     for lead in _lengths(before, from_end=True):
+        taken = f"substring-after({text}, {_quoted(lead)})" if lead else text
+        if closing and _quoted(lead) is not None:
+            yield Written(xpath=f"substring({taken}, 1, string-length({taken}) - {len(closing)})")
         for rest in _lengths(behind, from_end=False):
             quoted = (_quoted(lead), _quoted(rest))
             if None in quoted:
                 continue
-            taken = f"substring-after({text}, {quoted[0]})" if lead else text
             yield Written(xpath=f"substring-before({taken}, {quoted[1]})" if rest else taken)
 
 

@@ -18,8 +18,11 @@ MOST_ABOVE = 3
 HIGHER = 1.2
 """What it costs to take the element above as the item."""
 
-NO_DEARER = 2.5
+NO_DEARER = 1.2
 """How much more an alternative may cost than the expression it stands beside."""
+
+TELLING = 2.5
+"""The cost of features up to which what an item holds is used to tell it from others."""
 
 LEAST_AGREEING = 0.75
 """The share of pages with objects that an expression must find exactly."""
@@ -224,7 +227,7 @@ class ItemSearch:
             if not isinstance(inner.tag, str):
                 continue
             for each in self.known.of(inner)[:2]:
-                if each.cost <= NO_DEARER:
+                if each.cost <= TELLING:
                     counted[Step(inner.tag, (each.feature,)).test] += 1
         for test in counted:
             selector = Written(xpath=f"descendant::{test}").selector

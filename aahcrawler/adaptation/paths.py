@@ -162,6 +162,8 @@ def _chains(targets: Sequence[tuple[HtmlElement, HtmlElement]], known: Features,
             for each in named[:2]:
                 own = Step(tag, (each.feature,))
                 yield Path((own, *chain), each.cost + 1.0 + (CHILD + 0.7) * height, start)
+            if tag != "*":
+                yield Path((Step(tag), *chain), cost_of_tag(tag) + 1.0 + (CHILD + 0.7) * height, start)
         if len(here) > 1:
             return
         tags.append(here.pop())

@@ -1,7 +1,7 @@
 """Runs a learned action as the helper would on the pages of its lessons, and says how far it agrees with them."""
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from lxml.etree import XPathError
@@ -31,7 +31,8 @@ def proven(learned: Learned, failed: Extract, lessons: Sequence[Lesson]) -> Lear
     for lesson in lessons:
         found = run(action, lesson.page)
         agrees = found is not None and _agrees(found, lesson.examples, failed)
-        if not agrees:
+        compared = _compare(found or [], lesson, failed) if agrees and failed.run is None else {}
+        if not agrees or not _has_bodies(compared):
             dissenting.append(lesson.page.url)
             if not lesson.examples:
                 return None
@@ -40,15 +41,12 @@ def proven(learned: Learned, failed: Extract, lessons: Sequence[Lesson]) -> Lear
         else:
             pages += 1
             examples += len(lesson.examples)
-            if failed.run is None:
-                _compare(found or [], lesson, failed, tallies)
+            for name, tally in compared.items():
+                tallies[name].update(tally)
     full = sum(bool(lesson.examples) for lesson in lessons)
     if pages < LEAST_AGREEING * full:
         return None
     agreements = tuple(_agreement(name, tally) for name, tally in tallies.items())
-    body = next((each for each in agreements if each.field == BODY), None)
-    if body is not None and body.right < LEAST_BODIES * (body.right + body.wrong + body.missing):
-        return None
     return replace(learned, support=Support(pages, absent, examples, tuple(dissenting), agreements))
 
 
@@ -73,9 +71,17 @@ def _agrees(found: Sequence[WebObject], examples: Sequence[Example], failed: Ext
     return same >= LEAST_RUNS * sum(wanted.values()) and len(found) * LEAST_RUNS <= len(examples)
 
 
-def _compare(
-    found: Sequence[WebObject], lesson: Lesson, failed: Extract, tallies: defaultdict[str, Counter[Outcome]]
-) -> None:
+def _has_bodies(compared: Mapping[str, Counter[Outcome]]) -> bool:
+    """Say whether enough of the bodies of a page are right."""
+    body = compared.get(BODY)
+    if body is None:
+        return True
+    return body[Outcome.RIGHT] >= LEAST_BODIES * (body.total() - body[Outcome.BEYOND])
+
+
+def _compare(found: Sequence[WebObject], lesson: Lesson, failed: Extract) -> Mapping[str, Counter[Outcome]]:
+    """Return how often each field of the objects of a page is what the lesson says."""
+    tallies: defaultdict[str, Counter[Outcome]] = defaultdict(Counter)
     fields = {field.name: field for field in reversed(failed.fields)}
     for number, (each, example) in enumerate(zip(found, lesson.examples, strict=True)):
         for name, field in fields.items():
@@ -85,6 +91,7 @@ def _compare(
             outcome = _outcome(each.first(name), spot, field, lesson.page)
             if outcome is not None:
                 tallies[name][outcome] += 1
+    return tallies
 
 
 def _outcome(value: Value | None, spot: Spot | None, field: Field, page: Page) -> Outcome | None:

@@ -133,14 +133,12 @@ class Sample:
         return values[0] if values else None
 
     def date_text(self, wanted: Field) -> str:
-        """Return the part of the spot's text that is read as its date; empty where none is."""
+        """Return the shortest part of the spot's text that is read as its date; empty where none is."""
         spot = self.spot
-        if spot is None:
-            return ""
-        for text in _pieces(spot):
-            for part in _parts(text):
-                if as_date(part, wanted.date, self.reading.page.fetched_at) == spot.value:
-                    return part
+        parts = {part for text in _pieces(spot) for part in _parts(text)} if spot is not None else set()
+        for part in sorted(parts, key=lambda each: (len(each), each)):
+            if spot is not None and as_date(part, wanted.date, self.reading.page.fetched_at) == spot.value:
+                return part
         return ""
 
 
