@@ -52,10 +52,12 @@ class Metadata:
     ``understood_by`` identifies everything that the rest depends on beside the answer itself: knowledge base,
     definition and software. ``application``, ``level``, ``role`` and ``variant`` are as the knowledge base names
     them, None or empty where nothing was recognised. ``score`` is the page's relevance in [0, 1], ``priority`` the
-    score that it was fetched with. ``failures`` are the actions that should have worked and did not.
+    score that it was fetched with. ``media_type`` is that of the payload, empty where it is not told. ``failures``
+    are the actions that should have worked and did not.
     """
 
     understood_by: str = ""
+    media_type: str = ""
     application: str | None = None
     level: str | None = None
     role: Literal["intermediate", "terminal"] | None = None
@@ -78,7 +80,7 @@ def write(metadata: Metadata) -> bytes:
     b'{"format":1,"application":"phpBB","outlinks":[{"url":"http://a.test/","type":"page","score":0.25}]}'
     """
     said: dict[str, object] = {"format": FORMAT}
-    for name in ("understood_by", "application", "level", "role", "variant", "language", "title"):
+    for name in ("understood_by", "media_type", "application", "level", "role", "variant", "language", "title"):
         said[name] = getattr(metadata, name)
     for name in ("score", "relevant", "priority"):
         said[name] = getattr(metadata, name)
@@ -98,6 +100,7 @@ def read(text: bytes) -> Metadata:
             raise MetadataError("it is no metadata record of this format")
         return Metadata(
             understood_by=str(said.get("understood_by", "")),
+            media_type=str(said.get("media_type", "")),
             application=said.get("application"),
             level=said.get("level"),
             role=said.get("role"),

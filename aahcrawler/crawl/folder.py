@@ -1,17 +1,17 @@
 """The folder of a crawl: what lies where, who uses it, and whether it belongs to the same definition."""
 
 import json
-import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from filelock import FileLock, Timeout
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from aahcrawler.archive.folders import INDEXES
+from aahcrawler.crawl import succession
+from aahcrawler.crawl.succession import FIRST, Standing
+from aahcrawler.crawl.writing import write_whole
 from online_analysis.icd import Icd, changes
-
-_Meaning = TypeAdapter(dict[str, str])
 
 
 class CrawlRefusedError(Exception):
@@ -20,14 +20,15 @@ class CrawlRefusedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class CrawlFolder:
-    """Paths in one crawl's folder. ``lock`` is held while the crawl runs."""
+    """Paths in the folder of a definition. ``lock`` is held while the crawl ``standing`` tells of runs."""
 
     root: Path
     lock: FileLock
+    standing: Standing = FIRST
 
     @classmethod
     def open(cls, icd: Icd, *, accept_changes: bool = False) -> "CrawlFolder":
-        """Create the folder or take it over, for this process alone.
+        """Create the folder or take it over, for this process alone; a crawl that is over makes room for the next.
 
         Raise ``CrawlRefusedError`` when another crawl is using it, when it belongs to another definition (unless
         ``accept_changes``), or when it cannot be written.
@@ -48,18 +49,22 @@ class CrawlFolder:
         try:
             if not accept_changes:
                 folder._refuse_another(icd)
+            return replace(folder, standing=succession.stand(root, icd))
+        except OSError as error:
+            lock.release()
+            raise CrawlRefusedError(
+                f"{root}: the next crawl cannot begin ({error.strerror}); make room or correct the permissions"
+            ) from error
         except BaseException:
             lock.release()
             raise
-        return folder
 
     def _refuse_another(self, icd: Icd) -> None:
-        if not self.definition.exists():
-            return
         try:
-            differing = changes(_Meaning.validate_json(self.definition.read_bytes()), icd)
+            meant = succession.definition(self.root)
         except ValidationError:
             raise CrawlRefusedError(f"{self.definition}: is damaged; write another output in the ICD") from None
+        differing = changes(meant, icd) if meant else ()
         if differing:
             raise CrawlRefusedError(
                 f"{self.root}: this crawl was begun with another definition (changed: {', '.join(differing)}); "
@@ -74,7 +79,17 @@ class CrawlFolder:
     @property
     def definition(self) -> Path:
         """What the definition means that the crawl was begun with."""
-        return self.root / "icd.json"
+        return self.root / succession.DEFINITION
+
+    @property
+    def topic(self) -> Path:
+        """The texts of reference documents on the web, as they were when they were fetched."""
+        return self.root / succession.TOPIC
+
+    @property
+    def known_topic(self) -> Path | None:
+        """The texts that this crawl, or else the one before it, goes by; None where none were fetched yet."""
+        return succession.newest(self.root, succession.TOPIC)
 
     @property
     def archive(self) -> Path:
@@ -108,18 +123,8 @@ class CrawlFolder:
 
     def write_summary(self, summary: object) -> None:
         """Write ``crawl.json``, whole or not at all."""
-        write_whole(self.root / "crawl.json", json.dumps(summary, indent=2, ensure_ascii=False) + "\n")
+        write_whole(self.root / succession.SUMMARY, json.dumps(summary, indent=2, ensure_ascii=False) + "\n")
 
     def close(self) -> None:
         """Let others use the folder."""
         self.lock.release()
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Replace a file so that a reader, or a restart after a crash, sees the old text or the new, never half."""
-    part = path.with_name(path.name + ".part")
-    with part.open("w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    part.replace(path)

@@ -9,19 +9,20 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mappin
 from contextlib import ExitStack, asynccontextmanager, closing, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import partial
 from io import BytesIO
 from typing import ParamSpec, TypeVar
 from uuid import uuid4
 
 from aahcrawler import urls
 from aahcrawler.archive.delivery import Delivery
-from aahcrawler.archive.records import Identified
+from aahcrawler.archive.history import History
 from aahcrawler.archive.writer import Capture, WarcWriter
 from aahcrawler.crawl.addon import CONCURRENT_REQUESTS
+from aahcrawler.crawl.archiving import NOTHING, Archiving, Enclosed
 from aahcrawler.crawl.folder import CrawlFolder
 from aahcrawler.crawl.leasing import FrontierLane, LeaseSource
 from aahcrawler.crawl.manners import Manners, StoppedError
+from aahcrawler.crawl.recrawl import Recrawl
 from aahcrawler.crawl.room import Measure, Room, is_full
 from aahcrawler.crawl.summary import summary
 from aahcrawler.crawl.tally import Tally
@@ -47,8 +48,8 @@ TICK = 1.0
 SUMMARY_EVERY = 10.0
 """Seconds between two writings of ``crawl.json``."""
 
-LARGE = 4_000_000
-"""Bytes of a response from which on archiving it would hold up everything else for long."""
+BEGUN = "begun"
+"""The count that holds when this crawl was begun, in seconds since 1970."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -61,6 +62,7 @@ class Stores:
     folder: CrawlFolder
     frontier: Frontier
     archive: WarcWriter
+    history: History
     objects: ObjectWriter
     closing: ExitStack
     delivery: Delivery | None = None
@@ -68,11 +70,12 @@ class Stores:
 
 @dataclass(frozen=True, slots=True)
 class Understanding:
-    """What makes sense of pages and links."""
+    """What makes sense of pages and links; ``fingerprint`` identifies all that pages are understood by."""
 
     helper: ApplicationAwareHelper
     analysers: tuple[OnlineAnalyser, ...]
     scope: Scope
+    fingerprint: str = ""
 
 
 class Job:
@@ -94,6 +97,8 @@ class Job:
         self.started_at = datetime.now(UTC)
         self.failure: Exception | None = None
         self.reason = ""
+        self.beginning = ""
+        """What the opening of the crawl meant, for people."""
         self.watchers: list[Callable[[Job], None]] = []
         """Called about once a second while the job runs."""
         self.ending = asyncio.Event()
@@ -110,7 +115,11 @@ class Job:
             stores.frontier, self._lane, worker_name(), capacity(icd.limits.pages), lambda: self.room.is_short
         )
         self.manners = Manners(icd.politeness)
-        self._archiving = asyncio.Lock()
+        self.number = stores.folder.standing.number
+        """Which crawl of its definition this is, counted from 1."""
+        self.begun_at = datetime.fromtimestamp(self.tally[BEGUN], UTC)
+        self.recrawl = Recrawl(stores.history, self.number, self.begun_at, icd.limits.page_bytes)
+        self._archiving = Archiving(stores.archive, stores.history, self.number)
         self._unsaved_seconds = 0.0
 
     # What settings and settlements ask
@@ -125,9 +134,9 @@ class Job:
         """What copies closed files elsewhere, None where nothing does."""
         return self.stores.delivery
 
-    def use_helper(self, helper: ApplicationAwareHelper) -> None:
+    def use_helper(self, helper: ApplicationAwareHelper, fingerprint: str) -> None:
         """Understand all pages from the next one on with another helper."""
-        self.understanding = replace(self.understanding, helper=helper)
+        self.understanding = replace(self.understanding, helper=helper, fingerprint=fingerprint)
 
     @property
     def obeys_robots(self) -> bool:
@@ -182,15 +191,9 @@ class Job:
             left.append(int(limits.requisite_bytes - self.tally["requisite_bytes"]))
         return max(0, min(left)) if left else None
 
-    async def archive(self, exchange: Exchange, media_type: str | None = None) -> Capture:
-        """Put an exchange into the archive, a large one beside the event loop: 2 GB take minutes to compress."""
-        write = partial(self.stores.archive.write, exchange, Identified(media_type))
-
-        async def once() -> Capture:
-            return await asyncio.to_thread(write) if exchange.response_size > LARGE else write()
-
-        async with self._archiving:
-            return await self.room.held(once)
+    async def archive(self, exchange: Exchange, enclosed: Enclosed = NOTHING) -> Capture:
+        """Put an exchange into the archive, as soon as there is room for it."""
+        return await self._archiving.keep(exchange, enclosed, self.room.held)
 
     async def describe(
         self, capture: CaptureDescription, objects: Iterable[WebObject] = (), containers: Iterable[Container] = ()

@@ -3,26 +3,33 @@
 import json
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack, closing
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-from aahcrawler import __version__, urls
+from aahcrawler import __version__
+from aahcrawler.adaptation.overlay import LEARNED
 from aahcrawler.archive.delivery import Delivery
+from aahcrawler.archive.history import History, Kept
 from aahcrawler.archive.index import IndexWriter
 from aahcrawler.archive.records import CrawlInfo
 from aahcrawler.archive.target import target_mistakes
 from aahcrawler.archive.writer import WarcWriter, recover_archive
+from aahcrawler.crawl.beginning import clear, frontier_name, offer_former, offer_seeds
 from aahcrawler.crawl.events import keep_events
-from aahcrawler.crawl.folder import CrawlFolder, write_whole
-from aahcrawler.crawl.job import Job, Stores, Understanding
+from aahcrawler.crawl.fingerprint import files_digest, fingerprint
+from aahcrawler.crawl.folder import CrawlFolder
+from aahcrawler.crawl.job import BEGUN, Job, Stores, Understanding
 from aahcrawler.crawl.knowledge import Knowledge
 from aahcrawler.crawl.reference import fetch_documents
+from aahcrawler.crawl.succession import Start
+from aahcrawler.crawl.writing import write_whole
+from aahcrawler.exchange import Exchange
 from aahcrawler.frontier.connection import connect
 from aahcrawler.frontier.embedded import EmbeddedServer
-from aahcrawler.frontier.protocol import Frontier, FrontierSettings, Offer, Update
+from aahcrawler.frontier.protocol import Frontier, FrontierSettings, Update
 from aahcrawler.frontier.redis_frontier import RedisFrontier
 from aahcrawler.objects.writer import ObjectWriter, recover_objects
 from aahcrawler.scope import Scope
@@ -34,18 +41,17 @@ logger = logging.getLogger(__name__)
 
 REDIS_URL = "AAH_REDIS_URL"
 """The environment variable that names a shared Redis-protocol server; without it each crawl has its own."""
-SEED_SCORE = 1.0
 
 
 def open_job(path: Path, folders: tuple[Path, ...], *, accept_changes: bool = False) -> Job:
-    """Open the crawl of the definition at ``path``, a new one or one that stopped.
+    """Open the crawl of the definition at ``path``: a first one, one that stopped, or the next one after one is over.
 
     ``folders`` hold the knowledge base, which is looked at again while the crawl runs. Torn files of a crawl that was
     killed are mended first, and what was being fetched then is queued again. Raise ``IcdError`` for mistakes in the
     definition, ``LoadError`` for those in the knowledge base, ``CrawlRefusedError`` for a folder that cannot be used,
     and ``FrontierUnavailableError`` where there is no server for the frontier.
     """
-    icd = Icd.load(path)
+    now, icd = datetime.now(UTC), Icd.load(path)
     if mistakes := target_mistakes(icd):
         raise IcdError(mistakes)
     knowledge = Knowledge(folders, {"keywords": icd.topic.keywords, "entities": icd.topic.entities})
@@ -56,20 +62,48 @@ def open_job(path: Path, folders: tuple[Path, ...], *, accept_changes: bool = Fa
         knowledge.share(folder.root)
         _recover(folder)
         delivery = _delivery(icd, folder, opening)
-        size = icd.archive.size
+        size, number = icd.archive.size, folder.standing.number
+        history = opening.enter_context(History(folder.archive, folder.indexes))
         index = opening.enter_context(closing(IndexWriter(folder.archive, folder.indexes)))
-        archive = opening.enter_context(WarcWriter(folder.archive, _crawl_info(icd), size=size, index=index))
+        archive = opening.enter_context(WarcWriter(folder.archive, _crawl_info(icd, number), size=size, index=index))
         objects = opening.enter_context(ObjectWriter(folder.objects, icd.id, lambda: datetime.now(UTC), size=size))
-        topic = build_topic(icd, _reference_texts(icd, folder, archive))
-        frontier = _frontier(icd, folder, opening)
-        understanding = Understanding(knowledge.helper, analysers(icd, topic), Scope(icd))
-        folder.keep_definition(icd)
-        _offer_seeds(icd, frontier, understanding.scope)
-        stores = Stores(folder, frontier, archive, objects, opening.pop_all(), delivery)
-    logger.info("crawl %s opened in %s by AAHCrawler %s", icd.id, folder.root, __version__)
-    job = Job(icd, stores, understanding)
-    job.alongside.append(partial(knowledge.watch, job.use_helper))
+        texts = _reference_texts(icd, folder, partial(_keep, archive, history, number))
+        analysed_by = analysers(icd, build_topic(icd, texts))
+        frontier, scope = _frontier(icd, folder, opening), Scope(icd)
+        known = _begin(icd, folder, (frontier, history, scope), now)
+        stores = Stores(folder, frontier, archive, history, objects, opening.pop_all(), delivery)
+
+    def understood_by() -> str:
+        return fingerprint(icd, texts, files_digest(folders, folder.root / LEARNED))
+
+    job = Job(icd, stores, Understanding(knowledge.helper, analysed_by, scope, understood_by()))
+    job.beginning = _said(folder, known)
+    logger.info("%s, in %s by AAHCrawler %s", job.beginning, folder.root, __version__)
+    job.alongside.append(partial(knowledge.watch, lambda helper: job.use_helper(helper, understood_by())))
     return job
+
+
+def _begin(icd: Icd, folder: CrawlFolder, parts: tuple[Frontier, History, Scope], now: datetime) -> int:
+    """Offer what a crawl begins with, and keep its definition: from then on it goes on where it stops.
+
+    Return how many pages of former crawls it knows, 0 for one that goes on.
+    """
+    frontier, history, scope = parts
+    known = 0
+    offer_seeds(icd.seeds, frontier, scope)
+    if folder.standing.start is not Start.GOES_ON:
+        if folder.standing.start is Start.ANEW:
+            known = offer_former(history, icd.seeds, frontier, scope)
+        if BEGUN not in frontier.tallies():
+            frontier.count({BEGUN: now.timestamp()})
+    folder.keep_definition(icd)
+    return known
+
+
+def _said(folder: CrawlFolder, known: int) -> str:
+    number, start = folder.standing.number, folder.standing.start
+    knowing = f", knowing {known:,} pages of the crawls before" if start is Start.ANEW else ""
+    return f"crawl {number} {start}{knowing}"
 
 
 def _recover(folder: CrawlFolder) -> None:
@@ -83,7 +117,7 @@ def _delivery(icd: Icd, folder: CrawlFolder, opening: ExitStack) -> Delivery | N
     return opening.enter_context(Delivery(folder.root, icd.id, address)) if address else None
 
 
-def _crawl_info(icd: Icd) -> CrawlInfo:
+def _crawl_info(icd: Icd, number: int) -> CrawlInfo:
     return CrawlInfo(
         crawl=icd.id,
         software=f"AAHCrawler/{__version__}",
@@ -92,27 +126,45 @@ def _crawl_info(icd: Icd) -> CrawlInfo:
         user_agent=icd.user_agent(),
         robots=icd.politeness.robots,
         description=icd.title,
+        definition=json.dumps(icd.meaning(), ensure_ascii=False),
+        crawl_number=number,
     )
 
 
-def _reference_texts(icd: Icd, folder: CrawlFolder, archive: WarcWriter) -> Mapping[str, str]:
-    """Return the texts of reference documents on the web: those kept at the first start, or fetched now and kept."""
-    kept = folder.root / "topic.json"
-    known: dict[str, str] = json.loads(kept.read_text("utf-8")) if kept.exists() else {}
+def _keep(archive: WarcWriter, history: History, number: int, exchange: Exchange) -> None:
+    history.add(Kept.of(archive.write(exchange), exchange, number))
+
+
+def _reference_texts(icd: Icd, folder: CrawlFolder, keep: Callable[[Exchange], None]) -> Mapping[str, str]:
+    """Return the texts of reference documents on the web: those kept at the first start, or fetched now and kept.
+
+    The next crawl goes by the same texts, so that its scores can be compared.
+    """
+    kept = folder.known_topic
+    known: dict[str, str] = json.loads(kept.read_text("utf-8")) if kept is not None else {}
     wanted = [document for document in icd.document_urls() if document.url not in known]
     if wanted:
-        fetched = fetch_documents(icd, folder.spool, archive.write)
+        fetched = fetch_documents(icd, folder.spool, keep)
         if fetched.mistakes:
             raise IcdError(fetched.mistakes)
         known |= fetched.texts
-        write_whole(kept, json.dumps(known, ensure_ascii=False))
+    if wanted or (known and kept != folder.topic):
+        write_whole(folder.topic, json.dumps(known, ensure_ascii=False))
     return known
 
 
 def _frontier(icd: Icd, folder: CrawlFolder, opening: ExitStack) -> Frontier:
     shared = os.environ.get(REDIS_URL)
+    number, settings = folder.standing.number, _frontier_settings(icd)
+    if not shared and folder.standing.start is Start.ANEW:
+        clear(folder.frontier)
     url = shared or opening.enter_context(EmbeddedServer(folder.frontier)).url
-    frontier = RedisFrontier(connect(url), icd.id, _frontier_settings(icd))
+    if shared and folder.standing.start is Start.ANEW:
+        # What the crawl before has left behind, and what a beginning of this one has that was cut off.
+        for crawl in (number - 1, number):
+            with closing(RedisFrontier(connect(url), frontier_name(icd.id, crawl), settings)) as left:
+                left.remove()
+    frontier = RedisFrontier(connect(url), frontier_name(icd.id, number), settings)
     opening.callback(frontier.close)
     if not shared:
         returned = frontier.recover()
@@ -139,9 +191,3 @@ def lease_seconds(icd: Icd) -> float:
     politeness = icd.politeness
     longest = 2 * (politeness.timeout.total_seconds() + politeness.max_delay.total_seconds())
     return max(300.0, longest) * icd.scoring.balance
-
-
-def _offer_seeds(icd: Icd, frontier: Frontier, scope: Scope) -> None:
-    seeds = filter(None, map(urls.canonicalize, icd.seeds))
-    offers = [Offer(url, urls.queue_of(url), SEED_SCORE) for url in seeds]
-    frontier.offer([offer for offer in offers if scope.admit(offer.url, offer.queue) is None])

@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from aahcrawler.crawl.job import Job
+from aahcrawler.crawl.tally import Tally
 from aahcrawler.frontier.protocol import State
 
 LINE_EVERY = 5.0
@@ -79,6 +80,7 @@ def facts_of(job: Job, pages_per_second: float) -> dict[str, str]:
     return {
         **({"paused": job.room.why} if job.room.is_short else {}),
         "pages": f"{pages:,}",
+        **({"since before": since_before(tally)} if job.number > 1 else {}),
         "pages/s": f"{pages_per_second:.1f}",
         "queued": f"{counts.pages.get(State.QUEUED, 0):,}",
         "web objects": f"{int(tally['objects']):,}",
@@ -87,6 +89,15 @@ def facts_of(job: Job, pages_per_second: float) -> dict[str, str]:
         "time left": time_left(job, pages_per_second),
         **({"to deliver": f"{job.delivery.progress.waiting:,} files"} if job.delivery else {}),
     }
+
+
+def since_before(tally: Tally) -> str:
+    """Return what became of the pages since the crawls before this one.
+
+    >>> since_before(Tally({"unchanged": 1200, "changed": 3}))
+    '1,200 unchanged, 3 changed, 0 new, 0 gone'
+    """
+    return ", ".join(f"{int(tally[name]):,} {name}" for name in ("unchanged", "changed", "new", "gone"))
 
 
 def time_left(job: Job, pages_per_second: float) -> str:

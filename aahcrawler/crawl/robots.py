@@ -6,6 +6,7 @@ import re
 from collections import OrderedDict
 from contextlib import closing
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Self, cast
 
 from protego import Protego
@@ -14,11 +15,13 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import IgnoreRequest
 
 from aahcrawler import urls
+from aahcrawler.crawl.archiving import Enclosed, identified
 from aahcrawler.crawl.download import ENDING, MOST_BYTES, CapturedResponse
 from aahcrawler.crawl.job import Job
 from aahcrawler.crawl.leasing import LEASE
+from aahcrawler.crawl.recrawl import UNKNOWN, Asked, LostError
 from aahcrawler.crawl.wiring import PRODUCT
-from aahcrawler.page import Headers
+from aahcrawler.page import Headers, Page
 from aahcrawler.wire.errors import WireError, WireReason
 
 logger = logging.getLogger(__name__)
@@ -127,19 +130,33 @@ class RobotsMiddleware:
                     raise
                 raise RobotsUnreachableError(f"{url}: {error}") from error
             if 300 <= response.status < 400:
-                url = urls.resolve(url, Headers(response.wire_headers).get("Location"))
+                url = urls.resolve(url, response.headers.get("Location"))
             elif response.status >= 500 or response.status == 429:
                 raise RobotsUnreachableError(f"{url} answered {response.status}")
             else:
                 return Rules.read(response.body, expires) if response.status < 300 else Rules(None, expires)
         return Rules(None, expires)  # Too many redirects count as no robots.txt (RFC 9309, section 2.3.1.2).
 
-    async def _fetch(self, url: str) -> CapturedResponse:
+    async def _fetch(self, url: str) -> Page:
+        """Return what a robots.txt says, where it has not changed what the archive has of it."""
+        recrawl = self._job.recrawl
+        asked = recrawl.asked(url)
+        response = await self._download(url, asked)
+        if response.status == HTTPStatus.NOT_MODIFIED and asked.conditional and asked.former is not None:
+            try:
+                return recrawl.page_of(asked.former)
+            except LostError:
+                recrawl.ask_plainly(url)
+                response = await self._download(url, UNKNOWN)
+        when = response.exchange.started_at
+        return Page(url, response.status, Headers(response.wire_headers), response.body, when)
+
+    async def _download(self, url: str, asked: Asked) -> CapturedResponse:
         queue = urls.queue_of(url)
         await self._job.turn(queue)
         request = Request(
             url,
-            headers=self._job.request_headers,
+            headers={**self._job.request_headers, **asked.conditions},
             dont_filter=True,
             meta={"download_slot": queue, "verbatim_url": True, MOST_BYTES: LARGEST, ENDING: self._job.ending},
         )
@@ -153,9 +170,11 @@ class RobotsMiddleware:
         finally:
             self._job.manners.answered(queue)
         assert isinstance(response, CapturedResponse)  # noqa: S101
+        original = asked.former.original if asked.former is not None and asked.conditional else None
         with closing(response.exchange) as exchange:
-            await self._job.archive(exchange)
-        await self._job.count({"robots": 1, "bytes": exchange.response_size})
+            await self._job.archive(exchange, Enclosed(identified(response.body), unchanged=original))
+        counts = {"robots": 1, "bytes": exchange.response_size, "conditional": int(asked.conditional)}
+        await self._job.count(counts)
         return response
 
 

@@ -45,6 +45,7 @@ def run(icd: Path, settings: Settings, *, accept_changes: bool = False) -> int:
     except KeyboardInterrupt:
         _say(console, f"{icd}: interrupted before the crawl began")
         return DONE
+    _say(console, f"{job.stores.folder.root}: {job.beginning}")
     with job.stores.closing:
         _crawl(process, job, console)
     _say(console, _outcome(job))

@@ -1,31 +1,36 @@
 """How a lease ends: what is written, what is queued, and in which order.
 
-A page's WARC records come first, then its triples, then, in one atomic step of the frontier, its links, its counts
-and its end. A crash before that step leaves the lease to run out, so the page is fetched again; after it the page is
-never fetched again.
+A page is understood first. Then its response, its request and what was understood are archived, all or none, and the
+history is told; then come its triples, and then, in one atomic step of the frontier, its links, its counts and its
+end. A crash before that step leaves the lease to run out, so the page is fetched again; after it this crawl never
+fetches it again.
 """
 
-import errno
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from email.utils import parsedate_to_datetime
 from time import time
 
-from aahcrawler import urls
 from aahcrawler.archive.writer import Capture
+from aahcrawler.crawl.archiving import Enclosed, identified
+from aahcrawler.crawl.comprehension import Comprehension
+from aahcrawler.crawl.describing import count, description
 from aahcrawler.crawl.download import CapturedResponse
 from aahcrawler.crawl.job import Job
 from aahcrawler.crawl.manners import StoppedError
+from aahcrawler.crawl.outlinks import Outlinks
+from aahcrawler.crawl.reading import Reading, needs_requisites
+from aahcrawler.crawl.recrawl import UNKNOWN, Asked, LostError, Visit
 from aahcrawler.crawl.robots import RobotsDeniedError, RobotsUnreachableError
 from aahcrawler.crawl.room import is_full
 from aahcrawler.crawl.tally import Tally
+from aahcrawler.crawl.troubles import is_local
 from aahcrawler.exchange import Truncation
-from aahcrawler.flow import Processed, process
-from aahcrawler.frontier.protocol import FrontierUnavailableError, Lease, Offer, Outcome, State
-from aahcrawler.objects.writer import CaptureDescription
-from aahcrawler.page import Headers, Page, requisites
-from aahcrawler.segments import SegmentError
-from aahcrawler.wire.errors import RefusedAddressError, SpoolError, WireError
+from aahcrawler.frontier.protocol import Lease, Offer, Outcome, State
+from aahcrawler.objects.vocabulary import crawl as crawl_iri
+from aahcrawler.page import Headers, Page
+from aahcrawler.wire.errors import RefusedAddressError, WireError
 
 logger = logging.getLogger(__name__)
 
@@ -33,14 +38,6 @@ AGAIN = frozenset({408, 425, 429, 500, 502, 503, 504})
 """Answers that may be another one later."""
 LONGEST_REST = 3600.0
 """Seconds beyond which a Retry-After is not believed."""
-MOST_REDIRECTS = 20
-"""How many redirects in a row are followed, as by browsers (WHATWG Fetch, section 4.4)."""
-
-
-EXHAUSTED = frozenset(
-    {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM}
-)
-"""What the operating system says when this machine, and not a page, is in trouble."""
 
 
 class SpentError(Exception):
@@ -56,15 +53,17 @@ class Settlement:
 
     def __init__(self, job: Job) -> None:
         self._job = job
+        self._comprehension = Comprehension(job)
+        self._outlinks = Outlinks(job)
         self._frontier = job.stores.frontier
 
-    async def answered(self, lease: Lease, response: CapturedResponse) -> None:
-        """Archive an answer, understand it, queue its links, and finish its lease."""
+    async def answered(self, lease: Lease, response: CapturedResponse, asked: Asked = UNKNOWN) -> None:
+        """Understand an answer, which was ``asked`` for so, archive it, queue its links, and finish its lease."""
         try:
             if self._worth_another_try(lease, response):
                 await self._try_again(lease, response)
             else:
-                await self._finish(lease, response)
+                await self._finish(lease, response, asked)
         except Exception as error:  # Whatever a page may provoke, the crawl goes on.
             await self.failed(lease, error)
         finally:
@@ -159,91 +158,43 @@ class Settlement:
 
     # With an answer
 
-    async def _finish(self, lease: Lease, response: CapturedResponse) -> None:
-        exchange = response.exchange
-        page = Page(
-            lease.url,
-            response.status,
-            Headers(response.wire_headers),
-            response.body,
-            exchange.started_at,
-            complete=response.complete,
-        )
-        capture = await self._job.archive(exchange, page.media_type or None)
-        tally = Tally({"answers": 1, "bytes": exchange.response_size, f"status:{page.status}": 1})
-        if 300 <= page.status < 400:
-            links = await self._redirect(lease, page, capture, tally)
-        elif lease.kind == "requisite":
-            tally.merge({"requisites": 1, "requisite_bytes": exchange.response_size})
-            links = self._stylesheet(lease, page, tally) if page.media_type == "text/css" else []
-        else:
-            links = await self._understand(lease, page, capture, tally)
-        logger.info("%s %d %s", lease.url, page.status, lease.kind)
-        await self._commit(lease, State.DONE, links, Outcome(tally=tally.counts), rest_asked(response))
-
-    async def _redirect(self, lease: Lease, page: Page, capture: Capture, tally: Tally) -> list[Offer]:
-        if lease.kind == "page":
-            await self._job.describe(_description(lease, page, capture, None))
-        target = urls.resolve(page.url, page.headers.get("Location"))
-        if target is None or target == lease.url:
-            return []
-        if lease.redirects >= MOST_REDIRECTS:
-            tally.add("refused:redirects")
-            return []
-        offer = self._job.offer(target, lease, lease.score, kind=lease.kind, redirects=lease.redirects + 1)
-        return self._admitted([offer], tally)
-
-    def _stylesheet(self, lease: Lease, page: Page, tally: Tally) -> list[Offer]:
-        return self._requisites(lease, requisites.of_stylesheet(page.text, page.url), tally)
-
-    async def _understand(self, lease: Lease, page: Page, capture: Capture, tally: Tally) -> list[Offer]:
-        job = self._job
-        known = job.understanding
+    async def _finish(self, lease: Lease, response: CapturedResponse, asked: Asked) -> None:
+        page, known = _page(lease, response), self._job.understanding
         try:
-            processed = process(page, known.helper, known.analysers, job.icd.scoring.weights)
-        except Exception as error:  # Whatever a page may provoke, it is archived, and the crawl goes on.
-            if is_local(error):
-                raise
-            logger.exception("%s: not understood", page.url)
-            description = _description(lease, page, capture, None)
-            await job.describe(description)
-            _count(description, None, tally)
-            tally.add(f"error:{type(error).__name__}")
-            return []
-        description = _description(lease, page, capture, processed, job.icd.scoring.relevant)
-        await job.describe(description, processed.assistance.objects, processed.assistance.containers)
-        _count(description, processed, tally)
-        for action in processed.assistance.failed_actions:
-            logger.warning("%s: %s", page.url, action)
-        if page.status >= 400:
-            return []
-        needed = self._requisites(lease, processed.assistance.requisites, tally)
-        if known.scope.admit_language(processed.assistance.document.language) is not None:
-            tally.add("refused:language", len(processed.links))
-            return needed
-        links = [job.offer(link.url, lease, link.score, depth=lease.depth + 1) for link in processed.links]
-        return self._admitted(links, tally) + needed
+            visit = self._job.recrawl.visit(lease, page, response.exchange, asked, known.fingerprint)
+        except LostError:
+            await self._ask_plainly(lease, response)
+            return
+        found = self._comprehension.read(lease, visit)
+        capture = await self._job.archive(response.exchange, _enclosed(lease, page, visit, found))
+        tally, offers = _tally(lease, visit, response, asked), []
+        if found is not None:
+            offers = self._outlinks.offers(lease, visit, found.metadata, tally)
+            if lease.kind == "page":
+                await self._describe(lease, visit, found, capture, page.status)
+                count(visit, found, tally)
+        logger.info("%s %d %s", lease.url, page.status, visit.change or lease.kind)
+        await self._commit(lease, State.DONE, offers, Outcome(tally=tally.counts), rest_asked(response))
 
-    def _admitted(self, offers: Iterable[Offer], tally: Tally) -> list[Offer]:
-        admitted = []
-        for offer in offers:
-            scope = self._job.understanding.scope
-            refusal = (
-                scope.admit(offer.url, offer.queue, offer.depth)
-                if offer.kind == "page"
-                else scope.admit_requisite(offer.url)
-            )
-            if refusal is None:
-                admitted.append(offer)
-            else:
-                tally.add(f"refused:{refusal}")
-        return admitted
+    async def _ask_plainly(self, lease: Lease, response: CapturedResponse) -> None:
+        """Archive a 304 that stands for nothing any more, and ask again, at once and without conditions."""
+        logger.warning("%s: the page that has not changed cannot be read from the archive; it is fetched", lease.url)
+        self._job.recrawl.ask_plainly(lease.url)
+        await self._job.archive(response.exchange)
+        counts = {"bytes": response.exchange.response_size, "conditional": 1, "asked_again": 1}
+        await self._job.count(counts)
+        self._job.check_limits()
+        await self._job.call(self._frontier.release, [lease])
 
-    def _requisites(self, lease: Lease, addresses: Sequence[str], tally: Tally) -> list[Offer]:
-        if self._job.requisites_spent:
-            return []
-        offers = (self._job.offer(url, lease, lease.score, kind="requisite") for url in addresses)
-        return self._admitted(offers, tally)
+    async def _describe(self, lease: Lease, visit: Visit, found: Reading, capture: Capture, status: int) -> None:
+        stated = replace(
+            description(lease, visit, found.metadata, capture, status),
+            crawl=crawl_iri(self._job.icd.id, self._job.number),
+            changes=self._comprehension.changes(lease, visit, found.metadata),
+        )
+        # What is remembered was stated of the former capture, which the new one refers to.
+        objects = () if visit.remembered else found.metadata.objects
+        await self._job.describe(stated, objects, found.containers)
 
     async def _commit(
         self, lease: Lease, state: State, links: Sequence[Offer], outcome: Outcome, rest: float = 0.0
@@ -256,51 +207,36 @@ class Settlement:
             logger.warning("%s: its lease had run out, so it is fetched again", lease.url)
 
 
-def is_local(error: Exception) -> bool:
-    """Tell a frontier that is gone and a machine that is out of disk or files from whatever a page may provoke."""
-    if isinstance(error, OSError):
-        return error.errno in EXHAUSTED
-    return isinstance(error, FrontierUnavailableError | SegmentError | SpoolError)
-
-
-def _description(
-    lease: Lease, page: Page, capture: Capture, processed: Processed | None, relevant_at: float = 0.0
-) -> CaptureDescription:
-    match = processed.assistance.match if processed else None
-    level = match.level if match else None
-    score = processed.score if processed and page.status < 300 else None
-    return CaptureDescription(
-        iri=capture.record_id,
-        url=page.url,
-        status=page.status,
-        fetched_at=page.fetched_at,
-        media_type=page.media_type,
-        application=match.application.name if match else None,
-        level=level.name if level else None,
-        role=level.role if level else None,
-        score=score,
-        relevant=None if score is None else score >= relevant_at,
-        priority=lease.score,
-        depth=lease.depth,
-        via=lease.via,
+def _page(lease: Lease, response: CapturedResponse) -> Page:
+    return Page(
+        lease.url,
+        response.status,
+        Headers(response.wire_headers),
+        response.body,
+        response.exchange.started_at,
+        complete=response.complete,
     )
 
 
-def _count(description: CaptureDescription, processed: Processed | None, tally: Tally) -> None:
-    if description.status < 300:
-        tally.merge({"pages": 1, "relevant": int(bool(description.relevant))})
-        tally.add(f"type:{description.media_type or 'unknown'}")
-        tally.add(f"application:{description.application or 'unknown'}")
-        tally.add(f"level:{description.role or 'none'}")
-    if processed is None:
-        return
-    assistance = processed.assistance
-    tally.add("objects", len(assistance.objects))
-    for web_object in assistance.objects:
-        tally.add(f"object:{web_object.type}")
-    for refused in assistance.refused:
-        tally.add(f"refused:{refused.reason}")
-    tally.add("failed_actions", len(assistance.failed_actions))
+def _enclosed(lease: Lease, page: Page, visit: Visit, found: Reading | None) -> Enclosed:
+    """Return what is archived with an answer: metadata of pages, and of style sheets that lead somewhere.
+
+    What is remembered is in the archive already.
+    """
+    said = found.metadata if found is not None else None
+    what = identified(page.body, said.language if said is not None else None)
+    is_told = said is not None and not visit.remembered and (lease.kind == "page" or needs_requisites(said))
+    return Enclosed(what, said if is_told else None, visit.original)
+
+
+def _tally(lease: Lease, visit: Visit, response: CapturedResponse, asked: Asked) -> Tally:
+    size = response.exchange.response_size
+    tally = Tally({"answers": 1, "bytes": size, f"status:{response.status}": 1})
+    if asked.conditional:
+        tally.add("conditional")
+    if lease.kind == "requisite" and (visit.unmodified or not 300 <= response.status < 400):
+        tally.merge({"requisites": 1, "requisite_bytes": size})
+    return tally
 
 
 def rest_asked(response: CapturedResponse) -> float:

@@ -15,8 +15,12 @@ from aahcrawler.crawl.job import Job
 from aahcrawler.crawl.knowledge import knowledge_folders
 from aahcrawler.crawl.leasing import LEASE
 from aahcrawler.crawl.opening import open_job
+from aahcrawler.crawl.recrawl import UNKNOWN
 from aahcrawler.crawl.settlement import Settlement, SpentError
 from aahcrawler.frontier.protocol import Lease
+
+ASKED = "aah_asked"
+"""The key of ``Request.meta`` that holds what was known of the address when it was asked for."""
 
 
 class AahSpider(Spider):
@@ -58,14 +62,16 @@ class AahSpider(Spider):
             self.job.fail(error)
 
     def _request(self, lease: Lease) -> Request:
+        asked = self.job.recrawl.asked(lease.url)
         return Request(
             lease.url,
-            headers=self.job.request_headers,
+            headers={**self.job.request_headers, **asked.conditions},
             callback=self.answered,
             errback=self.failed,
             dont_filter=True,
             meta={
                 LEASE: lease,
+                ASKED: asked,
                 MOST_BYTES: self.job.most_bytes(lease.kind),
                 ENDING: self.job.ending,
                 "download_slot": lease.queue,
@@ -76,7 +82,7 @@ class AahSpider(Spider):
     async def answered(self, response: Response) -> None:
         """Settle a lease whose URL was answered, with whatever status."""
         assert isinstance(response, CapturedResponse)  # noqa: S101  # no other handler is configured
-        await self.settlement.answered(response.meta[LEASE], response)
+        await self.settlement.answered(response.meta[LEASE], response, response.meta.get(ASKED, UNKNOWN))
 
     async def failed(self, failure: Failure) -> None:
         """Settle a lease whose URL was not answered."""

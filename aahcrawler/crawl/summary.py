@@ -16,6 +16,8 @@ class Countable(Protocol):
     """What the summary reads of a job."""
 
     icd: Icd
+    number: int
+    begun_at: datetime
     tally: Tally
     counts: Counts
     started_at: datetime
@@ -30,18 +32,21 @@ class Countable(Protocol):
 def summary(job: Countable, state: str) -> dict[str, object]:
     """Return the content of ``crawl.json``.
 
-    ``state`` is ``running``, ``paused``, ``stopped`` or ``finished``, and ``reason`` says why it pauses or ended;
-    ``started_at`` is when this process opened the crawl; ``seconds`` and all counts include what came before a
-    restart. ``frontier`` counts URLs by state, ``delivery`` closed files at ``archive.target``, where there is one.
+    ``crawl`` counts the crawls of this definition from 1. ``state`` is ``running``, ``paused``, ``stopped`` or
+    ``finished``, and ``reason`` says why it pauses or ended; ``begun_at`` is when this crawl began, ``started_at`` when
+    this process opened it. ``seconds`` and all counts include what came before a restart. ``frontier`` counts URLs by
+    state, ``delivery`` closed files at ``archive.target``, where there is one.
     """
     urls = {f"pages_{state}": job.counts.pages.get(state, 0) for state in State}
     urls |= {f"requisites_{state}": job.counts.requisites.get(state, 0) for state in State}
     return {
         "id": job.icd.id,
+        "crawl": job.number,
         "title": job.icd.title,
         "software": f"AAHCrawler/{__version__}",
         "state": state,
         "reason": job.reason or job.room.why,
+        "begun_at": job.begun_at.isoformat(timespec="seconds"),
         "started_at": job.started_at.isoformat(timespec="seconds"),
         "updated_at": datetime.now(UTC).isoformat(timespec="seconds"),
         "relevant_at": job.icd.scoring.relevant,

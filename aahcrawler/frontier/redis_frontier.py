@@ -6,7 +6,7 @@ A crawl's state lies in one partition, a Redis Cluster hash tag; ``lua/state.lua
 import heapq
 import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import chain
+from itertools import chain, product
 from typing import Any, TypeVar, cast
 from urllib.parse import quote
 
@@ -35,6 +35,11 @@ _PER_CALL = 1000
 
 _UPDATES = {Update.FIRST: b"f", Update.LAST: b"l", Update.MAX: b"m", Update.SUM: b"s", Update.AVG: b"a"}
 _ANSWERS = {ord("a"): Offered.ADDED, ord("r"): Offered.RESCORED, ord("k"): Offered.KNOWN}
+_NAMES = (
+    *("queues", "ready:p", "ready:r", "waiting", "leases", "tokens", "batches", "finished"),
+    *("counts", "reasons", "tallies", "format"),
+)
+"""The keys of a crawl beside those of its URLs and queues; see ``lua/state.lua``."""
 _CONTEXT = struct.Struct(">dcIIIdII")
 _MICRO = 1_000_000
 _SERVER_TIME = -1.0
@@ -176,6 +181,19 @@ class RedisFrontier:
         with unavailable():
             found = cast("dict[bytes, bytes]", self._client.hgetall(self._key("tallies")))
         return {name.decode(): float(amount) for name, amount in found.items()}
+
+    def remove(self) -> None:
+        """Remove all that the server keeps of this crawl, which must have no worker; what crawls share stays.
+
+        Takes many steps, the last of which makes room for another format. After an error it may be called again.
+        """
+        with unavailable():
+            for name in cast("list[bytes]", self._client.hkeys(self._key("queues"))):
+                self._client.unlink(*(self._key("").encode() + kind + name for kind in (b"p:", b"r:")))
+            buckets = [self._key("u:").encode() + bytes(pair) for pair in product(range(256), repeat=2)]
+            for part in _parts(buckets):
+                self._client.unlink(*part)
+            self._client.unlink(*map(self._key, _NAMES))
 
     def close(self) -> None:
         """See ``Scheduling.close``."""

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from aahcrawler.crawl.folder import CrawlFolder, CrawlRefusedError, write_whole
+from aahcrawler.crawl.folder import CrawlFolder, CrawlRefusedError
+from aahcrawler.crawl.writing import write_whole
 from online_analysis.icd import Icd
 
 HOLD = """

@@ -28,6 +28,7 @@ network: {{allow_private: true}}
 output: {output}
 """
 GZIP_MAGIC = b"\x1f\x8b\x08"
+_BEGINNING = re.compile(r": crawl \d+ (?:begun|goes on)\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ def is_running(pid: int) -> bool:
 
 
 def lines_apart_from_progress(ended: Ended) -> list[str]:
-    return [line for line in ended.err.splitlines() if not line.startswith("pages ")]
+    return [line for line in ended.err.splitlines() if not line.startswith("pages ") and not _BEGINNING.search(line)]
 
 
 class Rounds:

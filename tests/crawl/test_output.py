@@ -24,8 +24,11 @@ HOSTILE = "</title><script src=//evil.test/x.js></script>&\"'"
 HOSTILE_ICD = ICD.replace("title: A test", f"title: {json.dumps(HOSTILE)}")
 EXTERNAL = {"src", "href", "srcset", "action", "data", "poster", "xlink:href", "background", "formaction"}
 VOID = {"meta", "br", "hr"}
-ABOUT = ["id", "title", "software", "state", "reason", "started_at", "updated_at", "relevant_at"]
-SINGLE = ["answers", "pages", "relevant", "objects", "requisites", "robots", "retries", "bytes", "requisite_bytes"]
+ABOUT = ["id", "crawl", "title", "software", "state", "reason"]
+TIMES = ["begun_at", "started_at", "updated_at"]
+CHANGES = ["new", "changed", "unchanged", "gone"]
+SINGLE = ["relevant", "objects", "requisites", "robots", "conditional", "asked_again", "retries"]
+BYTES = ["bytes", "requisite_bytes"]
 DERIVED = ["seconds", "failed_actions", "harvest_ratio"]
 GROUPS = ["application", "level", "object", "status", "type", "refused", "blocked", "error", "frontier"]
 REQUISITES = ["/style.css", "/more.css", "/back.png", "/photo.jpg", "/app.js"]
@@ -76,7 +79,7 @@ def test_scrapy_crawls_the_same(world: Site, crawl: Path, tmp_path: Path) -> Non
     other = tmp_path / "crawl"
     for table in ("pages", "objects"):
         assert timeless(other, table) == timeless(crawl, table)
-    timed = {"started_at", "updated_at", "seconds", "bytes", "requisite_bytes"}
+    timed = {*TIMES, "seconds", *BYTES}
     mine, theirs = summary(crawl), summary(other)
     assert {name: mine[name] for name in mine if name not in timed} == {
         name: theirs[name] for name in theirs if name not in timed
@@ -96,7 +99,12 @@ def test_the_folder_holds_what_the_readme_says(crawl: Path) -> None:
 
 def test_the_summary_has_every_count(crawl: Path) -> None:
     found = summary(crawl)
-    assert list(found) == [*ABOUT, *SINGLE, *DERIVED, *GROUPS]
+    assert list(found) == [
+        *(*ABOUT, *TIMES, "relevant_at"),
+        *("answers", "pages", *CHANGES, *SINGLE, *BYTES, *DERIVED),
+        *GROUPS,
+    ]
+    assert [found[name] for name in ("crawl", *CHANGES, "conditional")] == [1, found["pages"], 0, 0, 0, 0]
     assert (found["state"], found["title"], found["pages"], found["objects"]) == ("finished", HOSTILE, 4, 2)
     assert found["status"] == {"200": 9, "301": 1, "404": 1}
     assert (found["answers"], found["robots"], found["requisites"]) == (11, 1, 5)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.crawl.articles import article, article_site
+from tests.crawl.articles import article, article_site, path
 from tests.crawl.crawling import aah, rows, running, summary, write_icd
 from tests.crawl.site import Reply, Site, html, links, serving
 from tests.crawl.verifying import assert_counts, assert_whole
@@ -68,16 +68,45 @@ def test_an_interrupt_before_the_first_page_leaves_nothing_behind(tmp_path: Path
     assert not (tmp_path / "crawl" / "icd.json").exists()
 
 
-@pytest.mark.parametrize(("limit", "amount"), [("pages", "7"), ("bytes", "4 kB")])
-def test_a_limit_ends_the_crawl_and_holds_when_it_is_started_again(limit: str, amount: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("limit", "amount", "more"), [("pages", "7", "12"), ("bytes", "4 kB", "9 kB")])
+def test_a_limit_that_is_raised_lets_the_crawl_go_on(limit: str, amount: str, more: str, tmp_path: Path) -> None:
     crawl = tmp_path / "crawl"
     with serving(article_site(40)) as site:
         icd = write_icd(tmp_path, site.url, more=f"limits: {{{limit}: {amount}}}\n")
-        for _ in range(2):
-            ended = aah("crawl", icd)
-            assert ended.code == 0, ended.err
-            assert f"stopped, limits.{limit} reached" in ended.err
-            assert 4 <= len(site.paths()) <= 7
-            assert summary(crawl)["pages"] == len(rows(crawl)) == len(site.paths())
-            asked = site.paths()
-        assert site.paths() == asked
+        ended = aah("crawl", icd)
+        assert f"{crawl}: crawl 1 begun\n" in ended.err
+        assert f"stopped, limits.{limit} reached" in ended.err
+        asked = site.paths()
+        assert 4 <= len(asked) <= 7
+        write_icd(tmp_path, site.url, more=f"limits: {{{limit}: {more}}}\n")
+        refused = aah("crawl", icd)
+        assert refused.code == 2
+        assert f"(changed: limits.{limit})" in refused.err
+        ended = aah("crawl", icd, "--accept-changes")
+        assert ended.code == 0, ended.err
+        assert f"{crawl}: crawl 1 goes on\n" in ended.err
+        assert f"stopped, limits.{limit} reached" in ended.err
+        assert len(asked) + 4 <= len(site.paths()) == summary(crawl)["pages"] == len(rows(crawl))
+    assert set(Counter(site.paths()).values()) == {1}
+    assert not (crawl / "former").exists()
+
+
+@pytest.mark.parametrize(("limit", "amount"), [("pages", "7"), ("bytes", "4 kB")])
+def test_a_crawl_that_ended_by_a_limit_is_begun_anew(limit: str, amount: str, tmp_path: Path) -> None:
+    crawl = tmp_path / "crawl"
+    with serving(article_site(40)) as site:
+        icd = write_icd(tmp_path, site.url, more=f"limits: {{{limit}: {amount}}}\n")
+        first = aah("crawl", icd)
+        assert first.code == 0, first.err
+        before, asked = summary(crawl), site.paths()
+        ended = aah("crawl", icd)
+        assert ended.code == 0, ended.err
+        assert f"{crawl}: crawl 2 begun anew, knowing {len(asked)} pages of the crawls before\n" in ended.err
+        assert f"stopped, limits.{limit} reached" in ended.err
+        again = site.paths()[len(asked) :]
+    assert 4 <= len(again) <= 7
+    assert set(again) <= set(asked) | {path(number) for number in range(1, 41)}
+    after = summary(crawl)
+    assert (after["crawl"], after["pages"], after["state"]) == (2, len(again), "stopped")
+    assert summary(crawl / "former" / "1") == before
+    assert_whole(crawl)

@@ -216,7 +216,7 @@ def job_with(books: Books, disk: Disk, folder: Path) -> Job:
     anything: Any = books
     root = folder / "crawl"
     root.mkdir()
-    stores = Stores(CrawlFolder(root, FileLock(root / ".lock")), anything, anything, anything, ExitStack())
+    stores = Stores(CrawlFolder(root, FileLock(root / ".lock")), *(anything,) * 4, ExitStack())
     return Job(icd, stores, Understanding(anything, (), Scope(icd)), lambda _: disk)
 
 

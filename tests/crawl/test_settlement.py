@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -16,17 +16,22 @@ from filelock import FileLock
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aahcrawler.archive.records import UNIDENTIFIED, Identified
+from aahcrawler import metadata as metadata_record
+from aahcrawler.archive.history import History
+from aahcrawler.archive.records import UNIDENTIFIED, Identified, Original
 from aahcrawler.archive.writer import Capture
+from aahcrawler.crawl.archiving import LARGE
 from aahcrawler.crawl.download import Captured, CapturedResponse
 from aahcrawler.crawl.folder import CrawlFolder
-from aahcrawler.crawl.job import LARGE, Job, Stores, Understanding
+from aahcrawler.crawl.job import Job, Stores, Understanding
 from aahcrawler.crawl.manners import StoppedError
+from aahcrawler.crawl.outlinks import MOST_REDIRECTS
 from aahcrawler.crawl.robots import RobotsDeniedError, RobotsUnreachableError
-from aahcrawler.crawl.settlement import AGAIN, LONGEST_REST, MOST_REDIRECTS, Settlement, SpentError, rest_asked
+from aahcrawler.crawl.settlement import AGAIN, LONGEST_REST, Settlement, SpentError, rest_asked
 from aahcrawler.exchange import Exchange, Truncation
 from aahcrawler.frontier.protocol import Counts, FrontierUnavailableError, Lease, Offer, Outcome, State
 from aahcrawler.helper import ApplicationAwareHelper
+from aahcrawler.metadata import Metadata
 from aahcrawler.objects.writer import CaptureDescription
 from aahcrawler.scope import Scope
 from aahcrawler.segments import SegmentError
@@ -69,7 +74,10 @@ class Recorder:
     retried: list[tuple[float, Outcome]] = field(default_factory=list)
     released: list[str] = field(default_factory=list)
     archived: list[bytes] = field(default_factory=list)
+    originals: list[Original | None] = field(default_factory=list)
+    told: list[Metadata | None] = field(default_factory=list)
     beside: list[bool] = field(default_factory=list)
+    objects: list[int] = field(default_factory=list)
     described: list[CaptureDescription] = field(default_factory=list)
     counted: dict[str, float] = field(default_factory=dict)
     held: bool = True
@@ -111,12 +119,22 @@ class Archive:
     def __init__(self, recorder: Recorder) -> None:
         self.recorder = recorder
 
-    def write(self, exchange: Exchange, identified: Identified = UNIDENTIFIED) -> Capture:
+    def write(
+        self,
+        exchange: Exchange,
+        identified: Identified = UNIDENTIFIED,
+        *,
+        original: Original | None = None,
+        metadata: bytes | None = None,
+    ) -> Capture:
         assert identified.media_type is None or "/" in identified.media_type
         self.recorder.did("archive")
         self.recorder.beside.append(threading.current_thread() is not threading.main_thread())
         self.recorder.archived.append(exchange.response.read())
-        return Capture("urn:uuid:1", exchange.url, exchange.started_at, "a.warc.gz", 0)
+        self.recorder.originals.append(original)
+        self.recorder.told.append(None if metadata is None else metadata_record.read(metadata))
+        record = f"urn:uuid:00000000-0000-4000-8000-{len(self.recorder.archived):012}"
+        return Capture(record, exchange.url, exchange.started_at, "a.warc.gz", 0)
 
 
 class Objects:
@@ -128,7 +146,7 @@ class Objects:
     ) -> None:
         self.recorder.did("objects")
         self.recorder.described.append(capture)
-        _ = (*objects, *containers)
+        self.recorder.objects.append(len([*objects]) + len([*containers]))
 
 
 class Flood:
@@ -155,7 +173,8 @@ class Bench:
         frontier: Any = self.recorder
         archive: Any = Archive(self.recorder)
         objects: Any = Objects(self.recorder)
-        stores = Stores(folder, frontier, archive, objects, ExitStack())
+        self.history = History(tmp_path / "archive", tmp_path / "indexes")
+        stores = Stores(folder, frontier, archive, self.history, objects, ExitStack())
         self.job = Job(icd, stores, Understanding(ApplicationAwareHelper(known), (analyser,), Scope(icd)))
         self.settlement = Settlement(self.job)
         self.settled = 0
@@ -181,8 +200,10 @@ def known() -> KnowledgeBase:
 
 
 @pytest.fixture
-def bench(tmp_path: Path, known: KnowledgeBase) -> Bench:
-    return Bench(tmp_path, known, Flood())
+def bench(tmp_path: Path, known: KnowledgeBase) -> Iterator[Bench]:
+    made = Bench(tmp_path, known, Flood())
+    with made.history:
+        yield made
 
 
 def lease(url: str = "http://a.test/", **changes: Any) -> Lease:
@@ -230,12 +251,16 @@ def test_a_lost_lease_counts_nothing(bench: Bench) -> None:
 
 def test_a_page_that_an_analyser_breaks_on_is_fetched_all_the_same(tmp_path: Path, known: KnowledgeBase) -> None:
     bench = Bench(tmp_path, known, Broken())
-    bench.answer(lease(), answer())
+    with bench.history:
+        bench.answer(lease(), answer())
     assert bench.recorder.done == ["archive", "objects", "finish"]
     state, _, links, outcome = bench.recorder.finished[0]
     assert (state, links) == (State.DONE, [])
     assert outcome.tally["error:ZeroDivisionError"] == outcome.tally["pages"] == 1
     assert bench.recorder.described[0].score is None
+    (told,) = bench.recorder.told
+    assert told is not None
+    assert told.failures == ("not understood: ZeroDivisionError: http://a.test/",)
     assert bench.job.failure is None
 
 

@@ -1,0 +1,44 @@
+"""What the understanding of a page depends on beside the page: one short text for all of it."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from aahcrawler import __version__
+from knowledge_base.folders import files_of
+from online_analysis.icd import Icd
+
+MEANT = ("topic", "event", "scoring", "file", "scope.languages")
+"""The parts of a definition that scores depend on; which links are followed is decided anew in every crawl."""
+
+
+def files_digest(folders: Sequence[Path], learned: Path) -> str:
+    """Return a digest of what the files of a knowledge base say, wherever they lie, and what was ``learned`` since.
+
+    Files that vanish meanwhile are left out.
+    """
+    digest = hashlib.sha256()
+    for file in (*files_of(folders), *sorted(learned.glob("*.xml"))):
+        try:
+            content = file.read_bytes()
+        except OSError:
+            continue
+        digest.update(f"{file.parent.name}/{file.name} {len(content)}\n".encode("utf-8", "surrogateescape"))
+        digest.update(content)
+    return digest.hexdigest()
+
+
+def fingerprint(icd: Icd, texts: Mapping[str, str], knowledge: str) -> str:
+    """Return what a metadata record is ``understood_by``: equal texts mean that a page is understood the same way.
+
+    It covers the version of this software, the knowledge base (``files_digest``), what the definition means to
+    scores, and ``texts``, the reference documents from the web.
+    """
+    meant = {path: value for path, value in icd.meaning().items() if _is_meant(path)}
+    everything = (__version__, knowledge, meant, dict(texts))
+    return hashlib.sha256(json.dumps(everything, sort_keys=True).encode()).hexdigest()[:32]
+
+
+def _is_meant(path: str) -> bool:
+    return any(path == part or path.startswith(f"{part}.") for part in MEANT)

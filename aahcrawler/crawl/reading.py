@@ -1,0 +1,97 @@
+"""What is understood of an answer, as its metadata record keeps it. Nothing here reads, writes or tells the time."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from aahcrawler import urls
+from aahcrawler.flow import Processed
+from aahcrawler.frontier.protocol import Lease
+from aahcrawler.helper.assistance import FailedAction, Failure, Refused
+from aahcrawler.metadata import Link, LinkType, Metadata
+from aahcrawler.page import Page, requisites
+from aahcrawler.webobject import Container
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What was understood of one answer. ``refused`` are the links that the knowledge base calls junk.
+
+    ``containers`` are the threads and forums that its objects are parts of. ``error`` is the type of what was raised
+    where nothing could be understood.
+    """
+
+    metadata: Metadata
+    refused: tuple[Refused, ...] = ()
+    containers: tuple[Container, ...] = ()
+    error: str = ""
+
+
+def of_page(lease: Lease, page: Page, processed: Processed, relevant_at: float) -> Metadata:
+    """Return what was understood of a page or an error answer; only pages are relevant, or are not."""
+    assistance = processed.assistance
+    match, document = assistance.match, assistance.document
+    level = match.level if match else None
+    score = processed.score if page.status < 300 else None
+    return Metadata(
+        media_type=page.media_type,
+        application=match.application.name if match else None,
+        level=level.name if level else None,
+        role=level.role if level else None,
+        variant=match.variant if match else "",
+        language=document.language,
+        title=document.title,
+        score=score,
+        relevant=None if score is None else score >= relevant_at,
+        priority=lease.score,
+        depth=lease.depth,
+        links=tuple(_links(processed)),
+        objects=assistance.objects,
+        failures=tuple(map(_said, assistance.failed_actions)),
+    )
+
+
+def of_redirect(lease: Lease, page: Page) -> Metadata:
+    """Return where an answer redirects to; nothing where it says none, or the address itself."""
+    target = urls.resolve(page.url, page.headers.get("Location"))
+    links = () if target is None or target == lease.url else (Link(target, LinkType.REDIRECT),)
+    return Metadata(media_type=page.media_type, priority=lease.score, depth=lease.depth, links=links)
+
+
+def of_stylesheet(page: Page) -> Metadata:
+    """Return what a style sheet needs to be shown. That it has no priority tells it from pages."""
+    needed = requisites.of_stylesheet(page.text, page.url)
+    links = tuple(Link(url, LinkType.REQUISITE) for url in needed)
+    return Metadata(media_type=page.media_type, links=links)
+
+
+def not_understood(lease: Lease, page: Page, error: Exception) -> Metadata:
+    """Return all that is known of a page whose understanding raised an error."""
+    failure = " ".join(f"not understood: {type(error).__name__}: {error}".split())
+    return Metadata(media_type=page.media_type, priority=lease.score, depth=lease.depth, failures=(failure[:1000],))
+
+
+def leased_anew(metadata: Metadata, lease: Lease) -> Metadata:
+    """Return what is remembered of a page, as fetched with today's priority and depth."""
+    return replace(metadata, priority=lease.score, depth=lease.depth)
+
+
+def needs_requisites(metadata: Metadata) -> bool:
+    """Say whether an answer needs other files to be shown."""
+    return any(link.type is LinkType.REQUISITE for link in metadata.links)
+
+
+def is_doubtful(metadata: Metadata) -> bool:
+    """Say whether objects may have been on a page that were not found; a form that was not sent hides none."""
+    return any(f": {Failure.NOT_SENT}" not in failure for failure in metadata.failures)
+
+
+def _links(processed: Processed) -> Iterator[Link]:
+    for link in processed.links:
+        yield Link(link.url, LinkType.PAGE, link.anchor, link.score, link.action)
+    for url in processed.assistance.requisites:
+        yield Link(url, LinkType.REQUISITE)
+
+
+def _said(failed: FailedAction) -> str:
+    where = "/".join(filter(None, (failed.application, failed.level, failed.action)))
+    return f"{where}: {failed.failure}" + (f" ({failed.detail})" if failed.detail else "")

@@ -1,0 +1,40 @@
+"""An archived answer as the page that it was when it came."""
+
+from pathlib import Path
+
+from aahcrawler.exchange import Exchange
+from aahcrawler.page import Headers, Page
+from aahcrawler.page.decoding import decode_content
+from aahcrawler.wire.capture import Capture
+from aahcrawler.wire.errors import WireError
+from aahcrawler.wire.reception import Bounds, Reception
+
+_PIECE = 1 << 16
+
+
+def replayed(exchange: Exchange, page_bytes: int) -> Page | None:
+    """Read an exchange from its start as if it came over a connection; None where it has no readable head.
+
+    ``page_bytes`` bounds the body before and after content decoding; ``Page.complete`` tells whether that cut it. The
+    exchange stays open.
+    """
+    # Chunks of a byte each take six on the wire; what is longer than that was not kept whole before either.
+    body_bytes = 6 * page_bytes + _PIECE
+    bounds = Bounds(page_bytes, page_bytes, body_bytes, payload_bytes=page_bytes)
+    reception = Reception(exchange.method, bounds, Capture(Path(), 2 * body_bytes))
+    exchange.response.seek(0)
+    try:
+        while not reception.done and (piece := exchange.response.read(_PIECE)):
+            reception.feed(piece)
+        if not reception.done:
+            reception.end()
+    except WireError:
+        return None
+    if reception.head is None:
+        return None
+    headers = Headers(reception.head.headers)
+    decoded = decode_content(reception.payload, ", ".join(headers.all("Content-Encoding")), page_bytes)
+    whole = exchange.truncated is None and reception.truncated is None and reception.payload_size <= page_bytes
+    return Page(
+        exchange.url, reception.head.line.status, headers, decoded.body, exchange.started_at, whole and decoded.complete
+    )
