@@ -1,6 +1,8 @@
 """Takes the content out of the pages of a recorded site: there is nothing to be found there, and nothing to repair."""
 
 import json
+from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 from lxml.html import HtmlElement
@@ -8,13 +10,16 @@ from lxml.html import HtmlElement
 from benchmarks.damage import copied, written
 from benchmarks.recorded import RecordedSite
 from benchmarks.site_pages import recorded_files
-from benchmarks.truth import Layout, Truth
+from benchmarks.truth import WINDOW, Layout, Truth, folded
 
 LEAST_SHARE = 0.9
 """How much of a body an element holds that counts as its container."""
 
 MOST_BESIDES = 40
 """Words that may stand beside a body in what is cut out with it: who wrote it and when, its title, its buttons."""
+
+_WHOLE = frozenset({"body", "html"})
+_TITLING = ("h1", "h2", "h3", "h4", "h5", "h6", "a", "b", "strong", "span", "div", "td", "p")
 
 
 def emptied(site: RecordedSite, target: Path) -> RecordedSite:
@@ -40,28 +45,39 @@ def _without_objects(row: dict[str, object]) -> dict[str, object]:
 
 
 def empty(tree: HtmlElement, truth: Truth) -> int:
-    """Cut the containers of all bodies out of a page; return how many were cut."""
+    """Cut the containers of all bodies out of a page, and what shows nothing but one of their titles.
+
+    Return how many bodies were cut out.
+    """
     layout = Layout.of(tree, truth)
-    found = (_container(tree, layout, truth, number) for number in sorted(layout.bodies(tree)))
-    containers = dict.fromkeys(element for element in found if element is not None)
-    for element in containers:
+    held = {number: tuple(_containers(tree, layout, truth, number)) for number in sorted(layout.bodies(tree))}
+    titles = {truth.titles[number] for number, containers in held.items() if containers} - {()}
+    shown = [element for element in tree.iter(*_TITLING) if tuple(layout.text(element)) in titles]
+    for element in dict.fromkeys((*chain.from_iterable(held.values()), *shown)):
         if element.getparent() is not None:
             element.drop_tree()
-    return len(containers)
+    return sum(map(bool, held.values()))
 
 
-def _container(tree: HtmlElement, layout: Layout, truth: Truth, number: int) -> HtmlElement | None:
-    """Return the element to cut out for one body, None where the page does not hold it as a whole."""
-    needed = LEAST_SHARE * len(truth.bodies[number])
-    if layout.share(tree, number) < needed:
-        return None
-    found = tree
-    while (inner := next((child for child in found if layout.share(child, number) >= needed), None)) is not None:
-        found = inner
-    parent = found.getparent()
-    while parent is not None and parent.tag not in ("body", "html") and _is_alone(parent, layout, number):
-        found, parent = parent, parent.getparent()
-    return found if found.tag not in ("body", "html") else None
+def _containers(tree: HtmlElement, layout: Layout, truth: Truth, number: int) -> Iterator[HtmlElement]:
+    """Yield the elements to cut out for one body: that which holds it, for several short ones each of them."""
+    size, written = len(truth.bodies[number]), truth.written[number]
+    for found in _innermost(tree, layout, number, LEAST_SHARE * size):
+        if size < WINDOW and not folded(str(found.text_content())).startswith(written):
+            continue
+        element, parent = found, found.getparent()
+        while parent is not None and parent.tag not in _WHOLE and _is_alone(parent, layout, number):
+            element, parent = parent, parent.getparent()
+        if element.tag not in _WHOLE:
+            yield element
+
+
+def _innermost(element: HtmlElement, layout: Layout, number: int, needed: float) -> Iterator[HtmlElement]:
+    """Yield the innermost elements that hold enough words of a body."""
+    if layout.share(element, number) < needed:
+        return
+    inner = [found for child in element for found in _innermost(child, layout, number, needed)]
+    yield from inner or (element,)
 
 
 def _is_alone(element: HtmlElement, layout: Layout, number: int) -> bool:

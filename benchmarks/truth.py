@@ -30,11 +30,20 @@ def words(text: str) -> Words:
     return tuple(_WORD.findall(unicodedata.normalize("NFKC", text).casefold()))
 
 
-class Truth:
-    """The bodies of the objects of a site."""
+def folded(text: str) -> str:
+    """Return a text with single blanks for all white space."""
+    return " ".join(text.split())
 
-    def __init__(self, bodies: Iterable[str]) -> None:
-        self.bodies = tuple(found for body in bodies if (found := words(body)))
+
+class Truth:
+    """The bodies of the objects of a site with their titles, which are empty where there is none."""
+
+    def __init__(self, texts: Iterable[tuple[str, str]]) -> None:
+        """Take pairs of body and title; objects without a body are left out."""
+        found = [(words(body), words(title), folded(body)) for body, title in texts]
+        self.bodies = tuple(body for body, _, _ in found if body)
+        self.titles = tuple(title for body, title, _ in found if body)
+        self.written = tuple(written for body, _, written in found if body)
         self._windows: defaultdict[Words, set[int]] = defaultdict(set)
         for number, body in enumerate(self.bodies):
             for window in _windows(body, min(WINDOW, len(body))):
@@ -45,7 +54,7 @@ class Truth:
     def of(cls, site: RecordedSite) -> "Truth":
         """Read the bodies of a recorded site."""
         with (site.folder / "truth.jsonl").open(encoding="utf-8") as lines:
-            return cls(row["body"] or "" for row in map(json.loads, lines))
+            return cls((row["body"] or "", row["title"] or "") for row in map(json.loads, lines))
 
     def marked(self, found: Sequence[str]) -> list[set[int]]:
         """Return for each word of a text the numbers of the bodies that it may belong to."""
@@ -96,6 +105,11 @@ class Layout:
         """Return how many words of an element may belong to a body."""
         start, end = self.spans.get(element, (0, 0))
         return sum(body in marks for marks in self.marks[start:end])
+
+    def text(self, element: HtmlElement) -> Sequence[str]:
+        """Return the words of an element."""
+        start, end = self.spans.get(element, (0, 0))
+        return self.words[start:end]
 
     def size(self, element: HtmlElement) -> int:
         """Return how many words an element holds."""
