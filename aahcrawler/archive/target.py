@@ -26,6 +26,8 @@ _REPLACING = frozenset({"file", "local", "memory", "sftp", "ssh"})
 _PACKAGES = {"smbclient": "smbprotocol", "smbprotocol": "smbprotocol"}
 _KINDS = "write s3://, gs://, az://, sftp://, or a folder"
 _PIECE = 1 << 20
+_BLOCK = 16 << 20
+"""Bytes of a part of an upload: stores take ten thousand of them, and each is held in memory."""
 _SECRET = re.compile(r"://[^/@\s]*:[^@\s]*@")
 
 
@@ -126,7 +128,7 @@ class Target:
         """Copy a file to this name, in the place of one that is there already.
 
         The name is taken by a whole copy only: where a file can be seen while it is written, it is written under
-        another name and renamed. Uses a few megabytes, whatever the file's size. Raise ``DamagedCopyError`` where
+        another name and renamed. Uses some tens of megabytes, whatever the file's size. Raise ``DamagedCopyError`` where
         size or checksum, if the file system gives one, are not those of what was sent.
         """
         final = self._path(name)
@@ -144,7 +146,7 @@ class Target:
 
     def _copy(self, source: BinaryIO, path: str) -> tuple[int, bytes]:
         size, digest = 0, hashlib.md5(usedforsecurity=False)
-        with self._files.open(path, "wb") as sink:
+        with self._files.open(path, "wb", block_size=_BLOCK) as sink:
             while piece := source.read(_PIECE):
                 sink.write(piece)
                 digest.update(piece)
