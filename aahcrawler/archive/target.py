@@ -128,8 +128,8 @@ class Target:
         """Copy a file to this name, in the place of one that is there already.
 
         The name is taken by a whole copy only: where a file can be seen while it is written, it is written under
-        another name and renamed. Uses some tens of megabytes, whatever the file's size. Raise ``DamagedCopyError`` where
-        size or checksum, if the file system gives one, are not those of what was sent.
+        another name and renamed. Uses some tens of megabytes, whatever the file's size. Raise ``DamagedCopyError``
+        where size or checksum, if the file system gives one, are not those of what was sent.
         """
         final = self._path(name)
         part = final if self._protocols & _WHOLE else final + PART
