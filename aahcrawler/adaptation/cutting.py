@@ -58,13 +58,13 @@ def _around(sample: Sample, wanted: Field) -> tuple[str, str] | None:
 
 
 def _lengths(constant: str, *, from_end: bool) -> Iterator[str]:
-    """Yield the whole constant, then the word of it that is next to the value, without repeating itself."""
-    yield constant
+    """Yield the word of a constant that is next to the value, then the whole constant: others may differ further off."""
     words = constant.split()
     if len(words) > 1:
         nearest = words[-1] if from_end else words[0]
         place = constant.rfind(nearest) if from_end else constant.find(nearest) + len(nearest)
         yield constant[place:] if from_end else constant[:place]
+    yield constant
 
 
 def _quoted(text: str) -> str | None:

@@ -42,6 +42,7 @@ _PARTICULAR = re.compile(
 )
 """Names that go on like this mostly say something about one object, not about all of a template."""
 
+_TURNS = re.compile(r"(?:odd|even|alt)(?:box|row|line|item|post|comment|bg)?", re.IGNORECASE)
 _VOWEL = re.compile(r"[aeiouy]", re.IGNORECASE)
 _DATA = re.compile(r"data-[a-z]+(?:-[a-z]+)*")
 _HREF_WORD = re.compile(r"(?<![A-Za-z])[A-Za-z][A-Za-z_-]{2,}[/=.?]")
@@ -238,6 +239,8 @@ def is_name(word: str) -> bool:
     if not _NAME.fullmatch(word) or word.casefold() in _STATES:
         return False
     pieces = pieces_of(word)
+    if any(map(_TURNS.fullmatch, pieces)):
+        return False
     spoken = len(word) <= _ABBREVIATION or any(_VOWEL.search(piece) for piece in pieces)
     changes = len(re.findall(r"[a-z][A-Z]", word))
     mixed = changes > 1 and len(word) < _FEW_ALIKE * (changes + 1)

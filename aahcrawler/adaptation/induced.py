@@ -26,6 +26,9 @@ LEAST_ARTICLE = 40
 GOES_ON = 80
 """The weight of running text that makes a neighbour of the body a part of it."""
 
+ALONE = 0.75
+"""How much less likely one record is than several: nothing repeats it."""
+
 ASIDE = 0.5
 """How much less likely records in a sidebar are meant."""
 
@@ -105,7 +108,7 @@ class _Inducing:
     def _worth(self, each: RecordSet) -> float:
         """Weigh how likely a set is meant: what was found of each record, and how much of the page's text it is."""
         most = max((self._text(other) for other in self._possible()), default=0) or 1
-        worth = each.confidence * (0.6 + 0.4 * self._text(each) / most)
+        worth = each.confidence * (0.6 + 0.4 * self._text(each) / most) * (ALONE if len(each.records) == 1 else 1.0)
         return round(worth * (ASIDE if each.aside or self._is_aside(each) else 1.0), 4)
 
     def _text(self, each: RecordSet) -> int:

@@ -18,7 +18,7 @@ from knowledge_base.model import Extract, Field, FieldKind
 
 LEAST_AGREEING = 0.75
 LEAST_BODIES = 0.75
-LEAST_RUNS = 0.8
+LEAST_RUNS = 0.6
 PLENTY = 1 << 40
 
 
