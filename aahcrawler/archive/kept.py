@@ -3,8 +3,9 @@
 import base64
 import binascii
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from http import HTTPStatus
 from typing import Literal, Self
 
 from aahcrawler import metadata as metadata_record
@@ -85,7 +86,11 @@ class Kept:
         digest = _digest(header.get("WARC-Payload-Digest"))
         # What a revisit record leaves out is with its original.
         complete = capture.revisit or not header.get("WARC-Truncated")
-        return cls._made(capture, found.http_head, (digest, complete, found.crawl), understood(found.metadata))
+        kept = cls._made(capture, found.http_head, (digest, complete, found.crawl), understood(found.metadata))
+        if capture.revisit and header.get("WARC-Profile").endswith("/server-not-modified"):
+            # The head of a 304 is in a record of its own, which may have been cut off.
+            return replace(kept, status=HTTPStatus.NOT_MODIFIED)
+        return kept
 
     @classmethod
     def _made(cls, capture: Capture, head: bytes, known: tuple[bytes, bool, int], metadata: Metadata | None) -> Self:

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from aahcrawler import metadata
-from aahcrawler.archive import Capture, WarcWriter, recover_archive
+from aahcrawler.archive import Capture, Identity, WarcWriter, recover_archive
 from aahcrawler.archive.history import HISTORY, Former, History, Kept
 from aahcrawler.archive.ledger import Ledger
 from aahcrawler.archive.records import Original
@@ -39,6 +39,7 @@ class Crawled:
     root: Path
     number: int = 1
     moment: int = 0
+    records: int = 0
     writer: WarcWriter | None = None
     history: History = field(init=False)
 
@@ -55,6 +56,10 @@ class Crawled:
 
     def open(self) -> None:
         self.history = History(self.archive, self.folder)
+
+    def new_id(self) -> str:
+        self.records += 1
+        return f"urn:uuid:00000000-0000-4000-8000-{self.records:012d}"
 
     def exchange(self, url: str, body: bytes, head: bytes, truncated: Truncation | None) -> Exchange:
         self.moment += 1
@@ -73,7 +78,8 @@ class Crawled:
     ) -> Kept:
         """Write an answer and tell the history, as a crawl does: known payloads become revisits."""
         if self.writer is None:
-            self.writer = WarcWriter(self.archive, replace(INFO, crawl_number=self.number))
+            identity = Identity(self.new_id, lambda: STARTED + timedelta(seconds=self.moment))
+            self.writer = WarcWriter(self.archive, replace(INFO, crawl_number=self.number), identity=identity)
         exchange = self.exchange(url, body, head, truncated)
         original = former.original if former else self.history.original(exchange.payload_digest)
         said = None if understood is None else metadata.write(understood)

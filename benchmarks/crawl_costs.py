@@ -1,0 +1,113 @@
+"""Run one crawl in this process, and say what of its processor time went where.
+
+    python -m benchmarks.crawl_costs FILE
+
+The last line of the output is JSON: ``cpu``, seconds of processor time of this whole process from the first record that
+was written until the crawl had ended and everything was closed; ``triples`` and ``warc``, those of them that were spent
+in what writes the one and the other; ``seconds`` that passed. The frontier's server is a process of its own.
+"""
+
+import argparse
+import functools
+import json
+import subprocess
+import sys
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter, process_time, thread_time
+from typing import Any
+
+from aahcrawler import metadata
+from aahcrawler.archive.history import History, Kept
+from aahcrawler.archive.writer import WarcWriter
+from aahcrawler.crawl.run import project_settings, run
+from aahcrawler.objects import versions
+from aahcrawler.objects.writer import ObjectWriter
+
+SEAMS: tuple[tuple[str, Any, str], ...] = (
+    ("warc", WarcWriter, "write"),
+    ("warc", WarcWriter, "close"),
+    ("warc", metadata, "write"),
+    ("warc", Kept, "of"),
+    ("warc", History, "add"),
+    ("warc", History, "original"),
+    ("warc", History, "former"),
+    ("warc", History, "close"),
+    ("triples", ObjectWriter, "write"),
+    ("triples", ObjectWriter, "close"),
+    ("triples", versions, "compare"),
+)
+"""What is timed, by name of the share it counts for."""
+
+
+class Account:
+    """Sums up the processor time of a thread's calls; of calls within calls, the outer one is charged."""
+
+    def __init__(self) -> None:
+        self.spent: defaultdict[str, float] = defaultdict(float)
+        self.began: tuple[float, float] | None = None
+        """Processor time of the process and clock at the first call."""
+        self._within = False
+
+    def charge(self, share: str, owner: Any, name: str) -> None:
+        """Have the calls of a function or method charged to a share from now on."""
+        timed = self._timed(share, getattr(owner, name))
+        setattr(owner, name, timed)
+
+    def _timed(self, share: str, call: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(call)
+        def timed(*args: Any, **kwargs: Any) -> Any:
+            if self._within:
+                return call(*args, **kwargs)
+            if self.began is None:
+                self.began = (process_time(), perf_counter())
+            self._within, began = True, thread_time()
+            try:
+                return call(*args, **kwargs)
+            finally:
+                self.spent[share] += thread_time() - began
+                self._within = False
+
+        return timed
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """Seconds of processor time of a crawl, those of its shares, and how long it took."""
+
+    cpu: float
+    triples: float
+    warc: float
+    seconds: float
+
+
+def crawl(icd: Path) -> Costs:
+    """Run a crawl in a process of its own. Raises ``RuntimeError`` with its output where it fails."""
+    command = [sys.executable, "-m", "benchmarks.crawl_costs", str(icd)]
+    ended = subprocess.run(command, check=False, capture_output=True, text=True)
+    if ended.returncode:
+        raise RuntimeError(ended.stdout + ended.stderr)
+    return Costs(**json.loads(ended.stdout.splitlines()[-1]))
+
+
+def main() -> None:
+    """Run the crawl and report."""
+    parser = argparse.ArgumentParser(description="Run one crawl and say what of its processor time went where.")
+    parser.add_argument("icd", type=Path)
+    icd = parser.parse_args().icd
+    account = Account()
+    for share, owner, name in SEAMS:
+        account.charge(share, owner, name)
+    code = run(icd, project_settings())
+    if code or account.began is None:
+        sys.exit(code or "nothing was written")
+    cpu, clock = account.began
+    spent = account.spent
+    costs = {"cpu": process_time() - cpu, "triples": spent["triples"], "warc": spent["warc"]}
+    print(json.dumps({**costs, "seconds": perf_counter() - clock}))
+
+
+if __name__ == "__main__":
+    main()
