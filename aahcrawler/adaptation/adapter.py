@@ -14,7 +14,7 @@ from aahcrawler.adaptation.following import Following
 from aahcrawler.adaptation.judging import adds_to, doubt, loses_nothing
 from aahcrawler.adaptation.learning import FAILING, LEAST_PAGES, Learner, Learning, learned_name, run, way_of
 from aahcrawler.adaptation.lessons import Lesson, Method
-from aahcrawler.adaptation.noticing import Trouble, of_action, since, trouble
+from aahcrawler.adaptation.noticing import Trouble, body_of, of_action, since, trouble
 from aahcrawler.adaptation.presuming import Presumption
 from aahcrawler.adaptation.recent import Recent
 from aahcrawler.adaptation.teaching import Teacher
@@ -174,7 +174,7 @@ class Adaptation:
         if not other.extracted or other.failure is not None or not loses_nothing(outcome.extracted, other.extracted):
             return False
         shown = {name for each in other.extracted for name in each.object.properties}
-        if not wrong.fields <= shown or (not wrong.fields and len(other.extracted) <= len(outcome.extracted)):
+        if not wrong.fields <= shown or (not wrong.fields and _yield(other) <= _yield(outcome)):
             return False
         return self._trouble(question, Way(way.extract), other) is None
 
@@ -246,6 +246,11 @@ class Adaptation:
         site = site_of(question.page.url)
         known = {way.name for way in ways if way.learned is not None and way.learned.site == site}
         return next(number for number in range(1, len(known) + 2) if learned_name(question, number) not in known)
+
+
+def _yield(outcome: Outcome) -> tuple[int, int]:
+    """Return how many objects with a body there are, and how many in all."""
+    return sum(bool(body_of(each.object)) for each in outcome.extracted), len(outcome.extracted)
 
 
 def _knows_more(lesson: Lesson, outcome: Outcome, wrong: Trouble) -> bool:

@@ -17,6 +17,11 @@ from aahcrawler.metadata import Metadata
 from knowledge_base.model import Application, Navigate, PageLevel
 
 MOST_LEVELS = 4_000
+FAMILIAR = 0.6
+"""The share of a page's names of elements that it has in common with others of its template."""
+MOST_TOKENS = 400
+IN_FORCE = 2
+"""Pages after which links found by other means are what is expected: they are reported no more."""
 ABOVE = 3
 """Elements above a link whose names and classes tell where it stands."""
 
@@ -29,6 +34,23 @@ class _Target:
 
     record: TrackRecord = field(default_factory=TrackRecord)
     patience: Patience = field(default_factory=Patience)
+    tokens: frozenset[str] = frozenset()
+    """Names of elements of the first page on which they worked."""
+    helped: int = 0
+    """Pages on which other links took the place of theirs."""
+
+    def note(self, count: int, tree: HtmlElement) -> None:
+        """Add a page with so many links."""
+        self.record.note(Shape(count, frozenset(), 0))
+        if count and not self.tokens:
+            self.tokens = _tokens(tree)
+        self.helped = 0 if count else self.helped
+
+    def has_changed(self, tree: HtmlElement) -> bool:
+        """Say whether pages without such links are too many in a row, and look different from those with some."""
+        if not self.record.is_unusually_empty():
+            return False
+        return len(self.tokens & _tokens(tree)) < FAMILIAR * len(self.tokens)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +102,12 @@ class Following:
         for leading in _leading(links, application, level, former):
             target = self._targets.get((links.site, level, leading.target.name), _Target)
             count = sum(each.action in leading.actions for each in chosen)
-            target.record.note(Shape(count, frozenset(), 0))
+            target.note(count, links.page.tree)
             if count or not _is_missed(leading, target):
                 continue
             more = self._more(leading, target)
-            if more:
+            target.helped += bool(more)
+            if more and target.helped <= IN_FORCE:
                 stopped.append(leading.actions[0])
             known = {each.url for each in found}
             found += [each for each in more if each.url not in known]
@@ -127,7 +150,18 @@ def _is_missed(leading: _Leading, target: _Target) -> bool:
     if leading.target is leading.level:
         return False
     is_list = leading.level.role == "intermediate" and (leading.target.role == "terminal" or not leading.target.start)
-    return target.record.is_unusually_empty() or (is_list and not target.record.found)
+    return (is_list and not target.record.found) or target.has_changed(leading.links.page.tree)
+
+
+def _tokens(tree: HtmlElement) -> frozenset[str]:
+    """Return ids and classes of a page without digits, which tell one object from another; the first ones of many."""
+    found: dict[str, None] = {}
+    for element in tree.iter("*"):
+        for token in ((element.get("class") or "") + " " + (element.get("id") or "")).split():
+            found.setdefault(token.rstrip("0123456789-_"))
+        if len(found) > MOST_TOKENS:
+            break
+    return frozenset(found)
 
 
 def _by_address(leading: _Leading) -> tuple[Chosen, ...]:

@@ -17,7 +17,7 @@ from aahcrawler.page.text import plain_text
 from aahcrawler.webobject import Person, WebObject
 from knowledge_base.model import Extract
 
-WATCHED = ("author", "date", BODY)
+WATCHED = ("title", "author", "date", BODY)
 """Fields whose absence from a whole page is looked into."""
 CHANCE = 0.02
 """How probable it may be that so many pages in a row have no object by chance."""
@@ -104,12 +104,18 @@ class TrackRecord:
 
     def is_unusually_empty(self) -> bool:
         """Say whether the last pages without objects are too many in a row to be so by chance."""
-        if not self.found:
-            return False
-        before = self.pages - self.empty
-        # Nobody has seen enough pages to be sure that each of them has objects.
-        share = self.found / (before + 1)
-        return (1 - share) ** self.empty <= CHANCE
+        return _is_unlikely(self.found, self.pages - self.empty, self.empty)
+
+    def is_unusually_missing(self, name: str) -> bool:
+        """Say whether the last pages with objects that do not show a field are too many in a row."""
+        missing = self.missing[name]
+        return missing > 1 and _is_unlikely(self.filled[name], self.found - missing, missing)
+
+
+def _is_unlikely(had: int, pages: int, without: int) -> bool:
+    """Say whether so many pages without something in a row are unlikely after ``had`` of ``pages`` that have it."""
+    # Nobody has seen enough pages to be sure that each of them has it.
+    return had > 0 and without > 0 and (1 - had / (pages + 1)) ** without <= CHANCE
 
 
 def trouble(action: Extract, outcome: Outcome, record: TrackRecord) -> Trouble | None:
@@ -134,17 +140,12 @@ def _declared(outcome: Outcome, record: TrackRecord) -> Trouble | None:
 
 def _changed(action: Extract, outcome: Outcome, record: TrackRecord) -> Trouble | None:
     known = {wanted.name for wanted in action.fields}
-    gone, never = [], []
-    for name in WATCHED:
-        if name not in known or not record.missing[name]:
-            continue
-        before = record.found - record.missing[name]
-        if record.filled[name] == before >= FEW and record.missing[name] > 1:
-            gone.append(name)
-        elif not record.filled[name]:
-            never.append(name)
+    gone = [name for name in WATCHED if name in known and record.is_unusually_missing(name)]
+    never = [name for name in WATCHED if name in known and record.found and not record.filled[name]]
     if gone:
-        return Trouble(Failure.CHANGED_SHAPE, f"no {' and no '.join(gone)} any more", frozenset(gone))
+        # Titles are missing wherever a thread goes on, so that only a teacher can tell.
+        certain = gone != ["title"]
+        return Trouble(Failure.CHANGED_SHAPE, f"no {' and no '.join(gone)} any more", frozenset(gone), certain=certain)
     if record.short > 1 and record.is_short(Shape.of(outcome.extracted)):
         return Trouble(Failure.CHANGED_SHAPE, "bodies are much shorter than before", certain=False)
     if never:
