@@ -270,7 +270,8 @@ def _deleted(files: Sequence[Path], past: _Past) -> dict[str, str]:
         held = [subject for subject in group.objects() if subject in gone]
         if held:
             own = _Sighting(group.seen(0)[0], group.name, group.first(group.name, v.GENERATED_BY))
-            seen = (own, *past.unchanged.get(group.name, ()))
+            original = group.first(group.name, v.UNCHANGED_SINCE) or group.name
+            seen = (own, *past.unchanged.get(original, ()))
             for subject in held:
                 if any(sighting.refutes(gone[subject]) for sighting in seen):
                     del gone[subject]

@@ -8,6 +8,7 @@ import pyoxigraph as ox
 from aahcrawler.objects import vocabulary as v
 
 _URL, _TIME, _UNCHANGED = ox.NamedNode(v.URL), ox.NamedNode(v.GENERATED_AT), ox.NamedNode(v.UNCHANGED_SINCE)
+_TYPE = ox.NamedNode(v.OBJECT_TYPE)
 # Nearly all the time goes into reading terms from disk: those that say nothing new are left out.
 _OBJECTS = f"""SELECT ?object ?property ?value {{{{ GRAPH {{capture}} {{{{
   ?object <{v.OBJECT_TYPE}> ?type ; ?property ?value
@@ -39,7 +40,7 @@ def captures_of(store: ox.Store, url: str) -> tuple[str, ...]:
 def objects_of(store: ox.Store, capture: str) -> tuple[Known, ...]:
     """Return the web objects of a capture, by IRI: where its page had not changed, those that it still has."""
     said: dict[str, dict[str, list[str]]] = {}
-    found = store.query(_OBJECTS.format(capture=_original(store, ox.NamedNode(capture))))
+    found = store.query(_OBJECTS.format(capture=_stating(store, ox.NamedNode(capture))))
     for subject, predicate, value in found if isinstance(found, ox.QuerySolutions) else ():
         said.setdefault(subject.value, {}).setdefault(predicate.value, []).append(value.value)
     return tuple(Known(iri, {name: tuple(values) for name, values in said[iri].items()}) for iri in sorted(said))
@@ -51,12 +52,22 @@ def page_objects(store: ox.Store, url: str) -> tuple[Known, ...]:
     return objects_of(store, captures[0]) if captures else ()
 
 
-def _original(store: ox.Store, capture: ox.NamedNode) -> ox.NamedNode:
-    """Return the capture that states the objects of another one, which may be the same."""
+def _stating(store: ox.Store, capture: ox.NamedNode) -> ox.NamedNode:
+    """Return the capture that states the objects of another one, which may be the same.
+
+    Those of an unchanged page are stated again only where they were understood anew: by the last such capture.
+    """
     for _, _, former, _ in store.quads_for_pattern(capture, _UNCHANGED, None, capture):
-        if isinstance(former, ox.NamedNode):
-            return former
+        alike = {quad.graph_name for quad in store.quads_for_pattern(None, _UNCHANGED, former, None)}
+        graphs = [graph for graph in (former, *alike) if isinstance(graph, ox.NamedNode)]
+        last = _time(store, capture)
+        stating = [graph for graph in graphs if _states(store, graph) and _time(store, graph) <= last]
+        return max(stating, key=lambda graph: _time(store, graph), default=capture)
     return capture
+
+
+def _states(store: ox.Store, graph: ox.NamedNode) -> bool:
+    return next(store.quads_for_pattern(None, _TYPE, None, graph), None) is not None
 
 
 def _time(store: ox.Store, graph: ox.NamedNode) -> str:

@@ -210,6 +210,21 @@ def test_object_on_another_page_that_did_not_change_is_not_deleted(tmp_path: Pat
     assert deletions(tmp_path / "still", *crawls, (still, ())) == {"1": None, "2": None}
 
 
+def test_object_of_an_unchanged_page_that_was_understood_anew_is_not_deleted(tmp_path: Path) -> None:
+    first = recaptured(1, 1)
+    crawls = (
+        (first, ()),
+        (recaptured(2, 1), (POST, REPLY)),
+        (recaptured(3, 2, unchanged=first.iri, status=304), (REPLY,)),
+        (recaptured(4, 3, 2, changes=GONE), (POST,)),
+    )
+    assert deletions(tmp_path / "gone", *crawls) == {"1": None, "2": "09"}
+    assert deletions(tmp_path / "still", *crawls, (recaptured(5, 3, unchanged=first.iri, status=304), ())) == {
+        "1": None,
+        "2": None,
+    }
+
+
 def test_object_that_came_back_is_not_deleted_until_it_is_gone_again(tmp_path: Path) -> None:
     crawls = (
         (recaptured(2, 1), (POST, REPLY)),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from aahcrawler.objects.reader import object_rows
+from aahcrawler.objects.reader import object_rows, page_rows
 from tests.crawl.crawling import aah, write_icd
 from tests.crawl.site import Site, serving
 from tests.offline.phpbb import Post, board, quote, thread
@@ -85,3 +85,39 @@ def test_quotes_of_posts_of_the_thread_are_answers(crawl: tuple[Path, str]) -> N
 
 def test_it_keeps_to_the_shapes(crawl: tuple[Path, str]) -> None:
     assert crawl_violations(crawl[0]) == []
+
+
+def test_a_second_crawl_tells_what_became_of_the_posts(tmp_path: Path) -> None:
+    first = [Post(10, "ann", "Where to moor at the harbour?"), Post(11, "bob", "Buy dikes!")]
+    other = thread(2, "The dike", [Post(20, "dee", "The dike leaks.")])
+    later = [Post(10, "ann", "Where to moor at the <b>old harbour</b>?"), Post(12, "cy", "At the dike.")]
+    site = Site(board({1: thread(1, "Mooring", first), 2: other}))
+    with serving(site) as served:
+        icd = write_icd(tmp_path, served.url)
+        assert aah("crawl", icd).code == 0
+        site.pages |= board({1: thread(1, "Mooring", later), 2: other})
+        assert aah("crawl", icd).code == 0
+        mooring = f"{served.url}viewtopic.php?t=1"
+    folder = tmp_path / "crawl"
+    (edited,) = rows(folder, "--ready", "edited-posts")
+    assert edited[1:] == [
+        "ann", "Mooring", "Where to moor at the harbour?", "Where to moor at the old harbour?", f"{mooring}#p10"
+    ]  # fmt: skip
+    (deleted,) = rows(folder, "--ready", "deleted-posts")
+    assert deleted[1:] == ["bob", "Re: Mooring", "Buy dikes!", f"{mooring}#p11"]
+    (added,) = rows(folder, "--ready", "added-posts", "--arg", "from=1", "--arg", "to=2")
+    assert [added[0], added[2], added[4]] == ["2", "cy", f"{mooring}#p12"]
+    assert {row.iri: bool(row.deleted) for row in object_rows(folder)} == {
+        f"{mooring}#p10": False,
+        f"{mooring}#p11": True,
+        f"{mooring}#p12": False,
+        f"{mooring.replace('t=1', 't=2')}#p20": False,
+    }
+    pages = [(row.url, row.unchanged is not None) for row in page_rows(folder, 2) if row.is_page]
+    assert sorted(pages) == [
+        (served.url, True),
+        (f"{served.url}viewforum.php?f=2", True),
+        (mooring, False),
+        (mooring.replace("t=1", "t=2"), True),
+    ]
+    assert crawl_violations(folder) == []
