@@ -58,7 +58,7 @@ def _around(sample: Sample, wanted: Field) -> tuple[str, str] | None:
 
 
 def _lengths(constant: str, *, from_end: bool) -> Iterator[str]:
-    """Yield the word of a constant that is next to the value, then the whole constant: others may differ further off."""
+    """Yield the word of a constant that is next to the value, then the whole constant."""
     words = constant.split()
     if len(words) > 1:
         nearest = words[-1] if from_end else words[0]

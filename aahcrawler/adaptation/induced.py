@@ -13,6 +13,7 @@ from aahcrawler.helper.adapter import Question
 from aahcrawler.induction.finding import find_records
 from aahcrawler.induction.main_part import MainPart, main_part, page_heading
 from aahcrawler.induction.model import Byline, Dated, Nature, Record, RecordSet, Region
+from aahcrawler.induction.moments import Shown
 from aahcrawler.induction.surroundings import Surroundings
 from aahcrawler.page.text import excerpt, fold, plain_text
 from aahcrawler.urls import resolve
@@ -146,12 +147,17 @@ class _Inducing:
         part, action = self.part, self.question.action
         if not self._beside_article or part is None or action.always or self.sets or action.run is not None:
             return None
-        outline = self.where.outline
-        end = max(outline.ends[outline.places[element]] for element in part.body.elements)
-        later = [shown.place for shown in self.where.shown if shown.place >= max(end, outline.ends[part.holder])]
-        if any(not outline.is_within(place, _ASIDE) for place in later):
+        if any(self._may_be_of_comment(shown, part) for shown in self.where.shown):
             return None
         return self._lesson((), self._certainty(part), 0.0)
+
+    def _may_be_of_comment(self, shown: Shown, part: MainPart) -> bool:
+        """Say whether a date could be that of a comment: behind the text of the article, or set apart within it."""
+        outline = self.where.outline
+        if shown.place < part.place or (part.date is not None and shown.moment == part.date.moment):
+            return False
+        within = any(outline.contains(outline.places[element], shown.place) for element in part.body.elements)
+        return shown.declared if within else not outline.is_within(shown.place, _ASIDE)
 
     def article(self) -> Lesson | None:
         part = self.part
