@@ -67,6 +67,9 @@ class Archiving:
         return None if exchange.truncated is not None else self._history.original(exchange.payload_digest)
 
 
-def identified(body: bytes, language: str | None = None) -> Identified:
-    """Return what the bytes of a payload are, whatever their header claims; nothing is said of an empty one."""
-    return Identified(sniff(body) if body else None, language)
+def identified(body: bytes, language: str | None = None, *, declared: str = "") -> Identified:
+    """Return what the bytes of a payload are; nothing is said of an empty one.
+
+    The ``declared`` media type says what kind of text it is where that does not show in the bytes.
+    """
+    return Identified(sniff(body, declared) or None, language)

@@ -224,7 +224,7 @@ def _enclosed(lease: Lease, page: Page, visit: Visit, found: Reading | None) -> 
     What is remembered is in the archive already.
     """
     said = found.metadata if found is not None else None
-    what = identified(page.body, said.language if said is not None else None)
+    what = identified(page.body, said.language if said is not None else None, declared=page.media_type)
     is_told = said is not None and not visit.remembered and (lease.kind == "page" or needs_requisites(said))
     return Enclosed(what, said if is_told else None, visit.original)
 
