@@ -108,7 +108,7 @@ def _doubtful_shape(question: Question, examples: Sequence[Example], *, cautious
     if 2 * sum(_is_outside(example) for example in examples) > len(examples):
         return Doubt.OUTSIDE
     return _doubtful_signatures(question, examples, cautious=cautious) or (
-        Doubt.PARTIAL if _left_out(examples) > LEFT_OUT * len(examples) else None
+        Doubt.PARTIAL if question.action.many and _left_out(examples) > LEFT_OUT * len(examples) else None
     )
 
 
