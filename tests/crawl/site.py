@@ -16,7 +16,10 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What the site answers after a pause. Where ``raw`` is given it sends these bytes alone, and hangs up."""
+    """What the site answers after a pause. Where ``raw`` is given it sends these bytes alone, and hangs up.
+
+    A reply with an ``ETag`` or a ``Last-Modified`` is not sent again to those who say that they have it: they get 304.
+    """
 
     body: bytes = b""
     status: int = 200
@@ -107,10 +110,22 @@ class _Handler(BaseHTTPRequestHandler):
             site.under_way[host] += 1
             site.busiest[host] = max(site.busiest.get(host, 0), site.under_way[host])
         try:
-            self._answer(site.reply(self.path, host))
+            self._answer(self._validated(site.reply(self.path, host)))
         finally:
             with self.server.lock:
                 site.under_way[host] -= 1
+
+    def _validated(self, reply: Reply) -> Reply:
+        """Evaluate the conditions of a request as RFC 9110 says, section 13.2.2."""
+        tag, date = self.headers.get("If-None-Match"), self.headers.get("If-Modified-Since")
+        if tag is not None:
+            is_known = tag == reply.headers.get("ETag")
+        else:
+            is_known = date is not None and date == reply.headers.get("Last-Modified")
+        if reply.status != 200 or not is_known:
+            return reply
+        kept = {name: reply.headers[name] for name in ("ETag", "Last-Modified") if name in reply.headers}
+        return Reply(status=304, headers=kept, pause=reply.pause)
 
     def _answer(self, reply: Reply) -> None:
         time.sleep(reply.pause)
