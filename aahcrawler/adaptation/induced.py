@@ -157,7 +157,10 @@ class _Inducing:
         if shown.place < part.place or (part.date is not None and shown.moment == part.date.moment):
             return False
         within = any(outline.contains(outline.places[element], shown.place) for element in part.body.elements)
-        return shown.declared if within else not outline.is_within(shown.place, _ASIDE)
+        if within:
+            return shown.declared
+        above = {outline.tags[place] for place in (shown.place, *outline.ancestors(shown.place))}
+        return above.isdisjoint(_ASIDE) or ("article" in above and above.isdisjoint(("nav", "aside")))
 
     def article(self) -> Lesson | None:
         part = self.part
