@@ -18,11 +18,12 @@ from dataclasses import dataclass
 from itertools import permutations
 from pathlib import Path
 
-from benchmarks import quick
+from benchmarks import quick, redesigned_crawl
 from benchmarks.absence import emptied
 from benchmarks.damage import damaged
 from benchmarks.quick import Known, Method
 from benchmarks.recorded import RecordedSite, find_sites
+from benchmarks.redesigned_crawl import Redesign, beside
 from benchmarks.results import Cell, Row, report
 
 Pair = tuple[RecordedSite, RecordedSite]
@@ -30,25 +31,40 @@ Pair = tuple[RecordedSite, RecordedSite]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is done to each new theme, and how it is read. ``damage`` is None where nothing is damaged."""
+    """What is done to each new theme, and how it is read. ``damage`` is None where nothing is damaged.
 
+    ``scripts`` is the folder in which, or beside which, a server and a scorer may stand.
+    """
+
+    scripts: Path
     memory: bool = False
     damage: int | None = None
     seed: int = 0
     absent: bool = False
-    methods: tuple[Method, ...] = tuple(Method)
+    quick: bool = False
 
 
-def rows(plan: Plan, known: Known, site: RecordedSite, folder: Path) -> Iterator[Row]:
-    """Measure one pair of themes by each method."""
+def rows(plan: Plan, known: Known, site: RecordedSite, methods: Sequence[Method], folder: Path) -> Iterator[Row]:
+    """Measure one pair of themes by each method; ``folder`` is for this pair alone."""
     shown = changed(plan, site, folder)
     whole = quick.undamaged(known, site)
-    for method in plan.methods:
+    for method in methods:
         head: dict[str, Cell] = {"known": known.site.name, "site": site.name, "memory": plan.memory, "method": method}
         measured = quick.measure(known, shown, method, plan.memory)
+        if not plan.quick:
+            measured |= crawled(plan, known, shown, method, folder / method)
         after = measured["ms_per_page_after"]
         ratio = round(float(after) / whole, 3) if after and whole else None
         yield {**head, "damage": plan.damage, "absent": plan.absent, **measured, "cost_ratio": ratio}
+
+
+def crawled(plan: Plan, known: Known, shown: RecordedSite, method: Method, folder: Path) -> dict[str, Cell]:
+    """Return what a crawl over real HTTP yields in place of what reading the recorded pages does."""
+    before, after = beside(known.site, shown, plan.scripts, folder / "served")
+    adapts = method is Method.REPAIR
+    return redesigned_crawl.measure(
+        Redesign(after, known.folder, adapts, before if plan.memory else None), folder / "crawled"
+    )
 
 
 def changed(plan: Plan, site: RecordedSite, folder: Path) -> RecordedSite:
@@ -91,15 +107,16 @@ def main() -> None:
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows here")
     arguments = parser.parse_args()
     methods = tuple(map(Method, arguments.method or Method))
-    plan = Plan(arguments.memory, arguments.damage, arguments.seed, arguments.absent, methods)
+    asked = (arguments.memory, arguments.damage, arguments.seed, arguments.absent, arguments.quick)
+    plan = Plan(arguments.sites, *asked)
     measured: list[Row] = []
     known: dict[str, Known] = {}
     with tempfile.TemporaryDirectory(prefix="aah-adaptation-") as name:
         folder = Path(name)
-        for known_site, site in pairs(arguments, parser):
+        for number, (known_site, site) in enumerate(pairs(arguments, parser)):
             if known_site.name not in known:
                 known[known_site.name] = Known(known_site, folder / "trimmed" / known_site.name)
-            measured += rows(plan, known[known_site.name], site, folder)
+            measured += rows(plan, known[known_site.name], site, methods, folder / str(number))
     report(measured, arguments.json)
 
 

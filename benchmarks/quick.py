@@ -8,12 +8,8 @@ from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
 
-from aahcrawler.adaptation.adapter import Adaptation
 from aahcrawler.adaptation.cases import LearnedAction
-from aahcrawler.adaptation.induced import InducedTeacher
-from aahcrawler.adaptation.memory import MemoryTeacher
-from aahcrawler.adaptation.relaxing import RelaxingTeacher
-from aahcrawler.adaptation.wrappers import learn
+from aahcrawler.adaptation.wiring import adaptation
 from aahcrawler.helper import ApplicationAwareHelper, Assistance
 from aahcrawler.metadata import Metadata
 from aahcrawler.page import Page
@@ -100,8 +96,7 @@ class Repairs:
     @cached_property
     def helper(self) -> ApplicationAwareHelper:
         """A helper that adapts."""
-        teachers = (MemoryTeacher(), RelaxingTeacher(self.knowledge_base), InducedTeacher())
-        return ApplicationAwareHelper(self.knowledge_base, adapter=Adaptation(teachers, learn, self._note))
+        return ApplicationAwareHelper(self.knowledge_base, adapter=adaptation(self.knowledge_base, self._note))
 
     def _note(self, learned: LearnedAction) -> None:
         self.learned.append((self.pages, learned))

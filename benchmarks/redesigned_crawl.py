@@ -1,0 +1,137 @@
+"""Crawls a recorded site over real HTTP whose theme is another than the knowledge base knows.
+
+Without memory the new theme is all that the crawler ever sees. With it, the known theme is crawled first, then the
+server switches to the new one while it runs, and the same definition is crawled again in the same folder.
+"""
+
+import gzip
+import json
+import os
+import sys
+import urllib.request
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from aahcrawler.adaptation.overlay import LEARNED, Overlay
+from aahcrawler.objects.reader import PageRow, page_rows
+from aahcrawler.objects.writer import EXTENSION
+from aahcrawler.segments import segments
+from benchmarks.processes import run
+from benchmarks.recorded import RecordedSite, Served, score, start_site
+from benchmarks.results import Cell
+from benchmarks.sites import ICD, KNOWLEDGE_BASE, LIMITED, LONGEST, MOST_PAGES_UNKNOWN, BenchmarkError, table
+from knowledge_base.loader import load
+
+ADAPTATION = "AAH_ADAPTATION"
+"""The environment variable that switches adaptation on (1) and off (0)."""
+
+SCORES = ("recall", "precision", "title", "author", "date", "false_objects", "requests_per_needed_page")
+
+
+@dataclass(frozen=True, slots=True)
+class Redesign:
+    """A site whose theme changes from ``before`` to ``after``, and the knowledge base that knows the former alone.
+
+    Without ``before`` nothing was crawled before. Both themes lie beside one another in a folder of their own.
+    """
+
+    after: RecordedSite
+    knowledge_base: Path
+    adapts: bool
+    before: RecordedSite | None = None
+
+
+def beside(known: RecordedSite, after: RecordedSite, scripts: Path, folder: Path) -> tuple[RecordedSite, RecordedSite]:
+    """Put two themes beside one another into a folder, as a server needs them; return them as they stand there.
+
+    A server and a scorer that stand in ``scripts``, or in the folder that holds it, serve them as well.
+    """
+    sites: list[RecordedSite] = []
+    for site, theme in ((known, "before"), (after, "after")):
+        place = folder / site.app / theme
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.symlink_to(site.folder.resolve())
+        sites.append(RecordedSite(site.app, theme, place))
+    for name in ("serve.py", "score.py"):
+        found = next((place / name for place in (scripts, scripts.parent) if (place / name).is_file()), None)
+        if found is not None:
+            (folder / name).symlink_to(found.resolve())
+    return sites[0], sites[1]
+
+
+def measure(redesign: Redesign, folder: Path) -> dict[str, Cell]:
+    """Crawl the new theme in ``folder``; return scores, requests, and how many pages repairs took."""
+    folder.mkdir(parents=True)
+    log, definition, output = folder / "requests.jsonl", folder / "icd.yaml", folder / "crawl"
+    first = redesign.before or redesign.after
+    with start_site(first, log=log, themes=True) as served:
+        described = ICD.format(site=redesign.after.name, seed=served.url, output=json.dumps(str(output)))
+        definition.write_text(described + LIMITED.format(pages=MOST_PAGES_UNKNOWN), "utf-8")
+        crawl(definition, redesign)
+        if redesign.before is not None:
+            switch(served, redesign.after.theme)
+            crawl(definition, redesign)
+    return scores(redesign, folder, number=2 if redesign.before is not None else 1)
+
+
+def crawl(definition: Path, redesign: Redesign) -> None:
+    """Run ``aah crawl``. Raises ``BenchmarkError`` where it does not end well."""
+    environment = dict(os.environ)
+    environment[KNOWLEDGE_BASE] = str(redesign.knowledge_base)
+    environment[ADAPTATION] = "1" if redesign.adapts else "0"
+    finished = run([sys.executable, "-m", "aahcrawler.cli", "crawl", str(definition)], environment, LONGEST)
+    if finished.code:
+        raise BenchmarkError(f"{redesign.after.name}: the crawl ended with {finished.code}:\n{finished.output}")
+
+
+def switch(served: Served, theme: str) -> None:
+    """Let the server show another theme from now on."""
+    request = urllib.request.Request(f"{served.control}__switch?theme={theme}", method="POST")
+    with urllib.request.urlopen(request, timeout=30) as answer:
+        answer.read()
+
+
+def scores(redesign: Redesign, folder: Path, number: int) -> dict[str, Cell]:
+    """Return what the scorer says of one crawl of a folder."""
+    crawled = folder / "crawl"
+    rows = tuple(page_rows(crawled, number))
+    own = only(crawled, {name for row in rows for name in (row.capture, row.unchanged) if name}, folder / "own")
+    objects = table(own, "objects", folder / "objects.jsonl")
+    pages = table(own, "pages", folder / "pages.jsonl")
+    with (folder / "requests.jsonl").open(encoding="utf-8") as lines:
+        shown = [line for line in lines if json.loads(line)["theme"] == redesign.after.theme]
+    (own / "requests.jsonl").write_text("".join(shown), "utf-8")
+    scored = score(redesign.after, objects, own / "requests.jsonl", pages)
+    taken = pages_to_repair(crawled, rows, redesign.knowledge_base)
+    return {**{name: scored[name] for name in SCORES}, "pages_to_repair": max(taken.values(), default=None)}
+
+
+def only(crawled: Path, captures: set[str], target: Path) -> Path:
+    """Write to ``target`` what a folder says of some captures, as if there had been no others; return it.
+
+    What a page yielded in an earlier crawl and not in this one must not count.
+    """
+    (target / "objects").mkdir(parents=True)
+    for path in segments(crawled / "objects", EXTENSION):
+        with gzip.open(path, "rt", encoding="utf-8") as lines:
+            kept = "".join(line for line in lines if line.rsplit(" ", 2)[1].strip("<>") in captures)
+        (target / "objects" / path.name).write_bytes(gzip.compress(kept.encode()))
+    return target
+
+
+def pages_to_repair(crawled: Path, rows: tuple[PageRow, ...], knowledge: Path) -> Mapping[tuple[str, str], int]:
+    """Return for each action that was learned how many pages of its level were fetched until then."""
+    learned, _ = Overlay(crawled / LEARNED).actions(load(knowledge))
+    firsts: dict[tuple[str, str], datetime] = {}
+    for action in learned:
+        key = (action.level, action.action)
+        firsts[key] = min(action.date, firsts.get(key, action.date))
+    fetched = [(row.level_name, datetime.fromisoformat(row.fetched_at)) for row in rows]
+    begun = min((moment for _, moment in fetched), default=None)
+    return {
+        (level, action): sum(name == level and moment <= date for name, moment in fetched)
+        for (level, action), date in firsts.items()
+        if begun is not None and date.replace(microsecond=0) >= begun.replace(microsecond=0)
+    }
