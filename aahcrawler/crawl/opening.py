@@ -126,7 +126,8 @@ def _crawl_info(icd: Icd, number: int) -> CrawlInfo:
         user_agent=icd.user_agent(),
         robots=icd.politeness.robots,
         description=icd.title,
-        definition=json.dumps(icd.meaning(), ensure_ascii=False),
+        # Where this machine keeps things is nobody's business but its own.
+        definition=json.dumps(icd.model_dump(mode="json", exclude={"archive", "output"}, exclude_none=True)),
         crawl_number=number,
     )
 
