@@ -76,7 +76,8 @@ class Relations:
         if record.kind == "warcinfo":
             self.warcinfos.add(record.header.record_id)
             said, name = record.header.get("WARC-Filename"), self.path.name.removesuffix(OPEN)
-            if said and said != name:
+            # Those further down came with records that were copied from other files.
+            if said and said != name and record.offset == 0:
                 yield self._finding(record, Problem.FILENAME, said[:200])
             return
         named = record.header.get("WARC-Warcinfo-ID").strip("<>")

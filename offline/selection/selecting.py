@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable, Container, Iterable, Iterator
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
+from http import HTTPStatus
 from io import BytesIO
 from pathlib import Path
 from urllib.parse import urljoin
@@ -45,8 +46,9 @@ class Selection:
 def chosen(crawl: Path, criteria: Criteria, records: Records) -> Iterator[PageRow]:
     """Yield the pages that fulfil all criteria, in the order of capture.
 
-    Redirects are no pages: one that is listed or found by SPARQL stands for the page it leads to. Error answers are
-    chosen by lists and SPARQL only. Raises ``ReadError`` and what ``answers`` does.
+    Redirects are no pages: one that is listed or found by SPARQL stands for the page it leads to. Pages that a later
+    crawl found unchanged are. Error answers are chosen by lists and SPARQL only. Raises
+    ``ReadError`` and what ``answers`` does.
     """
     listed = [criteria.urls] if criteria.urls is not None else []
     found = [answers(crawl, criteria.sparql)] if criteria.sparql else []
@@ -56,7 +58,8 @@ def chosen(crawl: Path, criteria: Criteria, records: Records) -> Iterator[PageRo
         if criteria.by_publication:
             dated = stack.enter_context(closing(published(crawl, criteria)))
         for row in page_rows(crawl):
-            is_page = row.status < 300 or (row.status >= 400 and bool(named))
+            is_unmodified = row.status == HTTPStatus.NOT_MODIFIED and bool(records.original(row.capture))
+            is_page = row.status < 300 or is_unmodified or (row.status >= 400 and bool(named))
             in_time = dated is None or row.capture in dated
             is_named = all(row.url in names or row.capture in names for names in named)
             if is_page and in_time and is_named and criteria.admit(row):
