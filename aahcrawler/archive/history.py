@@ -251,6 +251,8 @@ def _seen_again(ledger: Ledger, row: Row) -> Row | None:
             return again
         return again._replace(
             page=row.page,
+            terminal=row.terminal,
+            depth=row.depth,
             relevant=row.relevant,
             priority=row.priority,
             score=row.score,
@@ -278,6 +280,8 @@ def _row(kept: Kept, file: int) -> Row:
         status=kept.status,
         complete=int(kept.complete),
         page=int(kept.kind == "page"),
+        terminal=int(kept.terminal),
+        depth=kept.depth,
         relevant=None if kept.relevant is None else int(kept.relevant),
         priority=kept.priority,
         score=kept.score,
@@ -324,6 +328,8 @@ def _former(ledger: Ledger, row: Row | None) -> Former | None:
         crawl=row.crawl,
         last_seen=_time(row.date + row.later),
         chunked=bool(holder.chunked),
+        terminal=bool(row.terminal),
+        depth=row.depth,
     )
 
 

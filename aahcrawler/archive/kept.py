@@ -2,6 +2,7 @@
 
 import base64
 import binascii
+import math
 import re
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -19,6 +20,7 @@ from aahcrawler.metadata import Metadata, MetadataError
 Kind = Literal["page", "requisite"]
 """What an address was fetched for; robots.txt is a requisite."""
 
+_DEEPEST = 1 << 31
 _ETAG = re.compile(rb"\netag[ \t]*:[ \t]*([^\r\n]{1,1024}?)[ \t]*\r?\n", re.IGNORECASE)
 _MODIFIED = re.compile(rb"\nlast-modified[ \t]*:[ \t]*([^\r\n]{1,100}?)[ \t]*\r?\n", re.IGNORECASE)
 
@@ -30,7 +32,8 @@ class Kept:
     ``digest`` is the SHA-1 of the payload, of a revisit that of its original. ``etag`` and ``last_modified`` stand as
     the answer's head has them, empty where it has none. ``complete`` is false for what was truncated. Of requisites,
     ``priority``, ``score`` and ``relevant`` are None. ``crawl`` is the number of the crawl, 0 where it is not known.
-    ``chunked`` says whether the answer came in the chunked coding.
+    ``chunked`` says whether the answer came in the chunked coding, ``terminal`` whether the page was recognised as one
+    of a terminal level; ``depth`` is how many links away from a seed it was.
     """
 
     capture: Capture
@@ -45,6 +48,8 @@ class Kept:
     relevant: bool | None = None
     crawl: int = 0
     chunked: bool = False
+    terminal: bool = False
+    depth: int = 0
 
     @classmethod
     def of(
@@ -58,7 +63,8 @@ class Kept:
     ) -> Self:
         """Return what is to be kept of an exchange that has just been written, given what the writer was given.
 
-        It is a page where it has metadata, else a requisite. The response is read from its start and left there.
+        It is a page where its metadata say with which priority it was fetched, else a requisite. The response is read
+        from its start and left there.
         """
         exchange.response.seek(0)
         head = beginning_of(exchange.response.read(HEAD))
@@ -96,19 +102,27 @@ class Kept:
     def _made(cls, capture: Capture, head: bytes, known: tuple[bytes, bool, int], metadata: Metadata | None) -> Self:
         digest, complete, crawl = known
         etag, modified = _ETAG.search(head), _MODIFIED.search(head)
-        return cls(
+        priority = _number(metadata.priority) if metadata else None
+        kept = cls(
             capture,
             status_of(head) or 0,
             digest,
             etag[1].decode("latin-1") if etag else "",
             modified[1].decode("latin-1") if modified else "",
             complete,
-            "page" if metadata is not None else "requisite",
-            _number(metadata.priority) if metadata else None,
-            _number(metadata.score) if metadata else None,
-            bool(metadata.relevant) if metadata and metadata.relevant is not None else None,
-            crawl,
-            is_chunked(head),
+            crawl=crawl,
+            chunked=is_chunked(head),
+        )
+        if metadata is None or priority is None:
+            return kept
+        return replace(
+            kept,
+            kind="page",
+            priority=priority,
+            score=_number(metadata.score),
+            relevant=None if metadata.relevant is None else bool(metadata.relevant),
+            terminal=metadata.role == "terminal",
+            depth=min(max(metadata.depth, 0), _DEEPEST),
         )
 
 
@@ -120,7 +134,8 @@ class Former:
     payload, in the chunked coding where ``chunked`` says so; where the address only ever gave what another had given
     before, that is the other's. The rest is of the address: ``status``, and ``complete``, false for what was
     truncated; ``etag`` and ``last_modified``, empty where unknown; where its newest metadata record is, and the id of
-    the answer that this is of; ``crawl`` and ``last_seen``, when it was last found to hold this.
+    the answer that this is of; ``crawl`` and ``last_seen``, when it was last found to hold this; ``terminal`` and
+    ``depth`` as in ``Kept``.
     """
 
     url: str
@@ -144,6 +159,8 @@ class Former:
     crawl: int
     last_seen: datetime
     chunked: bool | None = None
+    terminal: bool = False
+    depth: int = 0
 
     @property
     def original(self) -> Original:
@@ -175,4 +192,8 @@ def _digest(label: str) -> bytes:
 
 
 def _number(value: object) -> float | None:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+    try:
+        number = float(value) if isinstance(value, int | float) and not isinstance(value, bool) else math.nan
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None

