@@ -19,6 +19,7 @@ from benchmarks.results import Cell
 from benchmarks.site_pages import site_pages
 from benchmarks.trimming import TrimmingError, trim
 from knowledge_base.addresses import Address
+from knowledge_base.folders import SHIPPED
 from knowledge_base.loader import load
 from knowledge_base.model import Application, KnowledgeBase
 
@@ -32,11 +33,12 @@ SCORES = ("recall", "precision", "title", "author", "date", "false_objects")
 class Known:
     """A site that the knowledge base knows, and what is left of the knowledge base when all else is dropped.
 
-    ``folder`` is where the trimmed knowledge base is written.
+    ``folder`` is where the trimmed knowledge base is written, ``source`` where the whole one is.
     """
 
     site: RecordedSite
     folder: Path
+    source: Path = SHIPPED
 
     @cached_property
     def pages(self) -> tuple[Page, ...]:
@@ -46,7 +48,7 @@ class Known:
     @cached_property
     def application(self) -> Application:
         """The application of the site, as the whole knowledge base describes it."""
-        found = application_of(self.pages, ApplicationAwareHelper(load()))
+        found = application_of(self.pages, ApplicationAwareHelper(load(self.source)))
         if found is None:
             raise TrimmingError(f"{self.site.name}: no application is recognised, so nothing can be trimmed to it")
         return found
@@ -54,7 +56,7 @@ class Known:
     @cached_property
     def trimmed(self) -> KnowledgeBase:
         """What the site uses of the knowledge base."""
-        trim(self.pages, self.folder, needed=(self.application.name,))
+        trim(self.pages, self.folder, self.source, (self.application.name,))
         return load(self.folder)
 
     @cached_property
@@ -162,7 +164,7 @@ def costs(reading: Reading, repaired: Mapping[str, int]) -> dict[str, Cell]:
 
 def undamaged(known: Known, site: RecordedSite) -> float | None:
     """Return the milliseconds that a page of a site costs with the whole knowledge base."""
-    whole = ApplicationAwareHelper(load())
+    whole = ApplicationAwareHelper(load(known.source))
     reading = read(wanted(site_pages(site), known.application), whole.assist)
     return milliseconds([seen.seconds for seen in reading.seen])
 

@@ -9,9 +9,8 @@ import json
 import os
 import sys
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 
 from aahcrawler.adaptation.overlay import LEARNED, Overlay
@@ -121,17 +120,18 @@ def only(crawled: Path, captures: set[str], target: Path) -> Path:
     return target
 
 
-def pages_to_repair(crawled: Path, rows: tuple[PageRow, ...], knowledge: Path) -> Mapping[tuple[str, str], int]:
-    """Return for each action that was learned how many pages of its level were fetched until then."""
+def pages_to_repair(crawled: Path, rows: Sequence[PageRow], knowledge: Path) -> Mapping[tuple[str, str], int]:
+    """Return for each level and action how many pages of the level were fetched until an action was first learned.
+
+    That was on the last of the pages that it was learned from; what was learned in another crawl does not count.
+    """
     learned, _ = Overlay(crawled / LEARNED).actions(load(knowledge))
-    firsts: dict[tuple[str, str], datetime] = {}
+    places = {row.url: place for place, row in enumerate(rows)}
+    taken: dict[tuple[str, str], int] = {}
     for action in learned:
-        key = (action.level, action.action)
-        firsts[key] = min(action.date, firsts.get(key, action.date))
-    fetched = [(row.level_name, datetime.fromisoformat(row.fetched_at)) for row in rows]
-    begun = min((moment for _, moment in fetched), default=None)
-    return {
-        (level, action): sum(name == level and moment <= date for name, moment in fetched)
-        for (level, action), date in firsts.items()
-        if begun is not None and date.replace(microsecond=0) >= begun.replace(microsecond=0)
-    }
+        last = max((places[url] for url in action.pages if url in places), default=None)
+        if last is not None:
+            count = sum(row.level_name == action.level for row in rows[: last + 1])
+            key = (action.level, action.action)
+            taken[key] = min(count, taken.get(key, count))
+    return taken

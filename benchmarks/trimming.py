@@ -37,7 +37,8 @@ def trim(pages: Iterable[Page], target: Path, source: Path = SHIPPED, needed: Se
     """
     shutil.rmtree(target, ignore_errors=True)
     (target / "applications").mkdir(parents=True)
-    shutil.copytree(source / "kinds", target / "kinds")
+    if (source / "kinds").is_dir():
+        shutil.copytree(source / "kinds", target / "kinds")
     for usage, file in _used(tuple(pages), source):
         if prune(usage):
             tree = etree.ElementTree(usage.root)
