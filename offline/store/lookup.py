@@ -32,18 +32,26 @@ class Known:
 def captures_of(store: ox.Store, url: str) -> tuple[str, ...]:
     """Return the names of a page's captures, the newest first; none where it was never captured."""
     named = store.quads_for_pattern(None, _URL, ox.Literal(url, datatype=_ANY_URI), None)
-    graphs = {quad.graph_name for quad in named if quad.subject == quad.graph_name}
-    found = [(_time(store, graph), graph.value) for graph in graphs if isinstance(graph, ox.NamedNode)]
-    return tuple(name for _, name in sorted(found, reverse=True))
+    captured = {quad.graph_name for quad in named if quad.subject == quad.graph_name}
+    graphs = [graph for graph in captured if isinstance(graph, ox.NamedNode)]
+    if len(graphs) > 1:
+        graphs.sort(key=lambda graph: (_time(store, graph), graph.value), reverse=True)
+    return tuple(graph.value for graph in graphs)
 
 
 def objects_of(store: ox.Store, capture: str) -> tuple[Known, ...]:
     """Return the web objects of a capture, by IRI: where its page had not changed, those that it still has."""
-    said: dict[str, dict[str, list[str]]] = {}
+    said: dict[str, dict[str, tuple[str, ...]]] = {}
     found = store.query(_OBJECTS.format(capture=_stating(store, ox.NamedNode(capture))))
     for subject, predicate, value in found if isinstance(found, ox.QuerySolutions) else ():
-        said.setdefault(subject.value, {}).setdefault(predicate.value, []).append(value.value)
-    return tuple(Known(iri, {name: tuple(values) for name, values in said[iri].items()}) for iri in sorted(said))
+        # What is asked of a term costs as much as reading it, so each is asked once.
+        iri, name = subject.value, predicate.value
+        values = said.get(iri)
+        if values is None:
+            values = said[iri] = {}
+        known = values.get(name)
+        values[name] = (value.value,) if known is None else (*known, value.value)
+    return tuple(Known(iri, said[iri]) for iri in sorted(said))
 
 
 def page_objects(store: ox.Store, url: str) -> tuple[Known, ...]:
