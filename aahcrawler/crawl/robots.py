@@ -130,7 +130,8 @@ class RobotsMiddleware:
                     raise
                 raise RobotsUnreachableError(f"{url}: {error}") from error
             if 300 <= response.status < 400:
-                url = urls.resolve(url, response.headers.get("Location"))
+                location = response.headers.get("Location")
+                url = urls.resolve(url, location) if location else None
             elif response.status >= 500 or response.status == 429:
                 raise RobotsUnreachableError(f"{url} answered {response.status}")
             else:

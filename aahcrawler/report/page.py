@@ -31,7 +31,10 @@ class Delivery(BaseModel):
 
 
 class Summary(BaseModel):
-    """The part of ``crawl.json`` that the report shows; ``crawl`` is the number of the crawl among those of its ICD."""
+    """The part of ``crawl.json`` that the report shows; ``crawl`` is the number of the crawl among those of its ICD.
+
+    ``unchanged``, ``changed``, ``new`` and ``gone`` count pages beside what the crawls before had of them.
+    """
 
     id: str
     crawl: int = 1
@@ -40,9 +43,14 @@ class Summary(BaseModel):
     reason: str
     software: str
     started_at: str
+    begun_at: str = ""
     updated_at: str
     seconds: float
     pages: int
+    unchanged: int = 0
+    changed: int = 0
+    new: int = 0
+    gone: int = 0
     answers: int
     objects: int
     bytes: int
@@ -61,23 +69,36 @@ class Summary(BaseModel):
 
 
 def write_report(crawl: Path) -> Path:
-    """Write ``report.html`` into the folder of a crawl and return its path. Raise ``ReportError``."""
+    """Write ``report.html`` into the folder of a crawl and return its path: of several crawls, that of the last.
+
+    Raise ``ReportError``.
+    """
     try:
-        summary = Summary.model_validate(json.loads((crawl / "crawl.json").read_text("utf-8")))
+        summary = _read(crawl / "crawl.json")
+        before = crawl / "former" / str(summary.crawl - 1) / "crawl.json"
+        former = _read(before) if before.exists() else None
         rows = tuple(row for row in page_rows(crawl) if row.is_page and row.crawl == summary.crawl)
     except FileNotFoundError:
         raise ReportError(f"{crawl}: no crawl.json here; name the output folder of a crawl") from None
     except (ValueError, ValidationError, ReadError, OSError) as error:
         raise ReportError(f"{crawl}: cannot be read: {error}") from error
     target = crawl / "report.html"
-    target.write_text(report(summary, rows), "utf-8")
+    target.write_text(report(summary, rows, former), "utf-8")
     return target
 
 
-def report(summary: Summary, rows: Sequence[PageRow]) -> str:
-    """Return the report as HTML. Everything that came from a page is escaped; there are no scripts in it."""
+def _read(path: Path) -> Summary:
+    return Summary.model_validate(json.loads(path.read_text("utf-8")))
+
+
+def report(summary: Summary, rows: Sequence[PageRow], former: Summary | None = None) -> str:
+    """Return the report as HTML, with what changed since the ``former`` crawl, where there was one.
+
+    Everything that came from a page is escaped; there are no scripts in it.
+    """
     css = resources.files(__package__).joinpath("report.css").read_text("utf-8")
     sections = (
+        *((("Since the crawl before", _since(summary, former)),) if former is not None else ()),
         ("Relevance over time", _relevance(rows)),
         ("Pages by application and level", bars(_applications(rows), "No page yet.")),
         ("Web objects by type", bars(summary.object, "No web object was found.")),
@@ -95,7 +116,8 @@ def report(summary: Summary, rows: Sequence[PageRow]) -> str:
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
         f"<style>{css}</style></head><body><h1>{escape(summary.title)}</h1>"
         f'<p class="sub">Crawl {summary.crawl} of {escape(summary.id)}, {escape(_ended(summary))}. '
-        f"Begun {escape(summary.started_at)}, last change {escape(summary.updated_at)}. {escape(summary.software)}</p>"
+        f"Begun {escape(summary.begun_at or summary.started_at)}, last change {escape(summary.updated_at)}. "
+        f"{escape(summary.software)}</p>"
         f"{_figures(summary)}{body}</body></html>\n"
     )
 
@@ -120,6 +142,13 @@ def _figures(summary: Summary) -> str:
         delivered = summary.delivery.files
         figures["files delivered"] = f"{delivered:,} of {delivered + summary.delivery.waiting:,}"
     return "<dl>" + "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in figures.items()) + "</dl>"
+
+
+def _since(summary: Summary, former: Summary) -> str:
+    names = ("unchanged", "changed", "new", "gone")
+    figures = bars({name: getattr(summary, name) for name in names}, "No page yet.")
+    begun = escape(former.begun_at or former.started_at)
+    return f"<p>Crawl {former.crawl}, begun {begun}, had {former.pages:,} pages.</p>{figures}"
 
 
 def _relevance(rows: Sequence[PageRow]) -> str:

@@ -28,6 +28,7 @@ class Crawl:
     counts: Counts = field(default_factory=lambda: Counts({State.QUEUED: 4321}, {}, 3))
     seconds: float = 100.0
     delivery: None = None
+    number: int = 1
     room: Room = field(default_factory=lambda: Room((Path(),), 0, asyncio.Event()))
     watchers: list[Callable[[Any], None]] = field(default_factory=list)
 
@@ -39,6 +40,13 @@ class Crawl:
 def crawl(title: str = "Floods", counts: Mapping[str, float] = COUNTS, **limits: str) -> Any:
     said = f"id: t\ncontact: a@b.org\nseeds: [http://a.test/]\ntopic: {{keywords: [flood]}}\nlimits: {limits}\n"
     return Crawl(Icd.parse(f"title: '{title}'\n{said}".encode()), Tally(counts))
+
+
+def test_what_became_of_the_pages_is_shown_of_a_crawl_that_knows_former_ones() -> None:
+    later = crawl(counts={**COUNTS, "unchanged": 1200, "changed": 30, "new": 4})
+    assert "since before" not in facts_of(later, 0.0)
+    later.number = 2
+    assert facts_of(later, 0.0)["since before"] == "1,200 unchanged, 30 changed, 4 new, 0 gone"
 
 
 def test_every_fact_is_shown() -> None:

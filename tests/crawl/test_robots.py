@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
+from dataclasses import fields
 from datetime import UTC, datetime
 from io import BytesIO
 from time import monotonic
@@ -13,10 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scrapy import Request
 
+from aahcrawler.archive.history import Former
+from aahcrawler.archive.records import Original
 from aahcrawler.crawl import robots
+from aahcrawler.crawl.archiving import Enclosed
 from aahcrawler.crawl.download import ENDING, MOST_BYTES, Captured, CapturedResponse
 from aahcrawler.crawl.leasing import LEASE
 from aahcrawler.crawl.manners import Manners, StoppedError
+from aahcrawler.crawl.recrawl import Asked, LostError
 from aahcrawler.crawl.robots import (
     LARGEST,
     MOST_REDIRECTS,
@@ -27,6 +32,7 @@ from aahcrawler.crawl.robots import (
 )
 from aahcrawler.exchange import Exchange
 from aahcrawler.frontier.protocol import Lease
+from aahcrawler.page import Headers, Page
 from aahcrawler.wire.errors import (
     ConnectError,
     DisconnectError,
@@ -147,6 +153,26 @@ def test_no_file_is_too_strange(body: bytes) -> None:
 # Asking
 
 
+class Before:
+    """What former crawls have of robots.txt files: one that says DENY, or one that cannot be read any more."""
+
+    def __init__(self) -> None:
+        self.formers: dict[str, Former] = {}
+        self.lost = False
+
+    def asked(self, url: str) -> Asked:
+        former = self.formers.get(url)
+        return Asked(former, former is not None)
+
+    def ask_plainly(self, url: str) -> None:
+        del self.formers[url]
+
+    def page_of(self, former: Former) -> Page:
+        if self.lost:
+            raise LostError(former.url)
+        return Page(former.url, 200, Headers(), DENY.encode(), datetime.now(UTC))
+
+
 class Bench:
     """The middleware between a job and an engine that answers from a table."""
 
@@ -154,11 +180,13 @@ class Bench:
         self.answers = answers
         self.asked: list[Request] = []
         self.archived: list[str] = []
+        self.originals: list[Original | None] = []
         self.counted: list[Mapping[str, float]] = []
         self.remains: list[WireError] = []
         self.turns: list[str] = []
         self.stopped = False
         self.obeys_robots = True
+        self.recrawl = Before()
         self.ending = asyncio.Event()
         self.manners = Manners(Politeness(delay=delay))  # type: ignore[arg-type]
         self.request_headers = {"User-Agent": "AAHCrawler/1"}
@@ -175,8 +203,9 @@ class Bench:
     async def count(self, amounts: Mapping[str, float]) -> None:
         self.counted.append(amounts)
 
-    async def archive(self, exchange: Exchange) -> None:
+    async def archive(self, exchange: Exchange, enclosed: Enclosed) -> None:
         self.archived.append(exchange.url)
+        self.originals.append(enclosed.unchanged)
 
     async def keep_remains(self, error: WireError) -> None:
         self.remains.append(error)
@@ -225,7 +254,7 @@ def test_many_requests_wait_for_one_robots_txt() -> None:
     assert ended == ["allowed"] * 10 + [RobotsDeniedError.__name__]
     assert bench.paths == ["/robots.txt"]
     assert bench.archived == [ROBOTS]
-    assert bench.counted == [{"robots": 1, "bytes": len(DENY)}]
+    assert bench.counted == [{"robots": 1, "bytes": len(DENY), "conditional": 0}]
     assert bench.turns == ["a.test"] * 11
     assert bench.manners.delay_of("a.test") == 7
 
@@ -238,6 +267,31 @@ def test_the_request_for_it_is_honest_bounded_and_ends_with_the_crawl() -> None:
     assert request.meta[MOST_BYTES] == LARGEST
     assert request.meta[ENDING] is bench.ending
     assert LEASE not in request.meta
+
+
+def known_before(url: str) -> Former:
+    values: dict[str, Any] = dict.fromkeys(field.name for field in fields(Former))
+    said = {"record_id": "urn:uuid:1", "original_url": url, "warc_date": "2026-01-01T00:00:00Z", "digest": b"1" * 20}
+    return Former(**{**values, **said, "url": url, "status": 200, "etag": '"e"', "last_modified": ""})
+
+
+def test_one_that_has_not_changed_is_obeyed_as_it_was() -> None:
+    bench = Bench({ROBOTS: (304, "")})
+    former = bench.recrawl.formers[ROBOTS] = known_before(ROBOTS)
+    assert bench.run("http://a.test/no", URL) == [RobotsDeniedError.__name__, "allowed"]
+    (request,) = bench.asked
+    assert request.headers["If-None-Match"] == b'"e"'
+    assert bench.originals == [former.original]
+    assert bench.counted == [{"robots": 1, "bytes": 0, "conditional": 1}]
+
+
+def test_one_that_has_not_changed_and_cannot_be_read_any_more_is_asked_for_again() -> None:
+    bench = Bench({ROBOTS: (304, "")})
+    bench.recrawl.formers[ROBOTS] = known_before(ROBOTS)
+    bench.recrawl.lost = True
+    assert bench.run("http://a.test/no") == ["allowed"], "a 304 that nobody asked for redirects nowhere"
+    assert [request.headers.get("If-None-Match") for request in bench.asked] == [b'"e"', None]
+    assert bench.turns == ["a.test"] * 3
 
 
 def test_each_origin_has_its_own() -> None:
