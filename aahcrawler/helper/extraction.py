@@ -118,9 +118,10 @@ class Extraction:
             if wanted.name in properties or (wanted.first_only and not first):
                 continue
             found = self._found(wanted, item, first=first)
+            if wanted.name == BODY and (found.values or not body.elements):
+                body = found
             if found.values:
                 properties[wanted.name] = found.values
-                body = found if wanted.name == BODY else body
         return properties, body
 
     def _found(self, wanted: Field, item: HtmlElement, *, first: bool) -> Found:

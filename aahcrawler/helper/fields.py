@@ -26,7 +26,10 @@ _WRITTEN = frozenset({FieldKind.TEXT, FieldKind.HTML})
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The values of a field, the elements that the first of them was read from, and what of these was left out."""
+    """The values of a field, the elements that the first of them was read from, and what of these was left out.
+
+    Without a value, the elements are those that were to hold it: a text may be nothing but pictures.
+    """
 
     values: tuple[Value, ...] = ()
     elements: tuple[HtmlElement, ...] = ()
@@ -56,12 +59,14 @@ class FieldReader:
         """
         plan = self._plans.get(wanted) or self._plan(wanted)
         context = self._where.page.tree if wanted.page else item
+        blank = Found()
         for selector in plan.selectors:
             nodes = _located(wanted, selector, context, None if wanted.page else owners)
             found = self._joined(wanted, plan, _outermost(nodes)) if wanted.join else self._singly(wanted, plan, nodes)
             if found.values:
                 return found
-        return Found()
+            blank = blank if blank.elements else found
+        return blank
 
     def declared(self, wanted: Field) -> Found:
         """Return what the page declares of its main item."""
@@ -94,10 +99,10 @@ class FieldReader:
         for element, node in islice(nodes, MOST_TRIES):
             without = _without(plan, node)
             value = self._value(wanted, _text(wanted, node, without), node)
+            if not values and (value is not None or not first.elements):
+                first = Found((), (element,), without) if element is not None else Found()
             if value is None:
                 continue
-            if not values and element is not None:
-                first = Found((), (element,), without)
             if value not in values:
                 values.append(value)
             if not wanted.many:
@@ -109,15 +114,18 @@ class FieldReader:
         texts: list[str] = []
         parts: list[_Located] = []
         without: list[HtmlElement] = []
+        blank: list[HtmlElement] = []
         for element, node in nodes:
             left_out = _without(plan, node)
             text_of_part = _text(wanted, node, left_out)
+            without += left_out
             if text_of_part:
                 texts.append(text_of_part)
                 parts.append((element, node))
-                without += left_out
+            elif element is not None:
+                blank.append(element)
         if not parts:
-            return Found()
+            return Found((), tuple(blank), tuple(without))
         whole = ("\n" if wanted.kind in _WRITTEN else " ").join(texts)
         value = self._value(wanted, stripped(whole, wanted.strip), parts[0][1])
         elements = tuple(element for element, _ in parts if element is not None)
