@@ -1,7 +1,6 @@
 """Revisit and metadata records: what they hold, what refers to what, and that readers and checks make sense of them."""
 
 import gzip
-import io
 import json
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -15,7 +14,7 @@ from hypothesis import strategies as st
 from warcio.archiveiterator import ArchiveIterator as WarcioIterator
 
 from aahcrawler.archive import Capture, Identified, Original, WarcWriter, captures
-from aahcrawler.archive.checking import Finding, Tally, check
+from aahcrawler.archive.checking import Tally, check
 from aahcrawler.archive.index import IndexWriter, rebuild
 from aahcrawler.archive.records import labelled_digest
 from aahcrawler.archive.scanning import Problem
@@ -295,91 +294,6 @@ def test_all_records_of_an_exchange_or_none(tmp_path: Path, room: int) -> None:
     assert kinds(only_file(tmp_path))[-4:] == ["revisit", "request", "metadata", "metadata"]
 
 
-# What a check finds
-
-
-def findings(path: Path) -> list[Finding]:
-    return list(check(path, Tally()))
-
-
-def changed(crawl: Path, number: int, old: bytes, new: bytes) -> Path:
-    path = only_file(crawl / "archive")
-    members = members_of(path)
-    assert old in members[number]
-    members[number] = members[number].replace(old, new, 1)
-    path.write_bytes(b"".join(gzip.compress(member, mtime=0) for member in members))
-    rebuild(crawl / "archive", crawl / "indexes")
-    return path
-
-
-REVISIT, METADATA = 8, 10
-"""Where in the file of ``crawl_of`` the revisit of an identical payload is, and what was understood of it."""
-
-FAULTS: list[tuple[int, bytes, bytes, Problem, bool, str]] = [
-    (REVISIT, b"WARC-Refers-To: <urn:uuid:", b"WARC-Refers-To: <urn:uuid:x", Problem.ORIGINAL_AWAY, True, ""),
-    (REVISIT, b"revisit/identical", b"revisit/similar", Problem.PROFILE, True, "similar-payload-digest"),
-    (REVISIT, b"WARC-Payload-Digest: sha1:", b"WARC-Payload-Digest: md5:", Problem.ORIGINAL_DIFFERS, False, ""),
-    (REVISIT, b"To-Date: 2026", b"To-Date: 2025", Problem.ORIGINAL_DIFFERS, False, "name another one"),
-    (REVISIT, b"To-Target-URI: http://", b"To-Target-URI: https://", Problem.ORIGINAL_DIFFERS, False, "another one"),
-    (REVISIT, b"WARC-Profile: ", b"X-Profile: ", Problem.HEADER, False, "WARC-Profile is missing"),
-    (REVISIT, b"WARC-Payload-Digest: ", b"X-Digest: ", Problem.HEADER, False, "WARC-Payload-Digest is missing"),
-    (REVISIT, b"WARC-Target-URI: ", b"X-URI: ", Problem.HEADER, False, "WARC-Target-URI is missing"),
-    (METADATA, b"WARC-Concurrent-To: <urn:uuid:", b"WARC-Concurrent-To: <urn:uuid:x", Problem.UNLINKED, False, ""),
-]
-
-
-def test_revisits_and_metadata_that_agree_are_all_right(tmp_path: Path) -> None:
-    crawl_of(tmp_path)
-    assert findings(tmp_path) == findings(only_file(tmp_path / "archive")) == []
-
-
-@pytest.mark.parametrize("number", range(len(FAULTS)))
-def test_what_is_wrong_with_them_is_found(tmp_path: Path, number: int) -> None:
-    place, old, new, problem, is_note, detail = FAULTS[number]
-    crawl_of(tmp_path)
-    if problem is Problem.ORIGINAL_DIFFERS and b"Digest" in old:
-        old = members_of(only_file(tmp_path / "archive"))[place].split(b"WARC-Payload-Digest: ")[1].split(b"\r\n")[0]
-        new = b"sha1:" + b"A" * 32
-    path = changed(tmp_path, place, old, new)
-    found = [finding for finding in findings(tmp_path) if finding.problem is not Problem.ALONE]
-    assert [(finding.problem, finding.file, finding.is_note) for finding in found] == [(problem, path, is_note)]
-    assert detail in found[0].detail
-    assert found[0].offset is not None
-    with path.open("rb") as file:
-        file.seek(found[0].offset)
-        assert file.read(2) == b"\x1f\x8b"
-
-
-def test_what_says_nothing_of_others_is_noted(tmp_path: Path) -> None:
-    crawl_of(tmp_path)
-    path = only_file(tmp_path / "archive")
-    members = members_of(path)
-    for name in (b"WARC-Refers-To: ", b"WARC-Refers-To-Date: "):
-        members[REVISIT] = members[REVISIT].replace(name, b"X: ", 1).replace(b"X: ", b"X-%d: " % len(name), 1)
-    members[METADATA] = members[METADATA].replace(b"WARC-Refers-To: ", b"X: ").replace(b"WARC-Concurrent-To: ", b"Y: ")
-    path.write_bytes(b"".join(gzip.compress(member, mtime=0) for member in members))
-    found = {finding.problem: finding.is_note for finding in findings(path)}
-    assert found == {Problem.ORIGINAL_UNSAID: True, Problem.DETACHED: True}
-
-
-def test_originals_are_found_by_address_and_date_and_in_other_files(tmp_path: Path) -> None:
-    """As writers make them that give no WARC-Refers-To."""
-    with WarcWriter(tmp_path / "archive", INFO, size=1) as writer:
-        first = page_exchange(BODY)
-        original = original_of(writer.write(first), first)
-        writer.write(later(page_exchange(BODY)), original=original)
-    _, path = sorted((tmp_path / "archive").iterdir())
-    members = members_of(path)
-    members[1] = members[1].replace(b"WARC-Refers-To: ", b"X: ")
-    path.write_bytes(b"".join(gzip.compress(member, mtime=0) for member in members))
-    rebuild(tmp_path / "archive", tmp_path / "indexes")
-    assert findings(tmp_path) == []
-    assert findings(path) == [], "what it refers to may be in another file"
-    min((tmp_path / "archive").iterdir()).unlink()
-    rebuild(tmp_path / "archive", tmp_path / "indexes")
-    assert [finding.problem for finding in findings(tmp_path)] == [Problem.ORIGINAL_AWAY]
-
-
 # Whatever is written
 
 
@@ -473,22 +387,10 @@ def test_the_payload_is_without_chunks_and_with_its_content_coding(tmp_path: Pat
     exchange = exchange_of(CHUNKED, OTHERS.get(other, CODED))
     with WarcWriter(tmp_path, INFO) as writer:
         writer.write(exchange)
-    problems = [finding.problem for finding in findings(only_file(tmp_path))]
+    problems = [finding.problem for finding in check(only_file(tmp_path), Tally())]
     assert problems == ([Problem.PAYLOAD_DIGEST] if other else [])
     with only_file(tmp_path).open("rb") as file:
         for record in ArchiveIterator(file, record_types=WarcRecordType.response, parse_http=False):
             assert record.verify_block_digest()
             record.parse_http(auto_decode="transfer")
             assert record.verify_payload_digest() is not bool(other)
-
-
-def test_pieces_of_any_size_are_the_same_record(tmp_path: Path) -> None:
-    class Slow(io.BytesIO):
-        def read(self, size: int | None = -1, /) -> bytes:
-            return super().read(min(7, size) if size and size > 0 else 7)
-
-    wire, payload = response_bytes(BODY)
-    for folder, stream in (("a", io.BytesIO(wire)), ("b", Slow(wire))):
-        with WarcWriter(tmp_path / folder, INFO, identity=identity()) as writer:
-            writer.write(exchange_of(stream, payload))
-    assert members_of(only_file(tmp_path / "a")) == members_of(only_file(tmp_path / "b"))

@@ -311,3 +311,15 @@ def test_reasons_of_other_software_are_read(tmp_path: Path, reason: str, expecte
     ((_, exchange),) = captures(tmp_path)
     with exchange.response:
         assert exchange.truncated is expected
+
+
+def test_pieces_of_any_size_are_the_same_record(tmp_path: Path) -> None:
+    class Slow(io.BytesIO):
+        def read(self, size: int | None = -1, /) -> bytes:
+            return super().read(min(7, size) if size and size > 0 else 7)
+
+    wire, payload = response_bytes(BODY)
+    for folder, stream in (("a", io.BytesIO(wire)), ("b", Slow(wire))):
+        with WarcWriter(tmp_path / folder, INFO, identity=identity()) as writer:
+            writer.write(exchange_of(stream, payload))
+    assert only_file(tmp_path / "a").read_bytes() == only_file(tmp_path / "b").read_bytes()
