@@ -318,7 +318,7 @@ def test_pieces_of_any_size_are_the_same_record(tmp_path: Path) -> None:
         def read(self, size: int | None = -1, /) -> bytes:
             return super().read(min(7, size) if size and size > 0 else 7)
 
-    wire, payload = response_bytes(BODY)
+    wire, payload = response_bytes(b"<p>Hello</p>" * 9)
     for folder, stream in (("a", io.BytesIO(wire)), ("b", Slow(wire))):
         with WarcWriter(tmp_path / folder, INFO, identity=identity()) as writer:
             writer.write(exchange_of(stream, payload))
