@@ -113,6 +113,12 @@ def evaluate(
     against: Annotated[
         Path | None, typer.Option("--against", metavar="CRAWL", help="A crawl, or a folder of WARC files, to compare.")
     ] = None,
+    number: Annotated[
+        int | None, typer.Option("--crawl", metavar="N", min=1, help="Measure crawl N alone, of several in the folder.")
+    ] = None,
+    against_number: Annotated[
+        int | None, typer.Option("--against-crawl", metavar="N", min=1, help="The same for the other folder.")
+    ] = None,
     icd: Annotated[
         Path | None,
         typer.Option("--icd", metavar="FILE", help="Measure by this definition. Default: the first crawl's."),
@@ -141,16 +147,16 @@ def evaluate(
         known = load(*named_folders(os.environ.get("AAH_KNOWLEDGE_BASE", "")))
         reference = reference_of(icd, crawl) if icd is not None else kept_reference(crawl)
         threshold = reference.relevant if relevant is None else relevant
-        yardstick = Yardstick(reference, seed_documents(crawl, reference, ApplicationAwareHelper(known)))
+        yardstick = Yardstick(reference, seed_documents(crawl, reference, ApplicationAwareHelper(known), number))
         crawls = [
             measure(
-                each,
-                documents(each, ApplicationAwareHelper(known)),
+                str(each) if which is None else f"{each}, crawl {which}",
+                documents(each, ApplicationAwareHelper(known), which),
                 yardstick,
                 threshold,
                 lambda: count("pages measured"),
             )
-            for each in (crawl, against)
+            for each, which in ((crawl, number), (against, against_number))
             if each is not None
         ]
         if plot is not None:

@@ -84,15 +84,18 @@ class Measured:
     course: Course = field(default_factory=Course)
 
 
-def documents(crawl: Path, helper: ApplicationAwareHelper) -> Iterator[Document]:
+def documents(crawl: Path, helper: ApplicationAwareHelper, number: int | None = None) -> Iterator[Document]:
     """Yield the document of each page of a crawl that was answered well, in the order of its WARC files.
 
     Pages are what the crawl's RDF calls so. A folder of WARC files of another crawler has none: there, each HTML
-    answer is a page. Raises ``EvaluationError``, ``ReadError`` and ``SegmentError``.
+    answer is a page. With ``number``, the pages are those of that crawl among the ones of the folder; what it found
+    unchanged is read where it was captured first. Raises ``EvaluationError``, ``ReadError`` and ``SegmentError``.
     """
     archive = _archive(crawl)
     described = (crawl / "objects").is_dir()
-    with closing(_pages(crawl) if described else sqlite3.connect("")) as known:
+    if number is not None and not described:
+        raise EvaluationError(f"{crawl}: is not of this crawler, so nobody can tell which pages are of crawl {number}.")
+    with closing(_pages(crawl, number) if described else sqlite3.connect("")) as known:
         for capture, exchange in captures(archive):
             with closing(exchange):
                 if described and not _is_known(known, capture.record_id):
@@ -102,10 +105,12 @@ def documents(crawl: Path, helper: ApplicationAwareHelper) -> Iterator[Document]
                 yield helper.assist(page).document
 
 
-def seed_documents(crawl: Path, reference: Reference, helper: ApplicationAwareHelper) -> Iterator[Document]:
+def seed_documents(
+    crawl: Path, reference: Reference, helper: ApplicationAwareHelper, number: int | None = None
+) -> Iterator[Document]:
     """Yield the documents of the seeds, until all have been found. Raises as ``documents`` does."""
     wanted = {urls.canonicalize(seed) or seed for seed in reference.seeds}
-    for document in documents(crawl, helper) if wanted else ():
+    for document in documents(crawl, helper, number) if wanted else ():
         if document.url in wanted:
             wanted.discard(document.url)
             yield document
@@ -114,12 +119,10 @@ def seed_documents(crawl: Path, reference: Reference, helper: ApplicationAwareHe
 
 
 def measure(
-    crawl: Path, found: Iterator[Document], yardstick: Yardstick, threshold: float, seen: Callable[[], object]
+    crawl: str, found: Iterator[Document], yardstick: Yardstick, threshold: float, seen: Callable[[], object]
 ) -> Measured:
     """Measure documents in one pass; memory use does not depend on how many there are."""
-    measured = Measured(
-        str(crawl), 0, dict.fromkeys(yardstick.words, 0), {name: Similarity() for name in yardstick.topics}
-    )
+    measured = Measured(crawl, 0, dict.fromkeys(yardstick.words, 0), {name: Similarity() for name in yardstick.topics})
     for document in found:
         measured.documents += 1
         similarities = yardstick.similarities(document)
@@ -139,11 +142,12 @@ def _archive(crawl: Path) -> Path:
     return folder
 
 
-def _pages(crawl: Path) -> sqlite3.Connection:
-    """Return the captures of pages in a table on disk that goes with its connection."""
+def _pages(crawl: Path, number: int | None) -> sqlite3.Connection:
+    """Return the captures that hold the pages in a table on disk that goes with its connection."""
     known = sqlite3.connect("")
     known.execute("CREATE TABLE page (id TEXT PRIMARY KEY) WITHOUT ROWID")
-    known.executemany("INSERT OR IGNORE INTO page VALUES (?)", ((row.capture,) for row in page_rows(crawl)))
+    holders = ((row.unchanged or row.capture,) for row in page_rows(crawl, number))
+    known.executemany("INSERT OR IGNORE INTO page VALUES (?)", holders)
     return known
 
 

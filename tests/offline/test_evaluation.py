@@ -5,7 +5,7 @@ import json
 import statistics
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,8 @@ from aahcrawler.archive.records import CrawlInfo
 from aahcrawler.archive.writer import WarcWriter
 from aahcrawler.cli import app
 from aahcrawler.exchange import Exchange
+from aahcrawler.objects.reader import page_rows
+from aahcrawler.objects.vocabulary import crawl as crawl_iri
 from aahcrawler.objects.writer import CaptureDescription, ObjectWriter
 from offline.evaluation.measuring import MOST_POINTS, Course, Similarity
 from offline.evaluation.yardstick import telling_words
@@ -127,6 +129,25 @@ def test_another_crawler_s_files_are_measured_by_the_same_yardstick(crawl: Path,
     assert standard["course"] == [[0, 0], [1, 0], [2, 0], [3, 0], [4, 1]]
     assert standard["similarity"].keys() == focused["similarity"].keys()
     assert standard["similarity"]["ICD"]["maximum"] == pytest.approx(focused["similarity"]["ICD"]["maximum"])
+
+
+def test_one_crawl_of_several_is_measured_with_what_it_found_unchanged(tmp_path: Path, other: Path) -> None:
+    folder = write(tmp_path / "twice", [Answer(FLOOD), Answer(FILLER * 4), Answer(MIXED)])
+    first = next(page_rows(folder))
+    again = CaptureDescription("urn:uuid:again", first.url, 304, BEGUN, crawl=crawl_iri("test", 2))
+    with ObjectWriter(folder / "objects", "test", lambda: BEGUN) as objects:
+        objects.write(replace(again, unchanged=first.capture))
+    second, before = measured(folder, "--crawl", "2", "--against", folder, "--against-crawl", "1")
+    assert (second["documents"], before["documents"], measured(folder)[0]["documents"]) == (1, 3, 3)
+    assert second["keywords"] == {"dike": 1, "glacier": 0, "storm surge": 1}
+    assert [each["crawl"] for each in (second, before)] == [f"{folder}, crawl 2", f"{folder}, crawl 1"]
+    for arguments, said in (
+        (("--crawl", "3"), "has no pages of crawl 3. Its newest crawl is number 2"),
+        (("--against", other, "--against-crawl", "2"), "nobody can tell which pages are of crawl 2"),
+    ):
+        result = run(folder, *arguments)
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert said in result.stderr
 
 
 def test_a_definition_and_a_threshold_may_be_named(crawl: Path, tmp_path: Path) -> None:
