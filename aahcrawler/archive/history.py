@@ -69,9 +69,15 @@ class History:
         """Take in a capture that has just been written, a revisit too. One file's captures come in their order."""
         self._tried(lambda ledger: _add(ledger, kept), None)
 
-    def former(self, url: str) -> Former | None:
-        """Return what is known of an address, None where nothing is."""
-        return self._tried(lambda ledger: _former(ledger, ledger.current(url)), None)
+    def former(self, url: str, before: datetime | None = None) -> Former | None:
+        """Return what is known of an address, None where nothing is.
+
+        Payloads that it was first found to hold at ``before`` or later are left out.
+        """
+        if before is None:
+            return self._tried(lambda ledger: _former(ledger, ledger.current(url)), None)
+        date = (before - _EPOCH) // _MICROSECOND
+        return self._tried(lambda ledger: _former(ledger, ledger.before(url, date)), None)
 
     def original(self, digest: bytes) -> Original | None:
         """Return the first complete response with that payload; None where there is none, and for an empty payload."""

@@ -69,6 +69,10 @@ _TABLES = (
 )
 _CURRENT = "SELECT * FROM captures WHERE key = ? AND url = ? AND current"
 _SAME = "SELECT * FROM captures WHERE key = ? AND url = ? AND digest IS ? ORDER BY date + later DESC, id DESC"
+_BEFORE = """
+SELECT * FROM captures WHERE key = ? AND url = ? AND date < ?
+ORDER BY (status BETWEEN 200 AND 299) * (1 + complete) DESC, date + later DESC LIMIT 1
+"""
 _FIRST = """
 SELECT * FROM captures WHERE own AND complete AND digest IS NOT NULL AND substr(digest, 1, 6) = ? AND digest = ?
 ORDER BY id LIMIT 1
@@ -186,6 +190,14 @@ class Ledger:
     def current(self, url: str) -> Row | None:
         """Return the current row of an address, None where there is none."""
         found = self._connection.execute(_CURRENT, (key_of(url), url)).fetchone()
+        return Row._make(found) if found else None
+
+    def before(self, url: str, date: int) -> Row | None:
+        """Return the row of an address that was current at a date, None where nothing had been captured by then."""
+        row = self.current(url)
+        if row is None or row.date < date:
+            return row
+        found = self._connection.execute(_BEFORE, (key_of(url), url, date)).fetchone()
         return Row._make(found) if found else None
 
     def same(self, url: str, digest: bytes | None) -> list[Row]:

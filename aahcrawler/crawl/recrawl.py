@@ -11,7 +11,7 @@ from enum import StrEnum
 from http import HTTPStatus
 
 from aahcrawler.archive.history import Former, History
-from aahcrawler.archive.records import Original, warc_date
+from aahcrawler.archive.records import Original
 from aahcrawler.crawl.reading import is_doubtful
 from aahcrawler.exchange import Exchange
 from aahcrawler.frontier.protocol import Lease
@@ -85,21 +85,21 @@ class LostError(Exception):
 class Recrawl:
     """The former crawls of a definition, as the crawl with this ``number``, which was ``begun`` then, sees them.
 
-    Pages are bounded by ``page_bytes``. A payload that this crawl itself was the first to capture, before it was
-    killed, is not taken for a former one.
+    Pages are bounded by ``page_bytes``. What this crawl itself was the first to capture, before it was killed, is not
+    taken for a former capture: what had changed by then would not be told.
     """
 
     def __init__(self, history: History, number: int, begun: datetime, page_bytes: int) -> None:
         self._history = history
         self._number = number
-        self._begun = warc_date(begun)
+        self._begun = begun
         self._page_bytes = page_bytes
         self._plain: set[str] = set()
 
     def asked(self, url: str) -> Asked:
         """Return what is known of a canonical address, and whether to ask for it with conditions."""
-        former = self._history.former(url)
-        if former is None or not 200 <= former.status < 300 or former.warc_date >= self._begun:
+        former = self._history.former(url, self._begun)
+        if former is None or not 200 <= former.status < 300:
             return UNKNOWN
         conditional = (
             former.status == HTTPStatus.OK

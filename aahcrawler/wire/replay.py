@@ -10,6 +10,8 @@ from aahcrawler.wire.errors import WireError
 from aahcrawler.wire.reception import Bounds, Reception
 
 _PIECE = 1 << 16
+_HEAD = 1 << 20
+"""Bytes and lines that a head may have: more than any that was archived."""
 
 
 def replayed(exchange: Exchange, page_bytes: int) -> Page | None:
@@ -20,7 +22,7 @@ def replayed(exchange: Exchange, page_bytes: int) -> Page | None:
     """
     # Chunks of a byte each take six on the wire; what is longer than that was not kept whole before either.
     body_bytes = 6 * page_bytes + _PIECE
-    bounds = Bounds(page_bytes, page_bytes, body_bytes, payload_bytes=page_bytes)
+    bounds = Bounds(_HEAD, _HEAD, body_bytes, payload_bytes=page_bytes)
     reception = Reception(exchange.method, bounds, Capture(Path(), 2 * body_bytes))
     exchange.response.seek(0)
     try:

@@ -4,7 +4,7 @@ import asyncio
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from io import BytesIO
@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aahcrawler import metadata as metadata_record
-from aahcrawler.archive.history import History
+from aahcrawler.archive.history import Former, History
 from aahcrawler.archive.records import UNIDENTIFIED, Identified, Original
 from aahcrawler.archive.writer import Capture
 from aahcrawler.crawl.archiving import LARGE
@@ -26,6 +26,7 @@ from aahcrawler.crawl.folder import CrawlFolder
 from aahcrawler.crawl.job import Job, Stores, Understanding
 from aahcrawler.crawl.manners import StoppedError
 from aahcrawler.crawl.outlinks import MOST_REDIRECTS
+from aahcrawler.crawl.recrawl import UNKNOWN, Asked
 from aahcrawler.crawl.robots import RobotsDeniedError, RobotsUnreachableError
 from aahcrawler.crawl.settlement import AGAIN, LONGEST_REST, Settlement, SpentError, rest_asked
 from aahcrawler.exchange import Exchange, Truncation
@@ -184,8 +185,8 @@ class Bench:
         assert lease.url
         self.settled += 1
 
-    def answer(self, lease: Lease, response: CapturedResponse) -> None:
-        asyncio.run(self.settlement.answered(lease, response))
+    def answer(self, lease: Lease, response: CapturedResponse, asked: Asked = UNKNOWN) -> None:
+        asyncio.run(self.settlement.answered(lease, response, asked))
         assert response.exchange.response.closed
         assert self.settled
 
@@ -319,6 +320,32 @@ def test_a_large_answer_is_archived_beside_the_event_loop(bench: Bench) -> None:
     bench.answer(lease(), answer(PAGE + bytes(LARGE), Content_Type="video/mp4"))
     assert bench.recorder.beside == [False, True]
     assert [len(kept) for kept in bench.recorder.archived] == [len(PAGE), len(PAGE) + LARGE]
+
+
+# What has not changed
+
+
+def test_a_304_that_stands_for_nothing_is_archived_and_asked_again_at_once(bench: Bench) -> None:
+    values: dict[str, Any] = dict.fromkeys(each.name for each in fields(Former))
+    former = Former(**{**values, "url": "http://a.test/", "file": "gone.warc.gz", "offset": 0, "crawl": 1})
+    bench.answer(lease(attempt=3), answer(b"", 304), Asked(former, conditional=True))
+    recorder = bench.recorder
+    assert (recorder.done, recorder.released) == (["archive", "release"], ["http://a.test/"])
+    assert (recorder.originals, recorder.told) == ([None], [None])
+    assert recorder.counted == {"bytes": 0, "conditional": 1, "asked_again": 1}
+    assert bench.job.tally["asked_again"] == 1
+    assert not bench.job.recrawl.asked("http://a.test/").conditional
+
+
+def test_a_304_that_nobody_asked_for_is_an_error(bench: Bench) -> None:
+    bench.answer(lease(), answer(b"", 304))
+    state, _, links, outcome = bench.recorder.finished[0]
+    assert (state, links) == (State.DONE, [])
+    assert "pages" not in outcome.tally
+    assert outcome.tally["status:304"] == outcome.tally["answers"] == 1
+    assert bench.recorder.originals == [None]
+    (described,) = bench.recorder.described
+    assert (described.status, described.unchanged, described.application) == (304, None, None)
 
 
 # Redirects
