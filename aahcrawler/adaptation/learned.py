@@ -147,8 +147,9 @@ class LearnedRun:
 class Agreement:
     """How often a field of the learned action read what the lessons say.
 
-    ``right`` and ``wrong`` count objects; ``missing`` those where it read nothing and the lesson says a value,
-    ``beyond`` those where it read a value and the lesson says none.
+    ``right`` and ``wrong`` count objects, ``near`` those where a text is a little longer or shorter than the lesson
+    says; ``missing`` those where it read nothing and the lesson says a value, ``beyond`` those where it read a value
+    and the lesson says none.
     """
 
     field: str
@@ -156,6 +157,7 @@ class Agreement:
     wrong: int = 0
     missing: int = 0
     beyond: int = 0
+    near: int = 0
 
 
 @dataclass(frozen=True, slots=True)

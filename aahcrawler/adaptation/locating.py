@@ -19,7 +19,13 @@ MOST_ALTERNATIVES = 4
 MOST_TRIED = 90
 """Expressions of one field that are tried for one part of the objects."""
 
+DEAREST_OF_MANY = 3.0
+"""The cost of an expression for a field of many values, of which lessons say one: what it finds beside is not known."""
+
 MOST_WITHOUT = 6
+MOST_UNLIKE = 0.34
+"""The share of bodies that may hold what is left out of the others."""
+
 FEW = 12
 """Objects on which each expression is tried first."""
 
@@ -28,7 +34,9 @@ TOLERATED = 0.25
 
 BODY = "body"
 _LINES = frozenset({FieldKind.PERSON, FieldKind.DATETIME, FieldKind.TEXT, FieldKind.NUMBER})
-_SHORT = 80
+FEWEST = 3
+SHORT = 120
+"""Characters of a note beside a body, such as who edited it when."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +69,8 @@ class _Tally:
 
     @property
     def worth(self) -> float:
-        return self.count(Outcome.RIGHT) - 0.5 * self.count(Outcome.BEYOND) - 4 * self.count(Outcome.WRONG)
+        right = self.count(Outcome.RIGHT) + 0.4 * self.count(Outcome.NEAR) - 0.15 * len(self.form.without)
+        return right - 0.5 * self.count(Outcome.BEYOND) - self.count(Outcome.WRONG)
 
 
 @dataclass
@@ -151,9 +160,9 @@ class FieldSearch:
         for sample in self._relevant:
             if not self.budget.spend(sample.size * len(self.wanted)):
                 return None
-            value = next((value for each in self.wanted if (value := sample.value(each)) is not None), None)
-            outcomes.append(sample.judge(self._base, value))
-            if outcomes[-1] in (Outcome.WRONG, Outcome.MISSING):
+            values = next((values for each in self.wanted if (values := sample.values(each))), ())
+            outcomes.append(sample.judge(self._base, values))
+            if outcomes[-1] in (Outcome.WRONG, Outcome.NEAR, Outcome.MISSING):
                 return None
         return Located(tuple(map(LearnedField.of, self.wanted)), _agreement(self._name, outcomes))
 
@@ -185,7 +194,7 @@ class FieldSearch:
                 return None
             outcome = sample.outcome(field)
             outcomes.append(outcome)
-            wrong += outcome is Outcome.WRONG
+            wrong += outcome is Outcome.WRONG or (outcome is Outcome.NEAR and self._name != BODY)
             if wrong > allowed or (number == FEW and Outcome.RIGHT not in outcomes):
                 return None
         return _Tally(form, cost, tuple(outcomes))
@@ -224,6 +233,8 @@ class FieldSearch:
             if self._base.kind in _LINES and self._name != BODY and not any(s.reads(self._base) for s in chosen[:FEW]):
                 continue
             for path in paths:
+                if self._base.many and path.cost > DEAREST_OF_MANY:
+                    break
                 join = self.wanted[0].join and not attribute
                 yield _Form(path.written(attribute), self._is_of_page, join, without), path.cost
         yield from self._joined(given)
@@ -293,6 +304,8 @@ class FieldSearch:
         for pairs in sorted(by_name.values(), key=len, reverse=True)[:MOST_WITHOUT]:
             if any(all(part in found_by(each, target) for target, part in pairs) for each in found):
                 continue
+            if not _is_typical(pairs, targets):
+                continue
             best = self._only(leading_to(pairs, self.known), targets, allowed)
             if best is not None and best not in found:
                 found.append(best)
@@ -305,13 +318,14 @@ class FieldSearch:
     def _only(
         self, paths: Iterable[Path], targets: Sequence[HtmlElement], allowed: Sequence[frozenset[HtmlElement]]
     ) -> Written | None:
-        """Return the first expression that finds nothing but what may be left out."""
+        """Return the first expression that finds nothing but what may be left out, but for a few objects."""
         for path in paths:
             written = path.written()
-            if all(
-                all(element in may or not plain_text(element) for element in found_by(written, target))
+            wrong = sum(
+                any(element not in may and plain_text(element) for element in found_by(written, target))
                 for target, may in zip(targets, allowed, strict=True)
-            ):
+            )
+            if wrong <= MOST_UNLIKE * len(targets):
                 return written
         return None
 
@@ -332,10 +346,10 @@ class FieldSearch:
 
     def _overall(self, fields: Sequence[LearnedField], sample: Sample) -> Outcome:
         for each in fields:
-            value = sample.value(each.field())
-            if value is not None:
-                return sample.judge(self._base, value)
-        return sample.judge(self._base, None)
+            values = sample.values(each.field())
+            if values:
+                return sample.judge(self._base, values)
+        return sample.judge(self._base, ())
 
 
 def _groups(
@@ -363,6 +377,12 @@ def _unwanted(sample: Sample, target: HtmlElement) -> tuple[HtmlElement, ...]:
     return tuple(parts)
 
 
+def _is_typical(pairs: Sequence[tuple[HtmlElement, HtmlElement]], targets: Sequence[HtmlElement]) -> bool:
+    """Say whether what is to be left out belongs to the template: it is short, or several objects have it."""
+    several = len({target for target, _ in pairs}) > 1 or len(targets) < FEWEST
+    return several or all(len(plain_text(part)) <= SHORT for _, part in pairs)
+
+
 def _same_manner(
     forms: Iterable[_Form],
 ) -> list[tuple[tuple[bool, bool, tuple[Written, ...]], list[Written]]]:
@@ -381,6 +401,7 @@ def _agreement(name: str, outcomes: Sequence[Outcome]) -> Agreement:
     return Agreement(
         name,
         right=outcomes.count(Outcome.RIGHT),
+        near=outcomes.count(Outcome.NEAR),
         wrong=outcomes.count(Outcome.WRONG),
         missing=outcomes.count(Outcome.MISSING),
         beyond=outcomes.count(Outcome.BEYOND),

@@ -8,7 +8,7 @@ from lxml.etree import XPathError
 
 from aahcrawler.adaptation.learned import Agreement, Learned, Support
 from aahcrawler.adaptation.lessons import Example, Lesson, Spot
-from aahcrawler.adaptation.samples import Outcome, comparable, expected_at, whereabouts
+from aahcrawler.adaptation.samples import Outcome, expected_at, judged, whereabouts
 from aahcrawler.helper.extraction import BODY, Extraction
 from aahcrawler.helper.fields import FieldReader
 from aahcrawler.page import Page, markup
@@ -76,7 +76,7 @@ def _has_bodies(compared: Mapping[str, Counter[Outcome]]) -> bool:
     body = compared.get(BODY)
     if body is None:
         return True
-    return body[Outcome.RIGHT] >= LEAST_BODIES * (body.total() - body[Outcome.BEYOND])
+    return body[Outcome.RIGHT] + body[Outcome.NEAR] >= LEAST_BODIES * (body.total() - body[Outcome.BEYOND])
 
 
 def _compare(found: Sequence[WebObject], lesson: Lesson, failed: Extract) -> Mapping[str, Counter[Outcome]]:
@@ -88,21 +88,21 @@ def _compare(found: Sequence[WebObject], lesson: Lesson, failed: Extract) -> Map
             spot = example.spots.get(name)
             if field.first_only and (number or spot is None):
                 continue
-            outcome = _outcome(each.first(name), spot, field, lesson.page)
+            outcome = _outcome(each.properties.get(name, ()), spot, field, lesson.page)
             if outcome is not None:
                 tallies[name][outcome] += 1
     return tallies
 
 
-def _outcome(value: Value | None, spot: Spot | None, field: Field, page: Page) -> Outcome | None:
+def _outcome(values: Sequence[Value], spot: Spot | None, field: Field, page: Page) -> Outcome | None:
     if spot is None:
-        return None if value is None else Outcome.BEYOND
-    if value is None:
-        return Outcome.MISSING
-    if field.kind is FieldKind.HTML and isinstance(value, str):
-        value = plain_text(markup.parse(value.encode("utf-8", "replace")))
-    return Outcome.RIGHT if comparable(value) == expected_at(spot, field, page.fetched_at) else Outcome.WRONG
+        return Outcome.BEYOND if values else None
+    if field.kind is FieldKind.HTML:
+        written = [value for value in values if isinstance(value, str)]
+        values = [plain_text(markup.parse(value.encode("utf-8", "replace"))) for value in written]
+    return judged(values, expected_at(spot, field, page.fetched_at))
 
 
 def _agreement(name: str, tally: Counter[Outcome]) -> Agreement:
-    return Agreement(name, tally[Outcome.RIGHT], tally[Outcome.WRONG], tally[Outcome.MISSING], tally[Outcome.BEYOND])
+    right, wrong, near = tally[Outcome.RIGHT], tally[Outcome.WRONG], tally[Outcome.NEAR]
+    return Agreement(name, right, wrong, tally[Outcome.MISSING], tally[Outcome.BEYOND], near)

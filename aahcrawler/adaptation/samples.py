@@ -1,6 +1,7 @@
 """One field as the lessons show it: where its value stands for each object, and what an expression reads there."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -26,6 +27,13 @@ MOST_FOUND = 32
 """Nodes of one expression within one object that are looked at before its value is read."""
 
 LONGEST_LINE = 300
+
+NEAR = 0.8
+"""The share of its words that a text must have in common with another to be nearly the same."""
+
+SHORTEST_NEAR = 30
+"""Texts of fewer characters are the same or they are not."""
+
 _NEAR_DIGITS = re.compile(r"(?:[^\W\d_]+\W{1,3}){0,2}\d.*\d(?:\s?[apAP]\.?[mM]\b\.?|\s?[^\W\d_]{1,9}\b)?")
 _DIGITS = re.compile(r"\d.*\d(?:\s?[apAP]\.?[mM]\b\.?)?")
 
@@ -34,6 +42,8 @@ class Outcome(Enum):
     """What came of reading a field of one object."""
 
     RIGHT = auto()
+    NEAR = auto()
+    """A text was read that is longer or shorter by a little; whoever found the text may have taken too much of it."""
     WRONG = auto()
     MISSING = auto()
     """Nothing was read where the lesson says a value."""
@@ -75,16 +85,14 @@ class Sample:
         target = self.target
         if target is not None and not wanted.join and not wanted.without and self._finds(wanted, target):
             return Outcome.RIGHT if self.reads(wanted) else Outcome.MISSING
-        return self.judge(wanted, self.value(wanted))
+        return self.judge(wanted, self.values(wanted))
 
-    def judge(self, wanted: Field, value: Value | None) -> Outcome:
-        """Compare a value that was read with what the lesson says."""
+    def judge(self, wanted: Field, values: Sequence[Value]) -> Outcome:
+        """Compare values that were read with what the lesson says: one of them, where the field has many."""
         expected = self.expected(wanted)
-        if value is None:
-            return Outcome.ABSENT if expected is None else Outcome.MISSING
         if expected is None:
-            return Outcome.BEYOND
-        return Outcome.RIGHT if comparable(value) == expected else Outcome.WRONG
+            return Outcome.BEYOND if values else Outcome.ABSENT
+        return judged(values, expected)
 
     @property
     def target(self) -> HtmlElement | None:
@@ -121,16 +129,15 @@ class Sample:
             return False
         return False
 
-    def value(self, wanted: Field) -> Value | None:
-        """Return the first value that the field reads, text instead of markup; None where it reads nothing."""
+    def values(self, wanted: Field) -> tuple[Value, ...]:
+        """Return the values that the field reads, text instead of markup."""
         reader = self.reading.reader
         reader.budget = max(reader.budget, 1)
         plain = replace(wanted, kind=FieldKind.TEXT) if wanted.kind is FieldKind.HTML else wanted
         try:
-            values = reader.read(plain, self.item, self.reading.owners).values
+            return reader.read(plain, self.item, self.reading.owners).values
         except XPathError:
-            return None
-        return values[0] if values else None
+            return ()
 
     def date_text(self, wanted: Field) -> str:
         """Return the shortest part of the spot's text that is read as its date; empty where none is."""
@@ -199,6 +206,33 @@ def text_of(spot: Spot) -> str:
     if spot.attribute:
         return fold(" ".join(element.get(spot.attribute) or "" for element in spot.elements))
     return fold(" ".join(plain_text(element, spot.without) for element in spot.elements))
+
+
+_GOOD = (Outcome.WRONG, Outcome.NEAR, Outcome.RIGHT)
+
+
+def judged(values: Sequence[Value], expected: object) -> Outcome:
+    """Say how well the best of some values is what it should be."""
+    return max((compared(value, expected) for value in values), key=_GOOD.index, default=Outcome.MISSING)
+
+
+def compared(value: Value, expected: object) -> Outcome:
+    """Say whether a value that was read is what it should be."""
+    here = comparable(value)
+    if here == expected:
+        return Outcome.RIGHT
+    near = isinstance(here, str) and isinstance(expected, str) and _is_near(here, expected)
+    return Outcome.NEAR if near else Outcome.WRONG
+
+
+def _is_near(one: str, other: str) -> bool:
+    """Say whether two long texts have nearly all of their words in common; of scripts without spaces, signs."""
+    short, long = sorted((one, other), key=len)
+    if len(short) < SHORTEST_NEAR or len(short) < NEAR * len(long):
+        return False
+    words = (short.split(), long.split()) if short.count(" ") * 12 > len(short) else (list(short), list(long))
+    common = (Counter(words[0]) & Counter(words[1])).total()
+    return common >= NEAR * max(map(len, words))
 
 
 def comparable(value: Value) -> object:
