@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 
 from aahcrawler.objects import vocabulary as v
 from aahcrawler.objects.nquads import iri
+from aahcrawler.objects.versions import Changes, version
 from aahcrawler.objects.writer import CaptureDescription, ObjectWriter, recover_objects, statements
-from aahcrawler.webobject import Person, Reference, Value, WebObject
+from aahcrawler.webobject import Container, Person, Reference, Value, WebObject
 from tests.objects.samples import CAPTURE, FETCHED, GRAPH, POST, REPLY
 
 # rdflib warns of what it does itself while it parses.
@@ -133,6 +134,71 @@ def stated(value: Value) -> set[tuple[str, ...]]:
 def test_statements_byte_for_byte() -> None:
     expected = EXPECTED.replace("{G}", GRAPH).replace("{X}", "http://www.w3.org/2001/XMLSchema#")
     assert statements(CAPTURE, (POST, REPLY)).decode().splitlines() == expected.splitlines()
+
+
+HISTORY = """
+<{G}> <http://www.w3.org/ns/prov#wasGeneratedBy> <urn:aahcrawler:crawl:my%20floods:2> <{G}> .
+<{G}> <http://www.w3.org/ns/prov#wasRevisionOf> <{F}> <{G}> .
+<{G}> <urn:aahcrawler:term:added> <http://a.test/x%20y> <{G}> .
+<{G}> <urn:aahcrawler:term:edited> <http://a.test/t#1> <{G}> .
+<{G}> <urn:aahcrawler:term:deleted> <http://a.test/t#2> <{G}> .
+<{V}2:http%3A%2F%2Fa.test%2Ft%231> <http://www.w3.org/ns/prov#specializationOf> <http://a.test/t#1> <{G}> .
+<{V}2:http%3A%2F%2Fa.test%2Ft%231> <http://www.w3.org/ns/prov#wasDerivedFrom> <{G}> <{G}> .
+<{V}2:http%3A%2F%2Fa.test%2Ft%231> <http://www.w3.org/ns/prov#wasRevisionOf> <{V}1:http%3A%2F%2Fa.test%2Ft%231> <{G}> .
+<{V}1:http%3A%2F%2Fa.test%2Ft%231> <http://www.w3.org/ns/prov#specializationOf> <http://a.test/t#1> <{G}> .
+<{V}1:http%3A%2F%2Fa.test%2Ft%231> <http://www.w3.org/ns/prov#wasDerivedFrom> <{F}> <{G}> .
+<http://a.test/t> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <http://rdfs.org/sioc/ns#Thread> <{G}> .
+<http://a.test/t> <http://purl.org/dc/terms/title> "A thread" <{G}> .
+<http://a.test/t> <http://rdfs.org/sioc/ns#has_container> <http://a.test/f> <{G}> .
+<http://a.test/f> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <http://rdfs.org/sioc/ns#Forum> <{G}> .
+"""
+
+
+def test_what_became_of_objects_and_what_holds_them() -> None:
+    description = CaptureDescription(
+        "urn:uuid:2",
+        "http://a.test/t",
+        200,
+        FETCHED,
+        crawl=v.crawl("my floods", 2),
+        revision_of="urn:uuid:1",
+        changes=Changes(("http://a.test/x y",), ("http://a.test/t#1",), ("http://a.test/t#2",)),
+    )
+    thread = Container("http://a.test/t", "thread", "A thread", "http://a.test/f")
+    lines = statements(description, (), (thread, Container("http://a.test/f", "forum"))).decode().splitlines()
+    names = {"{G}": "urn:uuid:2", "{F}": "urn:uuid:1", "{V}": "urn:aahcrawler:version:"}
+    expected = HISTORY.strip()
+    for short, name in names.items():
+        expected = expected.replace(short, name)
+    assert lines[4:] == expected.splitlines()
+
+
+def test_an_unchanged_page_refers_to_what_it_equals() -> None:
+    description = CaptureDescription("urn:uuid:2", "http://a.test/t", 304, FETCHED, unchanged="urn:uuid:1")
+    said = {quad[1]: quad[2] for quad in oxigraph(statements(description))}
+    assert said[v.UNCHANGED_SINCE] == "urn:uuid:1"
+    assert v.REVISION_OF not in said
+
+
+def test_an_edit_without_a_known_former_capture_has_one_version() -> None:
+    description = CaptureDescription(
+        GRAPH, "http://a.test/t", 200, FETCHED, changes=Changes((), ("http://a.test/t#1",))
+    )
+    read = oxigraph(statements(description))
+    assert {quad[0] for quad in read if quad[1] == v.SPECIALIZATION_OF} == {version(GRAPH, "http://a.test/t#1")}
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.lists(HOSTILE, max_size=3), st.lists(st.tuples(HOSTILE, HOSTILE, HOSTILE, st.none() | HOSTILE), max_size=2))
+def test_two_parsers_read_the_same_history(names: list[str], held: list[tuple[str, str, str, str | None]]) -> None:
+    changes = Changes(tuple(names), tuple(names), tuple(names))
+    description = CaptureDescription(
+        GRAPH, "http://a.test/", 200, FETCHED, crawl=v.crawl("\ud800 ", 1), revision_of="urn:uuid:1", changes=changes
+    )
+    data = statements(description, (), [Container(*each) for each in held])
+    ours, theirs = ({quad for quad in read(data) if quad[1] != v.GENERATED_AT} for read in (oxigraph, rdflib_of))
+    assert ours == theirs
+    assert all(quad[3] == GRAPH for quad in oxigraph(data))
 
 
 def test_unknown_is_left_out() -> None:

@@ -1,14 +1,16 @@
 """What is written keeps to the shapes, and what breaks the vocabulary does not."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import rdflib
 
 from aahcrawler.helper import ApplicationAwareHelper
+from aahcrawler.objects.versions import Changes
 from aahcrawler.objects.writer import CaptureDescription, statements
-from aahcrawler.webobject import Person, Reference, WebObject
+from aahcrawler.webobject import Container, Person, Reference, WebObject
 from knowledge_base.loader import load
 from tests.crawl.articles import article, english
 from tests.crawl.crawling import aah, rows, running, write_icd
@@ -53,8 +55,10 @@ def test_the_objects_of_every_saved_page_pass() -> None:
     written = b""
     for number, saved in enumerate(saved_pages()):
         description = CaptureDescription(f"urn:uuid:{number}", saved.page.url, 200, NOW)
-        written += statements(description, helper.assist(saved.page).objects)
+        found = helper.assist(saved.page)
+        written += statements(description, found.objects, found.containers)
     assert written.count(b"objectType") > 100
+    assert written.count(b"has_container") > 20
     assert violations(written) == []
 
 
@@ -98,6 +102,41 @@ def test_every_type_of_object_passes_with_values_that_pages_have(kind: str) -> N
 )
 def test_what_breaks_the_vocabulary_does_not_pass(sound: bytes, broken: bytes) -> None:
     changed, times = re.subn(sound, broken, SOUND)
+    assert times >= 1
+    assert len(violations(changed)) == 1
+
+
+CHANGED = statements(
+    replace(
+        CAPTURE,
+        crawl="urn:aahcrawler:crawl:demo:2",
+        revision_of="urn:uuid:1",
+        changes=Changes((), (POST.iri,), (PAGE,)),
+    ),
+    [POST, REPLY],
+    [Container(PAGE, "thread", "Bikes", "http://forum.test/f"), Container("http://forum.test/f", "forum")],
+)
+
+
+def test_what_became_of_objects_passes() -> None:
+    assert violations(CHANGED) == []
+    assert violations(statements(replace(CAPTURE, unchanged="urn:uuid:1", status=304))) == []
+
+
+@pytest.mark.parametrize(
+    ("sound", "broken"),
+    [
+        (rb"crawl:demo:2", b"crawl:demo:0"),
+        (rb"(wasRevisionOf>) <urn:uuid:1>", rb"\1 <http://forum.test/>"),
+        (rb"(edited>) <[^>]*>", rb'\1 "a post"'),
+        (rb"<[^>]*specializationOf> <[^>]*>", b"<urn:x> <urn:y>"),
+        (rb"<urn:aahcrawler:version:00000000", b"<urn:version:"),
+        (rb"(has_container>) <[^>]*>", rb"\1 <http://forum.test/other>"),
+        (rb"<http://rdfs.org/sioc/ns#Forum>", b"<urn:x>"),
+    ],
+)
+def test_what_breaks_the_history_does_not_pass(sound: bytes, broken: bytes) -> None:
+    changed, times = re.subn(sound, broken, CHANGED)
     assert times >= 1
     assert len(violations(changed)) == 1
 
