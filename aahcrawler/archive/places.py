@@ -11,7 +11,7 @@ from typing import BinaryIO
 from aahcrawler.archive.members import Member, MemberError, members
 from aahcrawler.archive.payload import HEAD, beginning_of
 from aahcrawler.archive.records import HTTP_RESPONSE
-from aahcrawler.archive.scanning import LONGEST_HEADER, Header, parse_header
+from aahcrawler.archive.scanning import LONGEST_HEADER, Header, read_header
 from aahcrawler.metadata import MEDIA_TYPE
 from aahcrawler.segments import OPEN
 
@@ -44,7 +44,7 @@ class Record:
         except MemberError as error:
             raise RecordError(str(error)) from error
         end += len(_HEADER_END)
-        self.header: Header = parse_header(found[:end])[0]
+        self.header: Header = read_header(found[:end])[0]
         self._pending = found[end:]
 
     @property

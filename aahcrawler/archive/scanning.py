@@ -245,6 +245,12 @@ def _read_block(stream: _Stream, block: _Block) -> list[tuple[Problem, str]]:
 
 def parse_header(raw: bytes) -> tuple[Header, list[str]]:
     """Return the header of a record that ends with an empty line, and what is wrong with it."""
+    header, wrong = read_header(raw)
+    return header, wrong + _wrong_fields(header)
+
+
+def read_header(raw: bytes) -> tuple[Header, list[str]]:
+    """Return the same; of what is wrong, only what keeps lines from being read."""
     version, *lines = raw.removesuffix(b"\r\n\r\n").split(b"\r\n")
     wrong = [] if _VERSION.fullmatch(version) else [f"it begins with {version[:40]!r} and not with a version"]
     fields: list[tuple[str, str]] = []
@@ -258,8 +264,7 @@ def parse_header(raw: bytes) -> tuple[Header, list[str]]:
             fields.append((key.decode("ascii"), _text(rest)))
         else:
             wrong.append(f"{line[:80]!r} is no field")
-    header = Header(tuple(fields))
-    return header, wrong + _wrong_fields(header)
+    return Header(tuple(fields)), wrong
 
 
 def _wrong_fields(header: Header) -> list[str]:
