@@ -1,0 +1,190 @@
+"""The next crawl of a definition: it begins whole or not at all, and a kill in it loses nothing of what changed."""
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from aahcrawler.crawl.beginning import clear, frontier_name, offer_former, offer_seeds
+from aahcrawler.crawl.succession import number
+from aahcrawler.frontier.connection import connect
+from aahcrawler.frontier.embedded import EmbeddedServer
+from aahcrawler.frontier.protocol import FrontierSettings, Offer, Offered, State
+from aahcrawler.frontier.redis_frontier import RedisFrontier
+from aahcrawler.metadata import Metadata
+from aahcrawler.objects import vocabulary as v
+from aahcrawler.scope import Scope
+from online_analysis.icd import Icd
+from tests.crawl.articles import article_site, path
+from tests.crawl.board import know
+from tests.crawl.crawling import Ended, aah, rows, running, summary, write_icd
+from tests.crawl.site import Reply, Site, serving
+from tests.crawl.verifying import assert_whole
+from tests.offline.shapes import crawl_violations
+
+PAGES = 24
+EDITED = (2, 5, 9, 14, 20)
+
+
+class Rounds:
+    """One definition whose command is given again and again, with a knowledge base that is read at once."""
+
+    def __init__(self, site: Site, folder: Path, **environment: str) -> None:
+        self.icd = write_icd(folder, site.url)
+        self.crawl = folder / "crawl"
+        self.environment = {**os.environ, "AAH_KNOWLEDGE_BASE": str(know(folder / "known")), **environment}
+
+    def finish(self) -> Ended:
+        with running("crawl", self.icd, environment=self.environment) as crawler:
+            ended = crawler.ended()
+        assert ended.code == 0, ended.err
+        return ended
+
+    def kill(self, moment: Callable[[], bool]) -> None:
+        with running("crawl", self.icd, environment=self.environment) as crawler:
+            crawler.until(moment)
+            crawler.kill()
+            crawler.ended()
+
+
+def test_whenever_the_second_crawl_is_killed_it_is_the_second_and_tells_what_changed(tmp_path: Path) -> None:
+    with serving(article_site(PAGES, pause=0.03)) as site:
+        rounds = Rounds(site, tmp_path)
+        rounds.finish()
+        begun = len(site.paths())
+        for page in EDITED:
+            before = site.reply(path(page))
+            site.pages[path(page)] = Reply(before.body.replace(b"stood under", b"lay under"), pause=before.pause)
+        definition = rounds.crawl / "icd.json"
+        rounds.kill(lambda: number(rounds.crawl) == 2)
+        assert len(site.paths()) == begun
+        rounds.kill((rounds.crawl / "frontier" / "server.json").exists)
+        rounds.kill(definition.exists)
+        rounds.kill(lambda: len(site.paths()) >= begun + 10)
+        assert definition.exists()
+        ended = rounds.finish()
+        assert f"{rounds.crawl}: crawl 2 goes on\n" in ended.err
+        asked = Counter(site.paths()[begun:])
+    assert set(asked) == set(site.pages)
+    assert asked.total() - len(asked) <= 3
+    counted = summary(rounds.crawl)
+    assert [counted[name] for name in ("crawl", "pages", "new", "gone")] == [2, PAGES + 1, 0, 0]
+    assert counted["changed"] == len(EDITED)
+    assert counted["unchanged"] == PAGES + 1 - len(EDITED)
+    assert edited(rounds.crawl) == {site.url.rstrip("/") + path(page) for page in EDITED}
+    assert_whole(rounds.crawl)
+    assert crawl_violations(rounds.crawl) == []
+
+
+def edited(crawl: Path) -> set[str]:
+    """Return the pages of the second crawl on which an object is said to have been edited."""
+    said = aah("objects", crawl, "--format", "nq").out.splitlines()
+    captures = {row["capture"]: row["url"] for row in rows(crawl) if row["crawl"] == 2}
+    return {captures[line.split(" ", 1)[0].strip("<>")] for line in said if f" <{v.EDITED}> " in line}
+
+
+def test_on_a_shared_server_each_crawl_has_a_frontier_of_its_own(tmp_path: Path) -> None:
+    settings = FrontierSettings()
+    with EmbeddedServer(tmp_path / "shared") as server, serving(article_site(6)) as site:
+        with closing(RedisFrontier(server.url, "test2", settings)) as other:
+            other.offer([Offer("http://b.test/", "b.test", 0.5)])
+            rounds = Rounds(site, tmp_path, AAH_REDIS_URL=server.url)
+            assert "crawl 1 begun" in rounds.finish().err
+            assert "crawl 2 begun anew, knowing 7 pages" in rounds.finish().err
+            assert other.state("http://b.test/") is State.QUEUED
+        with closing(connect(server.url)) as client:
+            keys = {key.split(b":")[2] for key in client.scan_iter(match="{p0}:c:*")}
+        assert keys == {b"test%2F2", b"test2"}
+    counted = summary(rounds.crawl)
+    assert (counted["crawl"], counted["pages"], counted["unchanged"]) == (2, 7, 7)
+    assert not list((rounds.crawl / "frontier").iterdir())
+
+
+# The frontier at the beginning
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedServer]:
+    with EmbeddedServer(tmp_path_factory.mktemp("server")) as running_server:
+        yield running_server
+
+
+def test_a_frontier_that_is_removed_leaves_nothing_behind(server: EmbeddedServer) -> None:
+    with closing(RedisFrontier(server.url, "left", FrontierSettings())) as frontier:
+        frontier.offer([Offer(f"http://{n % 50}.test/{n}", f"{n % 50}.test", 0.5) for n in range(2000)])
+        for lease in frontier.lease("w", 10):
+            frontier.finish(lease, State.FAILED)
+        frontier.lease("w", 5)
+        frontier.count({"pages": 3})
+        frontier.remove()
+        with closing(connect(server.url)) as client:
+            assert not list(client.scan_iter(match="{p0}:c:left:*"))
+        frontier.remove()
+        assert frontier.offer([Offer("http://1.test/1", "1.test", 0.5)]) == (Offered.ADDED,)
+
+
+def test_the_folder_of_a_server_is_emptied_and_can_be_used_again(tmp_path: Path) -> None:
+    folder = tmp_path / "frontier"
+    with EmbeddedServer(folder) as own, closing(RedisFrontier(own.url, "t", FrontierSettings())) as frontier:
+        frontier.offer([Offer("http://a.test/", "a.test", 0.5)])
+    (folder / "appendonlydir").mkdir()
+    (folder / "appendonlydir" / "x").write_text("of another version")
+    for _ in range(2):
+        clear(folder)
+        assert list(folder.iterdir()) == []
+    with EmbeddedServer(folder) as own, closing(RedisFrontier(own.url, "t", FrontierSettings())) as frontier:
+        assert frontier.state("http://a.test/") is None
+
+
+class Memory:
+    """A history of pages, by address: their priority and what was understood of them."""
+
+    def __init__(self, **pages: tuple[float | None, Metadata | None]) -> None:
+        self._pages = pages
+
+    def pages(self) -> Iterator["Memory.Page"]:
+        return (Memory.Page(f"http://a.test/{name}", priority) for name, (priority, _) in self._pages.items())
+
+    def metadata(self, page: "Memory.Page") -> Metadata | None:
+        return self._pages[page.url.rpartition("/")[2]][1]
+
+    class Page:
+        def __init__(self, url: str, priority: float | None) -> None:
+            self.url = url
+            self.priority = priority
+
+
+def test_former_pages_are_offered_as_they_were_worth(server: EmbeddedServer) -> None:
+    poor = Metadata(relevant=False, score=0.1)
+    history = Memory(
+        seed=(0.9, Metadata()),
+        good=(0.4, Metadata(role="terminal", relevant=True, score=0.3, depth=2)),
+        poor=(0.5, replace(poor, role="terminal", depth=2)),
+        worse=(0.05, replace(poor, role="terminal")),
+        list=(0.6, replace(poor, role="intermediate")),
+        other=(0.7, poor),
+        told=(0.2, None),
+        sheet=(None, Metadata()),
+        deep=(0.8, Metadata(depth=4)),
+        denied=(0.8, Metadata()),
+    )
+    said = "id: t\ncontact: a@b.org\nseeds: [http://a.test/seed]\ntopic: {keywords: [flood]}\n"
+    scope = Scope(Icd.parse(f"{said}scope: {{depth: 3, deny: [/denied]}}".encode()))
+    with closing(RedisFrontier(server.url, frontier_name("t", 2), FrontierSettings())) as frontier:
+        offer_seeds(["http://a.test/seed"], frontier, scope)
+        assert offer_former(history, ["http://a.test/seed"], frontier, scope) == 9  # type: ignore[arg-type]
+        offered = {offer.url.rpartition("/")[2]: (offer.score, offer.depth) for offer in frontier.iterate(20)}
+        frontier.remove()
+    assert offered == {
+        "seed": (1.0, 0),
+        "other": (0.7, 0),
+        "list": (0.6, 0),
+        "good": (0.4, 2),
+        "told": (0.2, 0),
+        "poor": (0.1, 2),
+        "worse": (0.05, 0),
+    }
