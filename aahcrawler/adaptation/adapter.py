@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from aahcrawler.adaptation.cases import Case, Cases, Kept, LearnedAction, Name, Way
 from aahcrawler.adaptation.following import Following
-from aahcrawler.adaptation.judging import adds_to, doubt, loses_nothing
+from aahcrawler.adaptation.judging import adds_to, doubt, encloses, loses_nothing
 from aahcrawler.adaptation.learning import FAILING, LEAST_PAGES, Learner, Learning, learned_name, run, way_of
 from aahcrawler.adaptation.lessons import Lesson, Method
 from aahcrawler.adaptation.noticing import Trouble, body_of, of_action, since, trouble
@@ -148,7 +148,7 @@ class Adaptation:
         if not outcome.extracted or not case.current.is_due():
             return outcome
         wrong = Trouble(Failure.CHANGED_SHAPE, "the learned action leaves objects out", certain=False)
-        lesson = self._lesson(question, wrong, outcome)
+        lesson = self._lesson(question, wrong, outcome, runner)
         return self._used(question, case, lesson, outcome, runner, wrong) if lesson is not None else outcome
 
     def _mended(self, question: Question, case: Case, outcome: Outcome, runner: Runner, wrong: Trouble) -> Outcome:
@@ -161,7 +161,7 @@ class Adaptation:
         reported = replace(outcome, failure=wrong.failure, detail=wrong.detail) if wrong.certain else outcome
         if not case.patience.allows():
             return reported if question.shown else outcome
-        lesson = self._lesson(question, wrong, outcome)
+        lesson = self._lesson(question, wrong, outcome, runner)
         if lesson is None:
             case.patience.failed()
             gone = self._is_gone(question, outcome)
@@ -185,7 +185,7 @@ class Adaptation:
             return False
         return since(question.action, outcome, question.page, former.objects) is None
 
-    def _lesson(self, question: Question, wrong: Trouble, outcome: Outcome) -> Lesson | None:
+    def _lesson(self, question: Question, wrong: Trouble, outcome: Outcome, runner: Runner) -> Lesson | None:
         """Return what is remembered, if that is believed and more than what was found, else the surest such lesson."""
         cautious = not wrong.certain or not question.shown
         best: Lesson | None = None
@@ -196,9 +196,11 @@ class Adaptation:
                 continue
             if lesson is None or doubt(lesson, question, cautious=cautious) is not None:
                 continue
-            if not _knows_more(lesson, outcome, wrong):
+            remembered = lesson.method is Method.MEMORY
+            recovers = remembered and wrong.certain and _recovers(question, lesson, runner)
+            if not recovers and not _knows_more(lesson, outcome, wrong):
                 continue
-            if lesson.method is Method.MEMORY:
+            if remembered:
                 return lesson
             if best is None or lesson.confidence > best.confidence:
                 best = lesson
@@ -255,8 +257,18 @@ def _yield(outcome: Outcome) -> tuple[int, int]:
 
 def _knows_more(lesson: Lesson, outcome: Outcome, wrong: Trouble) -> bool:
     if wrong.fields:
+        if encloses(lesson, outcome.extracted, wrong.fields):
+            return True
         return supplemented(outcome.extracted, lesson, wrong.fields) is not None
     return not outcome.extracted or adds_to(lesson, outcome.extracted)
+
+
+def _recovers(question: Question, lesson: Lesson, runner: Runner) -> bool:
+    """Say whether with a lesson nothing is missed any more of what a former crawl found."""
+    if question.former is None:
+        return False
+    outcome = Outcome(runner.make(question.action, sketches(lesson)))
+    return since(question.action, outcome, question.page, question.former.objects) is None
 
 
 _HOW = {

@@ -16,8 +16,10 @@ MOST_WAYS = 4
 MOST_LESSONS = 6
 LARGEST_KEPT = 1_000_000
 """Bytes of a page beyond which no lesson about it is kept."""
-MOST_KEPT = 16_000_000
-"""Bytes of all pages that lessons are kept about."""
+MOST_KEPT = 4_000_000
+"""Bytes of all pages that lessons are kept about; parsed they take ten times as much."""
+FREE = 3
+"""Failures in a row before the first page is spared."""
 MOST_PAUSE = 64
 MOST_BETWEEN = 256
 """Pages between two looks at a learned action that works."""
@@ -88,10 +90,11 @@ class Way:
 
 @dataclass(slots=True)
 class Patience:
-    """Spares pages on which asking would be in vain: after each failure twice as many, up to ``MOST_PAUSE``."""
+    """Spares pages on which asking would be in vain: after some failures ever more of them, up to ``MOST_PAUSE``."""
 
     left: int = 0
     pause: int = 0
+    failures: int = 0
 
     def allows(self) -> bool:
         """Say whether to ask on this page."""
@@ -102,12 +105,14 @@ class Patience:
 
     def failed(self) -> None:
         """Ask less often."""
-        self.pause = min(MOST_PAUSE, max(1, 2 * self.pause))
+        self.failures += 1
+        if self.failures > FREE:
+            self.pause = min(MOST_PAUSE, max(1, 2 * self.pause))
         self.left = self.pause
 
     def succeeded(self) -> None:
         """Ask on the next page again."""
-        self.left = self.pause = 0
+        self.left = self.pause = self.failures = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -103,7 +103,7 @@ class Following:
             target = self._targets.get((links.site, level, leading.target.name), _Target)
             count = sum(each.action in leading.actions for each in chosen)
             target.note(count, links.page.tree)
-            if count or not _is_missed(leading, target):
+            if count or not _is_missed(leading, target, leads_nowhere=not chosen):
                 continue
             more = self._more(leading, target)
             target.helped += bool(more)
@@ -139,17 +139,19 @@ def _leading(links: Links, application: Application, level: PageLevel, former: M
         yield _Leading(links, application, level, application.level(to), tuple(leading), before)
 
 
-def _is_missed(leading: _Leading, target: _Target) -> bool:
+def _is_missed(leading: _Leading, target: _Target, *, leads_nowhere: bool) -> bool:
     """Say whether a page without a link to a level should have one.
 
-    It should where it used to have one, where too many pages in a row have none, and where a list has never led to
-    what it lists. Links among pages of one level are missing at the end of every list, which says nothing.
+    It should where it used to have one, where too many pages in a row have none and look different, and where a list
+    has never led to what it lists. Links among pages of one level are missing at the end of every list, which says
+    nothing.
     """
     if leading.before:
         return True
     if leading.target is leading.level:
         return False
-    is_list = leading.level.role == "intermediate" and (leading.target.role == "terminal" or not leading.target.start)
+    deeper = leading.target.role == "terminal" or (leads_nowhere and not leading.target.start)
+    is_list = leading.level.role == "intermediate" and deeper
     return (is_list and not target.record.found) or target.has_changed(leading.links.page.tree)
 
 

@@ -212,3 +212,19 @@ def adds_to(lesson: Lesson, found: Sequence[Extracted]) -> bool:
     same = sum((wanted & bodies).values())
     same += _nearly(list((bodies - wanted).elements()), list((wanted - bodies).elements()))
     return same >= ALIKE * sum(bodies.values()) and sum(wanted.values()) > sum(bodies.values())
+
+
+def encloses(lesson: Lesson, found: Sequence[Extracted], fields: frozenset[str]) -> bool:
+    """Say whether a lesson is about the objects that an action found, and knows their fields and more of their texts.
+
+    An action that misses fields may cut texts short as well.
+    """
+    if not fields or len(lesson.examples) != len(found):
+        return False
+    texts = [
+        (body_text(example), bare(body_of(each.object))) for example, each in zip(lesson.examples, found, strict=True)
+    ]
+    more = all(part and part in whole for whole, part in texts) and any(whole != part for whole, part in texts)
+    return more and all(
+        sum(name in example.spots for example in lesson.examples) >= ALIKE * len(found) for name in fields
+    )

@@ -162,7 +162,9 @@ def since(action: Extract, outcome: Outcome, page: Page, former: Sequence[WebObj
     if not known:
         return None
     now = [bare(body_of(each.object)) for each in outcome.extracted]
-    left_out = [each for each in known if not any(_holds(body, bare(body_of(each))) for body in now)]
+    same = frozenset(now)
+    texts = ((each, bare(body_of(each))) for each in known)
+    left_out = [each for each, text in texts if text not in same and not any(_holds(body, text) for body in now)]
     if left_out:
         sight = PageText(page)
         lost = sum(sight.shows(body_of(each)) for each in left_out)
