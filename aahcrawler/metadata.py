@@ -47,7 +47,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """What was understood of one answer.
+    """What was understood of one answer; ``url`` is its address.
 
     ``understood_by`` identifies everything that the rest depends on beside the answer itself: knowledge base,
     definition and software. ``application``, ``level``, ``role`` and ``variant`` are as the knowledge base names
@@ -56,6 +56,7 @@ class Metadata:
     are the actions that should have worked and did not.
     """
 
+    url: str = ""
     understood_by: str = ""
     media_type: str = ""
     application: str | None = None
@@ -80,7 +81,7 @@ def write(metadata: Metadata) -> bytes:
     b'{"format":1,"application":"phpBB","outlinks":[{"url":"http://a.test/","type":"page","score":0.25}]}'
     """
     said: dict[str, object] = {"format": FORMAT}
-    for name in ("understood_by", "media_type", "application", "level", "role", "variant", "language", "title"):
+    for name in ("url", "understood_by", "media_type", "application", "level", "role", "variant", "language", "title"):
         said[name] = getattr(metadata, name)
     for name in ("score", "relevant", "priority"):
         said[name] = getattr(metadata, name)
@@ -99,6 +100,7 @@ def read(text: bytes) -> Metadata:
         if not isinstance(said, dict) or said.get("format") != FORMAT:
             raise MetadataError("it is no metadata record of this format")
         return Metadata(
+            url=str(said.get("url", "")),
             understood_by=str(said.get("understood_by", "")),
             media_type=str(said.get("media_type", "")),
             application=said.get("application"),

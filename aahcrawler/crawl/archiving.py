@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from aahcrawler import metadata as metadata_record
@@ -53,7 +53,7 @@ class Archiving:
         async with self._lock:
             original = enclosed.unchanged or self._known(exchange)
             said = enclosed.metadata
-            block = None if said is None else metadata_record.write(said)
+            block = None if said is None else metadata_record.write(replace(said, url=exchange.url))
             write = partial(self._writer.write, exchange, enclosed.identified, original=original, metadata=block)
 
             async def once() -> Capture:

@@ -30,6 +30,7 @@ INFO = CrawlInfo(
     crawl_number=1,
 )
 METADATA = Metadata(
+    url="http://forum.example.org/viewtopic.php?t=7",
     application="phpBB",
     level="thread",
     role="terminal",
