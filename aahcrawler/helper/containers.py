@@ -27,10 +27,10 @@ def thread_of(place: Place, runner: Runner, extracted: Sequence[Extracted]) -> C
     parts = [each.object for each in extracted if each.object.part_of == own]
     if not place.level.type or not parts or any(each.object.iri == own for each in extracted):
         return None
-    shown = _shown_title(place, runner)
     first = parts[0].first(TITLE)
-    title = shown or (_ANSWER.sub("", first) if isinstance(first, str) else "")
-    return Container(own, place.level.type, title)
+    said = _ANSWER.sub("", first) if isinstance(first, str) else ""
+    shown = "" if said and runner.where.is_first else _shown_title(place, runner)
+    return Container(own, place.level.type, shown or said)
 
 
 def answering_within(place: Place, runner: Runner, extracted: Sequence[Extracted]) -> tuple[Extracted, ...]:
