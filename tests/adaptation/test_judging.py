@@ -1,0 +1,142 @@
+"""Lessons and actions are believed for good reasons only."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+from lxml.html import HtmlElement
+
+from aahcrawler.adaptation.judging import Doubt, adds_to, doubt, encloses, loses_nothing, reproduces
+from aahcrawler.adaptation.lessons import Example, Lesson, Method, Spot
+from aahcrawler.helper.adapter import Question
+from aahcrawler.helper.extraction import Extracted
+from aahcrawler.page import Page
+from aahcrawler.page.text import plain_text
+from aahcrawler.webobject import Person, Value, WebObject
+from tests.adaptation.redesigned import POSTS, forum, posts
+from tests.helper.saved_pages import html_page
+
+URL = "http://forum.test/thread?t=1"
+TEXTS = tuple(post.body for post in posts(1, 5))
+
+
+def page_of(items: Sequence[str], holder: str = "div") -> Page:
+    rows = "".join(f'<p class="item"><b>Ann</b><span>{text}</span></p>' for text in items)
+    return html_page(URL, f"<html><body><{holder}>{rows}</{holder}></body></html>")
+
+
+def lesson_of(page: Page, *, method: Method = Method.INDUCED, signed: bool = True, most: int = 99) -> Lesson:
+    items = page.tree.cssselect(".item")[:most]
+    return Lesson(page, method, tuple(example(item, signed=signed) for item in items), 0.9)
+
+
+def example(item: HtmlElement, *, signed: bool) -> Example:
+    spots = {"body": Spot((item[1],), plain_text(item[1]))}
+    if signed:
+        spots["author"] = Spot((item[0],), Person("Ann"))
+    return Example((item,), spots)
+
+
+def question(page: Page) -> Question:
+    application = forum()
+    return Question(page, application, application.level("thread"), POSTS)
+
+
+def doubt_of(lesson: Lesson, *, cautious: bool = False) -> Doubt | None:
+    return doubt(lesson, question(lesson.page), cautious=cautious)
+
+
+@pytest.mark.parametrize("cautious", [False, True])
+def test_all_signed_posts_of_a_page_are_believed(cautious: bool) -> None:
+    assert doubt_of(lesson_of(page_of(TEXTS)), cautious=cautious) is None
+
+
+def test_nothing_is_no_lesson() -> None:
+    assert doubt_of(replace(lesson_of(page_of(TEXTS)), examples=())) is Doubt.ABSENT
+
+
+@pytest.mark.parametrize(("confidence", "rival"), [(0.45, 0.0), (0.9, 0.85)])
+def test_what_could_be_something_else_is_not_believed(confidence: float, rival: float) -> None:
+    lesson = replace(lesson_of(page_of(TEXTS)), confidence=confidence, runner_up=rival)
+    assert doubt_of(lesson) is Doubt.CLOSE
+
+
+def test_more_is_asked_where_there_may_be_nothing() -> None:
+    lesson = replace(lesson_of(page_of(TEXTS)), confidence=0.6, runner_up=0.45)
+    assert (doubt_of(lesson), doubt_of(lesson, cautious=True)) == (None, Doubt.CLOSE)
+
+
+def test_objects_without_texts_are_none() -> None:
+    lesson = lesson_of(page_of(TEXTS))
+    emptied = tuple(replace(each, spots={"author": each.spots["author"]}) for each in lesson.examples)
+    assert doubt_of(replace(lesson, examples=emptied)) is Doubt.NO_BODIES
+
+
+def test_the_same_text_again_and_again_is_a_button() -> None:
+    assert doubt_of(lesson_of(page_of(["Reply to this post"] * 6))) is Doubt.REPEATED
+
+
+def test_lists_of_links_are_menus() -> None:
+    page = page_of([f'<a href="/{n}">{text}</a>' for n, text in enumerate(TEXTS)])
+    assert doubt_of(lesson_of(page)) is Doubt.LINKS
+
+
+@pytest.mark.parametrize("holder", ["nav", "aside", "footer"])
+def test_what_stands_beside_the_content_is_none(holder: str) -> None:
+    assert doubt_of(lesson_of(page_of(TEXTS, holder))) is Doubt.OUTSIDE
+
+
+def test_texts_that_nobody_has_signed_are_believed_of_memory_alone() -> None:
+    page = page_of(TEXTS)
+    assert doubt_of(lesson_of(page, signed=False)) is Doubt.ANONYMOUS
+    assert doubt_of(lesson_of(page, signed=False, method=Method.MEMORY)) is None
+
+
+def test_some_of_many_alike_are_not_all() -> None:
+    assert doubt_of(lesson_of(page_of(TEXTS), most=3)) is Doubt.PARTIAL
+
+
+def test_a_page_about_one_thing_has_one() -> None:
+    lesson = lesson_of(page_of(TEXTS))
+    single = replace(question(lesson.page), action=replace(POSTS, many=False))
+    assert doubt(lesson, single, cautious=False) is Doubt.MANY
+
+
+def extracted(*texts: str, **more: Value) -> tuple[Extracted, ...]:
+    properties = {name: (value,) for name, value in more.items()}
+    return tuple(
+        Extracted(WebObject(f"{URL}#{n}", "reply", URL, {"body": (text,), **properties}), ())
+        for n, text in enumerate(texts)
+    )
+
+
+def test_an_action_that_finds_the_same_reproduces_a_lesson() -> None:
+    lesson = lesson_of(page_of(TEXTS))
+    assert reproduces(extracted(*TEXTS), lesson)
+    assert reproduces(extracted(f"{TEXTS[0]} †", *TEXTS[1:]), lesson)
+
+
+@pytest.mark.parametrize("texts", [TEXTS[:4], (*TEXTS, "A sixth."), (), [text[:20] for text in TEXTS]])
+def test_an_action_that_finds_less_or_more_does_not(texts: Sequence[str]) -> None:
+    assert not reproduces(extracted(*texts), lesson_of(page_of(TEXTS)))
+
+
+def test_fields_that_were_read_must_still_be_read() -> None:
+    assert loses_nothing(extracted("a", "b", title="T"), extracted("a", "b", title="T", author="A"))
+    assert not loses_nothing(extracted("a", "b", title="T"), extracted("a", "b"))
+
+
+def test_a_lesson_adds_to_what_it_knows_all_of() -> None:
+    lesson = lesson_of(page_of(TEXTS))
+    assert adds_to(lesson, extracted(*TEXTS[:3]))
+    assert not adds_to(lesson, extracted(*TEXTS))
+    assert not adds_to(lesson, extracted("Something else.", *TEXTS[:3]))
+
+
+def test_a_lesson_may_know_the_whole_of_texts_that_are_cut_short() -> None:
+    lesson = lesson_of(page_of(TEXTS))
+    short = extracted(*(text[:30] for text in TEXTS))
+    assert encloses(lesson, short, frozenset({"author"}))
+    assert not encloses(lesson, short, frozenset({"date"}))
+    assert not encloses(lesson, short[:4], frozenset({"author"}))
+    assert not encloses(lesson, extracted(*TEXTS), frozenset({"author"}))
