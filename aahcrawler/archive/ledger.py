@@ -68,6 +68,10 @@ _TABLES = (
     "CREATE INDEX by_digest ON captures (substr(digest, 1, 6)) WHERE own AND complete AND digest IS NOT NULL",
 )
 _CURRENT = "SELECT * FROM captures WHERE key = ? AND url = ? AND current"
+_STANDING = """
+SELECT id, (status BETWEEN 200 AND 299) * (1 + complete), date + later FROM captures
+WHERE key = ? AND url = ? AND current
+"""
 _SAME = "SELECT * FROM captures WHERE key = ? AND url = ? AND digest IS ? ORDER BY date + later DESC, id DESC"
 _BEFORE = """
 SELECT * FROM captures WHERE key = ? AND url = ? AND date < ?
@@ -216,10 +220,10 @@ class Ledger:
     def put(self, row: Row) -> None:
         """Insert a row that has no id, or replace the one with its id; settle which one of its address is current."""
         self._begin()
-        newest = self.current(row.url)
-        if newest is not None and newest.id != row.id:
-            if row.standing >= newest.standing:
-                self._connection.execute("UPDATE captures SET current = 0 WHERE id = ?", (newest.id,))
+        newest = self._connection.execute(_STANDING, (row.key, row.url)).fetchone()
+        if newest is not None and newest[0] != row.id:
+            if row.standing >= newest[1:]:
+                self._connection.execute("UPDATE captures SET current = 0 WHERE id = ?", newest[:1])
             else:
                 row = row._replace(current=0)
         self._connection.execute(_PUT, row)
