@@ -12,6 +12,7 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Final
 
+from lxml.etree import _Element as Element
 from lxml.html import HtmlElement
 
 WORD_OF_CONTENT: Final = 1.0
@@ -70,6 +71,11 @@ published posted created timestamp stamp title subject heading headline permalin
 description bio
 """
 _CONTENT = frozenset(_CONTENT_WORDS.split())
+_BESIDE_WORDS = """
+footer header meta share sharing related author bio comment comments nav sidebar tags widget signature sig newsletter
+subscribe ad ads licence license copyright edit edited editor lastedit modified toolbar buttons controls actions report
+"""
+_BESIDE = frozenset(_BESIDE_WORDS.split())
 TELLING_TAGS = frozenset({"time", "article", "h1", "h2", "h3", "main", "cite", "address", "blockquote", "dl", "header"})
 
 
@@ -269,6 +275,12 @@ def cost_of_word(word: str) -> float:
         return WORD_OF_LAYOUT
     cost = WORD if _CONTENT.isdisjoint(pieces) else WORD_OF_CONTENT
     return cost + (WORD_OF_CONTENT if _PARTICULAR.search(word) else 0.0)
+
+
+def is_beside(element: Element) -> bool:
+    """Say whether an element's own name says that it is something beside a text, and not the text."""
+    names = (*(element.get("class") or "").split(), element.get("id") or "")
+    return any(piece.lower() in _BESIDE for name in names for piece in pieces_of(name))
 
 
 def numbered_stem(written: str) -> str:

@@ -7,7 +7,7 @@ from itertools import takewhile
 
 from lxml.etree import _Element as Element
 
-from aahcrawler.adaptation.features import is_name, pieces_of
+from aahcrawler.adaptation.features import is_beside, is_name
 from aahcrawler.adaptation.lessons import Example, Lesson, Method, Spot
 from aahcrawler.helper.adapter import Question
 from aahcrawler.induction.finding import find_records
@@ -35,10 +35,6 @@ ASIDE = 0.5
 
 _ASIDE = frozenset({"nav", "aside", "footer", "header"})
 _PARTS = re.compile(r"\s+(?:[-–—|•»«/·]|::)\s+")
-_BESIDE = frozenset(
-    {"footer", "header", "meta", "share", "related", "author", "bio", "comment", "comments", "nav", "sidebar", "tags"}
-    | {"widget", "signature", "sig", "newsletter", "subscribe", "ad", "ads", "licence", "license", "copyright"}
-)
 _NO_TEXT = _ASIDE | {"form", "button", "input", "select", "script", "style", "h1"}
 
 
@@ -191,7 +187,7 @@ class _Inducing:
 
         def goes_on(element: Element) -> bool:
             place = outline.places.get(element)
-            if place is None or element.tag != body.tag or _is_named_noise(element):
+            if place is None or element.tag != body.tag or is_beside(element):
                 return False
             running = outline.running(place)
             return running >= GOES_ON and running > 2 * outline.linked(place) and taken.isdisjoint(element.iter())
@@ -284,13 +280,6 @@ def _whole(region: Region, beside: frozenset[Element]) -> Region:
     others = [child for child in holder if isinstance(child.tag, str) and child not in own]
     out = [child for child in others if _is_named(child) or not beside.isdisjoint(child.iter())]
     return Region((holder,), (*region.without, *out))
-
-
-def _is_named_noise(element: Element) -> bool:
-    """Say whether an element's own name says that it is something beside the text."""
-    words = {piece.lower() for name in (element.get("class") or "").split() for piece in pieces_of(name)}
-    words |= {piece.lower() for piece in pieces_of(element.get("id") or "")}
-    return not words.isdisjoint(_BESIDE)
 
 
 def _is_named(element: Element) -> bool:

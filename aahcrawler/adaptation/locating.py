@@ -7,7 +7,7 @@ from functools import cached_property
 from lxml.html import HtmlElement
 
 from aahcrawler.adaptation.cutting import cut
-from aahcrawler.adaptation.features import Features
+from aahcrawler.adaptation.features import Features, is_beside
 from aahcrawler.adaptation.items import Budget, found_by
 from aahcrawler.adaptation.learned import Agreement, LearnedField
 from aahcrawler.adaptation.paths import Path, Written, beside, leading_to
@@ -33,10 +33,13 @@ TOLERATED = 0.25
 """The share of bodies that may be wrong: what surrounds them differs most, and without a body nothing is left."""
 
 BODY = "body"
+_TEXTUAL = frozenset(
+    {"p", "ul", "ol", "li", "dl", "pre", "code", "table", "figure", "blockquote", "h2", "h3", "h4", "h5", "h6", "em"}
+    | {"strong", "b", "i", "u", "a", "img", "br", "*"}
+)
 _LINES = frozenset({FieldKind.PERSON, FieldKind.DATETIME, FieldKind.TEXT, FieldKind.NUMBER})
 FEWEST = 3
-SHORT = 120
-"""Characters of a note beside a body, such as who edited it when."""
+"""Objects of which one alone says little about the template."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,6 +323,8 @@ class FieldSearch:
     ) -> Written | None:
         """Return the first expression that finds nothing but what may be left out, but for a few objects."""
         for path in paths:
+            if not _is_apart(path):
+                continue
             written = path.written()
             wrong = sum(
                 any(element not in may and plain_text(element) for element in found_by(written, target))
@@ -377,10 +382,18 @@ def _unwanted(sample: Sample, target: HtmlElement) -> tuple[HtmlElement, ...]:
     return tuple(parts)
 
 
+def _is_apart(path: Path) -> bool:
+    """Say whether a path says more of what is to be left out than how manieth a paragraph it is."""
+    last = path.steps[-1] if path.steps else None
+    if last is None or any(step.further for step in path.steps):
+        return False
+    return bool(last.features) or last.tag not in _TEXTUAL
+
+
 def _is_typical(pairs: Sequence[tuple[HtmlElement, HtmlElement]], targets: Sequence[HtmlElement]) -> bool:
-    """Say whether what is to be left out belongs to the template: it is short, or several objects have it."""
+    """Say whether what is to be left out belongs to the template: several objects have it, or it looks like it."""
     several = len({target for target, _ in pairs}) > 1 or len(targets) < FEWEST
-    return several or all(len(plain_text(part)) <= SHORT for _, part in pairs)
+    return several or all(is_beside(part) or not any(map(str.isalpha, plain_text(part))) for _, part in pairs)
 
 
 def _same_manner(
