@@ -51,7 +51,7 @@ def offer_former(history: History, seeds: Sequence[str], frontier: Frontier, sco
     known, offered = 0, frozenset(_canonical(seeds))
     for formers in _parts(history.pages()):
         known += len(formers)
-        offers = (_offer(former, history) for former in formers if former.url not in offered)
+        offers = (_offer(former) for former in formers if former.url not in offered)
         frontier.offer([offer for offer in offers if scope.admit(offer.url, offer.queue, offer.depth) is None])
     return known
 
@@ -61,19 +61,16 @@ def _canonical(seeds: Sequence[str]) -> tuple[str, ...]:
 
 
 def _parts(formers: Iterator[Former]) -> Iterator[list[Former]]:
-    # Style sheets have metadata too, but no priority.
-    pages = (former for former in formers if former.priority is not None)
-    while part := list(islice(pages, _AT_ONCE)):
+    while part := list(islice(formers, _AT_ONCE)):
         yield part
 
 
-def _offer(former: Former, history: History) -> Offer:
+def _offer(former: Former) -> Offer:
     """Return a page with the priority it had; one that is worth less for what it holds than for what led to it, less.
 
     Pages whose worth is in where they lead (intermediate ones) are not judged by what they hold.
     """
     priority = former.priority or 0.0
-    known = history.metadata(former)
-    if known is not None and known.role == "terminal" and known.relevant is False and known.score is not None:
-        priority = min(priority, known.score)
-    return Offer(former.url, urls.queue_of(former.url), priority, known.depth if known is not None else 0)
+    if former.terminal and former.relevant is False and former.score is not None:
+        priority = min(priority, former.score)
+    return Offer(former.url, urls.queue_of(former.url), priority, former.depth)

@@ -2,20 +2,21 @@
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from aahcrawler.archive.history import Former
 from aahcrawler.crawl.beginning import clear, frontier_name, offer_former, offer_seeds
 from aahcrawler.crawl.succession import number
 from aahcrawler.frontier.connection import connect
 from aahcrawler.frontier.embedded import EmbeddedServer
 from aahcrawler.frontier.protocol import FrontierSettings, Offer, Offered, State
 from aahcrawler.frontier.redis_frontier import RedisFrontier
-from aahcrawler.metadata import Metadata
 from aahcrawler.objects import vocabulary as v
 from aahcrawler.scope import Scope
 from online_analysis.icd import Icd
@@ -141,47 +142,39 @@ def test_the_folder_of_a_server_is_emptied_and_can_be_used_again(tmp_path: Path)
 
 
 class Memory:
-    """A history of pages, by address: their priority and what was understood of them."""
+    """A history of pages, by what is known of them."""
 
-    def __init__(self, **pages: tuple[float | None, Metadata | None]) -> None:
+    def __init__(self, **pages: Mapping[str, object]) -> None:
         self._pages = pages
 
-    def pages(self) -> Iterator["Memory.Page"]:
-        return (Memory.Page(f"http://a.test/{name}", priority) for name, (priority, _) in self._pages.items())
-
-    def metadata(self, page: "Memory.Page") -> Metadata | None:
-        return self._pages[page.url.rpartition("/")[2]][1]
-
-    class Page:
-        def __init__(self, url: str, priority: float | None) -> None:
-            self.url = url
-            self.priority = priority
+    def pages(self) -> Iterator[Former]:
+        unknown: dict[str, Any] = dict.fromkeys(each.name for each in fields(Former))
+        for name, known in self._pages.items():
+            yield Former(**{**unknown, "depth": 0, "priority": 0.5, **known, "url": f"http://a.test/{name}"})
 
 
 def test_former_pages_are_offered_as_they_were_worth(server: EmbeddedServer) -> None:
-    poor = Metadata(relevant=False, score=0.1)
-    history = Memory(
-        seed=(0.9, Metadata()),
-        good=(0.4, Metadata(role="terminal", relevant=True, score=0.3, depth=2)),
-        poor=(0.5, replace(poor, role="terminal", depth=2)),
-        worse=(0.05, replace(poor, role="terminal")),
-        list=(0.6, replace(poor, role="intermediate")),
-        other=(0.7, poor),
-        told=(0.2, None),
-        sheet=(None, Metadata()),
-        deep=(0.8, Metadata(depth=4)),
-        denied=(0.8, Metadata()),
+    poor = {"relevant": False, "score": 0.1}
+    history: Any = Memory(
+        seed={"priority": 0.9},
+        good={"priority": 0.4, "terminal": True, "relevant": True, "score": 0.3, "depth": 2},
+        poor={"terminal": True, "depth": 2, **poor},
+        worse={"priority": 0.05, "terminal": True, **poor},
+        list={"priority": 0.6, "terminal": False, **poor},
+        told={"priority": 0.2},
+        deep={"priority": 0.8, "depth": 4},
+        denied={"priority": 0.8},
     )
     said = "id: t\ncontact: a@b.org\nseeds: [http://a.test/seed]\ntopic: {keywords: [flood]}\n"
     scope = Scope(Icd.parse(f"{said}scope: {{depth: 3, deny: [/denied]}}".encode()))
+    seeds = ["http://a.test/seed"]
     with closing(RedisFrontier(server.url, frontier_name("t", 2), FrontierSettings())) as frontier:
-        offer_seeds(["http://a.test/seed"], frontier, scope)
-        assert offer_former(history, ["http://a.test/seed"], frontier, scope) == 9  # type: ignore[arg-type]
+        offer_seeds(seeds, frontier, scope)
+        assert offer_former(history, seeds, frontier, scope) == 8
         offered = {offer.url.rpartition("/")[2]: (offer.score, offer.depth) for offer in frontier.iterate(20)}
         frontier.remove()
     assert offered == {
         "seed": (1.0, 0),
-        "other": (0.7, 0),
         "list": (0.6, 0),
         "good": (0.4, 2),
         "told": (0.2, 0),
