@@ -9,7 +9,7 @@ from aahcrawler import __version__
 from knowledge_base.folders import files_of
 from online_analysis.icd import Icd
 
-MEANT = ("topic", "event", "scoring", "file", "scope.languages")
+MEANT = ("topic", "scoring", "file", "scope.languages")
 """The parts of a definition that scores depend on; which links are followed is decided anew in every crawl."""
 
 
