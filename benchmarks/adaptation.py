@@ -18,13 +18,19 @@ from dataclasses import dataclass
 from itertools import permutations
 from pathlib import Path
 
-from benchmarks import quick, redesigned_crawl
+from benchmarks import peers, quick, redesigned_crawl
 from benchmarks.absence import emptied
 from benchmarks.damage import damaged
+from benchmarks.peers import Peer
 from benchmarks.quick import Known, Method
 from benchmarks.recorded import RecordedSite, find_sites
 from benchmarks.redesigned_crawl import Redesign, beside
 from benchmarks.results import Cell, Row, report
+
+LOW = 0.9
+"""Recall below which a theme is one that needs repair."""
+
+AVERAGED = ("recall", "precision", "title", "author", "date", "false_objects", "pages_to_repair", "cost_ratio")
 
 Pair = tuple[RecordedSite, RecordedSite]
 
@@ -58,6 +64,14 @@ def rows(plan: Plan, known: Known, site: RecordedSite, methods: Sequence[Method]
         yield {**head, "damage": plan.damage, "absent": plan.absent, **measured, "cost_ratio": ratio}
 
 
+def peer_rows(plan: Plan, known: Known, site: RecordedSite, folder: Path) -> Iterator[Row]:
+    """Measure one pair of themes by other libraries, which always read recorded pages and remember no addresses."""
+    shown = changed(plan, site, folder)
+    for peer in Peer:
+        head: dict[str, Cell] = {"known": known.site.name, "site": site.name, "memory": False, "method": peer}
+        yield {**head, "damage": plan.damage, "absent": plan.absent, **peers.measure(peer, known, shown)}
+
+
 def crawled(plan: Plan, known: Known, shown: RecordedSite, method: Method, folder: Path) -> dict[str, Cell]:
     """Return what a crawl over real HTTP yields in place of what reading the recorded pages does."""
     before, after = beside(known.site, shown, plan.scripts, folder / "served")
@@ -72,6 +86,26 @@ def changed(plan: Plan, site: RecordedSite, folder: Path) -> RecordedSite:
     if plan.damage is not None:
         site = damaged(site, folder / "damaged", plan.damage, plan.seed)
     return emptied(site, folder / "emptied") if plan.absent else site
+
+
+def means(measured: Sequence[Row]) -> list[Row]:
+    """Return for each method the means over the pairs at which the knowledge base alone stays below `LOW` recall."""
+    low = {_pair(row) for row in measured if row["method"] == Method.NONE and float(row["recall"] or 0) < LOW}
+    found: list[Row] = []
+    for method in dict.fromkeys(row["method"] for row in measured):
+        rows = [row for row in measured if row["method"] == method and _pair(row) in low]
+        if rows:
+            found.append({"method": method, "pairs": len(rows), **{name: _mean(rows, name) for name in AVERAGED}})
+    return found
+
+
+def _mean(rows: Sequence[Row], name: str) -> float | None:
+    numbers = [float(value) for row in rows if (value := row.get(name)) is not None]
+    return round(sum(numbers) / len(numbers), 4) if numbers else None
+
+
+def _pair(row: Row) -> tuple[Cell, Cell]:
+    return row["known"], row["site"]
 
 
 def pairs(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> list[Pair]:
@@ -103,6 +137,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="which redesign; default: %(default)s")
     parser.add_argument("--absent", action="store_true", help="cut all objects out of the pages of the new theme")
     parser.add_argument("--method", action="append", choices=list(Method), help="measure these methods alone")
+    parser.add_argument("--peers", action="store_true", help="measure other libraries as well (they are installed)")
     parser.add_argument("--quick", action="store_true", help="read recorded pages in-process instead of crawling")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows here")
     arguments = parser.parse_args()
@@ -117,7 +152,10 @@ def main() -> None:
             if known_site.name not in known:
                 known[known_site.name] = Known(known_site, folder / "trimmed" / known_site.name)
             measured += rows(plan, known[known_site.name], site, methods, folder / str(number))
+            if arguments.peers:
+                measured += peer_rows(plan, known[known_site.name], site, folder / str(number))
     report(measured, arguments.json)
+    report(means(measured), None)
 
 
 if __name__ == "__main__":
