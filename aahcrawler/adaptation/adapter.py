@@ -12,7 +12,7 @@ from dataclasses import replace
 from aahcrawler.adaptation.cases import Case, Cases, Kept, LearnedAction, Name, Way
 from aahcrawler.adaptation.following import Following
 from aahcrawler.adaptation.judging import adds_to, doubt, encloses, loses_nothing
-from aahcrawler.adaptation.learning import FAILING, LEAST_PAGES, Learner, Learning, learned_name, run, way_of
+from aahcrawler.adaptation.learning import LEAST_PAGES, Learner, Learning, learned_name, run, way_of
 from aahcrawler.adaptation.lessons import Lesson, Method
 from aahcrawler.adaptation.noticing import Trouble, body_of, of_action, since, trouble
 from aahcrawler.adaptation.presuming import Presumption
@@ -24,6 +24,7 @@ from aahcrawler.helper.assistance import Failure
 from aahcrawler.helper.navigation import Chosen, Links
 from aahcrawler.helper.outcome import Outcome, Runner
 from aahcrawler.helper.sites import site_of
+from aahcrawler.helper.timing import FAILING
 from aahcrawler.metadata import Metadata
 from aahcrawler.page import Page
 from knowledge_base.model import Application, Extract, PageLevel
@@ -31,6 +32,9 @@ from knowledge_base.model import Application, Extract, PageLevel
 MOST_NAMES = 1_000
 MOST_ELSEWHERE = 6
 """Learned ways of an action that are remembered for other sites."""
+
+LARGEST = 2_000_000
+"""Bytes of a page that teachers are asked about."""
 
 _TROUBLED = frozenset({None, Failure.NOTHING_FOUND, Failure.INCOMPLETE})
 
@@ -145,7 +149,7 @@ class Adaptation:
 
     def _looked_after(self, question: Question, case: Case, outcome: Outcome, runner: Runner) -> Outcome:
         """Compare a learned action that works with a lesson now and then: it may leave something out."""
-        if not outcome.extracted or not case.current.is_due():
+        if not outcome.extracted or len(question.page.body) > LARGEST or not case.current.is_due():
             return outcome
         wrong = Trouble(Failure.CHANGED_SHAPE, "the learned action leaves objects out", certain=False)
         lesson = self._lesson(question, wrong, outcome, runner)
@@ -159,7 +163,7 @@ class Adaptation:
                 case.put_in_force(way)
                 return replace(other, learned=way.name)
         reported = replace(outcome, failure=wrong.failure, detail=wrong.detail) if wrong.certain else outcome
-        if not case.patience.allows():
+        if len(question.page.body) > LARGEST or not case.patience.allows():
             return reported if question.shown else outcome
         lesson = self._lesson(question, wrong, outcome, runner)
         if lesson is None:

@@ -3,8 +3,6 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from lxml import etree
-
 from aahcrawler.adaptation.cases import Kept, LearnedAction, Way
 from aahcrawler.adaptation.judging import loses_nothing, reproduces
 from aahcrawler.adaptation.learned import Learned
@@ -13,6 +11,7 @@ from aahcrawler.adaptation.noticing import Shape
 from aahcrawler.helper.adapter import Question
 from aahcrawler.helper.outcome import Outcome, Runner
 from aahcrawler.helper.sites import site_of
+from aahcrawler.helper.timing import FAILING
 from knowledge_base.model import Extract
 
 Learner = Callable[[Sequence[Lesson], Extract], Learned | None]
@@ -20,8 +19,6 @@ Learner = Callable[[Sequence[Lesson], Extract], Learned | None]
 
 LEAST_PAGES = 2
 """Pages that must agree before an action is in force."""
-FAILING = (etree.XPathError, ValueError, OverflowError, RecursionError)
-"""What expressions and values raise that fail on a page."""
 
 
 @dataclass(frozen=True, slots=True)

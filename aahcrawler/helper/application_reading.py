@@ -25,7 +25,7 @@ from aahcrawler.helper.outcome import Outcome, Runner
 from aahcrawler.helper.recognition import Place
 from aahcrawler.helper.references import References
 from aahcrawler.helper.scripted import is_empty_shell
-from aahcrawler.helper.timing import Attempts
+from aahcrawler.helper.timing import FAILING, Attempts
 from aahcrawler.helper.whereabouts import Whereabouts, named_address
 from aahcrawler.metadata import Metadata
 from aahcrawler.page import Page, generic, requisites
@@ -90,6 +90,7 @@ class ApplicationReading:
             if place.shown or extracted or chosen:
                 return extracted, chosen
         del self.attempts.failures[failed:]
+        self._learned = ""
         return None
 
     def _ignored(self) -> Ignored:
@@ -133,9 +134,10 @@ class ApplicationReading:
         preferred = adapter.preferred(asked)
         work = partial(runner.run, preferred)
         outcome = self.attempts.attempt(preferred, work, level=level, action=action.name) or Outcome()
-        settle = partial(adapter.settled, asked, outcome, runner)
-        part = (adapter, level, action.name)
-        outcome = self.attempts.attempt(part, settle, level=level, action=f"adapt {action.name}") or outcome
+        try:
+            outcome = adapter.settled(asked, outcome, runner)
+        except FAILING as error:
+            self.attempts.fail(level, f"adapt {action.name}", Failure.ERROR, f"{type(error).__name__}: {error}")
         self._learned = self._learned or outcome.learned
         return outcome
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from time import thread_time
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from lxml import etree
 
@@ -11,6 +11,9 @@ from aahcrawler.helper.assistance import FailedAction, Failure
 from aahcrawler.page import Page
 
 T = TypeVar("T")
+
+FAILING: Final = (etree.XPathError, ValueError, OverflowError, RecursionError)
+"""What expressions and values raise that fail on a page."""
 
 ACTION_SECONDS = 2.0
 """Processor time that one part may take on one page of up to ``REGULAR_BYTES``."""
@@ -63,7 +66,7 @@ class Attempts:
         start = self.stopwatch.clock()
         try:
             return work()
-        except (etree.XPathError, ValueError, OverflowError, RecursionError) as error:
+        except FAILING as error:
             self.fail(level, action, Failure.ERROR, f"{type(error).__name__}: {error}")
             return None
         finally:
