@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from aahcrawler.adaptation.cases import LearnedAction
 from aahcrawler.adaptation.overlay import LEARNED, Overlay
 from aahcrawler.objects.reader import PageRow, page_rows
 from aahcrawler.objects.writer import EXTENSION
@@ -72,6 +73,8 @@ def measure(redesign: Redesign, folder: Path) -> dict[str, Cell]:
         if redesign.before is not None:
             switch(served, redesign.after.theme)
             crawl(definition, redesign)
+    if not redesign.adapts and any((output / LEARNED).glob("*.xml")):
+        raise BenchmarkError(f"{redesign.after.name}: the crawl adapted although {ADAPTATION} is 0")
     return scores(redesign, folder, number=2 if redesign.before is not None else 1)
 
 
@@ -103,7 +106,8 @@ def scores(redesign: Redesign, folder: Path, number: int) -> dict[str, Cell]:
         shown = [line for line in lines if json.loads(line)["theme"] == redesign.after.theme]
     (own / "requests.jsonl").write_text("".join(shown), "utf-8")
     scored = score(redesign.after, objects, own / "requests.jsonl", pages)
-    taken = pages_to_repair(crawled, rows, redesign.knowledge_base)
+    learned, _ = Overlay(crawled / LEARNED).actions(load(redesign.knowledge_base))
+    taken = pages_to_repair(learned, rows)
     return {**{name: scored[name] for name in SCORES}, "pages_to_repair": max(taken.values(), default=None)}
 
 
@@ -120,12 +124,11 @@ def only(crawled: Path, captures: set[str], target: Path) -> Path:
     return target
 
 
-def pages_to_repair(crawled: Path, rows: Sequence[PageRow], knowledge: Path) -> Mapping[tuple[str, str], int]:
+def pages_to_repair(learned: Sequence[LearnedAction], rows: Sequence[PageRow]) -> Mapping[tuple[str, str], int]:
     """Return for each level and action how many pages of the level were fetched until an action was first learned.
 
     That was on the last of the pages that it was learned from; what was learned in another crawl does not count.
     """
-    learned, _ = Overlay(crawled / LEARNED).actions(load(knowledge))
     places = {row.url: place for place, row in enumerate(rows)}
     taken: dict[tuple[str, str], int] = {}
     for action in learned:
