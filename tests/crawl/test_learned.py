@@ -1,0 +1,75 @@
+"""What a crawl learns is kept in its folder, and serves it again after a restart, and its other workers."""
+
+import logging
+from pathlib import Path
+
+import pytest
+
+from aahcrawler.crawl.knowledge import Knowledge
+from aahcrawler.helper import Assistance
+from tests.adaptation.redesigned import bodies, new, said, thread
+
+FORUM = """<?xml version="1.0"?>
+<application name="Harbour Board" kind="web-forum">
+  <detect><pattern strength="proof" css=".forum-sign" cite="unproven: made up"/></detect>
+  <level name="thread" role="terminal">
+    <when css=".topic"/>
+    <address path="/thread" parameters="t"/>
+    <extract name="posts" type="reply" first-type="post" many="yes" always="yes">
+      <item css=".post"/>
+      <identity trim="p" prefix="p"><select xpath="@id"/></identity>
+      <field name="author" kind="person"><select css=".who"/></field>
+      <field name="date" kind="datetime"><select css="time" attribute="datetime"/></field>
+      <field name="body"><select css=".said"/></field>
+    </extract>
+  </level>
+</application>
+"""
+
+
+@pytest.fixture
+def folders(tmp_path: Path) -> tuple[Path, ...]:
+    file = tmp_path / "mine" / "applications" / "harbour.xml"
+    file.parent.mkdir(parents=True)
+    file.write_text(FORUM, "utf-8")
+    return (tmp_path / "mine",)
+
+
+def crawled(folders: tuple[Path, ...], folder: Path | None, *numbers: int) -> list[Assistance]:
+    """Read redesigned threads as a crawl does that keeps what it learns in a folder."""
+    knowledge = Knowledge(folders)
+    if folder is not None:
+        knowledge.share(folder)
+    return [knowledge.helper.assist(thread(number, new)) for number in numbers]
+
+
+def test_a_crawl_goes_on_with_what_it_learned_before(folders: tuple[Path, ...], tmp_path: Path) -> None:
+    first = crawled(folders, tmp_path / "crawl", 1, 2, 3)
+    assert [bodies(each.objects) for each in first] == [said(number) for number in (1, 2, 3)]
+    assert first[0].failed_actions
+    assert [file.suffix for file in (tmp_path / "crawl" / "learned").glob("*.xml")] == [".xml"]
+    (again,) = crawled(folders, tmp_path / "crawl", 4)
+    assert (bodies(again.objects), again.failed_actions) == (said(4), ())
+
+
+def test_what_is_learned_is_logged(folders: tuple[Path, ...], tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO, "aahcrawler.crawl.knowledge"):
+        crawled(folders, tmp_path / "crawl", 1, 2)
+    (line,) = (record.getMessage() for record in caplog.records)
+    assert line.startswith("Harbour Board: thread: posts learned on forum.test")
+    assert "6 objects on 2 pages, 0 before" in line
+
+
+def test_a_folder_that_cannot_be_written_costs_the_file_alone(
+    folders: tuple[Path, ...], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "crawl").mkdir()
+    (tmp_path / "crawl" / "learned").write_text("a file where a folder should be")
+    found = crawled(folders, tmp_path / "crawl", 1, 2, 3)
+    assert [bodies(each.objects) for each in found] == [said(number) for number in (1, 2, 3)]
+    assert "cannot be kept" in caplog.text
+
+
+def test_without_a_folder_what_is_learned_serves_all_the_same(folders: tuple[Path, ...]) -> None:
+    found = crawled(folders, None, 1, 2, 3)
+    assert [bool(each.failed_actions) for each in found] == [True, False, False]
