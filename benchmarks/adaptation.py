@@ -8,14 +8,15 @@ The knowledge base is trimmed to what the pages of theme A exercise (see `benchm
 with what is left, as a site never seen or, with ``--memory``, after theme A was read at the same addresses. With
 ``--damage`` the pages of B (without ``--site``, of A) are redesigned in N seeded steps (see `benchmarks.damage`); with
 ``--absent`` their objects are cut out, so that all that is found is false. ``--quick`` reads recorded pages in-process
-instead of crawling them.
+instead of crawling them; what a page costs is always measured so. Several of N and S are measured one after the other.
 """
 
 import argparse
+import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import permutations
+from itertools import permutations, product
 from pathlib import Path
 
 from benchmarks import peers, quick, redesigned_crawl
@@ -30,6 +31,10 @@ from benchmarks.results import Cell, Row, report
 LOW = 0.9
 """Recall below which a theme is one that needs repair."""
 
+MEASURED = (
+    *("recall", "precision", "title", "author", "date", "false_objects", "requests_per_needed_page"),
+    *("pages_to_repair", "ms_per_page_learning", "ms_per_page_after"),
+)
 AVERAGED = ("recall", "precision", "title", "author", "date", "false_objects", "pages_to_repair", "cost_ratio")
 
 Pair = tuple[RecordedSite, RecordedSite]
@@ -37,7 +42,7 @@ Pair = tuple[RecordedSite, RecordedSite]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is done to each new theme, and how it is read. ``damage`` is None where nothing is damaged.
+    """What is done to a new theme, and how it is read. ``damage`` is None where nothing is damaged.
 
     ``scripts`` is the folder in which, or beside which, a server and a scorer may stand.
     """
@@ -50,35 +55,36 @@ class Plan:
     quick: bool = False
 
 
-def rows(plan: Plan, known: Known, site: RecordedSite, methods: Sequence[Method], folder: Path) -> Iterator[Row]:
-    """Measure one pair of themes by each method; ``folder`` is for this pair alone."""
+def rows(plan: Plan, known: Known, site: RecordedSite, methods: Sequence[Method | Peer], folder: Path) -> Iterator[Row]:
+    """Measure one pair of themes by each method; ``folder`` is for this alone and need not exist.
+
+    Other libraries always read recorded pages, and remember no addresses.
+    """
     shown = changed(plan, site, folder)
-    whole = quick.undamaged(known, site)
     for method in methods:
-        head: dict[str, Cell] = {"known": known.site.name, "site": site.name, "memory": plan.memory, "method": method}
-        measured = quick.measure(known, shown, method, plan.memory)
-        if not plan.quick:
-            measured |= crawled(plan, known, shown, method, folder / method)
-        after = measured["ms_per_page_after"]
+        memory = plan.memory and isinstance(method, Method)
+        head: dict[str, Cell] = {"known": known.site.name, "site": site.name, "memory": memory, "method": method}
+        measured = _measured(plan, known, shown, method, folder / method)
+        if plan.absent:
+            measured |= {"recall": None, "precision": None}
+        after, whole = measured["ms_per_page_after"], known.undamaged(site)
         ratio = round(float(after) / whole, 3) if after and whole else None
-        yield {**head, "damage": plan.damage, "absent": plan.absent, **measured, "cost_ratio": ratio}
+        damage: dict[str, Cell] = {"damage": plan.damage, "seed": plan.seed, "absent": plan.absent}
+        yield {**head, **damage, **dict.fromkeys(MEASURED), **measured, "cost_ratio": ratio}
 
 
-def peer_rows(plan: Plan, known: Known, site: RecordedSite, folder: Path) -> Iterator[Row]:
-    """Measure one pair of themes by other libraries, which always read recorded pages and remember no addresses."""
-    shown = changed(plan, site, folder)
-    for peer in Peer:
-        head: dict[str, Cell] = {"known": known.site.name, "site": site.name, "memory": False, "method": peer}
-        yield {**head, "damage": plan.damage, "absent": plan.absent, **peers.measure(peer, known, shown)}
+def _measured(plan: Plan, known: Known, shown: RecordedSite, method: Method | Peer, folder: Path) -> dict[str, Cell]:
+    if isinstance(method, Peer):
+        return peers.measure(method, known, shown)
+    measured = quick.measure(known, shown, method, plan.memory)
+    return measured if plan.quick else {**measured, **crawled(plan, known, shown, method, folder)}
 
 
 def crawled(plan: Plan, known: Known, shown: RecordedSite, method: Method, folder: Path) -> dict[str, Cell]:
     """Return what a crawl over real HTTP yields in place of what reading the recorded pages does."""
     before, after = beside(known.site, shown, plan.scripts, folder / "served")
-    adapts = method is Method.REPAIR
-    return redesigned_crawl.measure(
-        Redesign(after, known.folder, adapts, before if plan.memory else None), folder / "crawled"
-    )
+    redesign = Redesign(after, known.folder, method is Method.REPAIR, before if plan.memory else None)
+    return redesigned_crawl.measure(redesign, folder / "crawled")
 
 
 def changed(plan: Plan, site: RecordedSite, folder: Path) -> RecordedSite:
@@ -89,7 +95,10 @@ def changed(plan: Plan, site: RecordedSite, folder: Path) -> RecordedSite:
 
 
 def means(measured: Sequence[Row]) -> list[Row]:
-    """Return for each method the means over the pairs at which the knowledge base alone stays below `LOW` recall."""
+    """Return for each method the means over what the knowledge base alone has less than `LOW` recall of.
+
+    That is over pairs of themes, and over the damage done to each.
+    """
     low = {_pair(row) for row in measured if row["method"] == Method.NONE and float(row["recall"] or 0) < LOW}
     found: list[Row] = []
     for method in dict.fromkeys(row["method"] for row in measured):
@@ -104,8 +113,8 @@ def _mean(rows: Sequence[Row], name: str) -> float | None:
     return round(sum(numbers) / len(numbers), 4) if numbers else None
 
 
-def _pair(row: Row) -> tuple[Cell, Cell]:
-    return row["known"], row["site"]
+def _pair(row: Row) -> tuple[Cell, ...]:
+    return tuple(row[name] for name in ("known", "site", "damage", "seed"))
 
 
 def pairs(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> list[Pair]:
@@ -133,29 +142,36 @@ def main() -> None:
     parser.add_argument("--pair", nargs=2, action="append", default=[], metavar=("app/themeA", "app/themeB"))
     parser.add_argument("--all", action="store_true", help="measure every pair of themes of one application")
     parser.add_argument("--memory", action="store_true", help="the known theme was read before the new one")
-    parser.add_argument("--damage", type=int, metavar="N", help="redesign the new theme in N steps")
-    parser.add_argument("--seed", type=int, default=0, metavar="S", help="which redesign; default: %(default)s")
+    parser.add_argument("--damage", type=int, nargs="+", metavar="N", help="redesign the new theme in N steps")
+    parser.add_argument("--seed", type=int, nargs="+", default=[0], metavar="S", help="which redesign (default: 0)")
     parser.add_argument("--absent", action="store_true", help="cut all objects out of the pages of the new theme")
     parser.add_argument("--method", action="append", choices=list(Method), help="measure these methods alone")
     parser.add_argument("--peers", action="store_true", help="measure other libraries as well (they are installed)")
     parser.add_argument("--quick", action="store_true", help="read recorded pages in-process instead of crawling")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows here")
     arguments = parser.parse_args()
-    methods = tuple(map(Method, arguments.method or Method))
-    asked = (arguments.memory, arguments.damage, arguments.seed, arguments.absent, arguments.quick)
-    plan = Plan(arguments.sites, *asked)
-    measured: list[Row] = []
+    methods = (*map(Method, arguments.method or Method), *(Peer if arguments.peers else ()))
     known: dict[str, Known] = {}
+    measured: list[Row] = []
     with tempfile.TemporaryDirectory(prefix="aah-adaptation-") as name:
-        folder = Path(name)
-        for number, (known_site, site) in enumerate(pairs(arguments, parser)):
+        work = product(pairs(arguments, parser), plans(arguments))
+        for number, ((known_site, site), plan) in enumerate(work):
             if known_site.name not in known:
-                known[known_site.name] = Known(known_site, folder / "trimmed" / known_site.name)
-            measured += rows(plan, known[known_site.name], site, methods, folder / str(number))
-            if arguments.peers:
-                measured += peer_rows(plan, known[known_site.name], site, folder / str(number))
+                known[known_site.name] = Known(known_site, Path(name) / "trimmed" / known_site.name)
+            folder = Path(name) / str(number)
+            measured += rows(plan, known[known_site.name], site, methods, folder)
+            shutil.rmtree(folder, ignore_errors=True)
     report(measured, arguments.json)
     report(means(measured), None)
+
+
+def plans(arguments: argparse.Namespace) -> list[Plan]:
+    """Return what is done to each pair, in turn."""
+    damage = arguments.damage or [None]
+    return [
+        Plan(arguments.sites, arguments.memory, steps, seed, arguments.absent, arguments.quick)
+        for steps, seed in product(damage, arguments.seed)
+    ]
 
 
 if __name__ == "__main__":

@@ -39,6 +39,7 @@ class Known:
     site: RecordedSite
     folder: Path
     source: Path = SHIPPED
+    _undamaged: dict[str, float | None] = field(default_factory=dict)
 
     @cached_property
     def pages(self) -> tuple[Page, ...]:
@@ -68,6 +69,14 @@ class Known:
     def address(self, url: str) -> str:
         """Return the canonical form of an address of the site."""
         return self.application.canonical(Address.parse(url)).url
+
+    def undamaged(self, site: RecordedSite) -> float | None:
+        """Return the milliseconds that a page of a site costs with the whole knowledge base; measured once."""
+        if site.name not in self._undamaged:
+            whole = ApplicationAwareHelper(load(self.source))
+            reading = read(wanted(site_pages(site), self.application), whole.assist)
+            self._undamaged[site.name] = milliseconds([seen.seconds for seen in reading.seen])
+        return self._undamaged[site.name]
 
 
 def scores(site: RecordedSite, reading: Reading) -> dict[str, Cell]:
@@ -160,13 +169,6 @@ def costs(reading: Reading, repaired: Mapping[str, int]) -> dict[str, Cell]:
         "ms_per_page_learning": milliseconds(learning),
         "ms_per_page_after": milliseconds(after),
     }
-
-
-def undamaged(known: Known, site: RecordedSite) -> float | None:
-    """Return the milliseconds that a page of a site costs with the whole knowledge base."""
-    whole = ApplicationAwareHelper(load(known.source))
-    reading = read(wanted(site_pages(site), known.application), whole.assist)
-    return milliseconds([seen.seconds for seen in reading.seen])
 
 
 def milliseconds(seconds: Sequence[float]) -> float | None:

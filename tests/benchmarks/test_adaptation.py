@@ -1,9 +1,11 @@
 from benchmarks.adaptation import means
 from benchmarks.results import Row
 
+WHOLE: Row = {"damage": None, "seed": 0}
+
 
 def row(site: str, method: str, recall: float, author: float | None = None) -> Row:
-    return {"known": "a/a", "site": site, "method": method, "recall": recall, "author": author}
+    return {"known": "a/a", "site": site, "method": method, "recall": recall, "author": author, **WHOLE}
 
 
 def test_means_are_of_the_pairs_at_which_the_knowledge_base_alone_finds_too_little() -> None:
