@@ -29,11 +29,11 @@ class Comprehension:
         page = visit.page
         if visit.remembered and visit.before is not None:
             return Reading(reading.leased_anew(visit.before, lease))
-        if lease.kind == "requisite" and not 300 <= page.status < 400:
-            return self._signed(Reading(reading.of_stylesheet(page))) if page.media_type == "text/css" else None
-        if 300 <= page.status < 400:
-            return self._signed(Reading(reading.of_redirect(lease, page)))
         try:
+            if 300 <= page.status < 400:
+                return self._signed(Reading(reading.of_redirect(lease, page)))
+            if lease.kind == "requisite":
+                return self._signed(Reading(reading.of_stylesheet(page))) if page.media_type == "text/css" else None
             return self._understood(lease, page, visit.before)
         except Exception as error:  # Whatever a page may provoke, it is archived, and the crawl goes on.
             if is_local(error):
