@@ -13,6 +13,7 @@ from aahcrawler.authoring.learned_commands import learned_app
 from aahcrawler.exits import MISTAKE, told
 from offline.commands import store_app
 from offline.selection_commands import selection_app
+from offline.simulation_commands import simulation_app
 
 app = typer.Typer(
     help="AAHCrawler: an application-aware, focused, archiving web crawler.",
@@ -27,6 +28,7 @@ app.add_typer(kb_app, name="kb")
 app.add_typer(archive_app, name="archive")
 app.add_typer(store_app)
 app.add_typer(selection_app)
+app.add_typer(simulation_app)
 
 IcdFile = Annotated[Path, typer.Argument(metavar="FILE", help="An Intelligent Crawl Definition in YAML.")]
 CrawlFolder = Annotated[Path, typer.Argument(metavar="CRAWL", help="The folder of a crawl.")]

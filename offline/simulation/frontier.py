@@ -189,13 +189,7 @@ class MemoryFrontier:
         found: Counter[tuple[str, Kind, State]] = Counter()
         for url in self._urls.values():
             found[url.queue, url.kind, url.state] += 1
-        return {
-            queue: QueueCounts(
-                *(found[queue, "page", state] for state in (State.QUEUED, State.LEASED, State.DONE)),
-                found[queue, "requisite", State.QUEUED],
-            )
-            for queue in {url.queue for url in self._urls.values()}
-        }
+        return {queue: self._queue_counts(queue, found) for queue in {url.queue for url in self._urls.values()}}
 
     def state(self, url: str) -> State | None:
         """Return where a URL is."""
@@ -228,6 +222,10 @@ class MemoryFrontier:
 
     def _wait(self, queue: str) -> float | None:
         return self._politeness.wait(queue, self._settings.connections)
+
+    def _queue_counts(self, queue: str, found: Mapping[tuple[str, Kind, State], int]) -> QueueCounts:
+        queued, leased, done = (found[queue, "page", state] for state in (State.QUEUED, State.LEASED, State.DONE))
+        return QueueCounts(queued, leased, done, found[queue, "requisite", State.QUEUED])
 
     def _best(self, queue: str) -> KnownUrl | None:
         heads = (self._ranking.head(queue, kind) for kind in ("page", "requisite"))

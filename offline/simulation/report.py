@@ -1,0 +1,77 @@
+"""Writing down what a simulation came to."""
+
+import json
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from offline.simulation.judging import JudgedRow, judged_rows
+from offline.simulation.outcome import Row, rows, write_orders
+from offline.simulation.plot import chart
+from offline.simulation.running import Finished, Simulation
+from offline.simulation.tables import all_cells, as_text, tables
+
+
+@dataclass(frozen=True, slots=True)
+class Targets:
+    """The files to write; None for those that nobody wants."""
+
+    orders: Path | None = None
+    json: Path | None = None
+    plot: Path | None = None
+
+
+def report(finished: Finished, simulation: Simulation, targets: Targets, say: Callable[[str], object]) -> None:
+    """Write the files that are wanted and say the rest, line by line. Raises ``WorldError`` where the judge fails.
+
+    Where the world has a ``reference.json``, the judge's own program judges the orders as well.
+    """
+    if targets.orders is not None:
+        write_orders(finished, targets.orders)
+    found = rows(finished, simulation.world)
+    judged = _judged(finished, simulation, targets.orders)
+    if targets.json is not None:
+        targets.json.write_text(_as_json(finished, simulation, found, judged), "utf-8")
+    if targets.plot is not None:
+        targets.plot.write_text(chart(found), "utf-8")
+    for line in as_text(found, judged):
+        say(line)
+    say("")
+    say(_speed(finished))
+    if simulation.judge is None:
+        say("Nobody judged what was fetched: with --judge FILE there are harvest ratios, the oracle, and a plot.")
+
+
+def _judged(finished: Finished, simulation: Simulation, orders: Path | None) -> Sequence[JudgedRow]:
+    if simulation.judge is None or not (simulation.world / "reference.json").exists():
+        return ()
+    if orders is not None:
+        return judged_rows(simulation.judge, simulation.world, orders)
+    with tempfile.TemporaryDirectory(prefix="aah-orders-") as folder:
+        written = Path(folder) / "orders.jsonl"
+        write_orders(finished, written)
+        return judged_rows(simulation.judge, simulation.world, written)
+
+
+def _as_json(finished: Finished, simulation: Simulation, found: Sequence[Row], judged: Sequence[JudgedRow]) -> str:
+    document = {
+        "world": str(simulation.world),
+        "pages": len(finished.urls),
+        "samples": len({order.sample.name for order in finished.orders}),
+        "seed": simulation.seed,
+        "pages_per_second": round(finished.pages_per_second, 1),
+        "cpu_seconds": {"reading": round(finished.cost.reading, 1), "crawling": round(finished.cost.crawling, 1)},
+        "rows": all_cells(found, judged),
+        "tables": [{"title": title, "rows": cells} for title, cells in tables(found)],
+        "courses": {row.strategy: row.measures.course for row in found if row.measures is not None},
+    }
+    return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+
+
+def _speed(finished: Finished) -> str:
+    fetched, cost = sum(len(order.pages) for order in finished.orders), finished.cost
+    return (
+        f"{fetched:,} pages fetched, {finished.pages_per_second:,.0f} in each second of processor time: "
+        f"{cost.reading:,.0f} s for reading {len(finished.urls):,} pages once, {cost.crawling:,.0f} s for the crawls"
+    )

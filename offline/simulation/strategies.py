@@ -1,0 +1,115 @@
+"""The strategies that can be simulated, by name."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from aahcrawler.frontier.protocol import FrontierSettings, Update
+from offline.simulation.bandit import TagPathBandit
+from offline.simulation.batches import BatchBestFirst
+from offline.simulation.best_first import (
+    AnalyserScoring,
+    BestFirst,
+    EqualScoring,
+    KnownScoring,
+    MeanCosineScoring,
+    Scoring,
+)
+from offline.simulation.chance import RandomOrder
+from offline.simulation.shark import SharkScoring
+from offline.simulation.strategy import Briefing, MakeStrategy, Strategy
+
+SHIPPED = "aahcrawler"
+"""The crawler as it ships: its analysers, weights, update function and balance, where the definition says nothing."""
+WIDE = 5
+"""The other balance that the paper tries (section 5.1)."""
+
+
+class StrategyError(Exception):
+    """A strategy that does not exist, or cannot be simulated; the message says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A strategy by its name. ``needs_judge``: it cannot be simulated without knowing what the judge will say."""
+
+    name: str
+    about: str
+    make: MakeStrategy
+    needs_judge: bool = False
+
+
+def strategies() -> Mapping[str, Named]:
+    """Return every strategy, in the order of tables."""
+    named = (
+        Named(SHIPPED, "as shipped", _shipped),
+        *_by_update("", "the crawler's scores", AnalyserScoring),
+        *_by_update("paper-", "the mean of page and anchor cosine", MeanCosineScoring),
+        *_batches(),
+        Named("shark-search", "Hersovici et al. 1998", partial(_with_update, SharkScoring, Update.MAX, 1)),
+        Named("tag-path-bandit", "UCB1 over the places of links", lambda _: TagPathBandit()),
+        Named("breadth-first", "in the order of discovery", partial(_with_update, EqualScoring, Update.FIRST, 1)),
+        Named("random", "by lot", lambda briefing: RandomOrder(briefing.random)),
+        Named("oracle", "knows what the judge will say", _oracle, needs_judge=True),
+    )
+    return {each.name: each for each in named}
+
+
+def chosen(names: Sequence[str]) -> tuple[Named, ...]:
+    """Return strategies by their names, all of them where none is named. Raise StrategyError for an unknown one."""
+    known = strategies()
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise StrategyError(f"there is no strategy {unknown[0]!r}; there are {', '.join(known)}")
+    return tuple(known[name] for name in dict.fromkeys(names)) if names else tuple(known.values())
+
+
+def update_name(update: Update, balance: int, *, batch: bool = False) -> str:
+    """Return what a combination is called, without the prefix of its scores."""
+    return "-".join((update.value, *((f"balance{balance}",) if balance > 1 else ()), *(("batch",) if batch else ())))
+
+
+def _by_update(prefix: str, about: str, scoring: Callable[[], Scoring]) -> Sequence[Named]:
+    """All update functions, and those two of which the paper says what a larger balance does to them."""
+    combinations = [
+        *((update, 1) for update in (Update.FIRST, Update.AVG, Update.MAX, Update.SUM, Update.LAST)),
+        (Update.FIRST, WIDE),
+        (Update.AVG, WIDE),
+    ]
+    return [
+        Named(prefix + update_name(update, balance), about, partial(_with_update, scoring, update, balance))
+        for update, balance in combinations
+    ]
+
+
+def _batches() -> Sequence[Named]:
+    return [
+        Named(
+            "paper-" + update_name(Update.AVG, balance, batch=True),
+            "cosines of summed pages and anchors",
+            partial(_batch, balance),
+        )
+        for balance in (1, WIDE)
+    ]
+
+
+def _shipped(briefing: Briefing) -> Strategy:
+    return BestFirst(briefing, AnalyserScoring(), briefing.settings)
+
+
+def _with_update(scoring: Callable[[], Scoring], update: Update, balance: int, briefing: Briefing) -> Strategy:
+    return BestFirst(briefing, scoring(), _settings(briefing.settings, update, balance))
+
+
+def _batch(balance: int, briefing: Briefing) -> Strategy:
+    return BatchBestFirst(briefing, _settings(briefing.settings, Update.AVG, balance))
+
+
+def _oracle(briefing: Briefing) -> Strategy:
+    if briefing.relevance is None:
+        raise StrategyError("the oracle needs a judge")
+    return BestFirst(briefing, KnownScoring(briefing.relevance), _settings(briefing.settings, Update.FIRST, 1))
+
+
+def _settings(settings: FrontierSettings, update: Update, balance: int) -> FrontierSettings:
+    return replace(settings, update=update, balance=balance)

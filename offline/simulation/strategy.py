@@ -1,0 +1,61 @@
+"""What a crawling strategy is to a simulation, and the crawl itself."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Protocol
+
+from aahcrawler.frontier.protocol import FrontierSettings
+from offline.simulation.visits import Visit, Visits
+from offline.simulation.world import World
+
+
+class Strategy(Protocol):
+    """Decides the order of one crawl; an instance serves for one crawl. Pages are called by their numbers.
+
+    The same begin and the same visits lead to the same order: chance comes from the briefing's generator alone.
+    """
+
+    def begin(self, seeds: Sequence[int]) -> None:
+        """Take the seeds, before anything else is called."""
+        ...
+
+    def following(self) -> Sequence[int]:
+        """Return what to fetch next, in order: new pages only, and none when there are no more.
+
+        All of them are fetched before this is asked again.
+        """
+        ...
+
+    def fetched(self, visit: Visit) -> None:
+        """Learn what a fetched page turned out to be, and where it leads."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Briefing:
+    """What a strategy may use.
+
+    ``settings`` are what the definition says to the frontier. ``visits`` looks up pages that have been fetched.
+    ``relevance`` is by number, the judge's, and for the oracle alone; None where no judge is known.
+    """
+
+    world: World
+    visits: Visits
+    settings: FrontierSettings
+    random: Random
+    relevance: Sequence[float] | None = None
+
+
+MakeStrategy = Callable[[Briefing], Strategy]
+
+
+def crawl(strategy: Strategy, visits: Visits, seeds: Sequence[int], pages: int) -> tuple[int, ...]:
+    """Return the pages that a strategy fetches, in order: ``pages`` of them, or all that it finds."""
+    strategy.begin(seeds)
+    order: list[int] = []
+    while len(order) < pages and (chosen := strategy.following()):
+        for number in chosen[: pages - len(order)]:
+            order.append(number)
+            strategy.fetched(visits.visit(number))
+    return tuple(order)

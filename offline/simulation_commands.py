@@ -1,0 +1,104 @@
+"""``aah simulate``: crawls of archived worlds, to compare strategies.
+
+The command imports what it needs when it runs: help has to answer at once.
+"""
+# ruff: noqa: PLC0415
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from aahcrawler.exits import told
+from offline.simulation.watching import Watcher
+
+simulation_app = typer.Typer()
+
+
+@contextmanager
+def _progress(samples: int) -> Iterator[Watcher]:
+    """Show how far a simulation is, where somebody watches."""
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True)
+    columns = (SpinnerColumn(), TextColumn("{task.description}: {task.completed:,.0f}"), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        read, crawled, fetched = (
+            progress.add_task(name, total=None)
+            for name in ("pages read", f"samples crawled, of {samples}", "pages fetched")
+        )
+
+        def crawling(pages: int) -> None:
+            progress.advance(crawled)
+            progress.advance(fetched, pages)
+
+        yield Watcher(lambda pages: progress.advance(read, pages), crawling)
+
+
+@simulation_app.command()
+def simulate(
+    world: Annotated[
+        Path, typer.Argument(metavar="WORLD", help="A folder with WARC files and topics.json, samples of seeds.")
+    ],
+    strategies: Annotated[
+        str, typer.Option("--strategies", metavar="NAMES", help="Some strategies, with commas between. Default: all.")
+    ] = "",
+    orders: Annotated[
+        Path | None, typer.Option("--orders", metavar="FILE", help="Write what was fetched, a crawl a line, in JSON.")
+    ] = None,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", metavar="FILE", help="Write strategies and tables as JSON.")
+    ] = None,
+    judge: Annotated[
+        Path | None,
+        typer.Option("--judge", metavar="FILE", help="A judge (Python), which is run: it says what is relevant."),
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option("--plot", metavar="FILE", help="Draw relevance over time, SVG; needs a judge.")
+    ] = None,
+    icd: Annotated[
+        Path | None,
+        typer.Option("--icd", metavar="FILE", help="Take weights, scope and the like from a definition."),
+    ] = None,
+    pages: Annotated[
+        int, typer.Option("--pages", metavar="N", min=0, help="Pages a crawl. Default: as many as are relevant.")
+    ] = 0,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Where chance begins.")] = 0,
+    processes: Annotated[
+        int, typer.Option("--processes", metavar="N", min=1, help="How many to use; they change no outcome.")
+    ] = 1,
+) -> None:
+    """Crawl a folder of archived pages instead of the web, with each strategy and from each sample of seeds."""
+    from knowledge_base.folders import named_folders
+    from knowledge_base.loader import LoadError
+    from offline.simulation.definition import read_template
+    from offline.simulation.report import Targets, report
+    from offline.simulation.running import Simulation, simulated
+    from offline.simulation.running import simulate as run
+    from offline.simulation.sample import WorldError, read_samples
+    from offline.simulation.strategies import StrategyError
+
+    with told(WorldError, StrategyError, LoadError):
+        simulation = Simulation(
+            world=world,
+            strategies=tuple(filter(None, (name.strip() for name in strategies.split(",")))),
+            knowledge_base=named_folders(os.environ.get("AAH_KNOWLEDGE_BASE", "")),
+            template=read_template(icd),
+            judge=judge,
+            seed=seed,
+            pages=pages,
+            processes=processes,
+        )
+        simulated(simulation)
+        samples = read_samples(world)
+        if plot is not None and judge is None:
+            raise WorldError("--plot shows what a judge calls relevant: name one with --judge FILE")
+        if not pages and judge is None and any(sample.pages is None for sample in samples):
+            raise WorldError(f"{world}: nothing says how many pages to fetch; write --pages N, or --judge FILE")
+        with _progress(len(samples)) as watcher:
+            finished = run(simulation, samples, watcher)
+        report(finished, simulation, Targets(orders, json_file, plot), typer.echo)
