@@ -13,6 +13,7 @@ from statistics import mean
 from aahcrawler.adaptation.hints import Hint, Name, NameTable, hints_of
 from aahcrawler.adaptation.lessons import Example, Lesson, Method, Spot
 from aahcrawler.helper.adapter import Question
+from aahcrawler.induction.finding import find_records
 from aahcrawler.induction.moments import Shown
 from aahcrawler.induction.outline import Outline, numbered
 from aahcrawler.induction.surroundings import Surroundings
@@ -129,6 +130,8 @@ class _Relaxing:
         self._names = NameTable(self._outline)
         self._like = {name: self._liked(hinted) for name, hinted in wanted.items()}
         self._dates = {shown.place: shown for shown in self._where.shown}
+        found = (record.author for each in find_records(self._where) for record in each.records)
+        self._bylines = sorted(self._outline.places[author.element] for author in found if author is not None)
 
     def _liked(self, hinted: Iterable[tuple[Hint, float]]) -> Mapping[_Key, float]:
         found: dict[_Key, float] = {}
@@ -162,7 +165,7 @@ class _Relaxing:
 
     def _candidate(self, name: Name, value: float, items: Sequence[int]) -> _Candidate | None:
         extents = [self._extent(item, items) for item in items]
-        authors, _ = self._best(AUTHOR, extents, self._may_be_name)
+        authors = self._signed(extents) or self._best(AUTHOR, extents, self._may_be_name)[0]
         dates = self._dated(extents)
         beside = {*authors.values(), *(shown.place for shown in dates.values())}
         bodies, body_value = self._best(
@@ -216,6 +219,18 @@ class _Relaxing:
             if share >= IN_MOST * 0.8 and (share * value, value) > best[:2]:
                 best = (share * value, value, found)
         return best[2], best[1]
+
+    def _signed(self, extents: Sequence[frozenset[int]]) -> Mapping[int, int]:
+        """Return the place of each item's author as repeated structure tells it; nothing where most have none.
+
+        Many things about an author are named so: a picture, a rank, buttons.
+        """
+        found: dict[int, int] = {}
+        for number, extent in enumerate(extents):
+            place = next((place for place in self._bylines if place in extent), None)
+            if place is not None:
+                found[number] = place
+        return found if len(found) >= IN_MOST * len(extents) else {}
 
     def _says_much(self, place: int) -> bool:
         return self._outline.free(place) + self._outline.linked(place) >= LEAST_WEIGHT

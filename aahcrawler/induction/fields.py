@@ -195,7 +195,24 @@ class _Names:
             if score >= 0.75 * good[0][0]:
                 for number, name in slots[slot].items():
                     chosen.setdefault(number, name)
-        return chosen or self._beside_dates()
+        if chosen:
+            return {number: self._narrowed(name) for number, name in chosen.items()}
+        return self._beside_dates()
+
+    def _narrowed(self, name: Name) -> Name:
+        """Leave out what stands beside a name that is linked, such as a rank: ``Ann Boyd Junior Member``."""
+        outline = self.content.outline
+        inner = range(name.place + 1, outline.ends[name.place])
+        links = [place for place in inner if outline.tags[place] == "a" and self._names_somebody(place)]
+        texts = {_stripped(excerpt(outline.elements[place], LONGEST_NAME + 1)) for place in links}
+        if len(texts) != 1 or not (text := texts.pop()) or len(text) + 2 > len(name.text) or text not in name.text:
+            return name
+        return Name(text, links[0], outline.elements[links[0]].get("href"), name.number)
+
+    def _names_somebody(self, place: int) -> bool:
+        href = self.content.outline.elements[place].get("href")
+        text = excerpt(self.content.outline.elements[place], LONGEST_NAME + 1)
+        return bool(href and _is_user_address(href) and _LETTER.search(text))
 
     def _possible(self, number: int, part: Part) -> Iterator[Name]:
         outline = self.content.outline
