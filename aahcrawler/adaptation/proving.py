@@ -16,7 +16,7 @@ from aahcrawler.page.text import fold, plain_text
 from aahcrawler.webobject import Value, WebObject
 from knowledge_base.model import Extract, Field, FieldKind
 
-LEAST_AGREEING = 0.75
+LEAST_AGREEING = 0.65
 LEAST_BODIES = 0.75
 LEAST_RUNS = 0.6
 PLENTY = 1 << 40

@@ -8,9 +8,11 @@ from datetime import datetime
 from enum import Enum, auto
 
 from lxml.etree import XPathError
+from lxml.etree import _Element as Element
 from lxml.html import HtmlElement
 
-from aahcrawler.adaptation.lessons import Lesson, Spot
+from aahcrawler.adaptation.lessons import Example, Lesson, Spot
+from aahcrawler.helper.extraction import BODY
 from aahcrawler.helper.fields import FieldReader
 from aahcrawler.helper.narrowing import literals_on
 from aahcrawler.helper.ownership import Owners
@@ -27,6 +29,7 @@ MOST_FOUND = 32
 """Nodes of one expression within one object that are looked at before its value is read."""
 
 LONGEST_LINE = 300
+TITLE = "title"
 
 NEAR = 0.8
 """The share of its words that a text must have in common with another to be nearly the same."""
@@ -163,29 +166,53 @@ def expected_at(spot: Spot, wanted: Field, now: datetime) -> object:
 
 
 def refined(lesson: Lesson, failed: Extract) -> Lesson:
-    """Return a lesson without those parts of its values that the failed action knows to leave out."""
-    without = {field.name: field.without for field in failed.fields if field.without}
-    if not without or failed.run is not None:
+    """Return a lesson without those parts of its values that the failed action knows to leave out.
+
+    The title is no part of a body either: a text may begin with its words.
+    """
+    if failed.run is not None:
         return lesson
-    examples = [
-        replace(each, spots={name: _refined(spot, without.get(name, ())) for name, spot in each.spots.items()})
-        for each in lesson.examples
-    ]
+    without = {field.name: field.without for field in failed.fields}
+    examples: list[Example] = []
+    for each in lesson.examples:
+        title = each.spots.get(TITLE)
+        spots = {
+            name: _refined(spot, without.get(name, ()), title if name == BODY else None)
+            for name, spot in each.spots.items()
+        }
+        examples.append(replace(each, spots=spots))
     return replace(lesson, examples=tuple(examples))
 
 
-def _refined(spot: Spot, without: Sequence[Selector]) -> Spot:
-    if spot.attribute or not without:
+def _refined(spot: Spot, without: Sequence[Selector], title: Spot | None) -> Spot:
+    if spot.attribute:
         return spot
     parts = list(spot.without)
     for element in spot.elements:
         if isinstance(element, HtmlElement):
             parts += [part for part in _parts_found(without, element) if part not in parts]
+    parts += [part for part in _around(title) if part not in parts and _lies_in(part, spot.elements)]
     if len(parts) == len(spot.without):
         return spot
     left = "\n".join(filter(None, (plain_text(element, parts) for element in spot.elements)))
     value = left if left and isinstance(spot.value, str) else spot.value
     return replace(spot, value=value, without=tuple(parts)) if left else spot
+
+
+def _around(title: Spot | None) -> Iterator[Element]:
+    """Yield the element of a title, or the one around it that holds nothing else."""
+    if title is None or title.attribute or len(title.elements) != 1:
+        return
+    element = title.elements[0]
+    text = fold(plain_text(element))
+    parent = element.getparent()
+    while parent is not None and fold(plain_text(parent)) == text:
+        element, parent = parent, parent.getparent()
+    yield element
+
+
+def _lies_in(part: Element, elements: Sequence[Element]) -> bool:
+    return not set(part.iterancestors()).isdisjoint(elements)
 
 
 def _parts_found(selectors: Sequence[Selector], element: HtmlElement) -> Iterator[HtmlElement]:

@@ -33,6 +33,9 @@ MOST_LESSONS = 12
 FEWEST = 3
 """Pages with objects of which one may be wrong altogether."""
 
+MOST_LEFT_OUT = 2
+"""Lessons that are left aside, each in its turn, where all of them do not go together."""
+
 MOST_EXAMPLES = 150
 """Objects that fields are learned from, those of the first pages first; all pages count for the items."""
 
@@ -66,12 +69,12 @@ def learn(lessons: Sequence[Lesson], failed: Extract) -> Learned | None:
 
 
 def _choices(lessons: Sequence[Lesson]) -> Iterator[Sequence[Lesson]]:
-    """Yield all lessons, then, where several are left without it, all but the one that is least sure."""
+    """Yield all lessons, then, where several are left without it, all but one, beginning with those least sure."""
     yield lessons
     full = [lesson for lesson in lessons if lesson.examples]
     if len(full) >= FEWEST:
-        doubtful = min(full, key=lambda lesson: lesson.confidence - lesson.runner_up)
-        yield [lesson for lesson in lessons if lesson is not doubtful]
+        for doubtful in sorted(full, key=lambda lesson: lesson.confidence - lesson.runner_up)[:MOST_LEFT_OUT]:
+            yield [lesson for lesson in lessons if lesson is not doubtful]
 
 
 def _learn(usable: Sequence[Lesson], failed: Extract, known: Features, budget: Budget) -> Learned | None:
