@@ -37,6 +37,7 @@ BRIEF = 20
 LEAST_ARTICLE = 200
 """Characters of an article on a page that shows no sign of holding one."""
 ALIKE = 0.9
+MUCH_MORE = 1.25
 
 _OUTSIDE = frozenset({"nav", "footer", "aside", "form", "select"})
 _WHO_OR_WHEN = ("author", "date")
@@ -217,14 +218,21 @@ def adds_to(lesson: Lesson, found: Sequence[Extracted]) -> bool:
 def encloses(lesson: Lesson, found: Sequence[Extracted], fields: frozenset[str]) -> bool:
     """Say whether a lesson is about the objects that an action found, and knows their fields and more of their texts.
 
-    An action that misses fields may cut texts short as well.
+    An action that misses fields may cut texts short as well. More is much more than a line about author and date.
     """
-    if not fields or len(lesson.examples) != len(found):
+    if not fields or not found or len(lesson.examples) != len(found):
         return False
-    texts = [
-        (body_text(example), bare(body_of(each.object))) for example, each in zip(lesson.examples, found, strict=True)
-    ]
-    more = all(part and part in whole for whole, part in texts) and any(whole != part for whole, part in texts)
-    return more and all(
-        sum(name in example.spots for example in lesson.examples) >= ALIKE * len(found) for name in fields
-    )
+    parts = [bare(body_of(each.object)) for each in found]
+    wholes = list(map(body_text, lesson.examples))
+    if not all(part and part in whole for part, whole in zip(parts, wholes, strict=True)):
+        return False
+    if sum(map(len, wholes)) < MUCH_MORE * sum(map(len, parts)) or any(map(_holds_its_signature, lesson.examples)):
+        return False
+    return all(sum(name in example.spots for example in lesson.examples) >= ALIKE * len(found) for name in fields)
+
+
+def _holds_its_signature(example: Example) -> bool:
+    """Say whether the line that tells author or date is part of what is taken for the body."""
+    body = set(example.spots[BODY].elements) if BODY in example.spots else set()
+    signs = (element for name in _WHO_OR_WHEN if name in example.spots for element in example.spots[name].elements)
+    return any(element in body or not body.isdisjoint(element.iterancestors()) for element in signs)
