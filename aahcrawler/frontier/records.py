@@ -24,6 +24,8 @@ _LENGTH = struct.Struct(">I")
 _MILLION = 1_000_000
 _MAX_DEPTH = 65_535
 _MAX_SCORE = 1e9
+_FRONT = b"P"
+"""The kind of a page that was moved to the front, above all scores."""
 
 
 def fingerprint(url: str) -> bytes:
@@ -75,7 +77,7 @@ def unpack_offer(record: bytes) -> Offer:
     start = _RECORD_HEAD.size + length
     url, via, *hops = record[start:].decode().split("\n")
     queue = record[_RECORD_HEAD.size : start].decode()
-    return Offer(url, queue, _score(value, offers), depth, _KINDS[kind], via, int(hops[0]) if hops else 0)
+    return Offer(url, queue, _score(value, offers), depth, _KINDS[kind.lower()], via, int(hops[0]) if hops else 0)
 
 
 def unpack_lease(token: bytes, record: bytes) -> Lease:
@@ -101,15 +103,20 @@ def unpack_queue(raw: bytes) -> QueueCounts:
     return QueueCounts(pages, leased, done, requisites)
 
 
-def order(record: bytes) -> tuple[float, int, int]:
-    """Return what queued URLs sort by: the best, requisites before pages, the earliest offered.
+def is_at_front(record: bytes) -> bool:
+    """Say whether a queued or leased URL's record is that of a page that was moved to the front."""
+    return record[1:2] == _FRONT
+
+
+def order(record: bytes) -> tuple[int, float, int, int]:
+    """Return what queued URLs sort by: those at the front, the best, requisites before pages, the earliest offered.
 
     >>> from operator import lt
-    >>> lt((-1.0, 0, 7), (-0.5, 0, 3))
+    >>> lt((1, -1.0, 0, 7), (1, -0.5, 0, 3))
     True
     """
     _state, kind, _attempt, _depth, offers, value, sequence, _length = _RECORD_HEAD.unpack_from(record)
-    return -_score(value, offers), 0 if kind == b"r" else 1, int.from_bytes(sequence, "big")
+    return 0 if kind == _FRONT else 1, -_score(value, offers), 0 if kind == b"r" else 1, int.from_bytes(sequence, "big")
 
 
 def _score(value: float, offers: int) -> float:

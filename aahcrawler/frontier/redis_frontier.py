@@ -12,8 +12,9 @@ from urllib.parse import quote
 
 from redis import Redis
 
-from aahcrawler.frontier import records, scripts
+from aahcrawler.frontier import posting, records, scripts
 from aahcrawler.frontier.connection import connect, unavailable
+from aahcrawler.frontier.posting import BLOCKED_FROM_OUTSIDE, Post, Posted, Standing
 from aahcrawler.frontier.protocol import (
     QUIET,
     RETRIES_USED_UP,
@@ -37,7 +38,7 @@ _UPDATES = {Update.FIRST: b"f", Update.LAST: b"l", Update.MAX: b"m", Update.SUM:
 _ANSWERS = {ord("a"): Offered.ADDED, ord("r"): Offered.RESCORED, ord("k"): Offered.KNOWN}
 _NAMES = (
     *("queues", "ready:p", "ready:r", "waiting", "leases", "tokens", "batches", "finished"),
-    *("counts", "reasons", "tallies", "format"),
+    *("posted:0", "posted:1", "counts", "reasons", "tallies", "format"),
 )
 """The keys of a crawl beside those of its URLs and queues; see ``lua/state.lua``."""
 _CONTEXT = struct.Struct(">dcIIIdII")
@@ -161,6 +162,19 @@ class RedisFrontier:
         with unavailable():
             raw = self._client.hget(bucket, field)
         return records.STATES[raw[:1]] if isinstance(raw, bytes) else None
+
+    def post(self, posts: Sequence[Post]) -> tuple[Posted, ...]:
+        """See ``Posting.post``. Up to 1,000 posts are one atomic round trip."""
+        packed = [posting.pack_posts(part) for part in _parts(posts)]
+        answers = (self._call("post", part, BLOCKED_FROM_OUTSIDE) for part in packed)
+        return tuple(chain.from_iterable(map(posting.unpack_posted, answers)))
+
+    def standing(self, url: str) -> Standing | None:
+        """See ``Posting.standing``."""
+        bucket, field = self._address(records.fingerprint(url))
+        with unavailable():
+            raw = self._client.hget(bucket, field)
+        return posting.unpack_standing(raw) if isinstance(raw, bytes) else None
 
     def iterate(self, n: int) -> Sequence[Offer]:
         """See ``Inspection.iterate``."""

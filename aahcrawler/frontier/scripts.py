@@ -15,6 +15,7 @@ _PARTS = {
     "renew": ("state", "leases", "renew"),
     "recover": ("state", "leases", "recover"),
     "next_ready": ("state", "next_ready"),
+    "post": ("state", "offers", "post"),
 }
 
 

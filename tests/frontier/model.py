@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from aahcrawler.frontier.posting import BLOCKED_FROM_OUTSIDE, Effect, Post, Posted, Standing, Wish
 from aahcrawler.frontier.protocol import (
     LEASE_RAN_OUT,
     QUIET,
@@ -61,14 +62,16 @@ class Url:
     attempt: int = 0
     token: str = ""
     expires: float = 0.0
+    front: bool = False
+    reason: str = ""
 
     @property
     def score(self) -> float:
         return self.value if self.offers == 1 else math.floor(self.value / self.offers + 0.5)
 
     @property
-    def order(self) -> tuple[float, int, int]:
-        return -self.score, 0 if self.kind == "requisite" else 1, self.sequence
+    def order(self) -> tuple[int, float, int, int]:
+        return 0 if self.front else 1, -self.score, 0 if self.kind == "requisite" else 1, self.sequence
 
 
 class ModelFrontier:
@@ -78,6 +81,7 @@ class ModelFrontier:
         self.finished: dict[tuple[str, str], float] = {}
         self.reasons: dict[str, int] = {}
         self.numbers: dict[str, float] = {}
+        self.applied: dict[bytes, tuple[int, Effect, bytes]] = {}
         self.batches = 0
 
     def offer(self, offers: Sequence[Offer]) -> tuple[Offered, ...]:
@@ -193,7 +197,7 @@ class ModelFrontier:
 
     def _conclude(self, url: Url, state: State, reason: str) -> None:
         self._unlease(url)
-        url.state = state
+        url.state, url.reason = state, reason
         if reason:
             self.reasons[reason] = self.reasons.get(reason, 0) + 1
 
@@ -289,9 +293,49 @@ class ModelFrontier:
     def state(self, url: str) -> State | None:
         return self.urls[url].state if url in self.urls else None
 
+    def post(self, posts: Sequence[Post]) -> tuple[Posted, ...]:
+        return tuple(map(self._post, posts))
+
+    def _post(self, post: Post) -> Posted:
+        today = int(self.server.clock() // 86_400)
+        day, effect, content = self.applied.get(post.key, (-9, Effect.KNOWN, b""))
+        if day >= today - 1:
+            if content != post.content:
+                return Posted(Effect.MISUSED, None)
+            return Posted(effect, self.state(post.offer.url), repeated=True)
+        effect = self._block(post.offer) if post.wish is Wish.BLOCK else self._accept(post)
+        if effect is not Effect.KNOWN:
+            self.applied[post.key] = today, effect, post.content
+        return Posted(effect, self.state(post.offer.url))
+
+    def _accept(self, post: Post) -> Effect:
+        effect = Effect(self._offer(post.offer))
+        if post.wish is Wish.FRONT and effect is not Effect.KNOWN:
+            self.urls[post.offer.url].front = True
+        return effect
+
+    def _block(self, offer: Offer) -> Effect:
+        url = self.urls.get(offer.url)
+        if url is not None and url.state is not State.QUEUED:
+            return Effect.BLOCKED if url.state is State.BLOCKED else Effect.KNOWN
+        if url is None:
+            self._offer(offer)
+        blocked = self.urls[offer.url]
+        blocked.state, blocked.reason = State.BLOCKED, BLOCKED_FROM_OUTSIDE
+        self.reasons[BLOCKED_FROM_OUTSIDE] = self.reasons.get(BLOCKED_FROM_OUTSIDE, 0) + 1
+        return Effect.BLOCKED
+
+    def standing(self, url: str) -> Standing | None:
+        known = self.urls.get(url)
+        if known is None:
+            return None
+        if known.state in (State.QUEUED, State.LEASED):
+            return Standing(known.state, _offered(known), known.front)
+        return Standing(known.state, None, reason=known.reason)
+
     def iterate(self, n: int) -> Sequence[Offer]:
         best = sorted(self._in(State.QUEUED), key=lambda url: url.order)[:n]
-        return tuple(Offer(u.url, u.queue, u.score / 1e6, u.depth, u.kind, u.via, u.redirects) for u in best)
+        return tuple(map(_offered, best))
 
     def count(self, amounts: Mapping[str, float]) -> None:
         for name, amount in amounts.items():
@@ -302,3 +346,7 @@ class ModelFrontier:
 
     def close(self) -> None:
         """Nothing is held."""
+
+
+def _offered(url: Url) -> Offer:
+    return Offer(url.url, url.queue, url.score / 1e6, url.depth, url.kind, url.via, url.redirects)

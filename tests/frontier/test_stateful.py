@@ -19,6 +19,7 @@ from hypothesis.stateful import (
 
 from aahcrawler.frontier.connection import connect
 from aahcrawler.frontier.embedded import EmbeddedServer
+from aahcrawler.frontier.posting import Post, Wish
 from aahcrawler.frontier.protocol import FrontierSettings, Lease, Offer, Outcome, State, Update
 from aahcrawler.frontier.redis_frontier import RedisFrontier
 from tests.frontier.conftest import Clock
@@ -96,6 +97,16 @@ class FrontierMachine(RuleBasedStateMachine):
         pair = self.pairs[crawl % len(self.pairs)]
         assert pair.real.offer(offers) == pair.model.offer(offers)
 
+    @rule(crawl=crawls, offers=offers, wish=st.sampled_from(Wish), number=st.integers(0, 40))
+    def post(self, crawl: int, offers: Sequence[Offer], wish: Wish, number: int) -> None:
+        pair = self.pairs[crawl % len(self.pairs)]
+        posts = [
+            Post(offer, b"%012d" % (number + at), b"%04d" % round(offer.score * 100), wish)
+            for at, offer in enumerate(offers)
+            if offer.kind == "page"
+        ]
+        assert pair.real.post(posts) == pair.model.post(posts)
+
     @rule(crawl=crawls, n=st.integers(1, 6))
     def lease(self, crawl: int, n: int) -> None:
         pair = self.pairs[crawl % len(self.pairs)]
@@ -148,7 +159,7 @@ class FrontierMachine(RuleBasedStateMachine):
         pair = self.pairs[crawl % len(self.pairs)]
         assert pair.real.recover() == pair.model.recover()
 
-    @rule(seconds=st.sampled_from([0.25, 0.5, 2.0, 10.0, LEASE_SECONDS]))
+    @rule(seconds=st.sampled_from([0.25, 0.5, 2.0, 10.0, LEASE_SECONDS, 86_400.0]))
     def wait(self, seconds: float) -> None:
         self.clock.now += seconds
 
@@ -174,6 +185,7 @@ class FrontierMachine(RuleBasedStateMachine):
             assert pair.real.iterate(20) == pair.model.iterate(20)
             for url in pair.model.urls:
                 assert pair.real.state(url) == pair.model.state(url)
+                assert pair.real.standing(url) == pair.model.standing(url)
             assert sum(counts.pages.values()) + sum(counts.requisites.values()) == len(pair.model.urls)
 
     @invariant()

@@ -15,6 +15,7 @@
 --   waiting       zset   queues by when they open; infinity while every connection is out
 --   leases        zset   fingerprints by expiry; tokens: hash fingerprint -> token; batches: hash batch -> URLs out
 --   finished      zset   fingerprint and token of the last minute's finishes, by time
+--   posted:0, posted:1  hash  key of a post -> its effect and content; `day`: which day's posts these are
 --   counts        hash   kind and state -> URLs; `queues`, `sequence` and `batch` beside them
 --   reasons       hash   why URLs were blocked or failed -> URLs
 --   tallies       hash   the crawl's own numbers, which grow with its URLs
@@ -32,6 +33,8 @@ end
 local call = redis.call
 local INFINITY = math.huge
 local RECORD = '>c1c1I2I2I4dI5Bc0'
+-- The kind of a page at the front is P. Such pages stand above all scores, and among themselves by score.
+local FRONT = 1e15
 
 local totals = {}
 local deltas = {}
@@ -63,11 +66,12 @@ local function read(fp)
   local at
   r.state, r.kind, r.attempt, r.depth, r.offers, r.value, r.sequence, r.queue, at = struct.unpack(RECORD, raw)
   r.body = raw:sub(at)
+  if r.kind == 'P' then r.kind, r.front = 'p', true end
   return r, r.state
 end
 
 local function write(r)
-  local raw = struct.pack(RECORD, r.state, r.kind, r.attempt, r.depth, r.offers, r.value, r.sequence, #r.queue, r.queue)
+  local raw = struct.pack(RECORD, r.state, r.front and 'P' or r.kind, r.attempt, r.depth, r.offers, r.value, r.sequence, #r.queue, r.queue)
     .. r.body
   call('HSET', OWN .. 'u:' .. r.fp:sub(1, 2), r.fp:sub(3), raw)
   return raw
@@ -158,7 +162,7 @@ local function pages_open(q)
 end
 
 local function enqueue(r)
-  local best = -score(r)
+  local best = -score(r) - (r.front and FRONT or 0)
   r.state = 'q'
   call('ZADD', OWN .. r.kind .. ':' .. r.queue, best, member(r))
   local head = queue(r.queue)[r.kind]

@@ -1,0 +1,88 @@
+-- ARGV[3]: packed posts: wish, key and content of each before its offer; ARGV[4]: the reason of what is blocked.
+-- Returns two letters a post: its effect, in capitals where it had been applied before, and the state of its URL.
+
+-- Effects are remembered by key, in one hash for days of even number and one for those of odd number.
+local DAY = 86400000000
+local today = math.floor(NOW / DAY)
+
+local function memory(day)
+  return OWN .. 'posted:' .. day % 2
+end
+
+local function is_of(day)
+  return tonumber(call('HGET', memory(day), 'day')) == day
+end
+
+local holds_today, holds_yesterday = is_of(today), is_of(today - 1)
+
+local function remembered(key)
+  local kept = holds_today and call('HGET', memory(today), key)
+  return kept or (holds_yesterday and call('HGET', memory(today - 1), key))
+end
+
+local function remember(key, effect, content)
+  if not holds_today then
+    call('UNLINK', memory(today))
+    call('HSET', memory(today), 'day', today)
+    holds_today = true
+  end
+  call('HSET', memory(today), key, effect .. content)
+end
+
+local function to_front(fp)
+  local r = read(fp)
+  if not r.front then
+    r.front = true
+    enqueue(r)
+    write(r)
+  end
+end
+
+local function block(fp, r, state, kind, name)
+  if r and state == 'l' then return 'k' end
+  if state and not r then return state == 'b' and 'b' or 'k' end
+  if r then
+    call('ZREM', OWN .. r.kind .. ':' .. r.queue, member(r))
+    local head = queue(r.queue)[r.kind]
+    head.stale = head.stale or head.sequence == r.sequence
+    kind, name = r.kind, r.queue
+    tally(queue(name), kind, 'q', -1)
+  end
+  tally(queue(name), kind, 'b', 1)
+  call('HSET', OWN .. 'u:' .. fp:sub(1, 2), fp:sub(3), 'b' .. ARGV[4])
+  call('HINCRBY', OWN .. 'reasons', ARGV[4], 1)
+  return 'b'
+end
+
+local function apply(wish, fp, kind, depth, value, name, body)
+  local r, state = read(fp)
+  if wish == 'b' then return block(fp, r, state, kind, name) end
+  if state and not r then return 'k' end
+  local effect = r and again(r, kind, depth, value) or add(fp, kind, depth, value, name, body)
+  if wish == 'f' and effect ~= 'k' then to_front(fp) end
+  return effect
+end
+
+local function state_of(fp)
+  local _, state = read(fp)
+  return state or '-'
+end
+
+local packed, at, answers = ARGV[3], 1, {}
+local wish, key, content, fp, kind, depth, value, name, body
+while at <= #packed do
+  wish, key, content, fp, kind, depth, value, name, body, at =
+    struct.unpack('>c1c12c4c8c1I2dBc0I4c0', packed, at)
+  local kept = remembered(key)
+  if kept and kept:sub(2) ~= content then
+    answers[#answers + 1] = '!-'
+  elseif kept then
+    answers[#answers + 1] = kept:sub(1, 1):upper() .. state_of(fp)
+  else
+    local effect = apply(wish, fp, kind, depth, value, name, body)
+    if effect ~= 'k' then remember(key, effect, content) end
+    answers[#answers + 1] = effect .. state_of(fp)
+  end
+end
+flush()
+return table.concat(answers)

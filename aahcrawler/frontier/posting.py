@@ -1,0 +1,138 @@
+"""URLs with scores from outside the crawl: each is applied once, however often it is posted (ARCOMEM, section 4.1).
+
+A post enters by the crawl's update function like any other offer. What it changed is remembered under its key together
+with the change, so that a post whose answer was lost can be made again without harm under every update function.
+"""
+
+import struct
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+from aahcrawler.frontier import records
+from aahcrawler.frontier.protocol import Offer, State
+
+KEY_BYTES = 12
+CONTENT_BYTES = 4
+
+_HEAD = struct.Struct(">c12s4s")
+
+
+class Wish(StrEnum):
+    """What a post asks for."""
+
+    SCORE = "score"
+    """To be queued or re-scored."""
+    FRONT = "front"
+    """The same, and to be leased before every URL that is not at the front, whatever their scores."""
+    BLOCK = "block"
+    """Not to be fetched at all; the score says nothing then."""
+
+
+class Effect(StrEnum):
+    """What a post changed."""
+
+    ADDED = "added"
+    RESCORED = "rescored"
+    """It was queued and the update function was applied, whether or not its score changed."""
+    BLOCKED = "blocked"
+    """It will never be leased, whether or not it had been blocked before."""
+    KNOWN = "known"
+    """It is leased or has ended; nothing changed, and nothing was remembered."""
+    MISUSED = "misused"
+    """Another post was made under this key; nothing changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Post:
+    """An offer of a page and what is wished for it.
+
+    ``key`` has ``KEY_BYTES`` bytes and identifies the post within its crawl; ``content`` has ``CONTENT_BYTES`` bytes
+    and differs (but for chance) where two posts of one key say different things.
+    """
+
+    offer: Offer
+    key: bytes
+    content: bytes
+    wish: Wish = Wish.SCORE
+
+    def __post_init__(self) -> None:
+        if len(self.key) != KEY_BYTES or len(self.content) != CONTENT_BYTES:
+            raise ValueError(f"a post has a key of {KEY_BYTES} bytes and a content of {CONTENT_BYTES}")
+        if self.offer.kind != "page":
+            raise ValueError(f"{self.offer.url} is posted as a {self.offer.kind}; only pages can be")
+
+
+@dataclass(frozen=True, slots=True)
+class Posted:
+    """What became of a post, and where its URL is now; ``repeated``: it had been applied before, with this effect."""
+
+    effect: Effect
+    state: State | None
+    """None where the post was ``MISUSED``."""
+    repeated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where a URL is. Of one that has ended the frontier keeps nothing but why it failed or was blocked."""
+
+    state: State
+    offer: Offer | None
+    """With the present score; None once the URL has ended."""
+    at_front: bool = False
+    reason: str = ""
+
+
+class Posting(Protocol):
+    """What the service does to a crawl's frontier. Errors are those of ``protocol.Scheduling``."""
+
+    def post(self, posts: Sequence[Post]) -> tuple[Posted, ...]:
+        """Apply posts; the answer runs parallel to them.
+
+        Effects are remembered for at least a day, and of a post that is made again meanwhile nothing but the
+        remembered effect is returned. Very long sequences are applied in several atomic parts.
+        """
+        ...
+
+    def standing(self, url: str) -> Standing | None:
+        """Return where a canonical URL is and its present score, None when it was never offered."""
+        ...
+
+
+BLOCKED_FROM_OUTSIDE = "blacklisted"
+"""The reason of URLs that were blocked by a post."""
+
+_LETTERS = {Wish.SCORE: b"s", Wish.FRONT: b"f", Wish.BLOCK: b"b"}
+_EFFECTS = {
+    "a": Effect.ADDED,
+    "r": Effect.RESCORED,
+    "b": Effect.BLOCKED,
+    "k": Effect.KNOWN,
+    "!": Effect.MISUSED,
+}
+
+
+def pack_posts(posts: Iterable[Post]) -> bytes:
+    """Pack posts one after another. Raise ValueError for an offer that a frontier cannot keep."""
+    return b"".join(
+        _HEAD.pack(_LETTERS[post.wish], post.key, post.content) + records.pack_offers((post.offer,)) for post in posts
+    )
+
+
+def unpack_posted(letters: bytes) -> tuple[Posted, ...]:
+    """Read the answer of ``lua/post.lua``: effect, in capitals where it was repeated, and state of each post."""
+    said = letters.decode()
+    return tuple(
+        Posted(_EFFECTS[effect.lower()], records.STATES.get(state.encode()), effect.isupper())
+        for effect, state in zip(said[::2], said[1::2], strict=True)
+    )
+
+
+def unpack_standing(raw: bytes) -> Standing:
+    """Read what the server keeps of a URL."""
+    state = records.STATES[raw[:1]]
+    if state in (State.QUEUED, State.LEASED):
+        return Standing(state, records.unpack_offer(raw), records.is_at_front(raw))
+    return Standing(state, None, reason=raw[1:].decode())
