@@ -475,6 +475,37 @@ class TestArticles:
         assert found[0].first("date") == datetime(2022, 3, 5, tzinfo=UTC)
         assert "category" not in " ".join(texts(learned))
 
+    def test_a_lesson_that_took_a_little_too_much_does_not_lead_astray(self) -> None:
+        shown = [self.article(n) for n in (1, 2, 3, 4)]
+        lessons = [lesson(each, self.MARKS) for each in shown]
+        (example,) = lessons[3].examples
+        whole = shown[3].tree.xpath("//article")[0]
+        title = shown[3].tree.xpath("//header")[0]
+        more = Spot((whole,), f"{name(4)} then\n{said(4)}\n{said(5)}", "", (title[0],))
+        lessons[3] = replace(lessons[3], examples=(replace(example, spots={**example.spots, "body": more}),))
+        learned = learn(lessons, self.ACTION)
+        assert learned is not None
+        body = next(each for each in learned.support.fields if each.field == "body")
+        assert (body.right, body.near, body.wrong) == (3, 1, 0)
+        found = run(learned.extract(), self.article(5))
+        assert found is not None
+        assert found[0].first("body") == f"{said(5)}\n{said(6)}"
+
+    def test_the_title_is_no_part_of_the_body(self) -> None:
+        lessons = []
+        for n in (1, 2):
+            shown = self.article(n)
+            marked = lesson(shown, self.MARKS)
+            whole, parts = shown.tree.xpath("//article")[0], shown.tree.xpath("//header/*[position() > 1]")
+            text = f"Ice {n}\n{said(n)}\n{said(n + 1)}"
+            spots = {**marked.examples[0].spots, "body": Spot((whole,), text, "", tuple(parts))}
+            lessons.append(replace(marked, examples=(replace(marked.examples[0], spots=spots),)))
+        learned = learn(lessons, self.ACTION)
+        assert learned is not None
+        found = run(learned.extract(), self.article(5))
+        assert found is not None
+        assert found[0].first("body") == f"{said(5)}\n{said(6)}"
+
     def test_a_holder_without_a_body_is_no_article(self) -> None:
         learned = learned_of([self.article(1), self.article(2)], self.MARKS, self.ACTION)
         assert run(learned.extract(), page('<main><article class="post">Not found</article></main>')) == []
