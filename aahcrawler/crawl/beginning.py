@@ -15,15 +15,6 @@ SEED_SCORE = 1.0
 _AT_ONCE = 1000
 
 
-def frontier_name(icd: str, number: int) -> str:
-    """Return the name under which a shared server keeps a crawl: each crawl of a definition has a frontier of its own.
-
-    >>> frontier_name("floods", 1), frontier_name("floods", 2)
-    ('floods', 'floods/2')
-    """
-    return icd if number == 1 else f"{icd}/{number}"
-
-
 def clear(folder: Path) -> None:
     """Empty the folder of an embedded server, one that was left behind ended. It may be done again after a crash.
 

@@ -11,6 +11,7 @@ from aahcrawler.archive.folders import INDEXES
 from aahcrawler.crawl import succession
 from aahcrawler.crawl.succession import FIRST, Standing
 from aahcrawler.crawl.writing import write_whole
+from aahcrawler.crawls import DEFINITION, SUMMARY, TOPIC
 from online_analysis.icd import Icd, changes
 
 
@@ -79,17 +80,17 @@ class CrawlFolder:
     @property
     def definition(self) -> Path:
         """What the definition means that the crawl was begun with."""
-        return self.root / succession.DEFINITION
+        return self.root / DEFINITION
 
     @property
     def topic(self) -> Path:
         """The texts of reference documents on the web, as they were when they were fetched."""
-        return self.root / succession.TOPIC
+        return self.root / TOPIC
 
     @property
     def known_topic(self) -> Path | None:
         """The texts that this crawl, or else the one before it, goes by; None where none were fetched yet."""
-        return succession.newest(self.root, succession.TOPIC)
+        return succession.newest(self.root, TOPIC)
 
     @property
     def archive(self) -> Path:
@@ -123,7 +124,7 @@ class CrawlFolder:
 
     def write_summary(self, summary: object) -> None:
         """Write ``crawl.json``, whole or not at all."""
-        write_whole(self.root / succession.SUMMARY, json.dumps(summary, indent=2, ensure_ascii=False) + "\n")
+        write_whole(self.root / SUMMARY, json.dumps(summary, indent=2, ensure_ascii=False) + "\n")
 
     def close(self) -> None:
         """Let others use the folder."""

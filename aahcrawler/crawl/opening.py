@@ -17,7 +17,7 @@ from aahcrawler.archive.index import IndexWriter
 from aahcrawler.archive.records import CrawlInfo
 from aahcrawler.archive.target import target_mistakes
 from aahcrawler.archive.writer import WarcWriter, recover_archive
-from aahcrawler.crawl.beginning import clear, frontier_name, offer_former, offer_seeds
+from aahcrawler.crawl.beginning import clear, offer_former, offer_seeds
 from aahcrawler.crawl.events import keep_events
 from aahcrawler.crawl.fingerprint import files_digest, fingerprint
 from aahcrawler.crawl.folder import CrawlFolder
@@ -26,10 +26,11 @@ from aahcrawler.crawl.knowledge import Knowledge
 from aahcrawler.crawl.reference import fetch_documents
 from aahcrawler.crawl.succession import Start
 from aahcrawler.crawl.writing import write_whole
+from aahcrawler.crawls import REDIS_URL, frontier_name, frontier_settings
 from aahcrawler.exchange import Exchange
 from aahcrawler.frontier.connection import connect
 from aahcrawler.frontier.embedded import EmbeddedServer
-from aahcrawler.frontier.protocol import Frontier, FrontierSettings, Update
+from aahcrawler.frontier.protocol import Frontier
 from aahcrawler.frontier.redis_frontier import RedisFrontier
 from aahcrawler.objects.writer import ObjectWriter, recover_objects
 from aahcrawler.scope import Scope
@@ -38,9 +39,6 @@ from online_analysis.icd import Icd, IcdError
 from online_analysis.topic import build_topic
 
 logger = logging.getLogger(__name__)
-
-REDIS_URL = "AAH_REDIS_URL"
-"""The environment variable that names a shared Redis-protocol server; without it each crawl has its own."""
 
 
 def open_job(path: Path, folders: tuple[Path, ...], *, accept_changes: bool = False) -> Job:
@@ -156,7 +154,7 @@ def _reference_texts(icd: Icd, folder: CrawlFolder, keep: Callable[[Exchange], N
 
 def _frontier(icd: Icd, folder: CrawlFolder, opening: ExitStack) -> Frontier:
     shared = os.environ.get(REDIS_URL)
-    number, settings = folder.standing.number, _frontier_settings(icd)
+    number, settings = folder.standing.number, frontier_settings(icd)
     if not shared and folder.standing.start is Start.ANEW:
         clear(folder.frontier)
     url = shared or opening.enter_context(EmbeddedServer(folder.frontier)).url
@@ -172,23 +170,3 @@ def _frontier(icd: Icd, folder: CrawlFolder, opening: ExitStack) -> Frontier:
         if returned:
             logger.warning("%d URLs were being fetched when the crawl ended; they are queued again", returned)
     return frontier
-
-
-def _frontier_settings(icd: Icd) -> FrontierSettings:
-    politeness, limits = icd.politeness, icd.limits
-    return FrontierSettings(
-        update=Update(icd.scoring.update),
-        balance=icd.scoring.balance,
-        pages=limits.pages,
-        pages_per_queue=limits.pages_per_domain,
-        lease_seconds=lease_seconds(icd),
-        attempts=politeness.retries + 1,
-        connections=politeness.connections,
-    )
-
-
-def lease_seconds(icd: Icd) -> float:
-    """Return how long a worker may hold a lease: robots.txt and page, each with its longest wait, for a whole batch."""
-    politeness = icd.politeness
-    longest = 2 * (politeness.timeout.total_seconds() + politeness.max_delay.total_seconds())
-    return max(300.0, longest) * icd.scoring.balance

@@ -15,11 +15,9 @@ from pathlib import Path
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from aahcrawler.crawl.writing import write_whole
+from aahcrawler.crawls import DEFINITION, FORMER, SUMMARY, TOPIC, number
 from online_analysis.icd import Icd
 
-FORMER = "former"
-"""The folder in a crawl's folder that holds what crawls that are over have said of themselves, by their numbers."""
-SUMMARY, DEFINITION, TOPIC = "crawl.json", "icd.json", "topic.json"
 MOVED = (DEFINITION, TOPIC, "crawl.log", "report.html")
 """What moves with a summary when the next crawl begins."""
 
@@ -70,12 +68,6 @@ def stand(root: Path, icd: Icd) -> Standing:
     if (root / DEFINITION).exists():
         return Standing(at_hand, Start.GOES_ON)
     return Standing(at_hand, Start.ANEW if at_hand > 1 else Start.BEGUN)
-
-
-def number(root: Path) -> int:
-    """Return the number of the crawl at hand."""
-    former = (path for path in (root / FORMER).glob("*") if path.name.isdecimal() and (path / SUMMARY).exists())
-    return 1 + max((int(path.name) for path in former), default=0)
 
 
 def putting_away(root: Path, crawl: int) -> tuple[Callable[[], None], ...]:

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from aahcrawler.archive.history import Former
-from aahcrawler.crawl.beginning import clear, frontier_name, offer_former, offer_seeds
-from aahcrawler.crawl.succession import number
+from aahcrawler.crawl.beginning import clear, offer_former, offer_seeds
+from aahcrawler.crawls import frontier_name, number
 from aahcrawler.frontier.connection import connect
 from aahcrawler.frontier.embedded import EmbeddedServer
 from aahcrawler.frontier.protocol import FrontierSettings, Offer, Offered, State

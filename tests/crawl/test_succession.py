@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from aahcrawler.crawl.folder import CrawlFolder, CrawlRefusedError
-from aahcrawler.crawl.succession import Ended, Start, is_over, number, putting_away, stand
+from aahcrawler.crawl.succession import Ended, Start, is_over, putting_away, stand
+from aahcrawler.crawls import number
 from online_analysis.icd import Icd
 
 FILES = ("crawl.json", "icd.json", "topic.json", "crawl.log", "report.html")
