@@ -7,12 +7,12 @@ from functools import cached_property
 from lxml.html import HtmlElement
 
 from aahcrawler.adaptation.cutting import cut
-from aahcrawler.adaptation.features import Features, is_beside
-from aahcrawler.adaptation.items import Budget, found_by
+from aahcrawler.adaptation.excluding import left_out
+from aahcrawler.adaptation.features import Features
+from aahcrawler.adaptation.items import Budget
 from aahcrawler.adaptation.learned import Agreement, LearnedField
 from aahcrawler.adaptation.paths import Path, Written, beside, leading_to
 from aahcrawler.adaptation.samples import Outcome, Sample, firsts
-from aahcrawler.page.text import plain_text
 from knowledge_base.model import Field, FieldKind
 
 MOST_ALTERNATIVES = 4
@@ -22,10 +22,6 @@ MOST_TRIED = 90
 DEAREST_OF_MANY = 3.0
 """The cost of an expression for a field of many values, of which lessons say one: what it finds beside is not known."""
 
-MOST_WITHOUT = 6
-MOST_UNLIKE = 0.34
-"""The share of bodies that may hold what is left out of the others."""
-
 FEW = 12
 """Objects on which each expression is tried first."""
 
@@ -33,13 +29,7 @@ TOLERATED = 0.25
 """The share of bodies that may be wrong: what surrounds them differs most, and without a body nothing is left."""
 
 BODY = "body"
-_TEXTUAL = frozenset(
-    {"p", "ul", "ol", "li", "dl", "pre", "code", "table", "figure", "blockquote", "h2", "h3", "h4", "h5", "h6", "em"}
-    | {"strong", "b", "i", "u", "a", "img", "br", "*"}
-)
 _LINES = frozenset({FieldKind.PERSON, FieldKind.DATETIME, FieldKind.TEXT, FieldKind.NUMBER})
-FEWEST = 3
-"""Objects of which one alone says little about the template."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +221,7 @@ class FieldSearch:
             chosen = [sample for sample, _ in pairs]
             ends = [target for _, target in pairs]
             paths = self._paths(chosen, ends)
-            without = self._without(chosen, ends) if not attribute else ()
+            without = left_out(chosen, ends, self._earlier_without, self.known) if not attribute else ()
             cuttable.extend((path, chosen) for path in paths[:6])
             if self._base.kind in _LINES and self._name != BODY and not any(s.reads(self._base) for s in chosen[:FEW]):
                 continue
@@ -293,46 +283,9 @@ class FieldSearch:
         for written in cut(path.written(attribute), samples, self._base):
             yield _Form(written, self._is_of_page), path.cost + 2
 
-    def _without(self, samples: Sequence[Sample], targets: Sequence[HtmlElement]) -> tuple[Written, ...]:
-        """Return expressions for what lies in the values' elements and does not belong to them."""
-        unwanted = [_unwanted(sample, target) for sample, target in zip(samples, targets, strict=True)]
-        if not any(unwanted):
-            return ()
-        found: list[Written] = []
-        by_name: dict[tuple[str, str], list[tuple[HtmlElement, HtmlElement]]] = {}
-        for target, parts in zip(targets, unwanted, strict=True):
-            for part in parts:
-                by_name.setdefault((str(part.tag), part.get("class") or ""), []).append((target, part))
-        allowed = [frozenset(inner for part in parts for inner in part.iter()) for parts in unwanted]
-        for pairs in sorted(by_name.values(), key=len, reverse=True)[:MOST_WITHOUT]:
-            if any(all(part in found_by(each, target) for target, part in pairs) for each in found):
-                continue
-            if not _is_typical(pairs, targets):
-                continue
-            best = self._only(leading_to(pairs, self.known), targets, allowed)
-            if best is not None and best not in found:
-                found.append(best)
-        return (*found, *self._earlier_without)
-
     @cached_property
     def _earlier_without(self) -> tuple[Written, ...]:
         return tuple(dict.fromkeys(Written.of(part) for field in self.wanted for part in field.without))
-
-    def _only(
-        self, paths: Iterable[Path], targets: Sequence[HtmlElement], allowed: Sequence[frozenset[HtmlElement]]
-    ) -> Written | None:
-        """Return the first expression that finds nothing but what may be left out, but for a few objects."""
-        for path in paths:
-            if not _is_apart(path):
-                continue
-            written = path.written()
-            wrong = sum(
-                any(element not in may and plain_text(element) for element in found_by(written, target))
-                for target, may in zip(targets, allowed, strict=True)
-            )
-            if wrong <= MOST_UNLIKE * len(targets):
-                return written
-        return None
 
     def _located(self, chosen: Sequence[_Tally]) -> Located:
         fields: list[LearnedField] = []
@@ -368,32 +321,6 @@ def _groups(
     together: list[tuple[Sample, HtmlElement | None]] = list(pairs)
     apart = sorted(by_name.values(), key=len, reverse=True)[:MOST_ALTERNATIVES] if len(by_name) > 1 else []
     return [together, *apart] if together else []
-
-
-def _unwanted(sample: Sample, target: HtmlElement) -> tuple[HtmlElement, ...]:
-    """Return what lies in the element of a value and is no part of it."""
-    spot = sample.spot
-    if spot is None:
-        return ()
-    parts = [part for part in spot.without if isinstance(part, HtmlElement)]
-    if target not in spot.elements:
-        own = frozenset(spot.elements)
-        parts += [child for child in target if child not in own and isinstance(child.tag, str) and plain_text(child)]
-    return tuple(parts)
-
-
-def _is_apart(path: Path) -> bool:
-    """Say whether a path says more of what is to be left out than how manieth a paragraph it is."""
-    last = path.steps[-1] if path.steps else None
-    if last is None or any(step.further for step in path.steps):
-        return False
-    return bool(last.features) or last.tag not in _TEXTUAL
-
-
-def _is_typical(pairs: Sequence[tuple[HtmlElement, HtmlElement]], targets: Sequence[HtmlElement]) -> bool:
-    """Say whether what is to be left out belongs to the template: several objects have it, or it looks like it."""
-    several = len({target for target, _ in pairs}) > 1 or len(targets) < FEWEST
-    return several or all(is_beside(part) or not any(map(str.isalpha, plain_text(part))) for _, part in pairs)
 
 
 def _same_manner(

@@ -1,0 +1,93 @@
+"""Finds expressions for what lies in the element of a value and is no part of it: notes, signatures, buttons."""
+
+from collections.abc import Iterable, Sequence
+
+from lxml.html import HtmlElement
+
+from aahcrawler.adaptation.features import Features, is_beside
+from aahcrawler.adaptation.items import found_by
+from aahcrawler.adaptation.paths import Path, Written, leading_to
+from aahcrawler.adaptation.samples import Sample
+from aahcrawler.page.text import plain_text
+
+MOST_WITHOUT = 6
+MOST_UNLIKE = 0.34
+"""The share of bodies that may hold what is left out of the others."""
+
+FEWEST = 3
+"""Objects of which one alone says little about the template."""
+
+_TEXTUAL = frozenset(
+    {"p", "ul", "ol", "li", "dl", "pre", "code", "table", "figure", "blockquote", "h2", "h3", "h4", "h5", "h6", "em"}
+    | {"strong", "b", "i", "u", "a", "img", "br", "*"}
+)
+
+
+def left_out(
+    samples: Sequence[Sample], targets: Sequence[HtmlElement], earlier: tuple[Written, ...], known: Features
+) -> tuple[Written, ...]:
+    """Return expressions for what lies in the values' elements, the ``targets``, and does not belong to them.
+
+    ``earlier`` are those that the failed action has; they are kept. Nothing is returned where all belongs to them.
+    """
+    unwanted = [_unwanted(sample, target) for sample, target in zip(samples, targets, strict=True)]
+    if not any(unwanted):
+        return ()
+    found: list[Written] = []
+    by_name: dict[tuple[str, str], list[tuple[HtmlElement, HtmlElement]]] = {}
+    for target, parts in zip(targets, unwanted, strict=True):
+        for part in parts:
+            by_name.setdefault((str(part.tag), part.get("class") or ""), []).append((target, part))
+    allowed = [frozenset(inner for part in parts for inner in part.iter()) for parts in unwanted]
+    for pairs in sorted(by_name.values(), key=len, reverse=True)[:MOST_WITHOUT]:
+        if any(all(part in found_by(each, target) for target, part in pairs) for each in (*earlier, *found)):
+            continue
+        if not _is_typical(pairs, targets):
+            continue
+        best = _only(leading_to(pairs, known), targets, allowed)
+        if best is not None and best not in found:
+            found.append(best)
+    return (*found, *earlier)
+
+
+def _only(
+    paths: Iterable[Path], targets: Sequence[HtmlElement], allowed: Sequence[frozenset[HtmlElement]]
+) -> Written | None:
+    """Return the first expression that finds nothing but what may be left out, but for a few objects."""
+    for path in paths:
+        if not _is_apart(path):
+            continue
+        written = path.written()
+        wrong = sum(
+            any(element not in may and plain_text(element) for element in found_by(written, target))
+            for target, may in zip(targets, allowed, strict=True)
+        )
+        if wrong <= MOST_UNLIKE * len(targets):
+            return written
+    return None
+
+
+def _unwanted(sample: Sample, target: HtmlElement) -> tuple[HtmlElement, ...]:
+    """Return what lies in the element of a value and is no part of it."""
+    spot = sample.spot
+    if spot is None:
+        return ()
+    parts = [part for part in spot.without if isinstance(part, HtmlElement)]
+    if target not in spot.elements:
+        own = frozenset(spot.elements)
+        parts += [child for child in target if child not in own and isinstance(child.tag, str) and plain_text(child)]
+    return tuple(parts)
+
+
+def _is_apart(path: Path) -> bool:
+    """Say whether a path says more of what is to be left out than how manieth a paragraph it is."""
+    last = path.steps[-1] if path.steps else None
+    if last is None or any(step.further for step in path.steps):
+        return False
+    return bool(last.features) or last.tag not in _TEXTUAL
+
+
+def _is_typical(pairs: Sequence[tuple[HtmlElement, HtmlElement]], targets: Sequence[HtmlElement]) -> bool:
+    """Say whether what is to be left out belongs to the template: several objects have it, or it looks like it."""
+    several = len({target for target, _ in pairs}) > 1 or len(targets) < FEWEST
+    return several or all(is_beside(part) or not any(map(str.isalpha, plain_text(part))) for _, part in pairs)
