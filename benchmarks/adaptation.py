@@ -13,6 +13,7 @@ instead of crawling them; what a page costs is always measured so. Several of N 
 
 import argparse
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -159,10 +160,17 @@ def main() -> None:
             if known_site.name not in known:
                 known[known_site.name] = Known(known_site, Path(name) / "trimmed" / known_site.name)
             folder = Path(name) / str(number)
-            measured += rows(plan, known[known_site.name], site, methods, folder)
+            for row in rows(plan, known[known_site.name], site, methods, folder):
+                measured.append(row)
+                print(_told(row), file=sys.stderr, flush=True)
             shutil.rmtree(folder, ignore_errors=True)
     report(measured, arguments.json)
     report(means(measured), None)
+
+
+def _told(row: Row) -> str:
+    """Return one row in a line, for those who wait."""
+    return " ".join(f"{name}={value}" for name, value in row.items() if value is not None)
 
 
 def plans(arguments: argparse.Namespace) -> list[Plan]:
