@@ -84,7 +84,7 @@ class Way:
         self.worked += 1
         if self.worked < self._next_look:
             return False
-        self._next_look = self.worked + min(self.worked, MOST_BETWEEN)
+        self._next_look = self.worked + min(3 * self.worked, MOST_BETWEEN)
         return True
 
 
