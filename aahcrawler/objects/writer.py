@@ -14,8 +14,8 @@ from aahcrawler.segments import Clock, Recovered, SegmentWriter, Series, recover
 from aahcrawler.webobject import Container, Person, Reference, Value, WebObject
 
 EXTENSION = "nq.gz"
-_LEVEL = 2
-"""A page of ten posts: 4.5 kB in half the time that level 6 takes for 4.0 kB."""
+_LEVEL = 1
+"""Of gzip: a page of ten posts takes 6.9 kB in 0.10 ms, where level 2 takes 0.18 ms for 5.2 kB."""
 
 
 @dataclass(frozen=True, slots=True)
