@@ -3,10 +3,13 @@
 from dataclasses import replace
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from aahcrawler.adaptation.adapter import Adaptation
 from aahcrawler.adaptation.cases import LearnedAction
 from aahcrawler.adaptation.lessons import Lesson, Method
+from aahcrawler.adaptation.wiring import adaptation
 from aahcrawler.adaptation.wrappers import learn
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.helper.adapter import Question
@@ -316,3 +319,32 @@ def test_links_that_a_former_crawl_followed_are_followed_with_those_that_stand_b
     found = crawl.read(html_page(f"{SITE}/board?b=1", board(1, "p")), former)
     assert [link.url for link in found.document.outlinks] == [f"{SITE}/thread?t={n}" for n in (1, 2, 3)]
     assert [each.failure for each in found.failed_actions] == [Failure.STOPPED_WORKING]
+
+
+PIECES = st.sampled_from(
+    "<article class=entry>|</article>|<time datetime=2024-01-01>|<div id=p1>|</div>|<a href=/u/1>Ann|</a>|<li>|<p>|"
+    "<table><tr><td>|text of some length that somebody wrote in 2023|&#0;|<b|<ul>".split("|")
+)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.lists(PIECES, max_size=30), min_size=1, max_size=3))
+def test_nothing_that_a_page_holds_is_raised(pages: list[list[str]]) -> None:
+    application = forum()
+    knowledge_base = KnowledgeBase((application,))
+    helper = ApplicationAwareHelper(knowledge_base, adapter=adaptation(knowledge_base))
+    former = remembered(thread(1, old))
+    for number, pieces in enumerate(pages):
+        markup = f'<html><body class="topic forum-sign">{"".join(pieces)}</body></html>'
+        for before in (None, former):
+            found = helper.assist(html_page(f"{SITE}/thread?t={number}", markup), before)
+            assert not [each for each in found.failed_actions if each.failure in (Failure.ERROR, Failure.SLOW)]
+
+
+def test_with_all_teachers_of_a_crawl_a_redesign_is_survived() -> None:
+    knowledge_base, told = KnowledgeBase((forum(),)), list[LearnedAction]()
+    helper = ApplicationAwareHelper(knowledge_base, adapter=adaptation(knowledge_base, told.append))
+    found = [helper.assist(thread(number, new)) for number in range(1, 7)]
+    assert [bodies(each.objects) for each in found] == [said(number) for number in range(1, 7)]
+    assert [bool(each.failed_actions) for each in found] == [True, False, False, False, False, False]
+    assert len(told) == 1
