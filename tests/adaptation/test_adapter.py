@@ -322,8 +322,22 @@ def test_links_that_a_former_crawl_followed_are_followed_with_those_that_stand_b
 
 
 PIECES = st.sampled_from(
-    "<article class=entry>|</article>|<time datetime=2024-01-01>|<div id=p1>|</div>|<a href=/u/1>Ann|</a>|<li>|<p>|"
-    "<table><tr><td>|text of some length that somebody wrote in 2023|&#0;|<b|<ul>".split("|")
+    [
+        "<article class=entry>",
+        "</article>",
+        "<time datetime=2024-01-01>",
+        "<div id=p1>",
+        "</div>",
+        "<a href=/u/1>Ann",
+        "</a>",
+        "<li>",
+        "<p>",
+        "<table><tr><td>",
+        "text of some length that somebody wrote in 2023",
+        "&#0;",
+        "<b",
+        "<ul>",
+    ]
 )
 
 
