@@ -93,7 +93,7 @@ class Bench:
     def relevant(self, sample: Sample) -> int:
         """Return how many pages of the world are relevant to a sample: its budget."""
         said = self._relevance.by_sample[sample.name]
-        return round(self._judge.harvest(range(len(said)), said, 1))
+        return round(self._judge.harvest(range(len(said)), said, len(said)) * len(said)) if said else 0
 
     def harvest(self, order: Sequence[int], relevance: Sequence[float], budget: int) -> float:
         """Return the share of relevant pages among the first of an order."""

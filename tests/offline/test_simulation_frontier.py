@@ -33,7 +33,7 @@ def make_frontier(clock: Clock) -> Callable[..., Frontier]:
 URLS = [(f"http://{queue}/{i}", queue) for queue in ("a.test", "b.test", "c.test") for i in range(4)]
 offers = st.lists(
     st.builds(
-        lambda target, score, depth, kind: Offer(*target, score, depth, kind),
+        lambda target, score, depth, kind: Offer(target[0], target[1], score, depth, kind),
         st.sampled_from(URLS),
         st.sampled_from([0.0, 0.25, 0.5, 0.333333, 0.9999996, 1.0]),
         st.integers(0, 3),
@@ -62,12 +62,13 @@ chosen_settings = st.builds(
 )
 
 
-def step(frontier: Frontier, leases: Sequence[Lease], what: str, given: tuple[Sequence[Offer], int, float]) -> object:
-    links, number, seconds = given
+Step = tuple[str, Sequence[Offer], int, float]
+
+
+def step(frontier: Frontier, leases: Sequence[Lease], taken: Step) -> object:
+    what, links, number, seconds = taken
     if what == "offer":
         return frontier.offer(links)
-    if what == "lease":
-        return frontier.lease("worker", number)
     if what == "recover":
         return frontier.recover()
     if leases and what == "finish":
@@ -76,7 +77,7 @@ def step(frontier: Frontier, leases: Sequence[Lease], what: str, given: tuple[Se
     if leases and what == "retry":
         return frontier.retry(leases[-number % len(leases)], delay=seconds)
     if leases and what == "release":
-        return frontier.release(leases[-number:])
+        frontier.release(leases[-number:])
     return None
 
 
@@ -86,26 +87,22 @@ def seen(frontier: Frontier) -> object:
 
 @settings(max_examples=150, deadline=None)
 @given(chosen=chosen_settings, course=steps)
-def test_any_course_of_operations_goes_as_in_the_model(
-    chosen: FrontierSettings, course: Sequence[tuple[str, Sequence[Offer], int, float]]
-) -> None:
+def test_any_course_of_operations_goes_as_in_the_model(chosen: FrontierSettings, course: Sequence[Step]) -> None:
     clock = Clock()
-    frontiers: tuple[Frontier, Frontier] = (
+    memory, model = (
         MemoryFrontier(Politeness(clock), "crawl", chosen),
         ModelFrontier(ModelServer(clock), "crawl", chosen),
     )
     leases: tuple[list[Lease], list[Lease]] = ([], [])
-    for what, *given_to_it in course:
-        if what == "wait":
-            clock.now += given_to_it[2]
-        answers = [
-            step(frontier, out, what, tuple(given_to_it))  # type: ignore[arg-type]
-            for frontier, out in zip(frontiers, leases, strict=True)
-        ]
-        if what == "lease":
-            for answer, out in zip(answers, leases, strict=True):
-                out.extend(answer)  # type: ignore[arg-type]
-            assert [replace(lease, token="") for lease in leases[0]] == [replace(x, token="") for x in leases[1]]
+    for taken in course:
+        if taken[0] == "wait":
+            clock.now += taken[3]
+        elif taken[0] == "lease":
+            leases[0].extend(memory.lease("worker", taken[2]))
+            leases[1].extend(model.lease("worker", taken[2]))
+            assert [replace(lease, token="") for lease in leases[0]] == [
+                replace(lease, token="") for lease in leases[1]
+            ]
         else:
-            assert answers[0] == answers[1]
-        assert seen(frontiers[0]) == seen(frontiers[1])
+            assert step(memory, leases[0], taken) == step(model, leases[1], taken)
+        assert seen(memory) == seen(model)

@@ -1,0 +1,186 @@
+"""Whole simulations of a small world: what is fetched, in which order, and what is said of it."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from typer.testing import CliRunner
+
+from aahcrawler.cli import app
+from knowledge_base.folders import named_folders
+from offline.simulation.running import Finished, Simulation, simulate
+from offline.simulation.sample import read_samples
+from offline.simulation.strategies import strategies
+from offline.simulation.watching import Watcher
+from tests.offline.simulated_world import COOKING, SEEDS, SOLAR, with_judge, with_reference, write_world
+
+PAGES = 13
+Orders = Mapping[tuple[str, int], Sequence[str]]
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return with_reference(write_world(tmp_path_factory.mktemp("world")))
+
+
+@pytest.fixture(scope="module")
+def judge(world: Path) -> Path:
+    return with_judge(world)
+
+
+def simulation(world: Path, *names: str, judge: Path | None = None, processes: int = 1, seed: int = 0) -> Simulation:
+    return Simulation(world, names, named_folders(""), judge=judge, processes=processes, seed=seed)
+
+
+def finished(asked: Simulation) -> Finished:
+    return simulate(asked, read_samples(asked.world), Watcher())
+
+
+def orders(done: Finished) -> Orders:
+    return {(order.strategy, order.sample.number): [done.urls[page] for page in order.pages] for order in done.orders}
+
+
+@pytest.fixture(scope="module")
+def everything(world: Path, judge: Path) -> Finished:
+    return finished(simulation(world, judge=judge))
+
+
+def test_every_strategy_fetches_its_budget_from_the_seeds_on_and_nothing_twice(everything: Finished) -> None:
+    found = orders(everything)
+    assert {name for name, _ in found} == set(strategies())
+    for fetched in found.values():
+        assert fetched[:2] == list(SEEDS)
+        assert len(fetched) == len(set(fetched)) == PAGES
+
+
+def test_the_oracle_fetches_relevant_pages_alone(everything: Finished) -> None:
+    assert all(url.startswith(SOLAR) for url in orders(everything)["oracle", 0])
+
+
+def test_best_first_prefers_the_topic_and_breadth_first_does_not(everything: Finished) -> None:
+    found = orders(everything)
+    for name in ("aahcrawler", "max", "paper-first", "paper-avg", "shark-search"):
+        on_topic = sum(url.startswith(SOLAR) for url in found[name, 0])
+        assert on_topic > sum(url.startswith(SOLAR) for url in found["breadth-first", 0])
+
+
+def test_breadth_first_goes_in_the_order_of_discovery(everything: Finished) -> None:
+    fetched = orders(everything)["breadth-first", 0]
+    assert fetched[2:6] == [f"{COOKING}/soup/0", f"{COOKING}/soup/1", f"{COOKING}/soup/2", f"{SOLAR}/solar/1"]
+
+
+def test_a_redirect_leads_to_its_target(everything: Finished) -> None:
+    assert not any("old.test" in url for url in everything.urls)
+    assert f"{COOKING}/soup/0" in orders(everything)["breadth-first", 0]
+
+
+def test_chance_depends_on_the_seed_alone(world: Path) -> None:
+    one, again, other = (orders(finished(simulation(world, "random", seed=seed))) for seed in (1, 1, 2))
+    assert one == again
+    assert one != other
+    assert one["random", 0] != one["random", 1]
+
+
+def test_processes_change_nothing(world: Path, judge: Path, everything: Finished) -> None:
+    assert orders(finished(simulation(world, judge=judge, processes=2))) == orders(everything)
+
+
+def test_a_crawl_ends_when_nothing_is_left(world: Path) -> None:
+    asked = Simulation(world, ("avg", "paper-avg-batch", "random", "tag-path-bandit"), named_folders(""), pages=1000)
+    for fetched in orders(finished(asked)).values():
+        assert set(fetched) == {
+            f"{SOLAR}/",
+            *(f"{s}/{n}" for s in (f"{SOLAR}/solar", f"{COOKING}/soup") for n in range(12)),
+        }
+
+
+def run(*arguments: object) -> tuple[int, str]:
+    result = CliRunner().invoke(app, ["simulate", *map(str, arguments)])
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.output
+    return result.exit_code, result.output
+
+
+def test_the_command_writes_orders_tables_and_a_chart(world: Path, judge: Path, tmp_path: Path) -> None:
+    files = [tmp_path / name for name in ("orders.jsonl", "out.json", "plot.svg")]
+    names = "aahcrawler,first,avg,avg-balance5,paper-first,paper-avg-batch,oracle"
+    options = zip(("--orders", "--json", "--plot"), files, strict=True)
+    code, output = run(world, "--strategies", names, "--judge", judge, *(part for option in options for part in option))
+    assert code == 0, output
+    assert "Table 1" in output
+    assert "+0.250 [-0.500, +0.500]" in output
+    lines = [json.loads(line) for line in files[0].read_text().splitlines()]
+    assert [line["strategy"] for line in lines[:7]] == names.split(",")
+    assert {(line["topic"], line["sample"]) for line in lines} == {("Solar power", 0), ("Solar power", 1)}
+    document = json.loads(files[1].read_text())
+    rows = {row["strategy"]: row for row in document["rows"]}
+    assert rows["oracle"]["harvest@R"] == 1.0
+    assert rows["oracle"]["gap@R"] == 0.25
+    assert rows["aahcrawler"]["fetched"] == 2 * PAGES
+    assert document["pages"] == 25
+    assert [cells["update"] for cells in document["tables"][0]["rows"]] == ["FIRST", "AVG"]
+    assert {"batch": "yes", "balance": 1}.items() <= document["tables"][-1]["rows"][-1].items()
+    assert document["courses"]["oracle"][-1] == 1.0
+    drawing = ElementTree.parse(files[2]).getroot()  # noqa: S314 - written here
+    assert len(drawing.findall("{http://www.w3.org/2000/svg}polyline")) == 7
+
+
+def test_subtopics_with_relevant_pages_are_counted(tmp_path: Path) -> None:
+    copied = write_world(tmp_path / "world")
+    with_reference(copied)
+    own_judge = with_judge(copied)
+    lines = ["url\ttopic\ttags", f"{SOLAR}/\thome\t", f"{SOLAR}/solar/0\tfirst\t", f"{SOLAR}/solar/11\tlast\t"]
+    lines.append(f"{COOKING}/soup/3\tsoup\t")
+    (copied / "topics.tsv").write_text("\n".join(lines))
+    code, output = run(
+        copied, "--strategies", "oracle,breadth-first", "--judge", own_judge, "--json", tmp_path / "out.json"
+    )
+    assert code == 0, output
+    rows = {row["strategy"]: row["subtopics"] for row in json.loads((tmp_path / "out.json").read_text())["rows"]}
+    assert rows == {"oracle": 1.0, "breadth-first": pytest.approx(2 / 3)}
+
+
+def broken_worlds(folder: Path) -> Iterator[tuple[Path, str]]:
+    yield folder / "nowhere", "is no folder"
+    (folder / "empty").mkdir()
+    yield folder / "empty", "topics.json: is missing"
+    (folder / "empty" / "topics.json").write_text('{"a": [["http://a.test/"]]}')
+    yield folder / "empty", "nothing says how many pages"
+    (folder / "odd").mkdir()
+    (folder / "odd" / "topics.json").write_text('{"a": ["http://a.test/"]}')
+    yield folder / "odd", "is no list of lists"
+    lost = with_reference(write_world(folder / "lost"))
+    (lost / "topics.json").write_text('{"Solar power": [["http://a.test/"]]}')
+    yield lost, "the seed http://a.test/ of Solar power#0 is no page"
+    bare = with_reference(write_world(folder / "bare"))
+    (bare / "world.warc.gz").unlink()
+    yield bare, "holds no WARC files"
+
+
+def test_what_is_no_world_is_told(tmp_path: Path) -> None:
+    for folder, problem in broken_worlds(tmp_path):
+        code, output = run(folder, "--strategies", "first")
+        assert (code, problem in output) == (2, True), output
+
+
+def test_mistakes_in_options_are_told(world: Path, tmp_path: Path) -> None:
+    nothing, no_judge = tmp_path / "nothing.yaml", tmp_path / "judge.py"
+    no_judge.write_text("x = 1")
+    for arguments, problem in (
+        (("--strategies", "best"), "there is no strategy 'best'"),
+        (("--strategies", "oracle"), "oracle knows what the judge will say"),
+        (("--strategies", "first", "--plot", tmp_path / "x.svg"), "--plot shows what a judge"),
+        (("--strategies", "first", "--icd", nothing), "cannot be read"),
+        (("--strategies", "first", "--judge", no_judge), "is no judge, it has no function read_world"),
+        (("--strategies", "first", "--judge", nothing), "is no file of Python"),
+    ):
+        code, output = run(world, *arguments)
+        assert (code, problem in output) == (2, True), output
+
+
+def test_without_a_judge_the_oracle_is_left_out_and_nobody_judges(world: Path) -> None:
+    code, output = run(world, "--pages", 3)
+    assert code == 0, output
+    assert "oracle" not in output.partition("Nobody")[0]
+    assert "harvest" not in output.partition("Nobody")[0]
