@@ -24,6 +24,9 @@ logger = logging.getLogger(__name__)
 KNOWLEDGE_BASE = "AAH_KNOWLEDGE_BASE"
 """The Scrapy setting, and else the environment variable, that names the folders, separated by ``os.pathsep``."""
 
+ADAPTATION = "AAH_ADAPTATION"
+"""The Scrapy setting, and else the environment variable, that turns adaptation off where it is 0."""
+
 LOOK_EVERY = 1.5
 """Seconds between two looks at the files."""
 
@@ -34,6 +37,12 @@ Stamps = Mapping[Path, tuple[int, int]]
 def knowledge_folders(settings: BaseSettings) -> tuple[Path, ...]:
     """Return the folders that settings or environment name, the one that ships where neither does."""
     return named_folders(str(settings.get(KNOWLEDGE_BASE) or os.environ.get(KNOWLEDGE_BASE, "")))
+
+
+def adapts(settings: BaseSettings) -> bool:
+    """Say whether actions that fail on a site are to be mended; so it is unless the setting or environment says no."""
+    given = settings.get(ADAPTATION, os.environ.get(ADAPTATION))
+    return str(given).strip().lower() not in ("0", "no", "off", "false")
 
 
 def stamps(folders: Sequence[Path]) -> Stamps:
@@ -56,17 +65,18 @@ class Knowledge:
     outlives the crawl, and other workers of the crawl use it as well.
     """
 
-    def __init__(self, folders: tuple[Path, ...], values: Values | None = None) -> None:
+    def __init__(self, folders: tuple[Path, ...], values: Values | None = None, *, adapt: bool = True) -> None:
         """Load the folders. Raise ``LoadError`` with every mistake of every file.
 
-        ``values`` are what requests and forms of the knowledge base are filled with.
+        ``values`` are what requests and forms of the knowledge base are filled with. Without ``adapt`` an action that
+        fails stays as it is.
         """
         self._folders = folders
         self._values = values
         self._read = stamps(folders)
         self._sites = Sites()
         knowledge_base = load(*folders)
-        self._adaptation = adaptation(knowledge_base, self._keep)
+        self._adaptation = adaptation(knowledge_base, self._keep) if adapt else None
         self._overlay: Overlay | None = None
         self._overlay_read: object = None
         self.helper = self._helper(knowledge_base, self._sites)
@@ -101,7 +111,8 @@ class Knowledge:
             logger.error("the changed knowledge base (%s) is not used; the one before it stays in use", difference)
             return False
         sites = self._sites.under(knowledge_base)
-        self._adaptation.ask(teachers(knowledge_base))
+        if self._adaptation is not None:
+            self._adaptation.ask(teachers(knowledge_base))
         self.helper = await asyncio.to_thread(self._helper, knowledge_base, sites)
         self._sites = sites
         logger.info("knowledge base replaced (%s): %d applications", difference, len(knowledge_base.applications))
@@ -122,7 +133,7 @@ class Knowledge:
 
     def _adopt(self, knowledge_base: KnowledgeBase) -> None:
         """Learn from the files of the crawl's folder where they have changed."""
-        if self._overlay is None or self._overlay.stamp() == self._overlay_read:
+        if self._adaptation is None or self._overlay is None or self._overlay.stamp() == self._overlay_read:
             return
         self._overlay_read = self._overlay.stamp()
         actions, problems = self._overlay.actions(knowledge_base)

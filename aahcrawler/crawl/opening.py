@@ -41,18 +41,20 @@ from online_analysis.topic import build_topic
 logger = logging.getLogger(__name__)
 
 
-def open_job(path: Path, folders: tuple[Path, ...], *, accept_changes: bool = False) -> Job:
+def open_job(path: Path, folders: tuple[Path, ...], *, accept_changes: bool = False, adapt: bool = True) -> Job:
     """Open the crawl of the definition at ``path``: a first one, one that stopped, or the next one after one is over.
 
     ``folders`` hold the knowledge base, which is looked at again while the crawl runs. Torn files of a crawl that was
-    killed are mended first, and what was being fetched then is queued again. Raise ``IcdError`` for mistakes in the
-    definition, ``LoadError`` for those in the knowledge base, ``CrawlRefusedError`` for a folder that cannot be used,
-    and ``FrontierUnavailableError`` where there is no server for the frontier.
+    killed are mended first, and what was being fetched then is queued again. Without ``adapt`` actions that fail on a
+    site are reported and not mended. Raise ``IcdError`` for mistakes in the definition, ``LoadError`` for those in the
+    knowledge base, ``CrawlRefusedError`` for a folder that cannot be used, and ``FrontierUnavailableError`` where there
+    is no server for the frontier.
     """
     now, icd = datetime.now(UTC), Icd.load(path)
     if mistakes := target_mistakes(icd):
         raise IcdError(mistakes)
-    knowledge = Knowledge(folders, {"keywords": icd.topic.keywords, "entities": icd.topic.entities})
+    values = {"keywords": icd.topic.keywords, "entities": icd.topic.entities}
+    knowledge = Knowledge(folders, values, adapt=adapt)
     with ExitStack() as opening:
         folder = CrawlFolder.open(icd, accept_changes=accept_changes)
         opening.callback(folder.close)

@@ -8,7 +8,7 @@ from scrapy.settings import Settings
 
 from aahcrawler.crawl.folder import CrawlRefusedError
 from aahcrawler.crawl.job import FINISHED, Job
-from aahcrawler.crawl.knowledge import knowledge_folders
+from aahcrawler.crawl.knowledge import adapts, knowledge_folders
 from aahcrawler.crawl.opening import open_job
 from aahcrawler.crawl.progress import shown
 from aahcrawler.crawl.spider import AahSpider
@@ -38,7 +38,7 @@ def run(icd: Path, settings: Settings, *, accept_changes: bool = False) -> int:
     console = Console(stderr=True)
     process = AsyncCrawlerProcess(settings)  # Sets up logging, so it comes before the crawl's own log.
     try:
-        job = open_job(icd, knowledge_folders(settings), accept_changes=accept_changes)
+        job = open_job(icd, knowledge_folders(settings), accept_changes=accept_changes, adapt=adapts(settings))
     except (IcdError, CrawlRefusedError, LoadError, FrontierUnavailableError, SegmentError, OSError) as error:
         _say(console, str(error))
         return MISTAKE

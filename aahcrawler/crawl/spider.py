@@ -12,7 +12,7 @@ from twisted.python.failure import Failure
 
 from aahcrawler.crawl.download import ENDING, MOST_BYTES, WIRE_SETTINGS, CapturedResponse
 from aahcrawler.crawl.job import Job
-from aahcrawler.crawl.knowledge import knowledge_folders
+from aahcrawler.crawl.knowledge import adapts, knowledge_folders
 from aahcrawler.crawl.leasing import LEASE
 from aahcrawler.crawl.opening import open_job
 from aahcrawler.crawl.recrawl import UNKNOWN
@@ -42,7 +42,8 @@ class AahSpider(Spider):
 
         Raise ``IcdError`` for a definition with mistakes and ``CrawlRefusedError`` for a folder that cannot be used.
         """
-        job = job or open_job(Path(icd), knowledge_folders(crawler.settings))
+        settings = crawler.settings
+        job = job or open_job(Path(icd), knowledge_folders(settings), adapt=adapts(settings))
         crawler.settings.set(WIRE_SETTINGS, job.wire_settings, priority="spider")
         return super().from_crawler(crawler, *args, job=job, **kwargs)
 

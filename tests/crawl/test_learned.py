@@ -4,8 +4,9 @@ import logging
 from pathlib import Path
 
 import pytest
+from scrapy.settings import Settings
 
-from aahcrawler.crawl.knowledge import Knowledge
+from aahcrawler.crawl.knowledge import ADAPTATION, Knowledge, adapts
 from aahcrawler.helper import Assistance
 from tests.adaptation.redesigned import bodies, new, said, thread
 
@@ -68,6 +69,37 @@ def test_a_folder_that_cannot_be_written_costs_the_file_alone(
     found = crawled(folders, tmp_path / "crawl", 1, 2, 3)
     assert [bodies(each.objects) for each in found] == [said(number) for number in (1, 2, 3)]
     assert "cannot be kept" in caplog.text
+
+
+def test_without_adaptation_failures_are_reported_and_nothing_is_learned(
+    folders: tuple[Path, ...], tmp_path: Path
+) -> None:
+    knowledge = Knowledge(folders, adapt=False)
+    knowledge.share(tmp_path / "crawl")
+    found = [knowledge.helper.assist(thread(number, new)) for number in (1, 2, 3)]
+    assert [bodies(each.objects) for each in found] == [[], [], []]
+    assert all(each.failed_actions for each in found)
+    assert not (tmp_path / "crawl").exists()
+
+
+@pytest.mark.parametrize(
+    ("setting", "environment", "expected"),
+    [
+        (None, None, True),
+        (None, "0", False),
+        (None, "1", True),
+        ("off", "1", False),
+        (0, None, False),
+        ("1", "0", True),
+    ],
+)
+def test_adaptation_is_turned_off_by_setting_or_environment(
+    setting: str | int | None, environment: str | None, expected: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(ADAPTATION, raising=False)
+    if environment is not None:
+        monkeypatch.setenv(ADAPTATION, environment)
+    assert adapts(Settings({} if setting is None else {ADAPTATION: setting})) is expected
 
 
 def test_without_a_folder_what_is_learned_serves_all_the_same(folders: tuple[Path, ...]) -> None:
