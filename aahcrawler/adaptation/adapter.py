@@ -110,8 +110,8 @@ class Adaptation:
     def adopt(self, learned: LearnedAction) -> None:
         """Learn from others: an action learned elsewhere is tried on any site where that of the file fails.
 
-        One that is known already changes nothing. Raises what `aahcrawler.adaptation.learned.Learned.extract` raises
-        for expressions that cannot be compiled.
+        One that is known already changes nothing. Raises what ``Learned.extract`` raises for expressions that cannot be
+        compiled.
         """
         name = (learned.application, learned.level, learned.action)
         if all(way.learned != learned for way in self._learned.get(name, list)):

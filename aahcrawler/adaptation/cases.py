@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from aahcrawler.adaptation.learned import Learned
+from aahcrawler.adaptation.learner.learned import Learned
 from aahcrawler.adaptation.lessons import Lesson, Method
 from aahcrawler.adaptation.noticing import Shape, TrackRecord
 from aahcrawler.helper.outcome import Outcome, Runner

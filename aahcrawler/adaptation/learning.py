@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from aahcrawler.adaptation.cases import Kept, LearnedAction, Way
 from aahcrawler.adaptation.judging import loses_nothing, reproduces
-from aahcrawler.adaptation.learned import Learned
+from aahcrawler.adaptation.learner.learned import Learned
 from aahcrawler.adaptation.lessons import Lesson
 from aahcrawler.adaptation.noticing import Shape
 from aahcrawler.helper.adapter import Question

@@ -13,7 +13,7 @@ from filelock import FileLock
 from lxml import etree
 
 from aahcrawler.adaptation.cases import LearnedAction
-from aahcrawler.adaptation.learned import Learned, Support
+from aahcrawler.adaptation.learner.learned import Learned, Support
 from aahcrawler.adaptation.lessons import Method
 from knowledge_base.loader import SCHEMA
 from knowledge_base.model import KnowledgeBase

@@ -4,11 +4,11 @@ from collections.abc import Callable
 
 from aahcrawler.adaptation.adapter import Adaptation
 from aahcrawler.adaptation.cases import LearnedAction
-from aahcrawler.adaptation.induced import InducedTeacher
-from aahcrawler.adaptation.memory import MemoryTeacher
-from aahcrawler.adaptation.relaxing import RelaxingTeacher
+from aahcrawler.adaptation.learner.wrappers import learn
+from aahcrawler.adaptation.teachers.induced import InducedTeacher
+from aahcrawler.adaptation.teachers.memory import MemoryTeacher
+from aahcrawler.adaptation.teachers.relaxing import RelaxingTeacher
 from aahcrawler.adaptation.teaching import Teacher
-from aahcrawler.adaptation.wrappers import learn
 from knowledge_base.model import KnowledgeBase
 
 

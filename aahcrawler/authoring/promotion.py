@@ -13,8 +13,8 @@ from pathlib import Path
 from lxml import etree
 
 from aahcrawler.adaptation.cases import LearnedAction
-from aahcrawler.adaptation.learned import Learned
-from aahcrawler.adaptation.paths import Written
+from aahcrawler.adaptation.learner.learned import Learned
+from aahcrawler.adaptation.learner.paths import Written
 from aahcrawler.authoring.capture import Captured, Wish, capture
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.page import Page

@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 
 from lxml.html import HtmlElement
 
-from aahcrawler.adaptation.learned import Learned
+from aahcrawler.adaptation.learner.learned import Learned
+from aahcrawler.adaptation.learner.proving import run
 from aahcrawler.adaptation.lessons import Example, Lesson, Method, Spot
-from aahcrawler.adaptation.proving import run
 from aahcrawler.page import Page, dates
 from aahcrawler.page.text import fold, plain_text
 from aahcrawler.webobject import Person, Value, WebObject

@@ -8,8 +8,8 @@ from lxml.html import HtmlElement
 
 from aahcrawler.adaptation.adapter import Adaptation
 from aahcrawler.adaptation.cases import LearnedAction
+from aahcrawler.adaptation.learner.wrappers import learn
 from aahcrawler.adaptation.lessons import Example, Lesson, Method, Spot
-from aahcrawler.adaptation.wrappers import learn
 from aahcrawler.helper import ApplicationAwareHelper, Assistance
 from aahcrawler.helper.adapter import Question
 from aahcrawler.metadata import Metadata

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from aahcrawler.adaptation.adapter import Adaptation
 from aahcrawler.adaptation.cases import LearnedAction
+from aahcrawler.adaptation.learner.wrappers import learn
 from aahcrawler.adaptation.lessons import Lesson, Method
 from aahcrawler.adaptation.wiring import adaptation
-from aahcrawler.adaptation.wrappers import learn
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.helper.adapter import Question
 from aahcrawler.helper.assistance import Failure

@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from aahcrawler.adaptation.induced import InducedTeacher
+from aahcrawler.adaptation.learner.wrappers import learn
 from aahcrawler.adaptation.lessons import Lesson, Method
-from aahcrawler.adaptation.wrappers import learn
+from aahcrawler.adaptation.teachers.induced import InducedTeacher
 from aahcrawler.helper.adapter import Question
 from aahcrawler.page import Page
 from aahcrawler.webobject import Person

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aahcrawler.adaptation.alignment import WordTable, placed, words
 from aahcrawler.adaptation.lessons import Example, Lesson, Method
-from aahcrawler.adaptation.memory import MemoryTeacher, recall
+from aahcrawler.adaptation.teachers.alignment import WordTable, placed, words
+from aahcrawler.adaptation.teachers.memory import MemoryTeacher, recall
 from aahcrawler.helper.adapter import Question
 from aahcrawler.induction.outline import Outline
 from aahcrawler.metadata import Metadata

@@ -11,7 +11,7 @@ from lxml import etree
 from typer.testing import CliRunner
 
 from aahcrawler.adaptation.cases import LearnedAction
-from aahcrawler.adaptation.learned import Learned
+from aahcrawler.adaptation.learner.learned import Learned
 from aahcrawler.adaptation.lessons import Method
 from aahcrawler.adaptation.overlay import LEARNED, Overlay
 from aahcrawler.authoring.promotion import PromotionError, chosen, compared, promote

@@ -2,9 +2,9 @@
 
 import pytest
 
-from aahcrawler.adaptation.hints import NameTable, hints, likeness, named
 from aahcrawler.adaptation.lessons import Lesson, Method
-from aahcrawler.adaptation.relaxing import RelaxingTeacher
+from aahcrawler.adaptation.teachers.hints import NameTable, hints, likeness, named
+from aahcrawler.adaptation.teachers.relaxing import RelaxingTeacher
 from aahcrawler.helper.adapter import Question
 from aahcrawler.induction.outline import Outline
 from aahcrawler.webobject import Person

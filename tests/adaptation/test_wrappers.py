@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from lxml import etree
 from lxml.html import HtmlElement
 
-from aahcrawler.adaptation.learned import Learned
+from aahcrawler.adaptation.learner.learned import Learned
+from aahcrawler.adaptation.learner.proving import run
+from aahcrawler.adaptation.learner.wrappers import learn
 from aahcrawler.adaptation.lessons import Example, Lesson, Method, Spot
-from aahcrawler.adaptation.proving import run
-from aahcrawler.adaptation.wrappers import learn
 from aahcrawler.page import Page
 from aahcrawler.webobject import Person
 from knowledge_base import loader

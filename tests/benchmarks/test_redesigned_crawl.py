@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from aahcrawler.adaptation.cases import LearnedAction
-from aahcrawler.adaptation.learned import Learned
+from aahcrawler.adaptation.learner.learned import Learned
 from aahcrawler.adaptation.lessons import Method
 from aahcrawler.objects.reader import PageRow
 from benchmarks.recorded import RecordedSite

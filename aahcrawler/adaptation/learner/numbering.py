@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from lxml.etree import XPathError
 from lxml.html import HtmlElement
 
-from aahcrawler.adaptation.cutting import shared
-from aahcrawler.adaptation.features import Features, numbered_stem
-from aahcrawler.adaptation.items import Budget
-from aahcrawler.adaptation.learned import LearnedIdentity
-from aahcrawler.adaptation.paths import Written, leading_to
+from aahcrawler.adaptation.learner.cutting import shared
+from aahcrawler.adaptation.learner.features import Features, numbered_stem
+from aahcrawler.adaptation.learner.items import Budget
+from aahcrawler.adaptation.learner.learned import LearnedIdentity
+from aahcrawler.adaptation.learner.paths import Written, leading_to
 from aahcrawler.helper.ownership import Owners
 from knowledge_base.model import Identity
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
-from aahcrawler.adaptation.paths import Written
-from aahcrawler.adaptation.samples import Sample, text_of
+from aahcrawler.adaptation.learner.paths import Written
+from aahcrawler.adaptation.learner.samples import Sample, text_of
 from aahcrawler.page.text import fold
 from aahcrawler.webobject import Person
 from knowledge_base.model import Field, FieldKind

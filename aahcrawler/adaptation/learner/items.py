@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from lxml.etree import XPathError
 from lxml.html import HtmlElement
 
-from aahcrawler.adaptation.features import Feature, Features
-from aahcrawler.adaptation.paths import Path, Step, Written, leading_to
+from aahcrawler.adaptation.learner.features import Feature, Features
+from aahcrawler.adaptation.learner.paths import Path, Step, Written, leading_to
 from knowledge_base.selectors import Selector
 
 MOST_ALTERNATIVES = 3

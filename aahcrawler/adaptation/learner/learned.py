@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from lxml import etree
 
-from aahcrawler.adaptation.paths import Written, compiled
+from aahcrawler.adaptation.learner.paths import Written, compiled
 from knowledge_base.model import Condition, DateFormat, Extract, Field, FieldKind, Identity, Run
 
 _AS_WRITTEN = DateFormat()

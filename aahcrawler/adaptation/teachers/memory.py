@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from aahcrawler.adaptation.alignment import Stretch, WordTable, placed, words
 from aahcrawler.adaptation.lessons import Lesson, Method
-from aahcrawler.adaptation.remembered import Remembered, examples
+from aahcrawler.adaptation.teachers.alignment import Stretch, WordTable, placed, words
+from aahcrawler.adaptation.teachers.remembered import Remembered, examples
 from aahcrawler.helper.adapter import Question
 from aahcrawler.induction.surroundings import Surroundings
 from aahcrawler.page import Page

@@ -10,15 +10,15 @@ from dataclasses import dataclass, replace
 from lxml.etree import XPath
 from lxml.html import HtmlElement
 
-from aahcrawler.adaptation.features import Features
-from aahcrawler.adaptation.items import Budget, Items, ItemSearch, Plot
-from aahcrawler.adaptation.learned import Learned, LearnedField, LearnedIdentity, LearnedRun, Support
+from aahcrawler.adaptation.learner.features import Features
+from aahcrawler.adaptation.learner.items import Budget, Items, ItemSearch, Plot
+from aahcrawler.adaptation.learner.learned import Learned, LearnedField, LearnedIdentity, LearnedRun, Support
+from aahcrawler.adaptation.learner.locating import FieldSearch, Located
+from aahcrawler.adaptation.learner.numbering import Numbered, NumberSearch
+from aahcrawler.adaptation.learner.paths import Written
+from aahcrawler.adaptation.learner.proving import proven
+from aahcrawler.adaptation.learner.samples import Reading, Sample, refined, whereabouts
 from aahcrawler.adaptation.lessons import Example, Lesson
-from aahcrawler.adaptation.locating import FieldSearch, Located
-from aahcrawler.adaptation.numbering import Numbered, NumberSearch
-from aahcrawler.adaptation.paths import Written
-from aahcrawler.adaptation.proving import proven
-from aahcrawler.adaptation.samples import Reading, Sample, refined, whereabouts
 from aahcrawler.helper.bounds import is_too_deep
 from aahcrawler.helper.extraction import BODY
 from aahcrawler.helper.fields import FieldReader

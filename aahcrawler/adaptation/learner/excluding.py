@@ -4,10 +4,10 @@ from collections.abc import Iterable, Sequence
 
 from lxml.html import HtmlElement
 
-from aahcrawler.adaptation.features import Features, is_beside
-from aahcrawler.adaptation.items import found_by
-from aahcrawler.adaptation.paths import Path, Written, leading_to
-from aahcrawler.adaptation.samples import Sample
+from aahcrawler.adaptation.learner.features import Features, is_beside
+from aahcrawler.adaptation.learner.items import found_by
+from aahcrawler.adaptation.learner.paths import Path, Written, leading_to
+from aahcrawler.adaptation.learner.samples import Sample
 from aahcrawler.page.text import plain_text
 
 MOST_WITHOUT = 6

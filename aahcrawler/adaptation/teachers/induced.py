@@ -7,7 +7,7 @@ from itertools import takewhile
 
 from lxml.etree import _Element as Element
 
-from aahcrawler.adaptation.features import is_beside, is_name
+from aahcrawler.adaptation.learner.features import is_beside, is_name
 from aahcrawler.adaptation.lessons import Example, Lesson, Method, Spot
 from aahcrawler.helper.adapter import Question
 from aahcrawler.induction.finding import find_records

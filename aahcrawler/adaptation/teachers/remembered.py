@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, time
 
-from aahcrawler.adaptation.alignment import Stretch, WordTable, words
 from aahcrawler.adaptation.lessons import Example, Spot
-from aahcrawler.adaptation.regions import Held, held
+from aahcrawler.adaptation.teachers.alignment import Stretch, WordTable, words
+from aahcrawler.adaptation.teachers.regions import Held, held
 from aahcrawler.helper.values import as_date
 from aahcrawler.induction.moments import Shown
 from aahcrawler.induction.outline import numbered

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import mean
 
-from aahcrawler.adaptation.hints import Hint, Name, NameTable, hints_of
 from aahcrawler.adaptation.lessons import Example, Lesson, Method, Spot
+from aahcrawler.adaptation.teachers.hints import Hint, Name, NameTable, hints_of
 from aahcrawler.helper.adapter import Question
 from aahcrawler.induction.finding import find_records
 from aahcrawler.induction.moments import Shown

@@ -6,13 +6,13 @@ from functools import cached_property
 
 from lxml.html import HtmlElement
 
-from aahcrawler.adaptation.cutting import cut
-from aahcrawler.adaptation.excluding import left_out
-from aahcrawler.adaptation.features import Features
-from aahcrawler.adaptation.items import Budget
-from aahcrawler.adaptation.learned import Agreement, LearnedField
-from aahcrawler.adaptation.paths import Path, Written, beside, leading_to
-from aahcrawler.adaptation.samples import Outcome, Sample, firsts
+from aahcrawler.adaptation.learner.cutting import cut
+from aahcrawler.adaptation.learner.excluding import left_out
+from aahcrawler.adaptation.learner.features import Features
+from aahcrawler.adaptation.learner.items import Budget
+from aahcrawler.adaptation.learner.learned import Agreement, LearnedField
+from aahcrawler.adaptation.learner.paths import Path, Written, beside, leading_to
+from aahcrawler.adaptation.learner.samples import Outcome, Sample, firsts
 from knowledge_base.model import Field, FieldKind
 
 MOST_ALTERNATIVES = 4

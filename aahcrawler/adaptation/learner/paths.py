@@ -6,7 +6,7 @@ from itertools import combinations
 
 from lxml.html import HtmlElement
 
-from aahcrawler.adaptation.features import Feature, Features, Weighed, cost_of_tag
+from aahcrawler.adaptation.learner.features import Feature, Features, Weighed, cost_of_tag
 from knowledge_base.selectors import Selector, compile_selector
 
 MOST_ABOVE = 9

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from aahcrawler.adaptation.alignment import Stretch, WordTable, outside
+from aahcrawler.adaptation.teachers.alignment import Stretch, WordTable, outside
 from aahcrawler.induction.outline import Outline
 
 FOREIGN = 0.15

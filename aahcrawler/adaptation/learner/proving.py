@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from lxml.etree import XPathError
 
-from aahcrawler.adaptation.learned import Agreement, Learned, Support
+from aahcrawler.adaptation.learner.learned import Agreement, Learned, Support
+from aahcrawler.adaptation.learner.samples import Outcome, expected_at, judged, whereabouts
 from aahcrawler.adaptation.lessons import Example, Lesson, Spot
-from aahcrawler.adaptation.samples import Outcome, expected_at, judged, whereabouts
 from aahcrawler.helper.extraction import BODY, Extraction
 from aahcrawler.helper.fields import FieldReader
 from aahcrawler.page import Page, markup
