@@ -139,6 +139,29 @@ def report(crawl: CrawlFolder) -> None:
         typer.echo(write_report(crawl))
 
 
+@app.command()
+def serve(
+    crawls: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="[CRAWL_FOLDER]...", help="Folders of crawls, or folders that hold some."),
+    ] = None,
+    host: Annotated[str, typer.Option("--host", help="What to listen on; others than this machine need a token.")] = (
+        "127.0.0.1"
+    ),
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="The port; 0 takes a free one.")] = 8380,
+    token_file: Annotated[
+        Path | None,
+        typer.Option("--token-file", help="A file with the bearer token; without it AAH_SERVICE_TOKEN is read."),
+    ] = None,
+) -> None:
+    """Serve the JSON web service that takes scored URLs for crawls, until Ctrl-C."""
+    from aahcrawler.service.serving import Listening, RefusedToServeError
+    from aahcrawler.service.serving import serve as run
+
+    with told(RefusedToServeError):
+        run(crawls or [Path("crawls")], Listening(host, port, token_file))
+
+
 def main() -> None:
     """Run the command line; a closed pipe (``aah pages ... | head``) ends it quietly."""
     try:

@@ -9,6 +9,7 @@ import time
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from urllib.parse import quote
 
 from aahcrawler.frontier.protocol import FrontierUnavailableError
 
@@ -34,6 +35,14 @@ def claim(folder: Path, ownership: Ownership) -> None:
 def disclaim(folder: Path) -> None:
     """Forget who worked in a folder."""
     (folder / _FILE).unlink(missing_ok=True)
+
+
+def served_at(folder: Path) -> str | None:
+    """Return the address of the server that a crawl which is running keeps in a folder, None where none is."""
+    ownership = _read(folder)
+    if ownership is None or _parent(ownership) != ownership.crawler:
+        return None
+    return f"unix://{quote(ownership.socket)}"
 
 
 def end_orphan(folder: Path) -> None:

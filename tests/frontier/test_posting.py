@@ -26,8 +26,8 @@ DAY = 86_400.0
 def post(path: str, score: float = 0.5, wish: Wish = Wish.SCORE, *, key: str = "", said: str = "", **more: Any) -> Post:
     """Return a post whose key is made of what it says, where none is given."""
     content = said or f"{path} {score} {wish}"
-    digests = (blake2b((key or content).encode(), digest_size=12), blake2b(content.encode(), digest_size=4))
-    return Post(offer(path, score, **more), *(digest.digest() for digest in digests), wish)
+    known_by = blake2b((key or content).encode(), digest_size=12).digest()
+    return Post(offer(path, score, **more), known_by, blake2b(content.encode(), digest_size=4).digest(), wish)
 
 
 def effects(frontier: PostingFrontier, *posts: Post) -> list[Effect]:

@@ -1,0 +1,73 @@
+"""Which posted URLs a crawl takes: by the rules that hold for the links of its pages."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from urllib.parse import urlsplit
+
+from aahcrawler import urls
+from aahcrawler.scope import Refusal, Scope
+from aahcrawler.wire.addresses import AddressPolicy
+from online_analysis.icd import Icd
+
+PRIVATE = "private_address"
+"""Why a URL is out of scope that leads to an address the crawl must not connect to."""
+
+_LOOPBACK = "127.0.0.1"
+_PORTS = {"http": 80, "https": 443}
+
+
+class Fault(StrEnum):
+    """Why a URL is none that could be crawled."""
+
+    URL = "url"
+    """It is no http or https URL."""
+    TOO_LONG = "too_long"
+    """It has more characters than any URL of a page."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A canonical URL and its queue."""
+
+    url: str
+    queue: str
+
+
+class Admission:
+    """The rules of one definition. Names are not looked up: what a name leads to is judged when it is fetched."""
+
+    def __init__(self, icd: Icd) -> None:
+        self._scope = Scope(icd)
+        self._addresses = AddressPolicy(
+            allow_private=icd.network.allow_private,
+            resolve={host: str(endpoint) for host, endpoint in icd.network.resolve.items()},
+        )
+
+    def target(self, text: str) -> Target | Fault:
+        """Return what a URL is called in the crawl, or why it is none."""
+        url = urls.canonicalize(text)
+        if url is None:
+            return Fault.TOO_LONG if len(text) > urls.MAX_LENGTH else Fault.URL
+        queue = urls.queue_of(url)
+        return Target(url, queue) if 0 < len(queue.encode()) <= 255 else Fault.URL
+
+    def refusal(self, target: Target) -> str | None:
+        """Return why the crawl does not fetch a URL, a ``Refusal`` or ``PRIVATE``; None when it may."""
+        refused: Refusal | None = self._scope.admit(target.url, target.queue)
+        if refused is not None:
+            return refused.value
+        return PRIVATE if self._is_private(target.url) else None
+
+    def _is_private(self, url: str) -> bool:
+        parts = urlsplit(url)
+        host = parts.hostname or ""
+        mapped = self._addresses.mapped(host, parts.port or _PORTS.get(parts.scheme, 0))
+        if mapped is not None:
+            return self._addresses.refusal(mapped.address) is not None
+        name = host.rstrip(".")
+        if name == "localhost" or name.endswith(".localhost"):
+            return self._addresses.refusal(_LOOPBACK) is not None
+        try:
+            return self._addresses.refusal(name) is not None
+        except ValueError:
+            return False

@@ -1,0 +1,232 @@
+"""The service as an ASGI application: routes, and what OpenAPI says about them."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Annotated, Any, ParamSpec, TypeVar
+
+from fastapi import APIRouter, Depends, FastAPI, Header, Query, Request, Response
+from pydantic import BaseModel
+
+from aahcrawler import __version__, urls
+from aahcrawler.service import problems
+from aahcrawler.service.access import AccessLog, Door
+from aahcrawler.service.bodies import Limits, read_stream, read_whole
+from aahcrawler.service.catalog import Catalog, Crawl
+from aahcrawler.service.gateway import Gateway
+from aahcrawler.service.intake import Batch, Intake
+from aahcrawler.service.items import Answer, Item, Outcome, Result
+from aahcrawler.service.journal import Journal
+from aahcrawler.service.overview import CrawlShown, Overview, UrlShown
+from aahcrawler.service.problems import BAD_TYPE, NO_CRAWL, ProblemDetails, ProblemError
+
+JSON, NDJSON = "application/json", "application/x-ndjson"
+THREADS = 8
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceSettings:
+    """What a service serves, on which frontier's server (None: that of each crawl), to whom, and how much at once."""
+
+    catalog: Catalog
+    shared: str | None = None
+    token: str = ""
+    limits: Limits = field(default_factory=Limits)
+
+
+class Health(BaseModel):
+    """That the service answers."""
+
+    status: str = "ok"
+    version: str = __version__
+
+
+def create_app(settings: ServiceSettings) -> FastAPI:
+    """Return the application. What blocks runs in threads of its own."""
+    gateway = Gateway(settings.shared)
+    desk = Desk(settings, gateway)
+
+    @asynccontextmanager
+    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+        yield
+        desk.close()
+        gateway.close()
+
+    app = FastAPI(
+        title="AAHCrawler",
+        summary="Scored URLs for crawls.",
+        version=__version__,
+        lifespan=lifespan,
+        redoc_url=None,
+    )
+    problems.install(app)
+    app.add_middleware(AccessLog)
+    app.include_router(_open_routes())
+    app.include_router(_routes(desk), dependencies=[Depends(Door(settings.token))])
+    return app
+
+
+class Desk:
+    """Answers requests."""
+
+    def __init__(self, settings: ServiceSettings, gateway: Gateway) -> None:
+        self._catalog, self._limits = settings.catalog, settings.limits
+        self._intake = Intake(gateway, Journal())
+        self._overview = Overview(gateway)
+        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="service")
+
+    async def crawls(self) -> list[CrawlShown]:
+        """List crawls."""
+        return await self._run(lambda: [self._overview.crawl(crawl) for crawl in self._catalog.crawls()])
+
+    async def url(self, name: str, url: str) -> UrlShown:
+        """Show a URL of a crawl."""
+        crawl = await self._crawl(name)
+        return await self._run(self._overview.url, crawl, url)
+
+    async def take(self, name: str, request: Request, key: str) -> Response:
+        """Apply what was posted."""
+        media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if media not in (JSON, NDJSON):
+            raise ProblemError(BAD_TYPE, f"send {JSON} or {NDJSON}")
+        crawl = await self._crawl(name)
+        if media == NDJSON:
+            return _lines(await self._take_stream(crawl, request, key))
+        items = await read_whole(request, self._limits)
+        return _document(crawl, await self._run(self._intake.take, crawl, Batch(items, key=key)))
+
+    def close(self) -> None:
+        """Wait for what is under way."""
+        self._threads.shutdown()
+
+    async def _take_stream(self, crawl: Crawl, request: Request, key: str) -> list[Result]:
+        results: list[Result] = []
+        try:
+            async for items in read_stream(request, self._limits):
+                results += await self._run(self._intake.take, crawl, Batch(items, len(results), key))
+        except ProblemError as problem:
+            problem.applied = len(results)
+            raise
+        return results
+
+    async def _crawl(self, name: str) -> Crawl:
+        crawl = await self._run(self._catalog.crawl, name)
+        if crawl is None:
+            raise ProblemError(NO_CRAWL, "no crawl of this id has begun in the folders of this service")
+        return crawl
+
+    async def _run(self, operation: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._threads, lambda: operation(*args, **kwargs))
+
+
+def _document(crawl: Crawl, results: list[Result]) -> Response:
+    counts = {outcome: sum(1 for result in results if result.outcome is outcome) for outcome in Outcome}
+    answer = Answer(crawl=crawl.id, counts={each: n for each, n in counts.items() if n}, results=tuple(results))
+    return Response(answer.model_dump_json(exclude_defaults=True), media_type=JSON)
+
+
+def _lines(results: list[Result]) -> Response:
+    lines = (result.model_dump_json(exclude_defaults=True) + "\n" for result in results)
+    return Response("".join(lines), media_type=NDJSON)
+
+
+_BODY: dict[str, Any] = {
+    "required": True,
+    "content": {
+        JSON: {
+            "schema": {"anyOf": [Item.model_json_schema(), {"type": "array", "items": Item.model_json_schema()}]},
+            "examples": {
+                "one": {"value": {"url": "https://forum.example.org/thread/17", "score": 0.83}},
+                "many": {
+                    "value": [
+                        {
+                            "url": "https://forum.example.org/thread/18",
+                            "score": 1,
+                            "immediate": True,
+                            "anchor": "Live: the dike",
+                            "source": "https://social.example.net/post/4711",
+                        },
+                        {"url": "https://forum.example.org/casino", "blacklist": True, "source": "spam-watch"},
+                    ]
+                },
+            },
+        },
+        NDJSON: {
+            "schema": {"type": "string"},
+            "example": '{"url": "https://forum.example.org/thread/17", "score": 0.83}\n',
+        },
+    },
+}
+_ANSWERS: dict[str, Any] = {
+    "example": {
+        "crawl": "flood",
+        "counts": {"accepted": 1, "invalid": 1},
+        "results": [
+            {"url": "https://forum.example.org/thread/17", "outcome": "accepted", "state": "queued"},
+            {"url": "mailto:x", "outcome": "invalid", "reason": "url", "detail": "give a whole http or https URL"},
+        ],
+    }
+}
+
+
+def _problem(*kinds: problems.Kind) -> dict[int | str, dict[str, Any]]:
+    content = {problems.MEDIA_TYPE: {"schema": ProblemDetails.model_json_schema()}}
+    return {int(kind.status): {"description": kind.title, "content": content} for kind in kinds}
+
+
+def _open_routes() -> APIRouter:
+    router = APIRouter()
+
+    @router.get("/health")
+    async def health() -> Health:
+        """Say that the service answers."""
+        return Health()
+
+    return router
+
+
+def _routes(desk: Desk) -> APIRouter:
+    router = APIRouter(prefix="/v1", responses=_problem(problems.UNAUTHORISED, problems.MISDIRECTED))
+
+    @router.get("/crawls")
+    async def list_crawls() -> list[CrawlShown]:
+        """List the crawls that have begun, with the counts of those that can be asked now."""
+        return await desk.crawls()
+
+    @router.get("/crawls/{crawl}/urls", responses=_problem(problems.NO_URL, problems.BAD_URL, problems.NOT_RUNNING))
+    async def show_url(
+        crawl: str, url: Annotated[str, Query(max_length=4 * urls.MAX_LENGTH, examples=["https://forum.example.org/"])]
+    ) -> UrlShown:
+        """Say where a URL is: its state, and while it is queued or leased its score, depth and the page it is from."""
+        return await desk.url(crawl, url)
+
+    @router.post(
+        "/crawls/{crawl}/urls",
+        response_model=Answer,
+        responses={
+            200: {"content": {JSON: _ANSWERS, NDJSON: {"schema": {"type": "string"}}}},
+            **_problem(NO_CRAWL, problems.OVER, problems.TOO_LARGE, BAD_TYPE, problems.NOT_RUNNING),
+        },
+        openapi_extra={"requestBody": _BODY},
+    )
+    async def post_urls(
+        crawl: str,
+        request: Request,
+        idempotency_key: Annotated[
+            str,
+            Header(max_length=255, description="Names this request: sent again with the same key it changes nothing."),
+        ] = "",
+    ) -> Response:
+        """Post scored URLs: one object, an array, or NDJSON. There is a result for each item, in order.
+
+        Items that say the same are applied once in a day, unless they come with another Idempotency-Key.
+        """
+        return await desk.take(crawl, request, idempotency_key)
+
+    return router

@@ -1,0 +1,100 @@
+"""The crawls that a service knows: found anew in their folders whenever somebody asks."""
+
+import json
+import logging
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from aahcrawler.crawls import DEFINITION, FRONTIER, SUMMARY, frontier_name, number
+from aahcrawler.frontier.ownership import served_at
+from aahcrawler.service.admission import Admission
+from aahcrawler.service.definitions import DefinitionError, read_definition
+from online_analysis.icd import Icd
+
+_logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Crawl:
+    """A crawl that has begun: its folder, its definition, what of it is admitted, and its number in the folder."""
+
+    folder: Path
+    icd: Icd
+    admission: Admission
+    number: int
+
+    @property
+    def id(self) -> str:
+        """The id of its definition."""
+        return self.icd.id
+
+    @property
+    def frontier_name(self) -> str:
+        """The name under which a frontier's server keeps it."""
+        return frontier_name(self.icd.id, self.number)
+
+    def own_server(self) -> str | None:
+        """Return the address of the server that the crawl itself started, None where it is not running with one."""
+        return served_at(self.folder / FRONTIER)
+
+    def ending(self) -> str:
+        """Return why the crawl is over, empty while it is not: it would begin anew, and forget what is queued."""
+        try:
+            told = json.loads((self.folder / SUMMARY).read_text("utf-8"))
+            state, reason = str(told["state"]), str(told["reason"])
+        except (OSError, ValueError, KeyError, TypeError):
+            return ""
+        return reason if state == "finished" or (state == "stopped" and reason.startswith("limits.")) else ""
+
+
+class Catalog:
+    """Crawls by id. A place is the folder of a crawl, or one in which such folders lie side by side.
+
+    Of several crawls with one id the first is taken, in the order of the places and then of names.
+    """
+
+    def __init__(self, places: Sequence[Path]) -> None:
+        self._places = tuple(places)
+        self._known: dict[Path, tuple[tuple[int, int], Crawl]] = {}
+        self._lock = threading.Lock()
+
+    def crawls(self) -> tuple[Crawl, ...]:
+        """Return every crawl that has begun."""
+        found: dict[str, Crawl] = {}
+        for folder in self._folders():
+            crawl = self._read(folder)
+            if crawl is None:
+                continue
+            if found.setdefault(crawl.id, crawl) is not crawl:
+                _logger.warning("%s: another crawl has the id %s, too; this one is passed over", folder, crawl.id)
+        return tuple(found.values())
+
+    def crawl(self, name: str) -> Crawl | None:
+        """Return the crawl of an id, None where none has begun."""
+        return next((crawl for crawl in self.crawls() if crawl.id == name), None)
+
+    def _folders(self) -> Iterator[Path]:
+        for place in self._places:
+            if (place / DEFINITION).is_file():
+                yield place
+            elif place.is_dir():
+                yield from sorted(inner for inner in place.iterdir() if (inner / DEFINITION).is_file())
+
+    def _read(self, folder: Path) -> Crawl | None:
+        try:
+            stat = (folder / DEFINITION).stat()
+            stamp = (stat.st_mtime_ns, stat.st_ino)
+            with self._lock:
+                kept = self._known.get(folder)
+            if kept is not None and kept[0] == stamp:
+                return kept[1]
+            icd = read_definition(folder / DEFINITION)
+        except (OSError, DefinitionError) as error:
+            _logger.warning("%s", error)
+            return None
+        crawl = Crawl(folder, icd, Admission(icd), number(folder))
+        with self._lock:
+            self._known[folder] = (stamp, crawl)
+        return crawl

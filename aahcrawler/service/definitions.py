@@ -1,0 +1,58 @@
+"""What a crawl was defined as, read back from the ``icd.json`` in its folder."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from pydantic import TypeAdapter, ValidationError
+
+from online_analysis.icd import ANALYSERS, Icd
+
+_MEANING = TypeAdapter(dict[str, str])
+_WEIGHTS = "scoring.weights."
+_FILES = "file"
+"""Digests of the texts of files, which say nothing about URLs."""
+
+
+class DefinitionError(Exception):
+    """A definition cannot be read back; the message says why."""
+
+
+def read_definition(path: Path) -> Icd:
+    """Return the definition that a crawl goes by, its output being the folder of ``path``.
+
+    Raise ``DefinitionError`` for a file that is missing, damaged, or of another version.
+    """
+    try:
+        return from_meaning(_MEANING.validate_json(path.read_bytes()), path.parent)
+    except (OSError, ValidationError, ValueError) as error:
+        raise DefinitionError(f"{path}: cannot be read ({type(error).__name__}); start the crawl again") from error
+
+
+def from_meaning(meaning: Mapping[str, str], output: Path) -> Icd:
+    """Return the ICD that has this meaning (``Icd.meaning``); the order of lists is lost.
+
+    Raise ValueError (pydantic's ``ValidationError`` is one) for what is no meaning.
+    """
+    fields: dict[str, object] = {"output": output}
+    for path, text in meaning.items():
+        names = path.split(".", 2)
+        if names[0] != _FILES:
+            _put(fields, names, _value(text))
+    weighted = tuple(path.removeprefix(_WEIGHTS) for path in meaning if path.startswith(_WEIGHTS))
+    return Icd.model_validate(fields, context={"analysers": tuple(dict.fromkeys((*ANALYSERS, *weighted)))})
+
+
+def _put(fields: dict[str, object], path: list[str], value: object) -> None:
+    """Put a value where its path says: field, section and field, or section, field and key, which may hold dots."""
+    for name in path[:-1]:
+        inner = fields.setdefault(name, {})
+        if not isinstance(inner, dict):
+            raise ValueError(f"{'.'.join(path)} lies in what is no section")
+        fields = inner
+    fields[path[-1]] = value
+
+
+def _value(text: str) -> object:
+    value = json.loads(text)
+    return [json.loads(entry) for entry in value] if isinstance(value, list) else value

@@ -1,0 +1,91 @@
+"""The frontiers of crawls: found, connected to, and kept open."""
+
+import logging
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from aahcrawler.crawls import REDIS_URL, frontier_settings
+from aahcrawler.frontier.connection import connect
+from aahcrawler.frontier.protocol import FrontierFullError, FrontierUnavailableError
+from aahcrawler.frontier.redis_frontier import RedisFrontier
+from aahcrawler.service.catalog import Crawl
+from aahcrawler.service.problems import NOT_RUNNING, OVER, UNAVAILABLE, ProblemError
+
+_RETRY = {"Retry-After": "5"}
+_logger = logging.getLogger(__name__)
+
+
+class Gateway:
+    """Opens the frontier of a crawl on the shared server, or else on that which the crawl runs itself.
+
+    Frontiers may be used by several threads at once.
+    """
+
+    def __init__(self, shared: str | None) -> None:
+        self._shared = shared
+        self._open: dict[tuple[str, str], tuple[Crawl, RedisFrontier]] = {}
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def frontier(self, crawl: Crawl, *, to_post: bool = False) -> Iterator[RedisFrontier]:
+        """Lend the frontier of a crawl.
+
+        Raise ``ProblemError`` where it cannot be reached now, and with ``to_post`` where the crawl is over.
+        """
+        address = self._address(crawl, to_post=to_post)
+        try:
+            yield self._frontier(address, crawl)
+        except FrontierUnavailableError as error:
+            self._forget(address, crawl)
+            _logger.warning("%s: %s", crawl.id, error)
+            full = isinstance(error, FrontierFullError)
+            advice = "its disk is full; make room" if full else "see the service's log, and try again in a moment"
+            raise ProblemError(
+                UNAVAILABLE, f"the frontier of {crawl.id} does not serve: {advice}", headers=_RETRY
+            ) from error
+
+    def close(self) -> None:
+        """Let go of every connection."""
+        with self._lock:
+            for _, frontier in self._open.values():
+                frontier.close()
+            self._open.clear()
+
+    def _address(self, crawl: Crawl, *, to_post: bool) -> str:
+        if self._shared is None:
+            address = crawl.own_server()
+            if address is None:
+                raise ProblemError(
+                    NOT_RUNNING,
+                    f"{crawl.id} is not running: start it with `aah crawl`, or let crawls and this service share a "
+                    f"server ({REDIS_URL}), which takes URLs at any time",
+                    headers=_RETRY,
+                )
+            return address
+        if to_post and (ending := crawl.ending()):
+            raise ProblemError(OVER, f"{crawl.id} is over ({ending}): start it again, then post to the next crawl")
+        return self._shared
+
+    def _frontier(self, address: str, crawl: Crawl) -> RedisFrontier:
+        key = (address, crawl.frontier_name)
+        with self._lock:
+            kept = self._open.get(key)
+            if kept is not None and kept[0] is crawl:
+                return kept[1]
+            self._close_former(crawl)
+            opened = RedisFrontier(connect(address), crawl.frontier_name, frontier_settings(crawl.icd))
+            self._open[key] = (crawl, opened)
+            return opened
+
+    def _close_former(self, crawl: Crawl) -> None:
+        for key, (other, frontier) in list(self._open.items()):
+            if other.id == crawl.id:
+                del self._open[key]
+                frontier.close()
+
+    def _forget(self, address: str, crawl: Crawl) -> None:
+        with self._lock:
+            kept = self._open.pop((address, crawl.frontier_name), None)
+        if kept is not None:
+            kept[1].close()

@@ -1,0 +1,86 @@
+"""Items become posts to a frontier, and what the frontier says becomes results."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from aahcrawler import urls
+from aahcrawler.frontier.posting import Effect, Post, Posted
+from aahcrawler.frontier.protocol import Offer
+from aahcrawler.service.admission import Fault
+from aahcrawler.service.catalog import Crawl
+from aahcrawler.service.gateway import Gateway
+from aahcrawler.service.items import Item, Outcome, Result, identity, invalid
+from aahcrawler.service.journal import Journal
+
+_OUTCOMES = {
+    Effect.ADDED: Outcome.ACCEPTED,
+    Effect.RESCORED: Outcome.RESCORED,
+    Effect.BLOCKED: Outcome.BLACKLISTED,
+    Effect.KNOWN: Outcome.KNOWN,
+}
+_FAULTS = {
+    Fault.URL: "give a whole http or https URL",
+    Fault.TOO_LONG: f"URLs have at most {urls.MAX_LENGTH} characters",
+}
+_MISUSED = "another item was posted under this Idempotency-Key; use a new key for each request"
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Items of one request, some of them faulty; ``first`` is the position of the first one in the request."""
+
+    items: Sequence[Item | Result]
+    first: int = 0
+    key: str = ""
+
+
+class Intake:
+    """Takes what is posted to crawls. Blocks while the frontier works."""
+
+    def __init__(self, gateway: Gateway, journal: Journal) -> None:
+        self._gateway = gateway
+        self._journal = journal
+
+    def take(self, crawl: Crawl, batch: Batch) -> list[Result]:
+        """Apply a batch and return a result for each item, in order.
+
+        Raise ``ProblemError`` where the frontier cannot be reached. Part of a long batch may have been applied then;
+        posting it again does no harm.
+        """
+        results = [self._judge(crawl, entry, batch, at) for at, entry in enumerate(batch.items, batch.first)]
+        posts = [each for each in results if isinstance(each, Post)]
+        with self._gateway.frontier(crawl, to_post=True) as frontier:
+            answers = iter(frontier.post(posts))
+        said = [_result(each, next(answers)) if isinstance(each, Post) else each for each in results]
+        self._journal.keep(crawl.folder, _entries(crawl, batch.items, said))
+        return said
+
+    def _judge(self, crawl: Crawl, entry: Item | Result, batch: Batch, position: int) -> Post | Result:
+        if isinstance(entry, Result):
+            return entry
+        target = crawl.admission.target(entry.url)
+        if isinstance(target, Fault):
+            return invalid(entry.url, target.value, _FAULTS[target])
+        refusal = None if entry.blacklist else crawl.admission.refusal(target)
+        if refusal is not None:
+            return Result(url=target.url, outcome=Outcome.OUT_OF_SCOPE, reason=refusal)
+        via = urls.canonicalize(entry.source) or ""
+        key, content = identity(entry.said(target.url), batch.key, position)
+        return Post(Offer(target.url, target.queue, entry.score or 0.0, via=via), key, content, entry.wish)
+
+
+def _result(post: Post, posted: Posted) -> Result:
+    if posted.effect is Effect.MISUSED:
+        return invalid(post.offer.url, "idempotency_key", _MISUSED)
+    return Result(url=post.offer.url, outcome=_OUTCOMES[posted.effect], state=posted.state, repeated=posted.repeated)
+
+
+def _entries(crawl: Crawl, items: Sequence[Item | Result], results: Sequence[Result]) -> Iterator[Mapping[str, object]]:
+    """Yield what the journal keeps: what changed something."""
+    now = datetime.now(UTC).isoformat(timespec="milliseconds")
+    for item, result in zip(items, results, strict=True):
+        changed = result.outcome in (Outcome.ACCEPTED, Outcome.RESCORED, Outcome.BLACKLISTED)
+        if changed and not result.repeated and isinstance(item, Item):
+            said = item.model_dump(exclude={"url"}, exclude_defaults=True)
+            yield {"at": now, "crawl": crawl.number, "url": result.url, "outcome": result.outcome, **said}

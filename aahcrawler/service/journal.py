@@ -1,0 +1,28 @@
+"""What was posted to a crawl and changed it: a file in its folder that only grows."""
+
+import json
+import logging
+import threading
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+POSTED = "posted.jsonl"
+_logger = logging.getLogger(__name__)
+
+
+class Journal:
+    """Appends lines of JSON. A crawl takes posts although its journal cannot be written; that is reported."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+
+    def keep(self, folder: Path, entries: Iterable[Mapping[str, object]]) -> None:
+        """Append entries to the journal of a crawl's folder."""
+        lines = "".join(json.dumps(entry, ensure_ascii=False) + "\n" for entry in entries)
+        if not lines:
+            return
+        try:
+            with self._lock, (folder / POSTED).open("a", encoding="utf-8") as file:
+                file.write(lines)
+        except OSError as error:
+            _logger.error("%s cannot be written: %s; the posts were applied", folder / POSTED, error.strerror)

@@ -1,0 +1,85 @@
+"""What can be read from the service: crawls with their counts, and where a URL is."""
+
+from collections.abc import Mapping
+
+from pydantic import BaseModel
+
+from aahcrawler.frontier.protocol import State
+from aahcrawler.service.admission import Fault
+from aahcrawler.service.catalog import Crawl
+from aahcrawler.service.gateway import Gateway
+from aahcrawler.service.problems import BAD_URL, NO_URL, ProblemError
+
+
+class CountsShown(BaseModel):
+    """URLs by state, pages and requisites apart, and how many queues hold some."""
+
+    pages: Mapping[State, int]
+    requisites: Mapping[State, int]
+    queues: int
+    reasons: Mapping[str, int]
+
+
+class CrawlShown(BaseModel):
+    """A crawl. ``reachable`` says whether URLs can be posted to it now; where not, ``detail`` says why."""
+
+    id: str
+    title: str
+    crawl: int
+    update: str
+    reachable: bool
+    detail: str = ""
+    counts: CountsShown | None = None
+
+
+class UrlShown(BaseModel):
+    """Where a URL is. Score, depth and ``via`` are null once it has ended; ``via`` is empty for a seed."""
+
+    url: str
+    state: State
+    score: float | None = None
+    depth: int | None = None
+    via: str | None = None
+    immediate: bool = False
+    reason: str = ""
+
+
+class Overview:
+    """Reads from frontiers. Blocks while they answer."""
+
+    def __init__(self, gateway: Gateway) -> None:
+        self._gateway = gateway
+
+    def crawl(self, crawl: Crawl) -> CrawlShown:
+        """Return a crawl with its counts, as far as they can be had."""
+        shown = CrawlShown(
+            id=crawl.id,
+            title=crawl.icd.title,
+            crawl=crawl.number,
+            update=crawl.icd.scoring.update,
+            reachable=False,
+        )
+        try:
+            with self._gateway.frontier(crawl) as frontier:
+                counts = frontier.counts()
+        except ProblemError as problem:
+            return shown.model_copy(update={"detail": problem.detail})
+        said = CountsShown(
+            pages=counts.pages, requisites=counts.requisites, queues=counts.queues, reasons=counts.reasons
+        )
+        return shown.model_copy(update={"reachable": True, "counts": said})
+
+    def url(self, crawl: Crawl, text: str) -> UrlShown:
+        """Return where a URL is. Raise ``ProblemError`` for one that is none, or not known to the crawl."""
+        target = crawl.admission.target(text)
+        if isinstance(target, Fault):
+            raise ProblemError(BAD_URL, "give a whole http or https URL, percent-encoded as a query parameter")
+        with self._gateway.frontier(crawl) as frontier:
+            standing = frontier.standing(target.url)
+        if standing is None:
+            raise ProblemError(NO_URL, f"{target.url} was never offered to {crawl.id}")
+        shown = UrlShown(url=target.url, state=standing.state, immediate=standing.at_front, reason=standing.reason)
+        offer = standing.offer
+        return shown.model_copy(
+            update={"score": offer.score, "depth": offer.depth, "via": offer.via} if offer is not None else {}
+        )

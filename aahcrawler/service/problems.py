@@ -1,0 +1,98 @@
+"""Errors as problem details (RFC 9457): what went wrong, and what to do about it."""
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from http import HTTPStatus
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel
+from starlette.exceptions import HTTPException
+
+MEDIA_TYPE = "application/problem+json"
+_logger = logging.getLogger(__name__)
+
+
+class ProblemDetails(BaseModel):
+    """A problem as it is sent. ``applied``: how many items of the request took effect all the same."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    applied: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of problem: the last part of its type, its status and its title."""
+
+    name: str
+    status: HTTPStatus
+    title: str
+
+
+UNAUTHORISED = Kind("unauthorised", HTTPStatus.UNAUTHORIZED, "No valid token")
+MISDIRECTED = Kind("misdirected", HTTPStatus.MISDIRECTED_REQUEST, "Not this host")
+NO_CRAWL = Kind("no-such-crawl", HTTPStatus.NOT_FOUND, "No such crawl")
+NO_URL = Kind("unknown-url", HTTPStatus.NOT_FOUND, "Unknown URL")
+BAD_URL = Kind("invalid-url", HTTPStatus.UNPROCESSABLE_ENTITY, "No URL that can be crawled")
+BAD_JSON = Kind("invalid-json", HTTPStatus.BAD_REQUEST, "No valid JSON")
+BAD_TYPE = Kind("unsupported-media-type", HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "Neither JSON nor NDJSON")
+TOO_LARGE = Kind("too-large", HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "Too much in one request")
+TOO_SLOW = Kind("too-slow", HTTPStatus.REQUEST_TIMEOUT, "The request did not arrive in time")
+NOT_RUNNING = Kind("crawl-not-running", HTTPStatus.SERVICE_UNAVAILABLE, "The crawl is not running")
+OVER = Kind("crawl-over", HTTPStatus.CONFLICT, "The crawl is over")
+UNAVAILABLE = Kind("frontier-unavailable", HTTPStatus.SERVICE_UNAVAILABLE, "The frontier cannot be reached")
+INTERNAL = Kind("internal-error", HTTPStatus.INTERNAL_SERVER_ERROR, "A defect of the service")
+
+
+@dataclass(slots=True)
+class ProblemError(Exception):
+    """A request that cannot be answered as it was meant."""
+
+    kind: Kind
+    detail: str
+    applied: int | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+def answer(problem: ProblemError) -> JSONResponse:
+    """Return a problem as a response."""
+    kind = problem.kind
+    details = ProblemDetails(
+        type=f"urn:aahcrawler:problem:{kind.name}",
+        title=kind.title,
+        status=kind.status,
+        detail=problem.detail,
+        applied=problem.applied,
+    )
+    content = details.model_dump(exclude_none=True)
+    return JSONResponse(content, kind.status, headers=dict(problem.headers), media_type=MEDIA_TYPE)
+
+
+def install(app: FastAPI) -> None:
+    """Have the application answer with problem details whatever goes wrong."""
+
+    def told(_request: Request, error: Exception) -> JSONResponse:
+        if isinstance(error, ProblemError):
+            return answer(error)
+        _logger.error("a request failed", exc_info=error)
+        return answer(ProblemError(INTERNAL, "the service's log says more; the same request may be made again"))
+
+    def refused(_request: Request, error: Exception) -> JSONResponse:
+        if isinstance(error, RequestValidationError):
+            first = error.errors()[0]
+            detail = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+            return answer(ProblemError(Kind("invalid-request", HTTPStatus.BAD_REQUEST, "Invalid request"), detail))
+        status = HTTPStatus(error.status_code) if isinstance(error, HTTPException) else INTERNAL.status
+        headers = (error.headers or {}) if isinstance(error, HTTPException) else {}
+        kind = Kind(status.phrase.lower().replace(" ", "-"), status, status.phrase)
+        return answer(ProblemError(kind, "see /docs for what can be asked", headers=headers))
+
+    app.add_exception_handler(ProblemError, told)
+    app.add_exception_handler(RequestValidationError, refused)
+    app.add_exception_handler(HTTPException, refused)
+    app.add_exception_handler(Exception, told)
