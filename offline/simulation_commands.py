@@ -67,6 +67,10 @@ def simulate(
     pages: Annotated[
         int, typer.Option("--pages", metavar="N", min=0, help="Pages a crawl. Default: as many as are relevant.")
     ] = 0,
+    keep: Annotated[
+        Path | None,
+        typer.Option("--keep", metavar="FOLDER", help="Keep what is read of the world there for the next time."),
+    ] = None,
     seed: Annotated[int, typer.Option("--seed", metavar="N", help="Where chance begins.")] = 0,
     processes: Annotated[
         int, typer.Option("--processes", metavar="N", min=1, help="How many to use; they change no outcome.")
@@ -89,6 +93,7 @@ def simulate(
             knowledge_base=named_folders(os.environ.get("AAH_KNOWLEDGE_BASE", "")),
             template=read_template(icd),
             judge=judge,
+            keep=keep,
             seed=seed,
             pages=pages,
             processes=processes,

@@ -4,15 +4,16 @@ import tempfile
 import time
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Executor, ProcessPoolExecutor
+from concurrent.futures import Executor, Future
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
-from multiprocessing import get_context
 from pathlib import Path
 from random import Random
 
 from offline.simulation.definition import AnalyserJudge, definition, frontier_settings
-from offline.simulation.judging import Bench, judge_samples, load_judge
+from offline.simulation.judging import Bench, Relevance, judge_samples, load_judge
+from offline.simulation.kept import Kept
+from offline.simulation.processes import own_processes
 from offline.simulation.reading import Reading, knowledge
 from offline.simulation.sample import Sample
 from offline.simulation.strategies import Named, StrategyError, chosen
@@ -27,7 +28,8 @@ class Simulation:
     """What is to be simulated.
 
     ``template`` are fields of a definition that all crawls share; ``seed`` is where chance begins; ``pages`` is a
-    budget for all samples, 0 for that of each. ``judge`` is the file of a judge, None where there is none.
+    budget for all samples, 0 for that of each. ``judge`` is the file of a judge, None where there is none. ``keep``
+    is a folder for what is read of the world, so that the next simulation need not; None forgets it.
     """
 
     world: Path
@@ -35,6 +37,7 @@ class Simulation:
     knowledge_base: tuple[Path, ...]
     template: Mapping[str, object] = field(default_factory=dict)
     judge: Path | None = None
+    keep: Path | None = None
     seed: int = 0
     pages: int = 0
     processes: int = 1
@@ -89,9 +92,10 @@ def simulate(simulation: Simulation, samples: Sequence[Sample], watcher: Watcher
     """
     simulated(simulation)
     with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="aah-simulation-")))
+        folder = simulation.keep or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="aah-simulation-")))
+        kept = Kept(folder, simulation.world, samples, simulation.knowledge_base)
         executor = _executor(simulation.processes, stack)
-        bench, reading = _read(simulation, samples, folder, executor, watcher)
+        bench, reading = _read(simulation, samples, kept, executor, watcher)
         tasks = [_task(simulation, folder, sample, bench) for sample in samples]
         orders: list[Order] = []
         crawling = 0.0
@@ -142,27 +146,46 @@ def simulate_sample(task: Task) -> tuple[list[Order], float]:
 def _executor(processes: int, stack: ExitStack) -> Executor | None:
     if processes < 2:
         return None
-    return stack.enter_context(ProcessPoolExecutor(processes, mp_context=get_context("spawn")))
+    return stack.enter_context(own_processes(processes))
 
 
 def _read(
-    simulation: Simulation, samples: Sequence[Sample], folder: Path, executor: Executor | None, watcher: Watcher
+    simulation: Simulation, samples: Sequence[Sample], kept: Kept, executor: Executor | None, watcher: Watcher
 ) -> tuple[Bench | None, float]:
-    """Read the world for the crawls, and let the judge read it in a process of its own, whose memory is given back."""
+    """Read the world for the crawls, and let the judge read it in a process of its own, whose memory is given back.
+
+    What is kept is read by nobody. Return the judge and the seconds of processor time that reading took.
+    """
     with ExitStack() as stack:
-        judging = None
-        if simulation.judge is not None:
-            judge = load_judge(simulation.judge)
-            own = stack.enter_context(ProcessPoolExecutor(1, mp_context=get_context("spawn")))
-            judging = own.submit(judge_samples, simulation.judge, simulation.world, samples)
-            if executor is None:
-                judging.exception()
-        reading = Reading(simulation.world, folder, simulation.knowledge_base, watcher.reading)
-        seconds = reading.run(samples, executor, simulation.processes)
-        if judging is None:
+        judging, seconds = _judging(simulation, samples, kept, stack), 0.0
+        if executor is None and judging is not None:
+            judging.exception()
+        if not kept.is_read:
+            kept.begin()
+            reading = Reading(simulation.world, kept.folder, simulation.knowledge_base, watcher.reading)
+            seconds = reading.run(samples, executor, simulation.processes)
+            kept.end()
+        if simulation.judge is None or judging is None:
             return None, seconds
-        with closing(World(folder)) as world:
-            return Bench(judge, judging.result(), world.urls), seconds
+        relevance = judging.result()
+        kept.keep(relevance, simulation.judge, samples)
+        with closing(World(kept.folder)) as world:
+            return Bench(load_judge(simulation.judge), relevance, world.urls), seconds
+
+
+def _judging(
+    simulation: Simulation, samples: Sequence[Sample], kept: Kept, stack: ExitStack
+) -> Future[Relevance] | None:
+    if simulation.judge is None:
+        return None
+    load_judge(simulation.judge)
+    known = kept.relevance(simulation.judge, samples)
+    if known is None:
+        own = stack.enter_context(own_processes(1))
+        return own.submit(judge_samples, simulation.judge, simulation.world, samples)
+    judged: Future[Relevance] = Future()
+    judged.set_result(known)
+    return judged
 
 
 def _task(simulation: Simulation, folder: Path, sample: Sample, bench: Bench | None) -> Task:

@@ -96,6 +96,24 @@ def test_a_crawl_ends_when_nothing_is_left(world: Path) -> None:
         }
 
 
+def test_what_is_kept_is_not_read_again_until_the_world_changes(tmp_path: Path) -> None:
+    world = with_reference(write_world(tmp_path / "world"))
+    judge = with_judge(world)
+    asked = Simulation(world, ("paper-avg", "oracle"), named_folders(""), judge=judge, keep=tmp_path / "kept")
+    read: list[int] = []
+    watcher = Watcher(read.append)
+    first, second = (simulate(asked, read_samples(world), watcher) for _ in range(2))
+    assert (orders(first), read) == (orders(second), [25])
+    assert second.cost.reading == 0
+    with_judge(world, pages=4)
+    judge.write_text(judge.read_text() + "# another judge\n")
+    third = simulate(asked, read_samples(world), watcher)
+    assert (orders(third) != orders(first), read) == (True, [25])
+    write_world(world, pages=5)
+    simulate(asked, read_samples(world), watcher)
+    assert read == [25, 11]
+
+
 def run(*arguments: object) -> tuple[int, str]:
     result = CliRunner().invoke(app, ["simulate", *map(str, arguments)])
     assert result.exception is None or isinstance(result.exception, SystemExit), result.output
