@@ -37,7 +37,7 @@ BRIEF = 20
 LEAST_ARTICLE = 200
 """Characters of an article on a page that shows no sign of holding one."""
 ALIKE = 0.9
-MUCH_MORE = 1.25
+MUCH_MORE, DOUBLE = 1.25, 2.0
 
 _OUTSIDE = frozenset({"nav", "footer", "aside", "form", "select"})
 _WHO_OR_WHEN = ("author", "date")
@@ -226,7 +226,8 @@ def encloses(lesson: Lesson, found: Sequence[Extracted], fields: frozenset[str])
     wholes = list(map(body_text, lesson.examples))
     if not all(part and part in whole for part, whole in zip(parts, wholes, strict=True)):
         return False
-    if sum(map(len, wholes)) < MUCH_MORE * sum(map(len, parts)) or any(map(_holds_its_signature, lesson.examples)):
+    more = sum(map(len, wholes)) / sum(map(len, parts))
+    if more < (DOUBLE if any(map(_holds_its_signature, lesson.examples)) else MUCH_MORE):
         return False
     return all(sum(name in example.spots for example in lesson.examples) >= ALIKE * len(found) for name in fields)
 
