@@ -64,8 +64,7 @@ class AnalyserJudge:
     """Scores pages as a crawl of a definition does: by ``flow.process``, with the analysers that ship."""
 
     def __init__(self, icd: Icd, world: World, knowledge_base: KnowledgeBase) -> None:
-        numbers = {name: world.number(name) for name in icd.topic.documents}
-        texts = {name: world.understood(number).text for name, number in numbers.items() if number is not None}
+        texts = {name: world.understood(world.seeds([name])[0]).text for name in icd.topic.documents}
         self._analysers: Sequence[OnlineAnalyser] = analysers(icd, build_topic(icd, texts))
         self._weights = icd.scoring.weights
         self._helper = RecallingHelper(knowledge_base)

@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from time import process_time
@@ -14,7 +14,7 @@ from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.helper.timing import Stopwatch
 from aahcrawler.page import Page
 from aahcrawler.segments import SegmentError, segments
-from aahcrawler.urls import resolve
+from aahcrawler.urls import canonicalize, resolve
 from knowledge_base.loader import load
 from knowledge_base.model import KnowledgeBase
 from offline.archived import page_of
@@ -95,13 +95,13 @@ class Reading:
 
     def _check(self, samples: Sequence[Sample]) -> None:
         for sample in samples:
-            missing = [seed for seed in sample.seeds if key(seed) not in self._catalogue.numbers]
+            missing = [seed for seed in sample.seeds if _key(seed) not in self._catalogue.numbers]
             if missing:
                 raise WorldError(f"{self.folder}: the seed {missing[0]} of {sample.name} is no page of its WARC files")
 
     def _read(self, samples: Sequence[Sample], executor: Executor | None, processes: int) -> Iterator[ReadChunk]:
         """Yield pages by chunks in their order; few chunks are under way at a time, so that memory is bounded."""
-        chunks = self._chunks(frozenset(key(seed) for sample in samples for seed in sample.seeds))
+        chunks = self._chunks(frozenset(_key(seed) for sample in samples for seed in sample.seeds))
         if executor is None:
             yield from map(read_chunk, chunks)
             return
@@ -137,8 +137,14 @@ class Reading:
                     continue
                 location = page.headers.get("Location")
                 if 300 <= page.status < 400 and location and (target := resolve(page.url, location)):
-                    self._redirects[page.url] = target
-                elif 200 <= page.status < 300 and page.is_html and self._catalogue.add(page.url) is not None:
-                    yield page
+                    self._redirects[canonicalize(page.url) or page.url] = target
+                elif 200 <= page.status < 300 and page.is_html:
+                    number = self._catalogue.add(page.url)
+                    if number is not None:
+                        yield replace(page, url=self._catalogue.urls[number])
         except SegmentError as error:
             raise WorldError(str(error)) from error
+
+
+def _key(url: str) -> str:
+    return key(canonicalize(url) or url)

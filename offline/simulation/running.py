@@ -104,7 +104,7 @@ def simulate(simulation: Simulation, samples: Sequence[Sample], watcher: Watcher
             crawling += seconds
             watcher.crawling(sum(len(order.pages) for order in found))
         with closing(World(folder)) as world:
-            urls = world.urls
+            urls = world.recorded
         return Finished(tuple(orders), urls, bench, Cost(reading, crawling))
 
 
@@ -170,7 +170,7 @@ def _read(
         relevance = judging.result()
         kept.keep(relevance, simulation.judge, samples)
         with closing(World(kept.folder)) as world:
-            return Bench(load_judge(simulation.judge), relevance, world.urls), seconds
+            return Bench(load_judge(simulation.judge), relevance, world.recorded), seconds
 
 
 def _judging(

@@ -3,7 +3,6 @@
 import pickle
 from array import array
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -28,8 +27,12 @@ def key(url: str) -> str:
 
 @dataclass(slots=True)
 class Catalogue:
-    """The pages of a world in the order of their records. ``numbers`` holds them, and what redirects to them."""
+    """The pages of a world in the order of their records. ``numbers`` holds them, and what redirects to them.
 
+    ``recorded`` are their addresses as they stand in the records, by which others know them; ``urls`` are canonical.
+    """
+
+    recorded: list[str] = field(default_factory=list)
     urls: list[str] = field(default_factory=list)
     queues: list[str] = field(default_factory=list)
     numbers: dict[str, int] = field(default_factory=dict)
@@ -40,6 +43,7 @@ class Catalogue:
         if canonical is None or key(canonical) in self.numbers:
             return None
         number = self.numbers[key(canonical)] = len(self.urls)
+        self.recorded.append(url)
         self.urls.append(canonical)
         self.queues.append(urls.queue_of(canonical))
         return number
@@ -82,11 +86,15 @@ def pack(understood: Understood) -> bytes:
 
 
 class World:
-    """A world that was written by ``WorldWriter``; ``urls`` and ``queues`` are by number. Not for several threads."""
+    """A world that was written by ``WorldWriter``. Not for several threads.
+
+    ``urls``, canonical, ``recorded``, as the records have them, and ``queues`` are by number.
+    """
 
     def __init__(self, folder: Path) -> None:
         catalogue, self._offsets = pickle.loads((folder / "catalogue").read_bytes())  # noqa: S301 - written by us
         self.urls: Sequence[str] = catalogue.urls
+        self.recorded: Sequence[str] = catalogue.recorded
         self.queues: Sequence[str] = catalogue.queues
         self._numbers: Mapping[str, int] = catalogue.numbers
         self._file: BinaryIO = (folder / "pages").open("rb")
@@ -104,13 +112,10 @@ class World:
         return self._numbers.get(key(url))
 
     def seeds(self, addresses: Sequence[str]) -> tuple[int, ...]:
-        """Return the numbers of seeds, each once. Raise KeyError with the address that is not in the world."""
+        """Return the numbers of seeds, each once. Raise KeyError for one that is not in the world."""
         numbers: dict[int, None] = {}
         for address in addresses:
-            with suppress(KeyError):
-                numbers[self._numbers[key(urls.canonicalize(address) or "")]] = None
-                continue
-            raise KeyError(address)
+            numbers[self._numbers[key(urls.canonicalize(address) or address)]] = None
         return tuple(numbers)
 
     def _read(self, number: int) -> Understood:

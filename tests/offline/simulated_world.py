@@ -66,10 +66,14 @@ def write_world(folder: Path, pages: int = 12, samples: int = 2) -> Path:
             links = [(f"{COOKING}/soup/{n}", _ANCHORS[COOKING].format(n)) for n in following]
             links += [(f"{SOLAR}/solar/{n}", _ANCHORS[SOLAR].format(n)) for n in following]
             written[f"{site}/{name}/{number}"] = page(site, number, links)
-    _write_warc(folder / "world.warc.gz", written)
-    topics = {"Solar power": [list(SEEDS)] * samples}
-    (folder / "topics.json").write_text(json.dumps(topics))
+    write_pages(folder, written)
+    write_topics(folder, [SEEDS] * samples)
     return folder
+
+
+def write_topics(folder: Path, samples: Sequence[Sequence[str]]) -> None:
+    """Write the samples of the one topic."""
+    (folder / "topics.json").write_text(json.dumps({"Solar power": [list(seeds) for seeds in samples]}))
 
 
 def with_reference(folder: Path, pages: int = 13, samples: int = 2) -> Path:
@@ -91,11 +95,10 @@ def with_judge(folder: Path, pages: int = 12) -> Path:
     return judge
 
 
-def _write_warc(path: Path, pages: Mapping[str, str | bytes]) -> None:
+def write_pages(folder: Path, pages: Mapping[str, str | bytes]) -> None:
     """Write a response record for each page, without requests; an empty page redirects."""
-    path.write_bytes(
-        b"".join(gzip.compress(_record(number, url, body)) for number, (url, body) in enumerate(pages.items()))
-    )
+    records = (gzip.compress(_record(number, url, body)) for number, (url, body) in enumerate(pages.items()))
+    (folder / "world.warc.gz").write_bytes(b"".join(records))
 
 
 def _record(number: int, url: str, content: str | bytes) -> bytes:

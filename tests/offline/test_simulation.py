@@ -14,7 +14,17 @@ from offline.simulation.running import Finished, Simulation, simulate
 from offline.simulation.sample import read_samples
 from offline.simulation.strategies import strategies
 from offline.simulation.watching import Watcher
-from tests.offline.simulated_world import COOKING, SEEDS, SOLAR, with_judge, with_reference, write_world
+from tests.offline.simulated_world import (
+    COOKING,
+    SEEDS,
+    SOLAR,
+    page,
+    with_judge,
+    with_reference,
+    write_pages,
+    write_topics,
+    write_world,
+)
 
 PAGES = 13
 Orders = Mapping[tuple[str, int], Sequence[str]]
@@ -112,6 +122,19 @@ def test_what_is_kept_is_not_read_again_until_the_world_changes(tmp_path: Path) 
     write_world(world, pages=5)
     simulate(asked, read_samples(world), watcher)
     assert read == [25, 11]
+
+
+def test_addresses_are_written_as_the_records_have_them(tmp_path: Path) -> None:
+    odd = f"{SOLAR}/solar/Größe—1"
+    home = page(SOLAR, 0, [(odd, "solar panels"), (f"{SOLAR}/solar/a%20b", "more")])
+    world = with_reference(tmp_path, pages=3, samples=1)
+    write_pages(world, {"http://SOLAR.test": home, odd: page(SOLAR, 1, []), f"{SOLAR}/solar/a b": page(SOLAR, 2, [])})
+    write_topics(world, [["http://solar.test/"], [odd]])
+    done = finished(Simulation(world, ("breadth-first",), named_folders(""), pages=9))
+    assert orders(done) == {
+        ("breadth-first", 0): ["http://SOLAR.test", odd, f"{SOLAR}/solar/a b"],
+        ("breadth-first", 1): [odd, "http://SOLAR.test", f"{SOLAR}/solar/a b"],
+    }
 
 
 def run(*arguments: object) -> tuple[int, str]:
