@@ -42,13 +42,15 @@ class BadExpressionError(ValueError):
 class Selector:
     """A compiled expression.
 
-    ``cite`` says where the structure it looks for is documented.
+    ``source`` is its XPath. ``cite`` says where the structure it looks for is documented; ``css`` is what was written
+    where that was CSS.
     """
 
     source: str
     xpath: etree.XPath
     attribute: str = ""
     cite: str = ""
+    css: str = ""
     _narrowed: dict[tuple[bool, ...], "Selector"] = field(default_factory=dict, repr=False)
 
     @property
@@ -119,7 +121,7 @@ def compile_selector(*, xpath: str = "", css: str = "", attribute: str = "", cit
         raise BadExpressionError(
             f"XPath 1.0 has no function {unknown}(); use contains(), starts-with() or another of its own: {xpath}"
         )
-    return Selector(source, compiled, attribute, cite)
+    return Selector(source, compiled, attribute, cite, "" if xpath else css)
 
 
 _TEXT = re.compile(r"'[^']*'|\"[^\"]*\"")

@@ -18,6 +18,8 @@ from aahcrawler.objects.vocabulary import VERSION
 from aahcrawler.webobject import Person, Reference, Value, WebObject
 
 _RECORD: Final = "urn:uuid:"
+_UNTOLD: Final = ("T00:00:00+00:00", ":00+00:00")
+"""How a moment in UTC ends that is told to the day, or to the minute."""
 _INVISIBLE: Final = dict.fromkeys((0xAD, 0x200B, 0x2060, 0xFEFF))
 _PICTURE: Final = re.compile(
     r"[^/]+\.(?:avif|bmp|gif|jpe?g|jfif|m4v|mov|mp4|ogv|png|svg|tiff?|webm|webp)$", re.IGNORECASE
@@ -92,8 +94,23 @@ def _renamed(gone: Sequence[WebObject], new: Sequence[WebObject]) -> frozenset[s
 
 
 def _differs(name: str, former: tuple[str, ...], now: tuple[str, ...]) -> bool:
-    """Compare what counts; many templates tell the same date as "3 hours ago" at first and in figures later."""
-    return former != now and (name != "date" or bool(former and now))
+    """Compare what counts; many templates tell the same date as "3 hours ago" at first and in figures later.
+
+    A redesign may tell dates to the minute, or to the day, that were told to the second.
+    """
+    if name != "date":
+        return former != now
+    if not (former and now):
+        return False
+    return len(former) != len(now) or not all(map(_is_same_moment, former, now))
+
+
+def _is_same_moment(one: str, other: str) -> bool:
+    """Say whether two moments are the same to the minute or the day, where one of them is told no more precisely."""
+    for untold in _UNTOLD:
+        if one.endswith(untold) or other.endswith(untold):
+            return one[: -len(untold)] == other[: -len(untold)]
+    return one == other
 
 
 def _content(web_object: WebObject) -> tuple[object, ...]:

@@ -154,10 +154,17 @@ def test_a_broken_file_does_not_keep_new_things_from_being_kept(crawl: Path) -> 
 def test_an_expression_that_cannot_be_compiled_is_told_with_its_line(crawl: Path) -> None:
     overlay = kept(crawl, learned())
     file = crawl / LEARNED / "phpBB.xml"
-    file.write_text(file.read_text().replace("article[", "article[[", 1))
+    file.write_text(file.read_text().replace("article.utterance", "article..utterance", 1))
     actions, problems = overlay.actions(BASE)
     assert actions == ()
     assert problems[0].line > 1
+
+
+def test_expressions_are_kept_as_they_were_written(crawl: Path) -> None:
+    file = kept(crawl, learned()).keep(learned())
+    assert 'css="article.utterance"' in file.read_text()
+    (read,), _ = Overlay(crawl / LEARNED).actions(BASE)
+    assert Overlay(crawl / "again").keep(read).read_text() == file.read_text()
 
 
 def test_what_another_knowledge_base_knows_is_left_alone(crawl: Path) -> None:

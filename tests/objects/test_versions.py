@@ -115,6 +115,17 @@ def test_dates_that_are_counted_from_the_fetch_are_no_edit() -> None:
     assert not is_edited(hours, exact)
 
 
+def test_dates_that_are_told_less_precisely_are_no_edit() -> None:
+    seconds, minutes = datetime(2020, 5, 6, 7, 8, 10, tzinfo=UTC), datetime(2020, 5, 6, 7, 8, tzinfo=UTC)
+    day, next_day = datetime(2020, 5, 6, tzinfo=UTC), datetime(2020, 5, 7, tzinfo=UTC)
+    told = {moment: changed(POST, {"date": (moment,)}) for moment in (seconds, minutes, day, next_day)}
+    same = [(seconds, minutes), (minutes, seconds), (seconds, day), (day, minutes)]
+    assert not any(is_edited(told[one], told[other]) for one, other in same)
+    assert is_edited(told[seconds], changed(POST, {"date": (minutes + timedelta(minutes=1),)}))
+    assert is_edited(told[seconds], told[next_day])
+    assert is_edited(told[day], told[next_day])
+
+
 def test_objects_without_numbers_are_known_by_what_they_say() -> None:
     old = changed(REPLY, {}, iri=f"{PAGE}#c-Bob-20260102000405")
     new = changed(REPLY, {}, iri=f"{PAGE}#c-Bob-20260203000405")

@@ -38,8 +38,8 @@ class Written:
 
     @classmethod
     def of(cls, selector: Selector) -> "Written":
-        """Return what a compiled expression says."""
-        return cls(xpath=selector.source, attribute=selector.attribute)
+        """Return what a compiled expression says, as it was written."""
+        return cls(selector.css, "" if selector.css else selector.source, selector.attribute)
 
 
 @dataclass(frozen=True, slots=True)
