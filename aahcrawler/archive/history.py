@@ -39,6 +39,9 @@ _MICROSECOND = timedelta(microseconds=1)
 _URN = "urn:uuid:"
 _IN_MEMORY = 1 << 20
 _PAGES_AT_ONCE = 500
+_ORIGINALS = 10
+"""How many records of one payload are looked at for a sound one."""
+_LOOKED_AT = 4 << 20
 _DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 _logger = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -80,11 +83,16 @@ class History:
         return self._tried(lambda ledger: _former(ledger, ledger.before(url, date)), None)
 
     def original(self, digest: bytes) -> Original | None:
-        """Return the first complete response with that payload; None where there is none, and for an empty payload."""
-        row = self._tried(lambda ledger: None if digest in {b"", _EMPTY} else ledger.first(digest), None)
-        if row is None:
-            return None
-        return Original(_urn(row.record), row.url, warc_date(_time(row.date)), digest, bool(row.chunked))
+        """Return the first complete response with that payload whose record is sound, as ``is_readable`` tells it.
+
+        None where there is none, and for an empty payload.
+        """
+        rows = self._tried(lambda ledger: [] if digest in {b"", _EMPTY} else ledger.holding(digest, _ORIGINALS), [])
+        for row in rows:
+            former = self._tried(partial(_former, row=row), None)
+            if former is not None and self.is_readable(former):
+                return Original(_urn(row.record), row.url, warc_date(_time(row.date)), digest, bool(row.chunked))
+        return None
 
     def pages(self) -> Iterator[Former]:
         """Yield the pages that were captured with a status of 2xx, in no particular order.
@@ -99,8 +107,11 @@ class History:
                     yield former
 
     def is_readable(self, former: Former) -> bool:
-        """Say whether the response record that holds the payload is where it should be; its end is not looked at."""
-        return self._with_record(former, lambda _: True) or False
+        """Say whether the response record that holds the payload is where it should be, and sound.
+
+        Of one with more than 4 MiB the rest is not looked at.
+        """
+        return self._with_record(former, _is_sound) or False
 
     def exchange(self, former: Former) -> Exchange | None:
         """Return the response again, the whole of it, as an answer of ``former.url``; ``request`` is empty.
@@ -337,6 +348,16 @@ def _former(ledger: Ledger, row: Row | None) -> Former | None:
         terminal=bool(row.terminal),
         depth=row.depth,
     )
+
+
+def _is_sound(record: Record) -> bool:
+    """Say whether a record is whole; damage in it raises ``RecordError``."""
+    size = 0
+    for piece in record.block():
+        size += len(piece)
+        if size > _LOOKED_AT:
+            break
+    return True
 
 
 def _exchange(record: Record, former: Former) -> Exchange:

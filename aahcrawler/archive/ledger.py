@@ -77,9 +77,9 @@ _BEFORE = """
 SELECT * FROM captures WHERE key = ? AND url = ? AND date < ?
 ORDER BY (status BETWEEN 200 AND 299) * (1 + complete) DESC, date + later DESC LIMIT 1
 """
-_FIRST = """
+_HOLDING = """
 SELECT * FROM captures WHERE own AND complete AND digest IS NOT NULL AND substr(digest, 1, 6) = ? AND digest = ?
-ORDER BY id LIMIT 1
+ORDER BY id LIMIT ?
 """
 _PAGES = """
 SELECT * FROM captures WHERE id > ? AND current AND page AND status BETWEEN 200 AND 299 ORDER BY id LIMIT ?
@@ -210,8 +210,11 @@ class Ledger:
 
     def first(self, digest: bytes) -> Row | None:
         """Return the first row whose record holds that payload whole, None where there is none."""
-        found = self._connection.execute(_FIRST, (digest[:6], digest)).fetchone()
-        return Row._make(found) if found else None
+        return next(iter(self.holding(digest, 1)), None)
+
+    def holding(self, digest: bytes, most: int) -> list[Row]:
+        """Return the first rows whose records hold that payload whole."""
+        return [Row._make(found) for found in self._connection.execute(_HOLDING, (digest[:6], digest, most))]
 
     def pages(self, after: int, most: int) -> list[Row]:
         """Return the next current rows of pages with status 2xx, in the order of their ids."""

@@ -62,7 +62,8 @@ class Visit:
     ``page`` is what there is to be understood: the answer itself, or the archived page that a 304 stands for.
     ``former`` is the capture that the answer is compared with, ``before`` what was understood of it. ``remembered``
     says that ``before`` is what would be understood today. ``change`` is None for whatever neither is nor was a page.
-    ``unmodified`` says that the server sent no payload because the former one is still right.
+    ``unmodified`` says that the server sent no payload because the former one is still right. ``held`` is false where
+    the archive has the payload of ``former`` no more.
     """
 
     page: Page
@@ -71,11 +72,14 @@ class Visit:
     before: Metadata | None = None
     remembered: bool = False
     unmodified: bool = False
+    held: bool = True
 
     @property
     def original(self) -> Original | None:
-        """The response that holds the payload of an unchanged answer."""
-        return self.former.original if self.former is not None and self.change is Change.UNCHANGED else None
+        """The response that holds the payload of an unchanged answer; None where the archive has it no more."""
+        if self.former is None or self.change is not Change.UNCHANGED or not self.held:
+            return None
+        return self.former.original
 
 
 class LostError(Exception):
@@ -131,7 +135,8 @@ class Recrawl:
             # Of requisites only style sheets that lead somewhere have metadata.
             return Visit(page, former, Change.UNCHANGED, before or Metadata(), remembered=True, unmodified=True)
         if is_success and exchange.truncated is None and exchange.payload_digest == former.digest:
-            return Visit(page, former, Change.UNCHANGED, before, remembered=is_page and today)
+            held = asked.conditional or self._history.is_readable(former)
+            return Visit(page, former, Change.UNCHANGED, before, remembered=is_page and today, held=held)
         if is_page and page.status in GONE:
             return Visit(page, former, Change.GONE, before)
         return Visit(page, former, Change.CHANGED if is_page and is_success else None, before)

@@ -442,6 +442,24 @@ def test_what_is_damaged_or_gone_is_not_read(crawled: Crawled) -> None:
     assert crawled.history.metadata(two) is None
 
 
+def test_a_payload_whose_record_is_damaged_is_written_again(crawled: Crawled) -> None:
+    first = crawled.write(A, b"payload" * 50)
+    crawled.rotate()
+    assert crawled.history.is_readable(crawled.known(A))
+    path = crawled.archive / first.capture.file
+    whole = path.read_bytes()
+    offset = first.capture.offset
+    end = offset + len(whole[offset:].split(b"\x1f\x8b\x08", 2)[1]) + 3
+    path.write_bytes(whole[: end - 6] + b"\0\0" + whole[end - 4 :])
+    assert not crawled.history.is_readable(crawled.known(A)), "the checksum at its end is wrong"
+    assert crawled.history.original(first.digest) is None
+    again = crawled.write(B, b"payload" * 50).capture
+    assert not again.revisit
+    third = crawled.write(ROBOTS, b"payload" * 50).capture
+    assert (third.revisit, third.refers_to) == (True, again.record_id)
+    path.unlink()
+
+
 def test_others_can_read_while_a_crawl_writes(crawled: Crawled) -> None:
     crawled.write(A, b"a")
     with History(crawled.archive, crawled.folder, beside=True) as beside:

@@ -141,6 +141,17 @@ def test_an_archive_that_has_gone_is_asked_for_again(bench: Bench) -> None:
     assert not bench.second.asked(URL).conditional
 
 
+def test_what_the_archive_holds_no_more_is_unchanged_and_kept_again(bench: Bench) -> None:
+    capture = bench.capture(exchange())
+    path = bench.folder / "archive" / capture.file
+    kept = path.read_bytes()
+    assert visit(bench.second, exchange(when=SECOND)).original is not None
+    path.write_bytes(kept[: capture.offset + 40] + b"\0damage\0" + kept[capture.offset + 48 :])
+    found = visit(bench.second, exchange(when=SECOND))
+    assert (found.change, found.original) == (Change.UNCHANGED, None)
+    assert not bench.capture(exchange(when=SECOND), number=2).revisit
+
+
 def test_what_was_asked_for_plainly_once_stays_so(bench: Bench) -> None:
     bench.capture(exchange(validators=TAG))
     recrawl = bench.second
