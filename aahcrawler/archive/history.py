@@ -87,8 +87,10 @@ class History:
 
         None where there is none, and for an empty payload.
         """
-        rows = self._tried(lambda ledger: [] if digest in {b"", _EMPTY} else ledger.holding(digest, _ORIGINALS), [])
-        for row in rows:
+        if digest in {b"", _EMPTY}:
+            return None
+        rows: list[Row] | None = self._tried(lambda ledger: ledger.holding(digest, _ORIGINALS), None)
+        for row in rows or ():
             former = self._tried(partial(_former, row=row), None)
             if former is not None and self.is_readable(former):
                 return Original(_urn(row.record), row.url, warc_date(_time(row.date)), digest, bool(row.chunked))

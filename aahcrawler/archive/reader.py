@@ -44,6 +44,20 @@ def captures(folder: Path, *, revisits: bool = False) -> Iterator[tuple[Capture,
             raise SegmentError(f"{path}: is not a readable WARC file ({error}). Restore it from a copy.") from error
 
 
+def revisits(folder: Path) -> Iterator[tuple[str, str]]:
+    """Yield the id of each revisit record of a folder of WARC files, and of the record that it refers to.
+
+    Raises ``SegmentError`` for a file that cannot be read.
+    """
+    for path in segments(folder, EXTENSION):
+        try:
+            with open_segment(path) as stream:
+                for record in ArchiveIterator(stream, record_types=WarcRecordType.revisit, parse_http=False):
+                    yield _named(record, "WARC-Record-ID"), _named(record, "WARC-Refers-To")
+        except (OSError, ValueError) as error:
+            raise SegmentError(f"{path}: is not a readable WARC file ({error}). Restore it from a copy.") from error
+
+
 def _together(file: str, stream: BinaryIO) -> Iterator[tuple[Capture, Exchange]]:
     """Yield each answer when the next one comes: what belongs to it stands between them."""
     last: tuple[Capture, Exchange] | None = None

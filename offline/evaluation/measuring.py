@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from aahcrawler import urls
-from aahcrawler.archive.reader import captures
+from aahcrawler.archive.reader import captures, revisits
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.objects.reader import page_rows
 from aahcrawler.segments import segments
@@ -88,14 +88,15 @@ def documents(crawl: Path, helper: ApplicationAwareHelper, number: int | None = 
     """Yield the document of each page of a crawl that was answered well, in the order of its WARC files.
 
     Pages are what the crawl's RDF calls so. A folder of WARC files of another crawler has none: there, each HTML
-    answer is a page. With ``number``, the pages are those of that crawl among the ones of the folder; what it found
-    unchanged is read where it was captured first. Raises ``EvaluationError``, ``ReadError`` and ``SegmentError``.
+    answer is a page. With ``number``, the pages are those of that crawl among the ones of the folder. A payload that
+    was captured several times is one document, read where it was captured first. Raises ``EvaluationError``,
+    ``ReadError`` and ``SegmentError``.
     """
     archive = _archive(crawl)
     described = (crawl / "objects").is_dir()
     if number is not None and not described:
         raise EvaluationError(f"{crawl}: is not of this crawler, so nobody can tell which pages are of crawl {number}.")
-    with closing(_pages(crawl, number) if described else sqlite3.connect("")) as known:
+    with closing(_pages(crawl, number, archive) if described else sqlite3.connect("")) as known:
         for capture, exchange in captures(archive):
             with closing(exchange):
                 if described and not _is_known(known, capture.record_id):
@@ -142,12 +143,14 @@ def _archive(crawl: Path) -> Path:
     return folder
 
 
-def _pages(crawl: Path, number: int | None) -> sqlite3.Connection:
+def _pages(crawl: Path, number: int | None, archive: Path) -> sqlite3.Connection:
     """Return the captures that hold the pages in a table on disk that goes with its connection."""
     known = sqlite3.connect("")
     known.execute("CREATE TABLE page (id TEXT PRIMARY KEY) WITHOUT ROWID")
     holders = ((row.unchanged or row.capture,) for row in page_rows(crawl, number))
     known.executemany("INSERT OR IGNORE INTO page VALUES (?)", holders)
+    originals = ((original, capture) for capture, original in revisits(archive))
+    known.executemany("INSERT OR IGNORE INTO page SELECT ? FROM page WHERE id = ?", originals)
     return known
 
 

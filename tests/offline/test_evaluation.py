@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from lxml import etree
 from typer.testing import CliRunner, Result
 
-from aahcrawler.archive.records import CrawlInfo
+from aahcrawler.archive.reader import captures
+from aahcrawler.archive.records import CrawlInfo, Original
 from aahcrawler.archive.writer import WarcWriter
 from aahcrawler.cli import app
 from aahcrawler.exchange import Exchange
@@ -148,6 +149,23 @@ def test_one_crawl_of_several_is_measured_with_what_it_found_unchanged(tmp_path:
         result = run(folder, *arguments)
         assert (result.exit_code, result.stdout) == (2, "")
         assert said in result.stderr
+
+
+def test_a_page_that_is_again_what_it_once_was_is_measured(tmp_path: Path) -> None:
+    folder = write(tmp_path / "back", [Answer(FLOOD), Answer(FILLER * 4)])
+    first = next(page_rows(folder))
+    with closing(captures(folder / "archive")) as known:
+        _, exchange = next(known)
+    original = Original(first.capture, first.url, "2026-01-02T03:04:00Z", exchange.payload_digest)
+    later = replace(exchange, started_at=BEGUN + timedelta(days=60))
+    with closing(exchange), WarcWriter(folder / "archive", CrawlInfo("third", "a test", crawl_number=3)) as warc:
+        capture = warc.write(later, original=original)
+    assert capture.revisit
+    third = CaptureDescription(capture.record_id, first.url, 200, later.started_at, "text/html")
+    with ObjectWriter(folder / "objects", "third", lambda: BEGUN) as objects:
+        objects.write(replace(third, crawl=crawl_iri("test", 3)))
+    (found,) = measured(folder, "--crawl", "3")
+    assert (found["documents"], found["keywords"]) == (1, {"dike": 1, "glacier": 0, "storm surge": 1})
 
 
 def test_a_definition_and_a_threshold_may_be_named(crawl: Path, tmp_path: Path) -> None:
