@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from urllib.parse import urlsplit
 
 from aahcrawler import urls
@@ -13,7 +14,8 @@ PRIVATE = "private_address"
 """Why a URL is out of scope that leads to an address the crawl must not connect to."""
 
 _LOOPBACK = "127.0.0.1"
-_PORTS = {"http": 80, "https": 443}
+_HOSTS = 4096
+_ANY_PORT = 80
 
 
 class Fault(StrEnum):
@@ -42,6 +44,7 @@ class Admission:
             allow_private=icd.network.allow_private,
             resolve={host: str(endpoint) for host, endpoint in icd.network.resolve.items()},
         )
+        self._is_private_host = lru_cache(_HOSTS)(self._judge_host)
 
     def target(self, text: str) -> Target | Fault:
         """Return what a URL is called in the crawl, or why it is none."""
@@ -56,12 +59,10 @@ class Admission:
         refused: Refusal | None = self._scope.admit(target.url, target.queue)
         if refused is not None:
             return refused.value
-        return PRIVATE if self._is_private(target.url) else None
+        return PRIVATE if self._is_private_host(urlsplit(target.url).hostname or "") else None
 
-    def _is_private(self, url: str) -> bool:
-        parts = urlsplit(url)
-        host = parts.hostname or ""
-        mapped = self._addresses.mapped(host, parts.port or _PORTS.get(parts.scheme, 0))
+    def _judge_host(self, host: str) -> bool:
+        mapped = self._addresses.mapped(host, _ANY_PORT)
         if mapped is not None:
             return self._addresses.refusal(mapped.address) is not None
         name = host.rstrip(".")

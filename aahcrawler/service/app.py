@@ -1,7 +1,7 @@
 """The service as an ASGI application: routes, and what OpenAPI says about them."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -13,11 +13,11 @@ from pydantic import BaseModel
 from aahcrawler import __version__, urls
 from aahcrawler.service import problems
 from aahcrawler.service.access import AccessLog, Door
-from aahcrawler.service.bodies import Limits, read_stream, read_whole
+from aahcrawler.service.bodies import Limits, parse_whole, read_stream, read_whole
 from aahcrawler.service.catalog import Catalog, Crawl
 from aahcrawler.service.gateway import Gateway
 from aahcrawler.service.intake import Batch, Intake
-from aahcrawler.service.items import Answer, Item, Outcome, Result
+from aahcrawler.service.items import Answer, Item, Outcome, Result, read_line
 from aahcrawler.service.journal import Journal
 from aahcrawler.service.overview import CrawlShown, Overview, UrlShown
 from aahcrawler.service.problems import BAD_TYPE, NO_CRAWL, ProblemDetails, ProblemError
@@ -97,18 +97,25 @@ class Desk:
         crawl = await self._crawl(name)
         if media == NDJSON:
             return _lines(await self._take_stream(crawl, request, key))
-        items = await read_whole(request, self._limits)
-        return _document(crawl, await self._run(self._intake.take, crawl, Batch(items, key=key)))
+        body = await read_whole(request, self._limits)
+        return await self._run(self._take_whole, crawl, body, key)
 
     def close(self) -> None:
         """Wait for what is under way."""
         self._threads.shutdown()
 
+    def _take_whole(self, crawl: Crawl, body: bytes, key: str) -> Response:
+        items = parse_whole(body, self._limits)
+        return _document(crawl, self._intake.take(crawl, Batch(items, key=key)))
+
+    def _take_lines(self, crawl: Crawl, lines: Sequence[bytes], first: int, key: str) -> list[Result]:
+        return self._intake.take(crawl, Batch([read_line(line) for line in lines], first, key))
+
     async def _take_stream(self, crawl: Crawl, request: Request, key: str) -> list[Result]:
         results: list[Result] = []
         try:
-            async for items in read_stream(request, self._limits):
-                results += await self._run(self._intake.take, crawl, Batch(items, len(results), key))
+            async for lines in read_stream(request, self._limits):
+                results += await self._run(self._take_lines, crawl, lines, len(results), key)
         except ProblemError as problem:
             problem.applied = len(results)
             raise

@@ -8,7 +8,7 @@ from fastapi import Request
 from pydantic_core import from_json
 from starlette.requests import ClientDisconnect
 
-from aahcrawler.service.items import Item, Result, read_item, read_line
+from aahcrawler.service.items import Item, Result, read_item
 from aahcrawler.service.problems import BAD_JSON, TOO_LARGE, TOO_SLOW, ProblemError
 
 AT_ONCE = 500
@@ -25,9 +25,13 @@ class Limits:
     patience: float = 30.0
 
 
-async def read_whole(request: Request, limits: Limits) -> Sequence[Item | Result]:
+async def read_whole(request: Request, limits: Limits) -> bytes:
+    """Return a body. Raise ``ProblemError`` when there is too much of it."""
+    return b"".join([piece async for piece in _pieces(request, limits)])
+
+
+def parse_whole(body: bytes, limits: Limits) -> Sequence[Item | Result]:
     """Return the items of a JSON body, an object or an array. Raise ``ProblemError`` for what is none or too much."""
-    body = b"".join([piece async for piece in _pieces(request, limits)])
     try:
         raw = from_json(body, allow_inf_nan=False)
     except ValueError as error:
@@ -38,12 +42,12 @@ async def read_whole(request: Request, limits: Limits) -> Sequence[Item | Result
     return [read_item(entry) for entry in entries]
 
 
-async def read_stream(request: Request, limits: Limits) -> AsyncIterator[Sequence[Item | Result]]:
-    """Yield the items of an NDJSON body as they arrive, a batch at a time; empty lines are no items.
+async def read_stream(request: Request, limits: Limits) -> AsyncIterator[Sequence[bytes]]:
+    """Yield the lines of an NDJSON body as they arrive, a batch at a time; empty lines are left out.
 
     Raise ``ProblemError`` when there is too much of it; what was yielded before stands.
     """
-    batch: list[Item | Result] = []
+    batch: list[bytes] = []
     total = 0
     async for line in _lines(request, limits):
         total += 1
@@ -51,7 +55,7 @@ async def read_stream(request: Request, limits: Limits) -> AsyncIterator[Sequenc
             if batch:
                 yield batch
             raise ProblemError(TOO_LARGE, _too_many(limits))
-        batch.append(read_line(line))
+        batch.append(line)
         if len(batch) == AT_ONCE:
             yield batch
             batch = []

@@ -65,7 +65,7 @@ class Intake:
         refusal = None if entry.blacklist else crawl.admission.refusal(target)
         if refusal is not None:
             return Result(url=target.url, outcome=Outcome.OUT_OF_SCOPE, reason=refusal)
-        via = urls.canonicalize(entry.source) or ""
+        via = (urls.canonicalize(entry.source) if entry.source else None) or ""
         key, content = identity(entry.said(target.url), batch.key, position)
         return Post(Offer(target.url, target.queue, entry.score or 0.0, via=via), key, content, entry.wish)
 

@@ -1,0 +1,152 @@
+"""Measure what the service takes: requests and scored URLs a second, over a loopback socket.
+
+    python -m benchmarks.service [--seconds S] [--connections N] --json FILE
+
+``aah serve`` runs as its users run it, in a process of its own, beside the embedded server of one crawl. Requests come
+from another process over connections that stay open, one request at a time on each: the share of the machine that they
+take is not the service's. Every URL is posted once, under a key of its own, to one of a thousand queues.
+
+- ``read``: the state of a queued URL.
+- ``post 1``, ``post 100``, ``post 1000``: requests of so many URLs, new and known ones in turn, as JSON.
+- ``ndjson 1000``: the same as a stream.
+
+``requests_per_second`` and ``urls_per_second`` are of the whole; ``p50_ms`` and ``p99_ms`` of a request.
+"""
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from http.client import HTTPConnection
+from itertools import count
+from multiprocessing import get_context
+from multiprocessing.queues import Queue
+from pathlib import Path
+from statistics import quantiles
+
+from aahcrawler.crawls import FRONTIER
+from aahcrawler.frontier.embedded import EmbeddedServer
+from benchmarks.results import Row, report
+from online_analysis.icd import Icd
+
+QUEUES = 1000
+PATH = "/v1/crawls/bench/urls"
+JSON, NDJSON = "application/json", "application/x-ndjson"
+ICD = (
+    b"id: bench\ncontact: a@example.org\nseeds: [http://seed.test/]\n"
+    b"topic: {keywords: [flood]}\nscope: {sites: anywhere}\n"
+)
+Ask = Callable[[HTTPConnection, int], None]
+
+
+def main() -> None:
+    """Run the benchmark."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--seconds", type=float, default=3.0, help="how long each row is measured")
+    parser.add_argument("--connections", type=int, default=4, help="how many requests are under way at once")
+    parser.add_argument("--json", type=Path)
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder, serving(Path(folder)) as port:
+        report([measure(name, port, given.connections, given.seconds) for name in ROWS], given.json)
+
+
+@contextmanager
+def serving(folder: Path) -> Iterator[int]:
+    """Serve one crawl that has begun; yield the port."""
+    (folder / "icd.json").write_text(json.dumps(Icd.parse(ICD).meaning()), "utf-8")
+    command = [sys.executable, "-m", "aahcrawler.cli", "serve", str(folder), "--port", "0"]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("AAH_")}
+    with ExitStack() as stack:
+        stack.enter_context(EmbeddedServer(folder / FRONTIER))
+        log = stack.enter_context((folder / "service.log").open("w+"))
+        process = stack.enter_context(subprocess.Popen(command, stderr=log, env=environment))
+        stack.callback(process.terminate)
+        while (found := re.search(r"http://127\.0\.0\.1:(\d+)", (folder / "service.log").read_text())) is None:
+            assert process.poll() is None, (folder / "service.log").read_text()
+            time.sleep(0.05)
+        yield int(found[1])
+
+
+def measure(name: str, port: int, connections: int, seconds: float) -> Row:
+    """Return one row."""
+    context = get_context("spawn")
+    times: Queue[list[float]] = context.Queue()
+    process = context.Process(target=load, args=(name, port, connections, seconds, times))
+    process.start()
+    spent = times.get(timeout=seconds + 120)
+    process.join()
+    cuts = quantiles(spent, n=100)
+    rate = len(spent) / seconds
+    return {
+        "request": name,
+        "requests_per_second": round(rate, 1),
+        "urls_per_second": round(rate * ROWS[name][0]),
+        "p50_ms": cuts[49] * 1000,
+        "p99_ms": cuts[98] * 1000,
+    }
+
+
+def load(name: str, port: int, connections: int, seconds: float, times: "Queue[list[float]]") -> None:
+    """Ask for so many seconds; put how long each request took into the queue."""
+    spent: list[float] = []
+    numbers = count()
+    ask = ROWS[name][1]
+    end = time.monotonic() + seconds
+
+    def work() -> None:
+        connection = HTTPConnection("127.0.0.1", port, timeout=60)
+        while time.monotonic() < end:
+            began = time.perf_counter()
+            ask(connection, next(numbers))
+            spent.append(time.perf_counter() - began)
+        connection.close()
+
+    threads = [threading.Thread(target=work) for _ in range(connections)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    times.put(spent)
+
+
+def _read(connection: HTTPConnection, number: int) -> None:
+    connection.request("GET", f"{PATH}?url=http%3A%2F%2Fhost0.test%2F{number % 2}")
+    answer = connection.getresponse()
+    answer.read()
+    assert answer.status in (200, 404), answer.status
+
+
+def _post(items: int, kind: str) -> Ask:
+    def ask(connection: HTTPConnection, number: int) -> None:
+        # Of two requests the second one is about the same URLs.
+        first = number // 2 * items
+        said = [
+            {"url": f"http://host{at % QUEUES}.test/{at}", "score": (at % 100) / 100}
+            for at in range(first, first + items)
+        ]
+        text = "\n".join(map(json.dumps, said)) if kind == NDJSON else json.dumps(said)
+        connection.request("POST", PATH, text, {"Content-Type": kind, "Idempotency-Key": f"{items} {kind} {number}"})
+        answer = connection.getresponse()
+        answer.read()
+        assert answer.status == 200, answer.status
+
+    return ask
+
+
+ROWS: dict[str, tuple[int, Ask]] = {
+    "post 1": (1, _post(1, JSON)),
+    "read": (1, _read),
+    "post 100": (100, _post(100, JSON)),
+    "post 1000": (1000, _post(1000, JSON)),
+    "ndjson 1000": (1000, _post(1000, NDJSON)),
+}
+
+if __name__ == "__main__":
+    main()
