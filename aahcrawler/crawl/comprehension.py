@@ -68,7 +68,8 @@ class Comprehension:
             logger.warning("%s: %s", page.url, action)
         said = reading.of_page(lease, page, processed, scoring.relevant)
         assistance = processed.assistance
-        return self._signed(Reading(said, assistance.refused, assistance.containers))
+        failed, learned = assistance.failed_actions, assistance.learned
+        return self._signed(Reading(said, assistance.refused, assistance.containers, failed, learned))
 
     def _signed(self, found: Reading) -> Reading:
         return replace(found, metadata=replace(found.metadata, understood_by=self._job.understanding.fingerprint))

@@ -69,3 +69,9 @@ def count(visit: Visit, reading: Reading, tally: Tally) -> None:
     for refused in reading.refused:
         tally.add(f"refused:{refused.reason}")
     tally.add("failed_actions", 0 if reading.error else len(said.failures))
+    for failed in reading.failed:
+        tally.merge({f"failure:{failed.failure}": 1, f"failed:{failed.place}: {failed.failure}": 1})
+        if failed.objects:
+            tally.add(f"mended:{failed.place}: {failed.failure}")
+    if reading.learned:
+        tally.add(f"learned:{reading.learned}")

@@ -86,6 +86,7 @@ def facts_of(job: Job, pages_per_second: float) -> dict[str, str]:
         "web objects": f"{int(tally['objects']):,}",
         "harvest ratio": ratio,
         "applications": applications or "-",
+        **adapted(tally),
         "time left": time_left(job, pages_per_second),
         **({"to deliver": f"{job.delivery.progress.waiting:,} files"} if job.delivery else {}),
     }
@@ -98,6 +99,20 @@ def since_before(tally: Tally) -> str:
     '1,200 unchanged, 3 changed, 0 new, 0 gone'
     """
     return ", ".join(f"{int(tally[name]):,} {name}" for name in ("unchanged", "changed", "new", "gone"))
+
+
+def adapted(tally: Tally) -> dict[str, str]:
+    """Return what failed and what learned actions do about it, where anything failed.
+
+    >>> adapted(Tally({"failed_actions": 5, "mended:a/b/c: incomplete": 3, "learned:learned-c-1": 1200}))
+    {'failed actions': '5, objects found all the same by 3', 'learned actions': '1 on 1,200 pages'}
+    """
+    failed, mended, learned = tally["failed_actions"], tally.group("mended"), tally.group("learned")
+    all_the_same = f", objects found all the same by {sum(mended.values()):,}" if mended else ""
+    return {
+        **({"failed actions": f"{int(failed):,}{all_the_same}"} if failed else {}),
+        **({"learned actions": f"{len(learned)} on {sum(learned.values()):,} pages"} if learned else {}),
+    }
 
 
 def time_left(job: Job, pages_per_second: float) -> str:

@@ -16,13 +16,16 @@ from aahcrawler.webobject import Container
 class Reading:
     """What was understood of one answer. ``refused`` are the links that the knowledge base calls junk.
 
-    ``containers`` are the threads and forums that its objects are parts of. ``error`` is the type of what was raised
-    where nothing could be understood.
+    ``containers`` are the threads and forums that its objects are parts of, ``failed`` the actions that did not do
+    their work, and ``learned`` names a learned action that did. ``error`` is the type of what was raised where nothing
+    could be understood.
     """
 
     metadata: Metadata
     refused: tuple[Refused, ...] = ()
     containers: tuple[Container, ...] = ()
+    failed: tuple[FailedAction, ...] = ()
+    learned: str = ""
     error: str = ""
 
 
@@ -46,7 +49,7 @@ def of_page(lease: Lease, page: Page, processed: Processed, relevant_at: float) 
         depth=lease.depth,
         links=tuple(_links(processed)),
         objects=assistance.objects,
-        failures=tuple(map(_said, assistance.failed_actions)),
+        failures=tuple(map(str, assistance.failed_actions)),
     )
 
 
@@ -90,8 +93,3 @@ def _links(processed: Processed) -> Iterator[Link]:
         yield Link(link.url, LinkType.PAGE, link.anchor, link.score, link.action)
     for url in processed.assistance.requisites:
         yield Link(url, LinkType.REQUISITE)
-
-
-def _said(failed: FailedAction) -> str:
-    where = "/".join(filter(None, (failed.application, failed.level, failed.action)))
-    return f"{where}: {failed.failure}" + (f" ({failed.detail})" if failed.detail else "")

@@ -3,8 +3,15 @@
 from collections.abc import Mapping
 from typing import Final
 
-GROUPS: Final = ("application", "level", "object", "status", "type", "refused", "blocked", "error")
-"""Counts that have a second word: ``status:200``, ``refused:login``."""
+GROUPS: Final = (
+    *("application", "level", "object", "status", "type", "refused", "blocked", "error"),
+    *("failure", "failed", "mended", "learned"),
+)
+"""Counts that have a second word: ``status:200``, ``refused:login``.
+
+``failure`` counts actions that failed by reason, ``failed`` by where and reason, ``mended`` those of them whose objects
+were found all the same, ``learned`` pages by the learned action that found their objects.
+"""
 SINGLE: Final = (
     "answers",
     "pages",

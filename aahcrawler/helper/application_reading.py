@@ -115,7 +115,8 @@ class ApplicationReading:
             for extracted in outcome.extracted:
                 found.setdefault(extracted.object.iri, extracted)
             if outcome.failure is not None:
-                self.attempts.fail(level.name, action.name, outcome.failure, outcome.detail)
+                number = len(outcome.extracted)
+                self.attempts.fail(level.name, action.name, outcome.failure, outcome.detail, number)
         answering = answering_within(place, runner, tuple(found.values()))
         objects = References(self.links, where.own.url, self.application, level).added(answering)
         work = partial(thread_of, place, runner, objects)
@@ -247,6 +248,7 @@ class ApplicationReading:
             self.links.refused,
             tuple(self.attempts.failures),
             self._containers(chosen),
+            self._learned,
         )
 
 

@@ -36,13 +36,25 @@ class Failure(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FailedAction:
-    """An action that should have worked here and did not. ``level`` is empty where none was found."""
+    """An action that should have worked here and did not. ``level`` is empty where none was found.
+
+    ``objects`` is how many objects it yields all the same, by what adaptation knows.
+    """
 
     application: str
     level: str
     action: str
     failure: Failure
     detail: str = ""
+    objects: int = 0
+
+    @property
+    def place(self) -> str:
+        """Application, level and action, as far as they are known."""
+        return "/".join(filter(None, (self.application, self.level, self.action)))
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.failure}" + (f" ({self.detail})" if self.detail else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +71,8 @@ class Assistance:
 
     ``match`` is None for a page of no known application. ``objects`` have distinct IRIs. ``requisites`` are absolute
     addresses of images, style sheets, scripts and fonts; they are no links. ``refused`` names each junk link once.
-    ``containers`` are what objects are parts of and no objects: a thread, then the forum that it is in.
+    ``containers`` are what objects are parts of and no objects: a thread, then the forum that it is in. ``learned``
+    names the first learned action that found any of the objects.
     """
 
     match: Match | None
@@ -69,3 +82,4 @@ class Assistance:
     refused: tuple[Refused, ...] = ()
     failed_actions: tuple[FailedAction, ...] = ()
     containers: tuple[Container, ...] = ()
+    learned: str = ""

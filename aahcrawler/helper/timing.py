@@ -75,6 +75,6 @@ class Attempts:
                 self.stopwatch.switch_off(part)
                 self.fail(level, action, Failure.SLOW, f"{took:.1f} seconds")
 
-    def fail(self, level: str, action: str, failure: Failure, detail: str = "") -> None:
-        """Note that an action did not do its work here."""
-        self.failures.append(FailedAction(self.application, level, action, failure, detail))
+    def fail(self, level: str, action: str, failure: Failure, detail: str = "", objects: int = 0) -> None:
+        """Note that an action did not do its work here, and how many objects it yields all the same."""
+        self.failures.append(FailedAction(self.application, level, action, failure, detail, objects))

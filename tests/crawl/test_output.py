@@ -30,7 +30,8 @@ CHANGES = ["new", "changed", "unchanged", "gone"]
 SINGLE = ["relevant", "objects", "requisites", "robots", "conditional", "asked_again", "retries"]
 BYTES = ["bytes", "requisite_bytes"]
 DERIVED = ["seconds", "failed_actions", "harvest_ratio"]
-GROUPS = ["application", "level", "object", "status", "type", "refused", "blocked", "error", "frontier"]
+GROUPS = ["application", "level", "object", "status", "type", "refused", "blocked", "error"]
+ADAPTED = ["failure", "failed", "mended", "learned"]
 REQUISITES = ["/style.css", "/more.css", "/back.png", "/photo.jpg", "/app.js"]
 
 
@@ -103,6 +104,8 @@ def test_the_summary_has_every_count(crawl: Path) -> None:
         *(*ABOUT, *TIMES, "relevant_at"),
         *("answers", "pages", *CHANGES, *SINGLE, *BYTES, *DERIVED),
         *GROUPS,
+        *ADAPTED,
+        "frontier",
     ]
     assert [found[name] for name in ("crawl", *CHANGES, "conditional")] == [1, found["pages"], 0, 0, 0, 0]
     assert (found["state"], found["title"], found["pages"], found["objects"]) == ("finished", HOSTILE, 4, 2)

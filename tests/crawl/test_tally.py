@@ -1,4 +1,13 @@
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from aahcrawler.crawl.describing import count
+from aahcrawler.crawl.reading import Reading
+from aahcrawler.crawl.recrawl import Visit
 from aahcrawler.crawl.tally import GROUPS, SINGLE, Tally
+from aahcrawler.helper.assistance import FailedAction, Failure
+from aahcrawler.metadata import Metadata
+from aahcrawler.page import Headers, Page
 
 
 def test_counts_are_merged_and_grouped() -> None:
@@ -22,3 +31,17 @@ def test_the_harvest_ratio_is_relevant_pages_over_pages() -> None:
 
 def test_words_with_colons_stay_whole() -> None:
     assert Tally({"error:http: bad": 1}).group("error") == {"http: bad": 1}
+
+
+def test_failed_actions_are_counted_by_reason_and_place_and_whether_they_were_mended() -> None:
+    tally = Tally()
+    failed = FailedAction("Board", "thread", "posts", Failure.STOPPED_WORKING, "it worked on 7 pages", objects=3)
+    lost = replace(failed, objects=0, detail="")
+    said = Metadata(failures=tuple(map(str, (failed, lost))))
+    page = Page("http://a.test/", 200, Headers(), b"", datetime(2026, 1, 1, tzinfo=UTC))
+    count(Visit(page), Reading(said, failed=(failed, lost), learned="learned-posts-1"), tally)
+    assert tally["failed_actions"] == 2
+    assert tally.group("failure") == {"stopped-working": 2}
+    assert tally.group("failed") == {"Board/thread/posts: stopped-working": 2}
+    assert tally.group("mended") == {"Board/thread/posts: stopped-working": 1}
+    assert tally.group("learned") == {"learned-posts-1": 1}
