@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from pydantic import BaseModel, ValidationError
+
 from aahcrawler.frontier.protocol import FrontierSettings, Update
 from online_analysis.icd import Icd
 
@@ -13,10 +15,27 @@ REDIS_URL = "AAH_REDIS_URL"
 """The environment variable that names a shared Redis-protocol server; without it each crawl has its own."""
 
 
+class _Numbered(BaseModel):
+    """The part of a summary that says which crawl it is of."""
+
+    crawl: int = 0
+
+
 def number(root: Path) -> int:
-    """Return the number of the crawl at hand."""
+    """Return the number of the crawl at hand: one more than that of the last former one.
+
+    It is what its own summary says where that is more, as where somebody has removed the former ones.
+    """
     former = (path for path in (root / FORMER).glob("*") if path.name.isdecimal() and (path / SUMMARY).exists())
-    return 1 + max((int(path.name) for path in former), default=0)
+    return max(1 + max((int(path.name) for path in former), default=0), _said(root / SUMMARY))
+
+
+def _said(summary: Path) -> int:
+    """Return the number that a summary gives, 0 where it gives none or cannot be read."""
+    try:
+        return _Numbered.model_validate_json(summary.read_bytes()).crawl
+    except (OSError, ValidationError):
+        return 0
 
 
 def frontier_name(icd: str, number: int) -> str:

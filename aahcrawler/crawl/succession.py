@@ -1,9 +1,9 @@
 """The crawls of one folder, one after another: which one is at hand, whether it is over, and how the next one begins.
 
-The number of the crawl at hand is one more than the highest in ``former``. It has begun once its definition lies in
-the folder. A crawl that is over is put away in steps (``putting_away``), each of which does no harm when it is done
-again. Before the second one is done the crawl is over; after it there is a next one, whose predecessor's files are
-moved out of the way before anything else happens.
+The number of the crawl at hand is one more than the highest in ``former``, or what its summary says. It has begun once
+its definition lies in the folder. A crawl that is over is put away in steps (``putting_away``), each of which does no
+harm when it is done again. Before the second one is done the crawl is over; after it there is a next one, whose
+predecessor's files are moved out of the way before anything else happens.
 """
 
 from collections.abc import Callable, Mapping

@@ -84,6 +84,17 @@ def test_one_that_was_stopped_goes_on_with_its_number(tmp_path: Path) -> None:
     folder.close()
 
 
+@pytest.mark.parametrize(("state", "following"), [("stopped", 2), ("finished", 3)])
+def test_it_keeps_its_number_when_the_former_ones_were_removed(state: str, following: int, tmp_path: Path) -> None:
+    icd = definition(tmp_path)
+    a_crawl(icd)
+    root = a_crawl(icd, state=state, reason="shutdown")
+    for name in ("former/1/" + name for name in FILES):
+        (root / name).unlink()
+    (root / "former" / "1").rmdir()
+    assert stand(root, icd).number == following
+
+
 @pytest.mark.parametrize("summary", [None, b"", b"[]", b'{"state": 7}', b"\xff"])
 def test_of_what_nothing_is_known_goes_on(summary: bytes | None, tmp_path: Path) -> None:
     """A crawl that was killed in its first seconds has no summary."""
