@@ -210,7 +210,8 @@ def _remove(path: Path) -> None:
 def _catch_up(ledger: Ledger, archive: Path) -> None:
     paths = {path.name.removesuffix(OPEN): path for path in segments(archive, EXTENSION)}
     known = {covered.name: covered for covered in ledger.files()}
-    for name in known.keys() - paths.keys():
+    for name in sorted(known.keys() - paths.keys()):
+        _logger.warning("%s: has gone; what it held is not known any more, and is fetched anew", archive / name)
         ledger.forget(known[name].id)
     for name, path in paths.items():
         if (file := open_place(archive, name)) is None:

@@ -370,7 +370,7 @@ def test_what_was_not_told_is_read_when_it_is_next_opened(crawled: Crawled) -> N
     assert len(list(crawled.history.pages())) == 2
 
 
-def test_files_that_are_gone_lose_their_part(crawled: Crawled) -> None:
+def test_files_that_are_gone_lose_their_part(crawled: Crawled, caplog: pytest.LogCaptureFixture) -> None:
     first = crawled.write(A, b"first").capture
     crawled.write(B, b"b")
     crawled.rotate()
@@ -380,6 +380,8 @@ def test_files_that_are_gone_lose_their_part(crawled: Crawled) -> None:
     crawled.close()
     (crawled.archive / second.file).rename(crawled.root / "kept")
     crawled.open()
+    assert f"{second.file}: has gone" in caplog.text
+    assert first.file not in caplog.text
     assert crawled.known(A).record_id == first.record_id
     assert crawled.history.former(ROBOTS) is None
     assert (crawled.known(B).metadata_offset, crawled.history.metadata(crawled.known(B))) == (None, None)
