@@ -57,7 +57,10 @@ def promote_learned(
     site: Annotated[str, typer.Option("--site", help="Where several are called so: learned on which site.")] = "",
     variant: Annotated[str, typer.Option("--as", metavar="VARIANT", help="How the variant is to be called.")] = "",
 ) -> None:
-    """Write a learned action into its application's file as a variant, with a page of the crawl as its test."""
+    """Write a learned action into its application's file as a variant, with a page of the crawl as its test.
+
+    The file is that of the last folder of the knowledge base, which is made where there is none yet.
+    """
     from aahcrawler.adaptation.overlay import LEARNED, Overlay
     from aahcrawler.authoring.archived import kept_page
     from aahcrawler.authoring.capture import CaptureError, told_of
@@ -67,6 +70,7 @@ def promote_learned(
 
     folders = named_folders(kb)
     with told(LoadError, PromotionError, CaptureError, OSError):
+        (folders[-1] / "applications").mkdir(parents=True, exist_ok=True)
         actions, _ = Overlay(crawl / LEARNED).actions(load(*folders))
         learned = chosen(actions, name, application, site)
         page = next(filter(None, (kept_page(crawl, url) for url in learned.pages)), None)

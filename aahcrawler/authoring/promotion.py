@@ -16,13 +16,12 @@ from aahcrawler.adaptation.cases import LearnedAction
 from aahcrawler.adaptation.learner.learned import Learned
 from aahcrawler.adaptation.learner.paths import Written
 from aahcrawler.authoring.capture import Captured, Wish, capture
+from aahcrawler.authoring.spans import inserted, root_of
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.page import Page
 from knowledge_base.folders import SHIPPED, chosen_files
 from knowledge_base.loader import LoadError, load
 from knowledge_base.model import Extract, KnowledgeBase
-
-_LEVEL_END = re.compile(rb"[ \t]*</level\s*>")
 
 
 class PromotionError(Exception):
@@ -75,6 +74,7 @@ def chosen(actions: Sequence[LearnedAction], name: str, application: str, site: 
 def promote(learned: LearnedAction, page: Page | None, folders: Sequence[Path], variant: str = "") -> Promoted:
     """Write a learned action into its application's file in the last of the folders, and save ``page`` as its test.
 
+    Actions of one level that were learned on one site go into one variant, where no other name is given.
     Where that folder has no file of the application, the file that counts is copied there first. Nothing is written
     where the knowledge base with the variant is not valid, or reads the page otherwise than the crawl did. Raises
     `PromotionError`, `LoadError` and `aahcrawler.authoring.capture.CaptureError`.
@@ -84,10 +84,10 @@ def promote(learned: LearnedAction, page: Page | None, folders: Sequence[Path], 
             "the files that ship belong to the installed package; name a folder of your own: --kb shipped:FOLDER"
         )
     source = _file_of(learned.application, folders)
-    name = variant or re.sub(r"[^a-z0-9-]+", "-", f"{learned.name}-{learned.site}".lower()).strip("-")
+    name = variant or re.sub(r"[^a-z0-9-]+", "-", f"learned-{learned.site}".lower()).strip("-")
     unseen = page is not None and not _is_of_level(page, learned, load(*folders))
     text = _with_variant(source, learned, name, with_sign=unseen)
-    _prove(text, source, folders, learned, page)
+    _prove(text, source, folders, learned, page, name)
     target = folders[-1] / "applications" / source.name
     target.parent.mkdir(parents=True, exist_ok=True)
     part = target.with_suffix(".part")
@@ -146,72 +146,58 @@ def _file_of(application: str, folders: Sequence[Path]) -> Path:
 
 
 def _with_variant(file: Path, learned: LearnedAction, name: str, *, with_sign: bool) -> bytes:
-    """Return the text of an application's file with the action as the first variant of its level.
+    """Return the text of an application's file with the action in a variant of its level.
 
-    With ``with_sign`` the signs of the variant are signs of the level, too.
+    A new variant comes first; one that is there and has no such action gets it, since one variant reads a page. With
+    ``with_sign`` the signs of the action are signs of the level, too.
     """
     text = file.read_bytes()
-    level = next(
-        (each for each in etree.fromstring(text).iterchildren("level") if _is_named(each, learned.level)), None
-    )
+    level = root_of(text).named("level", learned.level)
     if level is None:
         raise PromotionError(
             f"{file} has no level {learned.level} of its own (it extends another file); write the variant there by hand"
         )
-    if any(_is_named(each, name) for each in level.iterchildren("variant")):
-        raise PromotionError(f"{file} has a variant {name} already; choose another name with --as")
-    begin = _start_of(text, level)
-    variant, sign = level.find("variant"), level.find("when")
-    end = _LEVEL_END.search(text, begin)
-    at = _start_of(text, variant) if variant is not None else end.start() if end is not None else -1
-    if at < 0:
-        raise PromotionError(f"{file}: the end of level {learned.level} cannot be found; write the variant by hand")
-    text = text[:at] + _variant(learned, name) + text[at:]
-    if with_sign and sign is not None:
-        at = _start_of(text, sign)
-        text = text[:at] + b"".join(b"    " + etree.tostring(each) + b"\n" for each in _signs(learned)) + text[at:]
-    return text
-
-
-def _is_named(element: etree._Element, name: str) -> bool:
-    return element.get("name") == name
-
-
-def _start_of(text: bytes, element: etree._Element) -> int:
-    """Return where the line begins on which an element begins."""
-    lines = text.splitlines(keepends=True)
-    return sum(map(len, lines[: _first_line(lines, element) - 1]))
-
-
-def _first_line(lines: Sequence[bytes], element: etree._Element) -> int:
-    """Return the line on which an element begins; the parser tells the one on which its start tag ends."""
-    line = element.sourceline or 1
-    while line > 1 and f"<{element.tag!s}".encode() not in lines[line - 1]:
-        line -= 1
-    return line
+    variant, sign = level.named("variant", name), next(level.all("when"), None)
+    if variant is not None and variant.named("extract", learned.action) is not None:
+        raise PromotionError(
+            f"{file}: the variant {name} has an action {learned.action} already; choose another name with --as"
+        )
+    if variant is None:
+        first = next(level.all("variant"), None)
+        text = inserted(text, first.begin if first is not None else level.end, _variant(learned, name))
+    else:
+        text = inserted(text, variant.end, _action(learned))
+        text = inserted(text, next(variant.all("when"), variant.parts[0]).begin, _signs(learned, 6))
+    return inserted(text, sign.begin, _signs(learned, 4)) if with_sign and sign is not None else text
 
 
 def _variant(learned: LearnedAction, name: str) -> bytes:
-    element = etree.Element("variant", {"name": name})
-    element.extend(list(_signs(learned)))
+    begin = b"    " + etree.tostring(etree.Element("variant", {"name": name})).replace(b"/>", b">") + b"\n"
+    return begin + _signs(learned, 6) + _action(learned) + b"    </variant>\n"
+
+
+def _action(learned: LearnedAction) -> bytes:
+    """Return the action as it stands in a variant, with what there is to know of it."""
     written = learned.learned.xml()
     written.set("name", learned.action)
-    element.append(written)
-    etree.indent(element, level=2)
+    etree.indent(written, level=3)
     said = f"Learned on {learned.site} from {len(learned.pages)} pages ({learned.method}), {learned.date:%Y-%m-%d}."
-    return f"    <!-- {said.replace('--', '-')} -->\n    ".encode() + etree.tostring(element).rstrip() + b"\n"
+    return f"      <!-- {said.replace('--', '-')} -->\n      ".encode() + etree.tostring(written).rstrip() + b"\n"
 
 
-def _signs(learned: LearnedAction) -> Iterator[etree._Element]:
-    for sign in learned.learned.signs():
-        given = {"css": sign.css, "xpath": sign.xpath, "cite": learned.pages[0]}
-        yield etree.Element("when", {key: value for key, value in given.items() if value})
+def _signs(learned: LearnedAction, indent: int) -> bytes:
+    """Return the conditions under which a page is of the variant, one a line."""
+    given = ({"css": sign.css, "xpath": sign.xpath, "cite": learned.pages[0]} for sign in learned.learned.signs())
+    signs = (etree.Element("when", {key: value for key, value in each.items() if value}) for each in given)
+    return b"".join(b" " * indent + etree.tostring(sign) + b"\n" for sign in signs)
 
 
-def _prove(text: bytes, source: Path, folders: Sequence[Path], learned: LearnedAction, page: Page | None) -> None:
+def _prove(
+    text: bytes, source: Path, folders: Sequence[Path], learned: LearnedAction, page: Page | None, name: str
+) -> None:
     """Load the knowledge base as it would be, and read the page with it."""
-    with tempfile.TemporaryDirectory(prefix="aah-") as name:
-        trial = Path(name) / "kb"
+    with tempfile.TemporaryDirectory(prefix="aah-") as temporary:
+        trial = Path(temporary) / "kb"
         (trial / "applications").mkdir(parents=True)
         shutil.copytree(SHIPPED / "kinds", trial / "kinds")
         (trial / "applications" / source.name).write_bytes(text)
@@ -227,4 +213,10 @@ def _prove(text: bytes, source: Path, folders: Sequence[Path], learned: LearnedA
         raise PromotionError(
             f"with this variant nothing of type {' or '.join(sorted(types))} is found on {page.url}; "
             "aah kb explain says why. Nothing was changed"
+        )
+    if found.match is None or found.match.variant != name:
+        shown = found.match.variant if found.match is not None else ""
+        raise PromotionError(
+            f"{page.url} is read by {f'the variant {shown}' if shown else 'the level itself'} and not by this one; "
+            f"write the action there by hand, or choose that name with --as. Nothing was changed"
         )

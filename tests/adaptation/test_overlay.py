@@ -37,6 +37,16 @@ REDESIGNED = page_of(
 )
 
 
+NOTES = Learned.of(
+    Extract(
+        "notes",
+        "thread",
+        (compile_selector(css="p.copyright"),),
+        (Field("body", FieldKind.TEXT, (compile_selector(xpath="."),)),),
+    )
+)
+
+
 def learned(site: str = "forum.test", name: str = "learned-posts-1", application: str = "phpBB") -> LearnedAction:
     action = Extract(
         "posts",
@@ -208,6 +218,35 @@ def test_names_that_are_there_already_or_unknown_are_refused(base: Path) -> None
         promote(replace(action, application="Nobody's"), REDESIGNED, (SHIPPED, base))
     with pytest.raises(PromotionError, match="level nowhere"):
         promote(replace(action, level="nowhere"), REDESIGNED, (SHIPPED, base))
+
+
+def test_actions_of_one_level_learned_on_one_site_go_into_one_variant(base: Path) -> None:
+    posts = replace(learned(), level=topic_level())
+    notes = replace(posts, action="notes", name="learned-notes-1", learned=NOTES)
+    first = promote(posts, REDESIGNED, (SHIPPED, base))
+    second = promote(notes, REDESIGNED, (SHIPPED, base))
+    assert (second.file, second.variant) == (first.file, first.variant)
+    (variant,) = (
+        each
+        for each in load(SHIPPED, base).application("phpBB").level(topic_level()).variants
+        if each.name == first.variant
+    )
+    assert {"posts", "notes"} <= {action.name for action in variant.actions}
+    found = ApplicationAwareHelper(load(SHIPPED, base)).assist(REDESIGNED).objects
+    assert {each.type for each in found} == {"post", "reply", "thread"}
+
+
+def test_a_file_without_line_breaks_is_changed_in_the_right_place(base: Path) -> None:
+    shipped = (SHIPPED / "applications" / "phpbb.xml").read_bytes()
+    parser = etree.XMLParser(remove_blank_text=True)
+    own = base / "applications" / "phpbb.xml"
+    own.write_bytes(etree.tostring(etree.fromstring(shipped, parser), encoding="utf-8"))
+    promoted = promote(replace(learned(), level=topic_level()), REDESIGNED, (SHIPPED, base))
+    found = etree.parse(own).find(f".//variant[@name='{promoted.variant}']")
+    assert found is not None
+    holder = found.getparent()
+    assert holder is not None
+    assert holder.get("name") == topic_level()
 
 
 def test_one_of_several_has_to_be_named() -> None:
