@@ -20,6 +20,9 @@ Learner = Callable[[Sequence[Lesson], Extract], Learned | None]
 LEAST_PAGES = 2
 """Pages that must agree before an action is in force."""
 
+MOST_LEFT_OUT = 2
+"""Lessons that are left aside, each in its turn, where all of them do not go together."""
+
 
 @dataclass(frozen=True, slots=True)
 class Attempted:
@@ -76,8 +79,18 @@ class Learning:
             if alone is None:
                 return None
             group = [kept for kept in lessons if _agrees(kept, alone.extract)]
-            attempted = self.attempt(question, group, lessons) if len(group) > 1 else alone
+            attempted = self._together(question, group, lessons) if len(group) > 1 else alone
         return attempted if attempted is not None and attempted.outcome(latest) is not None else None
+
+    def _together(self, question: Question, group: Sequence[Kept], proof: Sequence[Kept]) -> Attempted | None:
+        """Learn of all lessons of a group, else of all but one: one wrong value spoils what others agree about."""
+        attempted = self.attempt(question, group, proof)
+        if attempted is None and len(group) > LEAST_PAGES:
+            for doubtful in sorted(group[:-1], key=lambda kept: kept.lesson.confidence)[:MOST_LEFT_OUT]:
+                attempted = self.attempt(question, [kept for kept in group if kept is not doubtful], proof)
+                if attempted is not None:
+                    break
+        return attempted
 
 
 def _agrees(kept: Kept, extract: Extract) -> bool:

@@ -12,6 +12,9 @@ from aahcrawler.helper.extraction import BODY, Extracted
 from aahcrawler.helper.sketching import Sketch
 from aahcrawler.webobject import Value
 
+MOST_OF_TEXT = 0.7
+"""The share of a text that must be that of another for both to be about one object."""
+
 ALIGNED = 0.8
 """The share of objects, found and taught, that must be the same before one adds fields to the other."""
 
@@ -35,7 +38,7 @@ def supplemented(found: Sequence[Extracted], lesson: Lesson, fields: frozenset[s
     Each of ``fields`` that the lesson knows for hardly any object is left out; None where that leaves none.
     """
     taught = {text: example for example in lesson.examples if (text := body_text(example))}
-    pairs = [(each, taught.get(bare(body_of(each.object)))) for each in found]
+    pairs = [(each, _same(bare(body_of(each.object)), taught)) for each in found]
     same = sum(example is not None for _, example in pairs)
     if not same or same < ALIGNED * len(found) or same < ALIGNED * len(lesson.examples):
         return None
@@ -47,6 +50,18 @@ def supplemented(found: Sequence[Extracted], lesson: Lesson, fields: frozenset[s
     if not known:
         return None
     return tuple(_with(each, dict(_values(example, known))) for each, example in pairs)
+
+
+def _same(text: str, taught: Mapping[str, Example]) -> Example | None:
+    """Return the example with a text, or the only one with most of it: what was found may hold a line more."""
+    if text in taught:
+        return taught[text]
+    alike = [example for other, example in taught.items() if _is_most(*sorted((text, other), key=len))]
+    return alike[0] if len(alike) == 1 else None
+
+
+def _is_most(short: str, long: str) -> bool:
+    return len(short) >= MOST_OF_TEXT * len(long) and short in long
 
 
 def _values(example: Example | None, names: set[str]) -> Iterator[tuple[str, tuple[Value, ...]]]:

@@ -73,6 +73,16 @@ _REPLY = re.compile(
     r"^(?:\s*(?:re|aw|sv|rif|odp|antw|antwort|ref|vs|回复|答复|re\^\d+)\s*(?:\[\d+\])?\s*[:：])+\s*", re.IGNORECASE
 )
 _LETTER = re.compile(r"[^\W\d_]")
+_COUNT = re.compile(r"[^\W\d_]\s*[:\uff1a]\s*\d")
+
+
+def may_be_name(text: str) -> bool:
+    """Say whether a text could be somebody's name, by its letters and length; what counts something is none.
+
+    >>> may_be_name("Ann Boyd"), may_be_name("Posts: 22 Joined: Jan 2022"), may_be_name("12")
+    (True, False, False)
+    """
+    return len(text) <= LONGEST_NAME and bool(_LETTER.search(text)) and not _COUNT.search(text)
 
 
 def subject(title: str) -> str:
@@ -235,7 +245,7 @@ class _Names:
             text = _stripped(excerpt(outline.elements[place], LONGEST_NAME + 1))
             if dated is not None and outline.contains(dated.place, place) and text in dated.text:
                 continue
-            if text and len(text) <= LONGEST_NAME and _LETTER.search(text) and not _is_filed(outline, place):
+            if may_be_name(text) and not _is_filed(outline, place):
                 yield Name(text, place, _address(outline, place), number)
 
     def _score(self, found: Mapping[int, Name]) -> float:

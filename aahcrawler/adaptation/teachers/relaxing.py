@@ -10,9 +10,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import mean
 
+from lxml.etree import XPathError
+
 from aahcrawler.adaptation.lessons import Example, Lesson, Method, Spot
 from aahcrawler.adaptation.teachers.hints import Hint, Name, NameTable, hints_of
 from aahcrawler.helper.adapter import Question
+from aahcrawler.induction.fields import may_be_name
 from aahcrawler.induction.finding import find_records
 from aahcrawler.induction.moments import Shown
 from aahcrawler.induction.outline import Outline, numbered
@@ -36,6 +39,16 @@ MOST_BESIDE = 0.1
 
 _SIDE = re.compile(r"side-?bar|widget|recent|popular|related|menu|navi?$|footer|breadcrumb", re.IGNORECASE)
 _OUTSIDE = frozenset({"nav", "aside", "footer", "form"})
+_ANSWERS = re.compile(
+    r"^(?!(?:has|no|with|hide|show)[-_]).*(?:comments|trackbacks?|pingbacks?|respond|responses)$", re.IGNORECASE
+)
+"""What answers an article, and is no part of one."""
+
+_TOOLS = re.compile(
+    r"(?:^|[-_])(?:buttons?|controls?|actions?|statistics?|stats?|rank|avatar|signature)(?:$|[-_])", re.IGNORECASE
+)
+"""What is beside the name of an author and called after it."""
+
 _HEADINGS = frozenset({"h1", "h2", "h3"})
 _Wanted = Mapping[str, tuple[tuple[Hint, float], ...]]
 _Key = tuple[str, Name]
@@ -130,8 +143,29 @@ class _Relaxing:
         self._names = NameTable(self._outline)
         self._like = {name: self._liked(hinted) for name, hinted in wanted.items()}
         self._dates = {shown.place: shown for shown in self._where.shown}
+        self._never = self._no_text()
         found = (record.author for each in find_records(self._where) for record in each.records)
         self._bylines = sorted(self._outline.places[author.element] for author in found if author is not None)
+
+    def _no_text(self) -> tuple[int, ...]:
+        """Return the places of what is no part of a body: what the action leaves out, and answers to an article."""
+        outline = self._outline
+        selectors = [each for wanted in self._action.fields if wanted.name == BODY for each in wanted.without]
+        found: set[int] = set()
+        for selector in selectors:
+            try:
+                out = selector.elements(self._page.tree)
+            except XPathError:
+                continue
+            found.update(outline.places[element] for element in out if element in outline.places)
+        if not self._action.many:
+            answers = (place for place, words in enumerate(outline.tokens) if any(map(_ANSWERS.match, words)))
+            found.update(place for place in answers if place and not self._is_headed(place))
+        outermost = (place for place in found if found.isdisjoint(outline.ancestors(place)))
+        return tuple(sorted(outermost))
+
+    def _is_headed(self, place: int) -> bool:
+        return any(self._outline.tags[inner] == "h1" for inner in range(place, self._outline.ends[place]))
 
     def _liked(self, hinted: Iterable[tuple[Hint, float]]) -> Mapping[_Key, float]:
         found: dict[_Key, float] = {}
@@ -233,15 +267,27 @@ class _Relaxing:
         return found if len(found) >= IN_MOST * len(extents) else {}
 
     def _says_much(self, place: int) -> bool:
-        return self._outline.free(place) + self._outline.linked(place) >= LEAST_WEIGHT
+        outline = self._outline
+        if any(outline.contains(never, place) for never in self._never):
+            return False
+        without = [never for never in self._never if outline.contains(place, never)]
+        said = self._shown(place) - sum(map(self._shown, without))
+        return said >= LEAST_WEIGHT
+
+    def _shown(self, place: int) -> int:
+        return self._outline.free(place) + self._outline.linked(place)
 
     def _lacks(self, place: int, others: Iterable[int]) -> bool:
         return not any(self._outline.contains(place, other) for other in others)
 
     def _may_be_name(self, place: int) -> bool:
         outline = self._outline
-        shown = outline.free(place) + outline.linked(place)
-        return 2 <= shown <= 3 * LONGEST_NAME and bool(self._name(place)) and place not in self._dates
+        if place in self._dates or not 2 <= self._shown(place) <= 3 * LONGEST_NAME:
+            return False
+        around = (place, outline.parents[place])
+        if any(_TOOLS.search(word) for each in around if each > 0 for word in outline.tokens[each]):
+            return False
+        return may_be_name(self._name(place))
 
     def _name(self, place: int) -> str:
         text = fold(excerpt(self._outline.elements[place], LONGEST_NAME + 1))
