@@ -5,6 +5,7 @@ files that ship are never changed by a crawl; ``aah kb promote`` is how a person
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
@@ -24,6 +25,27 @@ LEARNED = "learned"
 """Where in its folder a crawl keeps what it learned."""
 _LOCK = ".lock"
 _LARGEST = 16 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What is written of a learned action, but not the action itself: see `aahcrawler.adaptation.cases.LearnedAction`.
+
+    ``date`` is ISO 8601.
+    """
+
+    site: str
+    application: str
+    level: str
+    action: str
+    name: str
+    method: str
+    failure: str
+    pages: tuple[str, ...]
+    before: int
+    after: int
+    confidence: float
+    date: str
 
 
 class Overlay:
@@ -70,6 +92,17 @@ class Overlay:
                 found += _read(root, knowledge_base, notes)
                 problems += notes.problems
         return tuple(found), tuple(problems)
+
+    def evidence(self) -> tuple[Evidence, ...]:
+        """Return what was learned as far as it can be read, without a knowledge base to compare it with."""
+        schema = etree.XMLSchema(etree.parse(SCHEMA))
+        roots = (_parsed(path, schema)[0] for path in sorted(self._folder.glob("*.xml")))
+        return tuple(
+            _evidence(element, root.get("application") or "")
+            for root in roots
+            if root is not None
+            for element in root.iterchildren("action")
+        )
 
     def stamp(self) -> tuple[tuple[str, int, int], ...]:
         """Return something that differs once a file has changed."""
@@ -157,20 +190,36 @@ def _read(root: etree._Element, knowledge_base: KnowledgeBase, notes: Notes) -> 
         before = len(notes.problems)
         read = extract(element[-1], None, kind, notes)
         if len(notes.problems) == before:
-            pages = tuple(page.get("url") or "" for page in element.iterchildren("page"))
-            after = int(element.get("after") or 0)
+            said = _evidence(element, name)
             yield LearnedAction(
-                site=element.get("site") or "",
+                site=said.site,
                 application=name,
-                level=element.get("level") or "",
-                action=element.get("action") or "",
-                name=element.get("name") or "",
-                learned=Learned.of(read, Support(len(pages), 0, after)),
-                method=Method(element.get("method") or ""),
-                failure=element.get("failure") or "",
-                pages=pages,
-                before=int(element.get("before") or 0),
-                after=after,
-                confidence=float(element.get("confidence") or 0),
-                date=datetime.fromisoformat(element.get("date") or ""),
+                level=said.level,
+                action=said.action,
+                name=said.name,
+                learned=Learned.of(read, Support(len(said.pages), 0, said.after)),
+                method=Method(said.method),
+                failure=said.failure,
+                pages=said.pages,
+                before=said.before,
+                after=said.after,
+                confidence=said.confidence,
+                date=datetime.fromisoformat(said.date),
             )
+
+
+def _evidence(element: etree._Element, application: str) -> Evidence:
+    return Evidence(
+        site=element.get("site") or "",
+        application=application,
+        level=element.get("level") or "",
+        action=element.get("action") or "",
+        name=element.get("name") or "",
+        method=element.get("method") or "",
+        failure=element.get("failure") or "",
+        pages=tuple(page.get("url") or "" for page in element.iterchildren("page")),
+        before=int(element.get("before") or 0),
+        after=int(element.get("after") or 0),
+        confidence=float(element.get("confidence") or 0),
+        date=element.get("date") or "",
+    )

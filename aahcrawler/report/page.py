@@ -11,7 +11,9 @@ from pathlib import Path
 
 from pydantic import BaseModel, ValidationError
 
+from aahcrawler.adaptation.overlay import LEARNED, Evidence, Overlay
 from aahcrawler.objects.reader import PageRow, ReadError, page_rows
+from aahcrawler.report import adapted
 from aahcrawler.report.chart import Line, bars, line_chart
 from aahcrawler.urls import queue_of
 
@@ -64,6 +66,9 @@ class Summary(BaseModel):
     refused: dict[str, int]
     blocked: dict[str, int]
     error: dict[str, int]
+    failed: dict[str, int] = {}
+    mended: dict[str, int] = {}
+    learned: dict[str, int] = {}
     frontier: dict[str, int]
     delivery: Delivery | None = None
 
@@ -78,12 +83,13 @@ def write_report(crawl: Path) -> Path:
         before = crawl / "former" / str(summary.crawl - 1) / "crawl.json"
         former = _read(before) if before.exists() else None
         rows = tuple(row for row in page_rows(crawl) if row.is_page and row.crawl == summary.crawl)
+        learned = Overlay(crawl / LEARNED).evidence()
     except FileNotFoundError:
         raise ReportError(f"{crawl}: no crawl.json here; name the output folder of a crawl") from None
     except (ValueError, ValidationError, ReadError, OSError) as error:
         raise ReportError(f"{crawl}: cannot be read: {error}") from error
     target = crawl / "report.html"
-    target.write_text(report(summary, rows, former), "utf-8")
+    target.write_text(report(summary, rows, former, learned), "utf-8")
     return target
 
 
@@ -91,8 +97,12 @@ def _read(path: Path) -> Summary:
     return Summary.model_validate(json.loads(path.read_text("utf-8")))
 
 
-def report(summary: Summary, rows: Sequence[PageRow], former: Summary | None = None) -> str:
+def report(
+    summary: Summary, rows: Sequence[PageRow], former: Summary | None = None, learned: Sequence[Evidence] = ()
+) -> str:
     """Return the report as HTML, with what changed since the ``former`` crawl, where there was one.
+
+    ``learned`` is all that this crawl and those before it have learned.
 
     Everything that came from a page is escaped; there are no scripts in it.
     """
@@ -102,6 +112,7 @@ def report(summary: Summary, rows: Sequence[PageRow], former: Summary | None = N
         ("Relevance over time", _relevance(rows)),
         ("Pages by application and level", bars(_applications(rows), "No page yet.")),
         ("Web objects by type", bars(summary.object, "No web object was found.")),
+        ("Actions that failed, and what was learned", _adapted(summary, learned)),
         ("Domains", bars(_domains(rows), "No page yet.")),
         ("Links not followed, by reason", bars(summary.refused, "Every link was followed.")),
         ("URLs not fetched, by reason", bars(summary.blocked, "None was blocked.")),
@@ -149,6 +160,11 @@ def _since(summary: Summary, former: Summary) -> str:
     figures = bars({name: getattr(summary, name) for name in names}, "No page yet.")
     begun = escape(former.begun_at or former.started_at)
     return f"<p>Crawl {former.crawl}, begun {begun}, had {former.pages:,} pages.</p>{figures}"
+
+
+def _adapted(summary: Summary, known: Sequence[Evidence]) -> str:
+    begun = summary.begun_at or summary.started_at
+    return adapted.failures(summary.failed, summary.mended) + adapted.learned(known, summary.learned, begun)
 
 
 def _relevance(rows: Sequence[PageRow]) -> str:
