@@ -10,7 +10,8 @@ take is not the service's. Every URL is posted once, under a key of its own, to 
 - ``post 1``, ``post 100``, ``post 1000``: requests of so many URLs, new and known ones in turn, as JSON.
 - ``ndjson 1000``: the same as a stream.
 
-``requests_per_second`` and ``urls_per_second`` are of the whole; ``p50_ms`` and ``p99_ms`` of a request.
+``requests_per_second`` and ``urls_per_second`` are of the whole; ``p50_ms`` and ``p99_ms`` of a request. ``cpu_ms`` is
+the processor time that the service itself takes for a request, which other work on the machine does not lengthen much.
 """
 
 import argparse
@@ -37,12 +38,16 @@ from benchmarks.results import Row, report
 from online_analysis.icd import Icd
 
 QUEUES = 1000
+WARMING = 1.0
+"""Seconds each row is run before anything is measured."""
 PATH = "/v1/crawls/bench/urls"
 JSON, NDJSON = "application/json", "application/x-ndjson"
 ICD = (
     b"id: bench\ncontact: a@example.org\nseeds: [http://seed.test/]\n"
     b"topic: {keywords: [flood]}\nscope: {sites: anywhere}\n"
 )
+RUN = f"{os.getpid()} {time.time()}"
+"""Each measuring process has keys of its own."""
 Ask = Callable[[HTTPConnection, int], None]
 
 
@@ -53,13 +58,15 @@ def main() -> None:
     parser.add_argument("--connections", type=int, default=4, help="how many requests are under way at once")
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder, serving(Path(folder)) as port:
-        report([measure(name, port, given.connections, given.seconds) for name in ROWS], given.json)
+    with tempfile.TemporaryDirectory() as folder, serving(Path(folder)) as service:
+        for name in ROWS:
+            measure(name, service, given.connections, WARMING)
+        report([measure(name, service, given.connections, given.seconds) for name in ROWS], given.json)
 
 
 @contextmanager
-def serving(folder: Path) -> Iterator[int]:
-    """Serve one crawl that has begun; yield the port."""
+def serving(folder: Path) -> Iterator[tuple[int, int]]:
+    """Serve one crawl that has begun; yield the port and the process."""
     (folder / "icd.json").write_text(json.dumps(Icd.parse(ICD).meaning()), "utf-8")
     command = [sys.executable, "-m", "aahcrawler.cli", "serve", str(folder), "--port", "0"]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("AAH_")}
@@ -71,26 +78,35 @@ def serving(folder: Path) -> Iterator[int]:
         while (found := re.search(r"http://127\.0\.0\.1:(\d+)", (folder / "service.log").read_text())) is None:
             assert process.poll() is None, (folder / "service.log").read_text()
             time.sleep(0.05)
-        yield int(found[1])
+        yield int(found[1]), process.pid
 
 
-def measure(name: str, port: int, connections: int, seconds: float) -> Row:
+def measure(name: str, service: tuple[int, int], connections: int, seconds: float) -> Row:
     """Return one row."""
+    port, pid = service
+    before = _cpu_seconds(pid)
     context = get_context("spawn")
     times: Queue[list[float]] = context.Queue()
     process = context.Process(target=load, args=(name, port, connections, seconds, times))
     process.start()
     spent = times.get(timeout=seconds + 120)
     process.join()
+    cpu = _cpu_seconds(pid) - before
     cuts = quantiles(spent, n=100)
     rate = len(spent) / seconds
     return {
         "request": name,
         "requests_per_second": round(rate, 1),
         "urls_per_second": round(rate * ROWS[name][0]),
+        "cpu_ms": cpu / len(spent) * 1000,
         "p50_ms": cuts[49] * 1000,
         "p99_ms": cuts[98] * 1000,
     }
+
+
+def _cpu_seconds(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def load(name: str, port: int, connections: int, seconds: float, times: "Queue[list[float]]") -> None:
@@ -132,7 +148,9 @@ def _post(items: int, kind: str) -> Ask:
             for at in range(first, first + items)
         ]
         text = "\n".join(map(json.dumps, said)) if kind == NDJSON else json.dumps(said)
-        connection.request("POST", PATH, text, {"Content-Type": kind, "Idempotency-Key": f"{items} {kind} {number}"})
+        connection.request(
+            "POST", PATH, text, {"Content-Type": kind, "Idempotency-Key": f"{RUN} {items} {kind} {number}"}
+        )
         answer = connection.getresponse()
         answer.read()
         assert answer.status == 200, answer.status

@@ -88,13 +88,10 @@ class Catalog:
             stamp = (stat.st_mtime_ns, stat.st_ino)
             with self._lock:
                 kept = self._known.get(folder)
-            if kept is not None and kept[0] == stamp:
-                return kept[1]
-            icd = read_definition(folder / DEFINITION)
+                if kept is None or kept[0] != stamp:
+                    icd = read_definition(folder / DEFINITION)
+                    kept = self._known[folder] = stamp, Crawl(folder, icd, Admission(icd), number(folder))
         except (OSError, DefinitionError) as error:
             _logger.warning("%s", error)
             return None
-        crawl = Crawl(folder, icd, Admission(icd), number(folder))
-        with self._lock:
-            self._known[folder] = (stamp, crawl)
-        return crawl
+        return kept[1]

@@ -4,16 +4,26 @@ import logging
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from aahcrawler.crawls import REDIS_URL, frontier_settings
 from aahcrawler.frontier.connection import connect
-from aahcrawler.frontier.protocol import FrontierFullError, FrontierUnavailableError
+from aahcrawler.frontier.protocol import FrontierFullError, FrontierSettings, FrontierUnavailableError
 from aahcrawler.frontier.redis_frontier import RedisFrontier
 from aahcrawler.service.catalog import Crawl
 from aahcrawler.service.problems import NOT_RUNNING, OVER, UNAVAILABLE, ProblemError
 
 _RETRY = {"Retry-After": "5"}
 _logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a frontier is, and how it is asked."""
+
+    address: str
+    name: str
+    settings: FrontierSettings
 
 
 class Gateway:
@@ -24,7 +34,7 @@ class Gateway:
 
     def __init__(self, shared: str | None) -> None:
         self._shared = shared
-        self._open: dict[tuple[str, str], tuple[Crawl, RedisFrontier]] = {}
+        self._open: dict[str, tuple[_Place, RedisFrontier]] = {}
         self._lock = threading.Lock()
 
     @contextmanager
@@ -37,7 +47,7 @@ class Gateway:
         try:
             yield self._frontier(address, crawl)
         except FrontierUnavailableError as error:
-            self._forget(address, crawl)
+            self._forget(crawl)
             _logger.warning("%s: %s", crawl.id, error)
             full = isinstance(error, FrontierFullError)
             advice = "its disk is full; make room" if full else "see the service's log, and try again in a moment"
@@ -68,24 +78,16 @@ class Gateway:
         return self._shared
 
     def _frontier(self, address: str, crawl: Crawl) -> RedisFrontier:
-        key = (address, crawl.frontier_name)
+        wanted = _Place(address, crawl.frontier_name, frontier_settings(crawl.icd))
         with self._lock:
-            kept = self._open.get(key)
-            if kept is not None and kept[0] is crawl:
-                return kept[1]
-            self._close_former(crawl)
-            opened = RedisFrontier(connect(address), crawl.frontier_name, frontier_settings(crawl.icd))
-            self._open[key] = (crawl, opened)
+            place, kept = self._open.get(crawl.id, (None, None))
+            if kept is not None and place == wanted:
+                return kept
+            opened = RedisFrontier(connect(wanted.address), wanted.name, wanted.settings)
+            # The one before may still be lent: its connections end with the last who has it.
+            self._open[crawl.id] = wanted, opened
             return opened
 
-    def _close_former(self, crawl: Crawl) -> None:
-        for key, (other, frontier) in list(self._open.items()):
-            if other.id == crawl.id:
-                del self._open[key]
-                frontier.close()
-
-    def _forget(self, address: str, crawl: Crawl) -> None:
+    def _forget(self, crawl: Crawl) -> None:
         with self._lock:
-            kept = self._open.pop((address, crawl.frontier_name), None)
-        if kept is not None:
-            kept[1].close()
+            self._open.pop(crawl.id, None)

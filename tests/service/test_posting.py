@@ -2,8 +2,11 @@
 
 import json
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from http.client import HTTPConnection
 from pathlib import Path
 from urllib.parse import quote
+from uuid import uuid4
 
 import pytest
 
@@ -79,6 +82,15 @@ def test_each_item_has_a_result_in_order(service: Service, frontier: RedisFronti
     ]
 
 
+@pytest.fixture(scope="module")
+def standing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """Serve a crawl that tests share which do not look at its frontier."""
+    folder = tmp_path_factory.mktemp("standing")
+    icd = begun(folder)
+    with running(folder, icd), serving(ServiceSettings(Catalog([folder]), limits=LIMITS)) as running_service:
+        yield running_service
+
+
 @pytest.mark.parametrize(
     ("item", "reason"),
     [
@@ -100,19 +112,16 @@ def test_each_item_has_a_result_in_order(service: Service, frontier: RedisFronti
         ([], "item"),
     ],
 )
-def test_a_faulty_item_says_why_and_keeps_none_of_the_others_out(
-    service: Service, frontier: RedisFrontier, item: object, reason: str
-) -> None:
-    reply = service.post([item, {"url": "http://a.test/good", "score": 0}])
+def test_a_faulty_item_says_why_and_keeps_none_of_the_others_out(standing: Service, item: object, reason: str) -> None:
+    reply = standing.post([item, {"url": f"http://a.test/{uuid4()}", "score": 0}])
     faulty, good = reply.json["results"]
     assert (faulty["outcome"], faulty["reason"], bool(faulty["detail"])) == ("invalid", reason, True)
-    assert good["outcome"] == "accepted"
-    assert frontier.counts().pages[State.QUEUED] == 1
+    assert (good["outcome"], good["state"], "repeated" in good) == ("accepted", "queued", False)
 
 
-def test_one_object_is_one_item(service: Service) -> None:
-    assert service.post({"url": "http://a.test/", "score": 0.5}).outcomes == ["accepted"]
-    assert service.post([]).json["results"] == []
+def test_one_object_is_one_item(standing: Service) -> None:
+    assert standing.post({"url": "http://a.test/", "score": 0.5}).outcomes == ["accepted"]
+    assert standing.post([]).json["results"] == []
 
 
 @pytest.mark.parametrize(("update", "score"), [("sum", 0.7), ("avg", 0.35), ("last", 0.5), ("first", 0.2)])
@@ -171,27 +180,26 @@ def test_a_url_can_be_read(service: Service, frontier: RedisFrontier) -> None:
     assert service.get("/v1/crawls/test/urls?url=nothing").status == 422
 
 
-@pytest.mark.parametrize(
-    ("url", "is_private"),
-    [
-        ("http://127.0.0.1/", True),
-        ("http://localhost:8080/", True),
-        ("http://10.1.2.3/", True),
-        ("http://0x7f.1/", True),
-        ("http://[::1]/", True),
-        ("http://[::ffff:192.168.0.1]/", True),
-        ("http://169.254.169.254/latest", True),
-        ("http://8.8.8.8/", False),
-        ("http://mapped.test/", True),
-        ("http://other.test/", False),
-    ],
-)
-def test_private_addresses_are_out_of_scope(tmp_path: Path, url: str, is_private: bool) -> None:
+def test_private_addresses_are_out_of_scope(tmp_path: Path) -> None:
     icd = begun(tmp_path, scope={"sites": "anywhere"}, network={"resolve": {"mapped.test": "10.0.0.1"}})
+    private = (
+        *("http://127.0.0.1/", "http://localhost:8080/", "http://10.1.2.3/", "http://0x7f.1/", "http://[::1]/"),
+        *("http://[::ffff:192.168.0.1]/", "http://169.254.169.254/latest", "http://mapped.test:81/"),
+    )
+    public = ("http://8.8.8.8/", "http://other.test/", "http://[2606:4700::1111]/")
     with running(tmp_path, icd), serving(ServiceSettings(Catalog([tmp_path]))) as service:
-        result = service.post({"url": url, "score": 1}).json["results"][0]
-    expected = ("out_of_scope", "private_address") if is_private else ("accepted", "")
-    assert (result["outcome"], result.get("reason", "")) == expected
+        results = service.post([{"url": url, "score": 1} for url in (*private, *public)]).json["results"]
+    refused = [result["url"] for result in results if result.get("reason") == "private_address"]
+    accepted = [result["url"] for result in results if result["outcome"] == "accepted"]
+    assert (len(refused), len(accepted)) == (len(private), len(public))
+    assert set(accepted) == set(public)
+
+
+def test_private_addresses_that_the_definition_allows_are_taken(tmp_path: Path) -> None:
+    icd = begun(tmp_path, scope={"sites": "anywhere"}, network={"allow_private": ["127.0.0.0/8"]})
+    with running(tmp_path, icd), serving(ServiceSettings(Catalog([tmp_path]))) as service:
+        said = [{"url": url, "score": 1} for url in ("http://127.0.0.1:81/", "http://localhost/", "http://10.0.0.1/")]
+        assert service.post(said).outcomes == ["accepted", "accepted", "out_of_scope"]
 
 
 def test_what_changed_a_crawl_is_kept_in_its_journal(service: Service, folder: Path) -> None:
@@ -238,9 +246,63 @@ def test_a_stream_that_is_too_long_says_what_was_applied(service: Service, front
         ("application/x-www-form-urlencoded", b"url=x", 415),
     ],
 )
-def test_what_is_no_request_is_a_problem(service: Service, kind: str, body: bytes, status: int) -> None:
-    reply = service.ask("POST", "/v1/crawls/test/urls", body, Content_Type=kind)
+def test_what_is_no_request_is_a_problem(standing: Service, kind: str, body: bytes, status: int) -> None:
+    reply = standing.ask("POST", "/v1/crawls/test/urls", body, Content_Type=kind)
     assert reply.status == status
     assert reply.headers["content-type"] == "application/problem+json"
     assert {"type", "title", "status", "detail"} <= set(reply.json)
     assert "Traceback" not in reply.body.decode()
+
+
+def test_many_at_once_are_all_answered_and_each_is_applied_once(service: Service, frontier: RedisFrontier) -> None:
+    def post(number: int) -> list[str]:
+        return service.post([{"url": f"http://a.test/{at}", "score": 0.5} for at in range(number % 4, 50)]).outcomes
+
+    with ThreadPoolExecutor(16) as pool:
+        outcomes = [outcome for answered in pool.map(post, range(64)) for outcome in answered]
+    assert set(outcomes) == {"accepted"}
+    assert frontier.counts().pages[State.QUEUED] == 50
+
+
+@pytest.mark.parametrize("update", ["sum"])
+def test_a_stream_that_is_sent_again_changes_nothing(service: Service, frontier: RedisFrontier) -> None:
+    lines = b'{"url": "http://a.test/x", "score": 0.25}\n' * 700
+    replies = [
+        service.ask("POST", "/v1/crawls/test/urls", lines, Content_Type=NDJSON, Idempotency_Key="stream")
+        for _ in range(2)
+    ]
+    first, again = ([line.get("repeated", False) for line in reply.lines] for reply in replies)
+    assert (set(first), set(again)) == ({False}, {True})
+    assert frontier.iterate(1)[0].score == 700 * 0.25
+
+
+def test_a_body_that_does_not_arrive_is_not_waited_for(tmp_path: Path) -> None:
+    icd = begun(tmp_path)
+    settings = ServiceSettings(Catalog([tmp_path]), limits=Limits(patience=0.1))
+    with running(tmp_path, icd), serving(settings) as service:
+        connection = HTTPConnection("127.0.0.1", service.port, timeout=30)
+        connection.putrequest("POST", "/v1/crawls/test/urls")
+        connection.putheader("Content-Type", NDJSON)
+        connection.putheader("Content-Length", "1000")
+        connection.endheaders(b'{"url": "http://a.test/", "score": 1}\n')
+        answer = connection.getresponse()
+        assert (answer.status, json.loads(answer.read())["applied"]) == (408, 0)
+        connection.close()
+
+
+def test_a_client_that_hangs_up_leaves_the_service_as_it_was(standing: Service) -> None:
+    connection = HTTPConnection("127.0.0.1", standing.port, timeout=30)
+    connection.putrequest("POST", "/v1/crawls/test/urls")
+    connection.putheader("Content-Type", "application/json")
+    connection.putheader("Content-Length", "1000")
+    connection.endheaders(b'[{"url": ')
+    connection.close()
+    assert standing.get("/health").status == 200
+
+
+def test_a_journal_that_cannot_be_written_keeps_no_post_out(
+    service: Service, folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (folder / "posted.jsonl").mkdir()
+    assert service.post({"url": "http://a.test/", "score": 0.5}).outcomes == ["accepted"]
+    assert "cannot be written" in caplog.text
