@@ -154,8 +154,9 @@ def test_one_crawl_of_several_is_measured_with_what_it_found_unchanged(tmp_path:
 def test_a_page_that_is_again_what_it_once_was_is_measured(tmp_path: Path) -> None:
     folder = write(tmp_path / "back", [Answer(FLOOD), Answer(FILLER * 4)])
     first = next(page_rows(folder))
-    with closing(captures(folder / "archive")) as known:
-        _, exchange = next(known)
+    (_, exchange), *others = captures(folder / "archive")
+    for _, other in others:
+        other.close()
     original = Original(first.capture, first.url, "2026-01-02T03:04:00Z", exchange.payload_digest)
     later = replace(exchange, started_at=BEGUN + timedelta(days=60))
     with closing(exchange), WarcWriter(folder / "archive", CrawlInfo("third", "a test", crawl_number=3)) as warc:
