@@ -268,6 +268,9 @@ def _knows_more(lesson: Lesson, outcome: Outcome, wrong: Trouble) -> bool:
         if encloses(lesson, outcome.extracted, wrong.fields):
             return True
         return supplemented(outcome.extracted, lesson, wrong.fields) is not None
+    if len(lesson.examples) == 1 < len(outcome.extracted):
+        # One that was found in place of several is what holds them.
+        return False
     return not outcome.extracted or adds_to(lesson, outcome.extracted)
 
 

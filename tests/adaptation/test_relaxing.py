@@ -151,3 +151,17 @@ def test_likeness_falls_with_each_thing_that_differs() -> None:
 def test_elements_are_found_by_a_word_of_their_names() -> None:
     table = NameTable(Outline(page_of('<p class="posts-body">x</p><p class="col-md-8">y</p>').tree))
     assert [name.token for _, name in table.like(hints("//div[@id='post']"))] == ["posts-body"]
+
+
+ENTRY = Extract(
+    "article",
+    "post",
+    css("div.article"),
+    (Field("body", FieldKind.TEXT, css("div.entry-content"), without=css("div.notes")),),
+)
+
+
+@pytest.mark.parametrize("named", ['id="trackbacks"', 'class="entry_comments"', 'class="notes"'])
+def test_what_answers_an_article_or_is_left_out_of_it_is_none(named: str) -> None:
+    answers = f'<div {named}><div class="entry-content"><p>{TEXTS[0]}</p><p>{TEXTS[1]}</p></div></div>'
+    assert lesson(f'<section class="article"><h1>Ice</h1>{answers}</section>', ENTRY) is None

@@ -145,7 +145,16 @@ def test_the_form_to_answer_shows_posts_that_are_not_its_own() -> None:
 @pytest.mark.parametrize("times", [1, 400])
 def test_large_pages_take_seconds_at_most(times: int) -> None:
     page = page_of(SHAPES["divisions"] * times + "<div class=msg>" * 1_500, url="http://site.test/ferry")
-    start = time.monotonic()
+    start = time.process_time()
     first = objects.read(page)
-    assert time.monotonic() - start < 8
+    assert time.process_time() - start < 8
     assert first.objects == objects.read(page).objects
+
+
+def test_counts_about_somebody_are_not_the_name() -> None:
+    shape = thread(
+        "<article class='msg'><div class=author_statistics>Posts: {number}<br>Reputation: "
+        "<a href='/reputation.php?uid={number}'>{day}</a></div><div><a href='/member.php?uid={number}'>{name}</a></div>"
+        "<div>{day}.01.2022, 09:30</div><section>{text}</section></article>"
+    )
+    assert [record.author.name if record.author else None for record in posts_of(shape)] == list(NAMES)

@@ -34,6 +34,8 @@ LONGEST_NAME = 60
 IN_MOST = 0.7
 """The share of a candidate's elements in which a field has to stand."""
 LEAST_WEIGHT = 2
+LEAST_ARTICLE = 40
+"""The weight of running text that an article has at least."""
 MOST_BESIDE = 0.1
 """The share of a body's text that a line about its author and date may have of running text."""
 
@@ -44,9 +46,7 @@ _ANSWERS = re.compile(
 )
 """What answers an article, and is no part of one."""
 
-_TOOLS = re.compile(
-    r"(?:^|[-_])(?:buttons?|controls?|actions?|statistics?|stats?|rank|avatar|signature)(?:$|[-_])", re.IGNORECASE
-)
+_TOOLS = re.compile(r"(?:^|[-_])(?:buttons?|controls?|actions?|statistics?|stats?)(?:$|[-_])", re.IGNORECASE)
 """What is beside the name of an author and called after it."""
 
 _HEADINGS = frozenset({"h1", "h2", "h3"})
@@ -159,10 +159,14 @@ class _Relaxing:
                 continue
             found.update(outline.places[element] for element in out if element in outline.places)
         if not self._action.many:
-            answers = (place for place, words in enumerate(outline.tokens) if any(map(_ANSWERS.match, words)))
-            found.update(place for place in answers if place and not self._is_headed(place))
+            answers = (place for place in range(1, len(outline.elements)) if self._is_answer(place))
+            found.update(place for place in answers if not self._is_headed(place))
         outermost = (place for place in found if found.isdisjoint(outline.ancestors(place)))
         return tuple(sorted(outermost))
+
+    def _is_answer(self, place: int) -> bool:
+        words = (*self._outline.tokens[place], self._outline.elements[place].get("id") or "")
+        return any(map(_ANSWERS.match, words))
 
     def _is_headed(self, place: int) -> bool:
         return any(self._outline.tags[inner] == "h1" for inner in range(place, self._outline.ends[place]))
@@ -271,8 +275,8 @@ class _Relaxing:
         if any(outline.contains(never, place) for never in self._never):
             return False
         without = [never for never in self._never if outline.contains(place, never)]
-        said = self._shown(place) - sum(map(self._shown, without))
-        return said >= LEAST_WEIGHT
+        weigh, least = (self._shown, LEAST_WEIGHT) if self._action.many else (outline.running, LEAST_ARTICLE)
+        return weigh(place) - sum(map(weigh, without)) >= least
 
     def _shown(self, place: int) -> int:
         return self._outline.free(place) + self._outline.linked(place)
