@@ -149,9 +149,8 @@ class ApplicationReading:
         adapter, former = self.adaptation.adapter, self.adaptation.former
         followed = adapter.followed(self.links, self.application, place.level, chosen, former)
         for action in followed.stopped:
-            self.attempts.fail(
-                place.level.name, action, Failure.STOPPED_WORKING, "links are followed by their addresses"
-            )
+            detail, number = "links are followed by their addresses", len(followed.chosen)
+            self.attempts.fail(place.level.name, action, Failure.STOPPED_WORKING, detail, number)
         return followed.chosen
 
     def _named_address(self, level: PageLevel) -> Address | None:

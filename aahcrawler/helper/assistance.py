@@ -38,7 +38,7 @@ class Failure(StrEnum):
 class FailedAction:
     """An action that should have worked here and did not. ``level`` is empty where none was found.
 
-    ``objects`` is how many objects it yields all the same, by what adaptation knows.
+    ``objects`` is how many objects, or links, there are all the same, by what adaptation knows.
     """
 
     application: str
