@@ -1,4 +1,4 @@
-"""Who made records and when, what they are called, how they are addressed: at one and the same place in all."""
+"""Who made records and when, and what they are called: at one and the same place in all."""
 
 import re
 from collections import Counter, defaultdict
@@ -8,10 +8,9 @@ from itertools import pairwise
 from urllib.parse import urlsplit
 
 from aahcrawler.induction.moments import Shown
-from aahcrawler.induction.outline import Outline, numbered
+from aahcrawler.induction.outline import Outline
 from aahcrawler.induction.parts import Content, Part, Slot
 from aahcrawler.page.text import excerpt, fold
-from aahcrawler.urls import resolve
 
 LONGEST_NAME = 60
 MOST_PLACES = 400
@@ -56,9 +55,6 @@ _USER_ADDRESS = re.compile(
     r"(?:^|[/?&=;:_.-])(?:user|users|u|uid|userid|user_id|member|members|memberlist|profile|profiles|people|person|author|"
     r"authors|autor|auteur|creator|benutzer|mitglied|membre|utilisateur|usuario|utente|account|accounts|channel|@[\w.-]+|~[\w.-]+)(?=[/?&=;:_.@-]|$|\d)",
     re.IGNORECASE,
-)
-_DEED = re.compile(
-    r"repl|quote|edit|report|delet|vote|like|rate|flag|login|register|share|print|mode=|action=|do=", re.IGNORECASE
 )
 _BY_WORDS = """
 by von par de da di por od от автор av af door przez oleh bởi eftir tarafından από του της author posted written wrote
@@ -369,75 +365,3 @@ def _names_user(outline: Outline, place: int) -> bool:
         if any(_USER_WORD.search(word) for word in outline.tokens[each]):
             return True
     return False
-
-
-@dataclass(frozen=True, slots=True)
-class Addressed:
-    """How a record is addressed: the fragment within the page, and the address it gives itself."""
-
-    key: str | None
-    permalink: str | None
-
-
-def addressed(outline: Outline, part: Part, base: str) -> Addressed:
-    """Find the identifier of a record, and the link of its own that leads to itself.
-
-    Such a link has a fragment that lies within the record, or repeats the number of its identifier.
-    """
-    keys = list(_keys(outline, part))
-    known = frozenset(keys)
-    numbers = frozenset(parts[1] for key in keys if (parts := numbered(key)) and len(parts[1]) <= 15)
-    best: tuple[int, str, str] | None = None
-    for place in part.places(outline):
-        href = outline.elements[place].get("href") if outline.tags[place] == "a" else None
-        if not href or len(href) > 2_000:
-            continue
-        rank = _rank(href, known, numbers)
-        if rank and (best is None or rank > best[0]):
-            best = (rank, *_halves(href))
-    key = best[2] if best and best[2] else keys[0] if keys else None
-    url = resolve(base, best[1]) if best and best[1] else None
-    return Addressed(key, f"{url}#{best[2]}" if url and best and best[2] else url)
-
-
-def _halves(href: str) -> tuple[str, str]:
-    plain, _, fragment = href.partition("#")
-    return plain, fragment
-
-
-def _rank(href: str, known: frozenset[str], numbers: frozenset[str]) -> int:
-    """Say how surely a reference within a record leads to the record itself; 0 where it does not."""
-    plain, fragment = _halves(href)
-    if _DEED.search(plain):
-        return 0
-    if fragment in known:
-        return 4 if plain else 2
-    if fragment and (parts := numbered(fragment)) and parts[1] in numbers:
-        return 3 if plain else 1
-    return 1 if plain and not fragment and _ends_with_number(plain, numbers) else 0
-
-
-def _ends_with_number(address: str, numbers: frozenset[str]) -> bool:
-    found = numbered(address.rstrip("/"))
-    return found is not None and found[1] in numbers and len(found[1]) > 1
-
-
-def _keys(outline: Outline, part: Part) -> Iterator[str]:
-    """Yield identifiers that end with a number, those of the outermost elements first, then all others."""
-    others: list[str] = []
-    for root in part.roots:
-        for place in (root, *list(outline.ancestors(root))[:2]):
-            key = outline.elements[place].get("id")
-            if root > place + 1 and key and outline.free(place) > 1.3 * outline.free(root) + 50:
-                break
-            if key and numbered(key):
-                yield key
-    for place in part.places(outline):
-        element = outline.elements[place]
-        for key in (element.get("id"), element.get("name") if element.tag == "a" else None):
-            if key and place not in part.roots:
-                if numbered(key):
-                    yield key
-                else:
-                    others.append(key)
-    yield from others

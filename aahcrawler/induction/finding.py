@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 
 from lxml.etree import _Element as Element
 
+from aahcrawler.induction.addressing import addressed
 from aahcrawler.induction.candidates import Candidate, candidates, own_text
-from aahcrawler.induction.fields import Fields, Name, addressed, read_fields
+from aahcrawler.induction.fields import Fields, Name, read_fields
 from aahcrawler.induction.leading import Leads
 from aahcrawler.induction.main_part import headed_places, region
 from aahcrawler.induction.model import Byline, Dated, Nature, Record, RecordSet

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from urllib.parse import urlsplit
 
-from aahcrawler.induction.fields import Fields, Name, addressed, subject
+from aahcrawler.induction.addressing import addressed
+from aahcrawler.induction.fields import Fields, Name, subject
 from aahcrawler.induction.outline import Outline, numbered
 from aahcrawler.induction.parts import Content, Found, Part, Slot
 from aahcrawler.induction.surroundings import Names
