@@ -213,7 +213,7 @@ def test_every_robots_txt_is_archived(site: Site, crawled: Crawled) -> None:
     archived: dict[str, int] = {}
     for path in (crawled.folder / "archive").glob("*.warc.gz"):
         with path.open("rb") as file:
-            for record in ArchiveIterator(file, record_types=WarcRecordType.response):
+            for record in ArchiveIterator(file, record_types=WarcRecordType.response | WarcRecordType.revisit):
                 url = record.headers["WARC-Target-URI"]
                 archived[url] = archived.get(url, 0) + 1
     for host in HOSTS:

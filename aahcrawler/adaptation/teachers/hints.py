@@ -25,8 +25,9 @@ _LITERAL = re.compile(r"@([\w-]+)|'([^']*)'|\"([^\"]*)\"")
 _WORD = re.compile(r"[A-Z]?[a-z]{2,}|[A-Z]{3,}")
 _TEST = re.compile(r"(?:[\w-]+::)?([\w*-]+|\.|@[\w-]+)")
 _LAYOUT_WORDS = """
-    row col column container wrap wrapper inner outer clear clearfix left right center middle top bottom float box block
-    panel card grid flex small large text odd even first last item list table main page site layout section div span bg
+    row col column container wrap wrapper inner outer clear clearfix left right center middle top bottom float box
+    block xs sm md lg xl bg panel card grid flex small large text odd even first last item list table main page site
+    layout section div span
 """
 _LAYOUT = frozenset(_LAYOUT_WORDS.split())
 
