@@ -13,13 +13,10 @@ from aahcrawler.archive.reader import captures
 from aahcrawler.authoring.fetching import PAGE_BYTES, fetch_page
 from aahcrawler.authoring.source import Source, SourceError
 from aahcrawler.exchange import Exchange
-from aahcrawler.page import Headers, Page
-from aahcrawler.page.decoding import decode_content
-from aahcrawler.wire.capture import Capture
-from aahcrawler.wire.reception import Bounds, Reception
+from aahcrawler.page import Page
+from aahcrawler.wire.replay import replayed
 
 ENDINGS = (".warc.gz", ".warc.gz.open", ".warc")
-_PIECE = 1 << 16
 
 
 def named_page(
@@ -62,15 +59,7 @@ def kept_page(crawl: Path, url: str) -> Page | None:
 
 
 def _page(exchange: Exchange) -> Page:
-    bounds = Bounds(head_bytes=PAGE_BYTES, head_lines=PAGE_BYTES, body_bytes=PAGE_BYTES, payload_bytes=PAGE_BYTES)
-    reception = Reception(exchange.method, bounds, Capture(Path(), 2 * PAGE_BYTES))
-    while not reception.done and (piece := exchange.response.read(_PIECE)):
-        reception.feed(piece)
-    if not reception.done:
-        reception.end()
-    if reception.head is None:
+    page = replayed(exchange, PAGE_BYTES)
+    if page is None:
         raise SourceError(f"the capture of {exchange.url} has no readable head")
-    headers = Headers(reception.head.headers)
-    body = decode_content(reception.payload, ", ".join(headers.all("Content-Encoding")), PAGE_BYTES)
-    complete = exchange.truncated is None and body.complete
-    return Page(exchange.url, reception.head.line.status, headers, body.body, exchange.started_at, complete)
+    return page
