@@ -12,14 +12,8 @@ from aahcrawler.page.text import excerpt, fold
 from aahcrawler.urls import canonicalize, origin, queue_of, resolve
 from aahcrawler.webobject import Person, Reference, Value, WebObject
 
-SUBSTANTIAL = 500
-"""How many characters of running text make a page an article."""
-
 LONG_LINE = 80
 """A line of at least so many characters counts as running text; menus, teasers' titles and captions are shorter."""
-
-RUNNING_SHARE = 0.5
-"""The share of running text in a page's content up to which the page is a list."""
 
 MANY_TEASERS = 2
 """From so many headings that link away and have running text below them, a page is a list."""
@@ -77,18 +71,6 @@ def permalink(page: Page) -> str:
     return own
 
 
-def of_page(page: Page, items: Sequence[Item], content: str, title: str) -> tuple[WebObject, ...]:
-    """Return the objects of an HTML page; ``content`` is its main content, ``items`` what its JSON-LD holds.
-
-    A work (article or post) without a text of its own is believed if it is the page's: then the main content is its
-    body. Several such works are a list, whose members are to be had on their own pages.
-    """
-    found = tuple(each.object for each in declared(page, items, content, title))
-    if not any(_kind(item) for item in items) and reads_as_article(page, content):
-        return (_undeclared(page, permalink(page), content, title), *found)
-    return found
-
-
 @dataclass(frozen=True, slots=True)
 class Claim:
     """An object that a page declares, and the item that declares it; ``own`` if that gives it an address."""
@@ -141,20 +123,6 @@ def _address(page: Page, item: Item) -> str | None:
     return given
 
 
-def reads_as_article(page: Page, content: str) -> bool:
-    """Whether a page is one article rather than a list or a form, by its text and its meta elements.
-
-    It is one if at least ``SUBSTANTIAL`` characters of its content are running text, and more than ``RUNNING_SHARE`` of
-    it, and it is no row of teasers. Unless meta elements say so it is not the front page of its site, nor one whose
-    text stands behind a text area, as below a form to edit or to answer.
-    """
-    lines = content.split("\n")
-    running = sum(len(line) for line in lines if len(line) >= LONG_LINE)
-    if running < SUBSTANTIAL or running <= RUNNING_SHARE * len(content) or _is_row_of_teasers(page, lines):
-        return False
-    return says_article(page) or (not is_front_page(page) and not _is_form(page))
-
-
 def says_article(page: Page) -> bool:
     """Whether a page's meta elements say that it is an article and when it was published."""
     found = meta(page)
@@ -195,19 +163,6 @@ def _headings(page: Page) -> Mapping[str, bool]:
         text = excerpt(heading, _LONGEST_HEADING)
         found[text] = away and found.get(text, True)
     return found
-
-
-def _is_form(page: Page) -> bool:
-    """Whether most running text stands behind the first text area."""
-    before = behind = 0
-    reached = False
-    for element in page.tree.iter("p", "div", "li", "td", "dd", "blockquote", "pre", "br", "textarea"):
-        reached = reached or element.tag == "textarea"
-        for text in (element.text, element.tail):
-            if text and len(text) >= LONG_LINE:
-                before += 0 if reached else len(text)
-                behind += len(text) if reached else 0
-    return reached and behind >= before
 
 
 def _kind(item: Item) -> str:
@@ -257,19 +212,6 @@ def _work(page: Page, item: Item, iri: str, body: str, title: str) -> WebObject:
         url=iri,
     )
     return _object(page, iri, _kind(item), facts)
-
-
-def _undeclared(page: Page, iri: str, content: str, title: str) -> WebObject:
-    found = meta(page)
-    heading = [text for element in page.tree.iter("h1") if (text := excerpt(element, _LONGEST_HEADING))]
-    facts = _Facts(
-        title=found.get("og:title") or (heading[0] if len(heading) == 1 else title),
-        people=_meta_people(page),
-        moment=publication_date(found) or next(time_elements(page), ""),
-        body=content,
-        url=iri,
-    )
-    return _object(page, iri, "article", facts)
 
 
 def undeclared(

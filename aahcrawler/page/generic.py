@@ -1,4 +1,4 @@
-"""What any page has, whatever made it: links, main content, language, title, date, and the objects it declares."""
+"""What any page has, whatever made it: links, main content, language, title and date."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -14,7 +14,6 @@ from aahcrawler.page import Page, claims, dates
 from aahcrawler.page.schemaorg import items
 from aahcrawler.page.text import BLOCKS, excerpt, fold, plain_text
 from aahcrawler.urls import resolve
-from aahcrawler.webobject import WebObject
 
 MAX_LINKS = 10_000
 """How many different URLs of one page are kept."""
@@ -127,18 +126,6 @@ def published(page: Page, now: datetime) -> datetime | None:
         if moment is not None and moment <= now + timedelta(days=1):
             return moment
     return None
-
-
-def objects(page: Page, content: str | None = None) -> tuple[WebObject, ...]:
-    """Return the objects that a page of no known application declares or plainly is.
-
-    JSON-LD yields articles, posts, their comments, videos and images; a page whose metadata or text says that it is
-    one article yields that article, with ``content`` (``main_content`` of the page unless given) as its body where
-    the metadata has none. One object is claimed once. A page that mainly lists links to others yields none.
-    """
-    if not page.is_html or not 200 <= page.status < 300:
-        return ()
-    return claims.of_page(page, items(page), main_content(page) if content is None else content, title(page))
 
 
 def _references(page: Page) -> Iterator[tuple[Element, str]]:
