@@ -1,80 +1,131 @@
 """Connections to a Redis-protocol server, and its errors in words."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import NamedTuple, cast
 
-from redis import Redis, exceptions
+from redis import Redis, RedisCluster, exceptions
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from aahcrawler.frontier.protocol import FrontierFullError, FrontierUnavailableError
+from aahcrawler.frontier.protocol import FrontierAwayError, FrontierFullError, FrontierUnavailableError
 
+_CLUSTER_SCHEME = "+cluster"
 _CONNECT_SECONDS = 5.0
-_ANSWER_SECONDS = 60.0
+_ANSWER_SECONDS = 20.0
+"""A script holds the server for some ten milliseconds; a disk that is slow to sync may hold it for seconds."""
 
-_MEMORY = "the frontier's server has used up its memory (maxmemory); give it more and go on, nothing was lost"
-_REPLICA = "the frontier's server is a read-only replica; connect to its primary"
-_FULL = "the frontier's server cannot write to its disk; make room or correct its permissions and go on"
-_REFUSALS: tuple[tuple[type[exceptions.RedisError], str], ...] = (
+
+class _Refusal(NamedTuple):
+    """What an error of the server is for those who call it, and what to do about it."""
+
+    error: type[FrontierUnavailableError]
+    advice: str
+
+
+_LOADING = _Refusal(FrontierAwayError, "the frontier's server is still loading; wait a moment")
+_MEMORY = _Refusal(
+    FrontierUnavailableError,
+    "the frontier's server has used up its memory (maxmemory); give it more and go on, nothing was lost",
+)
+_REPLICA = _Refusal(
+    FrontierAwayError,
+    "the frontier's server is a read-only replica; make it the primary, or give its primary this address",
+)
+_FULL = _Refusal(
+    FrontierFullError, "the frontier's server cannot write to its disk; make room or correct its permissions and go on"
+)
+_CLUSTER = _Refusal(FrontierAwayError, "the frontier's cluster does not serve all of its keys; see its nodes")
+_REPLICAS = _Refusal(FrontierAwayError, "the frontier's server misses its replicas; see that they run")
+_REFUSALS: tuple[tuple[type[exceptions.RedisError], _Refusal], ...] = (
     (
         exceptions.AuthenticationError,
-        "the frontier's server accepts no user name and password like those in its address",
+        _Refusal(
+            FrontierUnavailableError,
+            "the frontier's server accepts no user name and password like those in its address",
+        ),
     ),
-    (exceptions.BusyLoadingError, "the frontier's server is still loading; try again in a moment"),
-    (exceptions.TimeoutError, "the frontier's server does not answer; see its log"),
-    (exceptions.ConnectionError, "the frontier's server cannot be reached; start it, then start the crawl again"),
+    (exceptions.BusyLoadingError, _LOADING),
+    (exceptions.TimeoutError, _Refusal(FrontierAwayError, "the frontier's server does not answer; see its log")),
+    (
+        exceptions.ConnectionError,
+        _Refusal(FrontierAwayError, "the frontier's server cannot be reached; see that it runs at this address"),
+    ),
+    (
+        exceptions.MovedError,
+        _Refusal(
+            FrontierUnavailableError, "the frontier's server is a node of a cluster; write redis+cluster://HOST:PORT"
+        ),
+    ),
     (exceptions.OutOfMemoryError, _MEMORY),
     (exceptions.ReadOnlyError, _REPLICA),
-    (exceptions.NoPermissionError, "the frontier's server does not allow this user scripts, hashes and sorted sets"),
+    (
+        exceptions.NoPermissionError,
+        _Refusal(
+            FrontierUnavailableError, "the frontier's server does not allow this user scripts, hashes and sorted sets"
+        ),
+    ),
 )
 _CODES = {
     "OOM": _MEMORY,
     "READONLY": _REPLICA,
     "MISCONF": _FULL,
-    "BUSY": "the frontier's server is held up by a script; try again in a moment",
+    "BUSY": _Refusal(FrontierAwayError, "the frontier's server is held up by a script; wait a moment"),
+    "CLUSTERDOWN": _CLUSTER,
+    "TRYAGAIN": _CLUSTER,
+    "MASTERDOWN": _REPLICA,
+    "NOREPLICAS": _REPLICAS,
 }
 
 
 def connect(url: str) -> Redis:
     """Return a client for ``unix://``, ``redis://`` or ``rediss://``; the connection is made with the first call.
 
-    Nothing is sent twice by the client: a call that was cut off raises, and its caller decides. Raise
-    ``FrontierUnavailableError`` for an address that cannot be one.
+    ``redis+cluster://`` and ``rediss+cluster://`` name any node of a Redis Cluster, which is asked for the others at
+    once; each node may send a call on to another. Nothing else is sent twice by the client: a call that was cut off
+    raises, and its caller decides. Raise ``FrontierUnavailableError`` for an address that cannot be one.
     """
+    scheme, _, rest = url.partition("://")
+    timeouts = {"socket_connect_timeout": _CONNECT_SECONDS, "socket_timeout": _ANSWER_SECONDS}
     try:
-        return Redis.from_url(
-            url,
-            protocol=2,
-            socket_connect_timeout=_CONNECT_SECONDS,
-            socket_timeout=_ANSWER_SECONDS,
-            retry=Retry(NoBackoff(), 0),
-        )
+        if scheme.endswith(_CLUSTER_SCHEME):
+            return _connect_cluster(f"{scheme.removesuffix(_CLUSTER_SCHEME)}://{rest}", timeouts)
+        return Redis.from_url(url, protocol=2, retry=Retry(NoBackoff(), 0), **timeouts)
     except ValueError as error:
         raise FrontierUnavailableError(
-            f"{url!r} is no address of a frontier's server; write redis://HOST:PORT/0 or unix:///PATH"
+            f"{url!r} is no address of a frontier's server; write redis://HOST:PORT/0, redis+cluster://HOST:PORT or unix:///PATH"
         ) from error
+
+
+def _connect_cluster(url: str, timeouts: Mapping[str, float]) -> Redis:
+    # One retry follows a slot that has moved to another node; such a call was not carried out before.
+    try:
+        cluster = RedisCluster.from_url(url, protocol=2, retry=Retry(NoBackoff(), 1), **timeouts)
+    except exceptions.RedisClusterException as error:
+        raise FrontierAwayError(f"{_CLUSTER.advice} ({error})") from error
+    return cast("Redis", cluster)  # The commands that a frontier uses are those of a single server.
 
 
 @contextmanager
 def unavailable() -> Iterator[None]:
     """Turn a server that cannot be reached, or refuses to serve, into ``FrontierUnavailableError``.
 
-    One that cannot write to its disk gives ``FrontierFullError``.
-    Other errors of the server are defects of the caller and pass through.
+    What may serve later gives ``FrontierAwayError``: a replica, too, as while its primary is being replaced. One that
+    cannot write to its disk gives ``FrontierFullError``. Other errors of the server are defects of the caller and pass
+    through.
     """
     try:
         yield
     except exceptions.RedisError as error:
-        advice = _advice(error)
-        if advice is None:
+        refusal = _refusal(error)
+        if refusal is None:
             raise
-        raised = FrontierFullError if advice is _FULL else FrontierUnavailableError
-        raise raised(f"{advice} ({error})") from error
+        raise refusal.error(f"{refusal.advice} ({error})") from error
 
 
-def _advice(error: exceptions.RedisError) -> str | None:
-    for kind, advice in _REFUSALS:
+def _refusal(error: exceptions.RedisError) -> _Refusal | None:
+    for kind, refusal in _REFUSALS:
         if isinstance(error, kind):
-            return advice
+            return refusal
     words = {word.strip("-:,.'") for word in str(error).split()}
-    return next((advice for code, advice in _CODES.items() if code in words), None)
+    return next((refusal for code, refusal in _CODES.items() if code in words), None)

@@ -58,6 +58,8 @@ class EmbeddedServer:
     second). The server has a session of its own, so that Ctrl-C does not reach it, and ends with the crawler's
     process where that is killed (Linux); one left behind elsewhere is ended by the next start in its folder.
 
+    One that dies is started again by ``revive``, with the same address.
+
     The caller makes sure that no two crawls use one folder. Entering raises ``FrontierUnavailableError``, with the
     end of the server's log where it started and failed.
     """
@@ -67,6 +69,8 @@ class EmbeddedServer:
         self._socket = Path()
         self._process: subprocess.Popen[bytes] | None = None
         self._keeper = threading.Thread()
+        self._changing = threading.Lock()
+        self._stopped = False
 
     @property
     def url(self) -> str:
@@ -83,21 +87,14 @@ class EmbeddedServer:
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
             end_orphan(self._folder)
-            self._remove_leftovers()
-            log_start = self._log_size()
             self._socket = _runtime_folder() / "s"
-            self._start(binary)
         except OSError as error:
-            raise FrontierUnavailableError(
-                f"the frontier's server cannot be started in {self._folder}: {error}; "
-                "make room or correct the permissions, or choose another folder"
-            ) from error
+            raise self._not_started(error) from error
         try:
-            self._wait_until_ready(binary, log_start)
+            self._launch(binary)
         except BaseException:
             self.stop()
             raise
-        self._report_repair(log_start)
         return self
 
     def __exit__(
@@ -105,8 +102,43 @@ class EmbeddedServer:
     ) -> None:
         self.stop()
 
+    def revive(self) -> None:
+        """Start the server again where it has died; nothing happens while it runs, or after ``stop``.
+
+        Raise ``FrontierUnavailableError`` where it does not start.
+        """
+        with self._changing:
+            if self._stopped or self._process is None or self._keeper.is_alive():
+                return
+            code = self._process.returncode
+            _logger.warning(
+                "the frontier's server, process %d, has died (%d); starting it again", self._process.pid, code
+            )
+            self._launch(server_binary())
+
     def stop(self) -> None:
         """End the server once it has written everything. Calling it twice does no harm."""
+        with self._changing:
+            self._stopped = True
+            self._end()
+
+    def _launch(self, binary: Path) -> None:
+        try:
+            self._remove_leftovers()
+            log_start = self._log_size()
+            self._start(binary)
+        except OSError as error:
+            raise self._not_started(error) from error
+        self._wait_until_ready(binary, log_start)
+        self._report_repair(log_start)
+
+    def _not_started(self, error: OSError) -> FrontierUnavailableError:
+        return FrontierUnavailableError(
+            f"the frontier's server cannot be started in {self._folder}: {error}; "
+            "make room or correct the permissions, or choose another folder"
+        )
+
+    def _end(self) -> None:
         for number in (signal.SIGTERM, signal.SIGKILL):
             if self._keeper.is_alive() and self._process is not None:
                 self._process.send_signal(number)

@@ -23,7 +23,10 @@ class Wish(StrEnum):
     """What a post asks for."""
 
     SCORE = "score"
-    """To be queued or re-scored."""
+    """To be queued or re-scored. Where that changes its score, ``Scheduling.rescore`` leaves the page alone from then
+    on: who looks from outside is not contradicted by what the crawl thinks of the page, but what pages that link
+    there add by the update function still counts.
+    """
     FRONT = "front"
     """The same, and to be leased before every URL that is not at the front, whatever their scores."""
     BLOCK = "block"
@@ -76,11 +79,15 @@ class Posted:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Where a URL is. Of one that has ended the frontier keeps nothing but why it failed or was blocked."""
+    """Where a URL is.
+
+    Of one that has ended the frontier keeps nothing but why it failed or was blocked; one that was blocked while it was
+    queued or due has kept its offer.
+    """
 
     state: State
     offer: Offer | None
-    """With the present score; None once the URL has ended."""
+    """With the present score; None once the URL has ended, but for those that can be put back."""
     at_front: bool = False
     reason: str = ""
 
@@ -130,9 +137,9 @@ def unpack_posted(letters: bytes) -> tuple[Posted, ...]:
     )
 
 
-def unpack_standing(raw: bytes) -> Standing:
-    """Read what the server keeps of a URL."""
-    state = records.STATES[raw[:1]]
-    if state in (State.QUEUED, State.LEASED):
-        return Standing(state, records.unpack_offer(raw), records.is_at_front(raw))
-    return Standing(state, None, reason=raw[1:].decode())
+def unpack_standing(raw: bytes, reason: str = "") -> Standing:
+    """Read what the server keeps of a URL; ``reason`` is why one is blocked that has kept its record."""
+    if not records.is_record(raw):
+        return Standing(records.state_of(raw), None, reason=records.reason_of(raw))
+    record = records.Record.unpack(raw)
+    return Standing(record.state, record.offer(), record.is_at_front, reason)

@@ -3,6 +3,8 @@
 A URL of a crawl is in exactly one of these states::
 
     queued -> leased -> done | failed | blocked
+              done -> due -> queued      when it is to be fetched again, and when its time has come (``control``)
+              queued | due -> blocked    when an operator or a changed definition says so, and back
               leased -> queued     when the lease runs out, or the fetch is to be retried
               leased -> failed     when that happens for the last time
 
@@ -10,7 +12,8 @@ A known URL that is offered again is re-scored by the crawl's update function wh
 twice, and never resurrected once it is done, failed or blocked.
 
 A queue is polite to its servers on behalf of every crawl that shares the frontier's server: how many connections are
-out and when the next one may be made is kept for each queue, not for each crawl.
+out and when the next one may be made is kept for each queue, not for each crawl. At any time the connections to one
+queue are those of one worker.
 """
 
 from collections.abc import Mapping, Sequence
@@ -39,6 +42,8 @@ class State(StrEnum):
     DONE = "done"
     FAILED = "failed"
     BLOCKED = "blocked"
+    DUE = "due"
+    """Done, and to be queued again at a time."""
 
 
 class Offered(StrEnum):
@@ -48,11 +53,21 @@ class Offered(StrEnum):
     RESCORED = "rescored"
     """It is queued and the update function was applied, whether or not its score changed."""
     KNOWN = "known"
-    """It is leased or ended, or a page that was offered as a requisite; nothing changed."""
+    """It is leased, due or ended, or a page that was offered as a requisite; nothing changed."""
+    BLOCKED = "blocked"
+    """One of the crawl's rules names it: it is kept, and not leased while the rule is there."""
 
+
+UNSCORED: Final = -1.0
+"""The score of an offer that says nothing yet of a URL: new ones wait behind all that have a score, known ones keep
+theirs. The first score that such a URL is offered with takes the place of this one, whatever the update function.
+"""
 
 LEASE_RAN_OUT = "lease ran out"
-"""The reason of a URL that failed because every attempt ended with a lease nobody finished."""
+"""The reason of a URL that failed because its last attempt ended with a lease nobody finished."""
+
+LEAST_LEASES: Final = 3
+"""A URL is leased so often at least before leases that run out make it fail: seldom does a page kill its workers."""
 
 RETRIES_USED_UP = "retries used up"
 """The reason of a URL whose last attempt was to be retried, where the caller names no other."""
@@ -62,9 +77,9 @@ RETRIES_USED_UP = "retries used up"
 class Offer:
     """A canonical URL, its queue (``urls.queue_of``) and its score; ``depth`` counts links from a seed.
 
-    Scores are kept to a millionth. Of several offers of one URL the first one's ``via`` and the smallest ``depth``
-    stay. A queued requisite that is offered as a page becomes a page with the score of that offer; a queued page
-    that is offered as a requisite stays as it is.
+    Scores are kept to a millionth; they are not negative, but for ``UNSCORED``. Of several offers of one URL the first
+    one's ``via`` and ``path`` and the smallest ``depth`` stay. A queued requisite that is offered as a page becomes a
+    page with the score of that offer; a queued page that is offered as a requisite stays as it is.
     """
 
     url: str
@@ -74,13 +89,24 @@ class Offer:
     kind: Kind = "page"
     via: str = ""
     """The URL of the page that linked here, empty for a seed."""
-    redirects: int = 0
-    """How many redirects in a row led here."""
+    path: str = ""
+    """The hops that led here from a seed (``hops``), at most ``hops.MOST_HOPS``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rescore:
+    """A canonical URL and the score that it is to have from now on, whatever it had; kept to a millionth."""
+
+    url: str
+    score: float
 
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """A URL that one worker may fetch until the lease runs out. ``attempt`` counts from 1."""
+    """A URL that one worker may fetch until the lease runs out. ``attempt`` counts from 1.
+
+    ``score`` is 0 where nothing but ``UNSCORED`` offers were made, and ``is_scored`` False.
+    """
 
     url: str
     queue: str
@@ -91,7 +117,10 @@ class Lease:
     attempt: int
     token: str
     """Identifies this lease: a finish with the token of a lost lease changes nothing."""
-    redirects: int = 0
+    path: str = ""
+    is_scored: bool = True
+    learned: float = 0.0
+    """The seconds between fetches that the queue is known to ask for, as ``finish`` and ``retry`` left them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,10 +187,12 @@ class Scheduling(Protocol):
     """What workers do: every operation is atomic and one round trip for a batch.
 
     Scores may exceed 1 (SUM). An operation that ends a lease is safe to repeat. A repeated ``offer`` is applied
-    again, which shows under SUM and AVG; of a ``lease`` whose answer was lost the leases run out.
+    again, which shows under SUM and AVG. After a ``lease`` whose answer was lost, the next one of the same worker is
+    given the same leases, as far as they hold.
 
-    Operations raise ``FrontierUnavailableError`` when the server cannot be reached; nothing was lost then, and the
-    operation may or may not have been carried out.
+    Operations raise ``FrontierAwayError`` when the server cannot be reached for now; nothing was lost then, and the
+    operation may or may not have been carried out. They raise another ``FrontierUnavailableError`` where it does not
+    serve and waiting does not mend that; nothing was changed then.
     """
 
     def offer(self, offers: Sequence[Offer]) -> tuple[Offered, ...]:
@@ -171,38 +202,61 @@ class Scheduling(Protocol):
         """
         ...
 
+    def rescore(self, scores: Sequence[Rescore]) -> tuple[bool, ...]:
+        """Set the scores of queued pages, past the update function; the answer runs parallel: whether it was set.
+
+        A score that was set counts as the only one its URL was offered with so far. Left alone is what is not queued,
+        and of what is queued: requisites, and pages whose present score somebody outside of the crawl has a part in
+        (``posting``). Very long sequences are set in several atomic parts. It may be repeated without harm.
+        """
+        ...
+
     def lease(self, worker: str, n: int) -> tuple[Lease, ...]:
         """Lease at most ``n`` URLs: the best of the queue whose best URL scores highest, then of the next one.
 
         Of equal scores requisites come first, then what was offered first. Only queues are considered whose delay
         has passed and that have fewer than ``connections`` connections out; up to ``balance`` URLs are taken from
-        one queue at a time. Leases that ran out are taken back first: their URLs are queued again, or have failed
-        when that was their last attempt.
+        one queue at a time. Queues with connections of another worker, whatever the crawl, are left to that one: all
+        that one process leases, it leases under one name. Leases that ran out are taken back first: their URLs are
+        queued again, or have failed when that was their last attempt, and the third at least.
         """
         ...
 
     def finish(
-        self, lease: Lease, state: State, *, delay: float = 0.0, links: Sequence[Offer] = (), outcome: Outcome = QUIET
+        self,
+        lease: Lease,
+        state: State,
+        *,
+        delay: float = 0.0,
+        learned: float | None = None,
+        links: Sequence[Offer] = (),
+        outcome: Outcome = QUIET,
     ) -> bool:
         """Move a leased URL to ``done``, ``failed`` or ``blocked``, offer its links and add its counts, all or nothing.
 
-        The URL's queue is not leased from again for ``delay`` seconds. The delay of a URL that is done is
-        remembered as the queue's usual one: it is also kept between connections that are out at once, and after a
-        lease that was lost. Return False, and change nothing, when the lease had been lost; a lease that has run
-        out but was not taken back yet still counts. A finish repeated within a minute returns True again.
+        Of more than 500 links, those before the last 500 are offered first, in atomic parts: a crash in
+        between offers them again later. The URL's queue is not leased from again for ``delay`` seconds. The delay of a
+        URL that is done is remembered as the queue's usual one: it is also kept between connections that are out at
+        once, and after a lease that was lost. ``learned`` is what the queue itself asks for, in seconds between
+        fetches: it is kept for whoever leases from it next, in any crawl (``Lease.learned``), and changes no delay;
+        None leaves what was kept, 0 forgets it. Return False, and change nothing, when the lease had been lost; a
+        lease that has run out but was not taken back yet still counts. A finish that is repeated returns True again.
         """
         ...
 
-    def retry(self, lease: Lease, *, delay: float, outcome: Outcome = QUIET) -> State:
+    def retry(self, lease: Lease, *, delay: float, learned: float | None = None, outcome: Outcome = QUIET) -> State:
         """Put a leased URL back, its queue to rest for ``delay`` seconds; ``FAILED`` after the last attempt.
 
         The outcome's numbers are added either way, its reason (``RETRIES_USED_UP`` where it names none) where the
-        URL fails. Of a lost lease the URL's present state is returned.
+        URL fails; ``learned`` is kept as by ``finish``. Of a lost lease the URL's present state is returned.
         """
         ...
 
-    def release(self, leases: Sequence[Lease]) -> None:
-        """Put back what was leased and not fetched: the attempt does not count. Lost leases are passed over."""
+    def release(self, leases: Sequence[Lease], *, delay: float = 0.0) -> None:
+        """Put back what was leased and not fetched: the attempt does not count. Lost leases are passed over.
+
+        Their queues rest for ``delay`` seconds.
+        """
         ...
 
     def renew(self, leases: Sequence[Lease]) -> tuple[bool, ...]:
@@ -217,11 +271,20 @@ class Scheduling(Protocol):
         """
         ...
 
+    def go_by(self, settings: FrontierSettings) -> None:
+        """Go by other settings from the next call on; queues that they hold back or let go are put where they belong.
+
+        Whoever shares the crawl's frontier has to be told as well. It may be repeated without harm, and is to be
+        repeated where it was cut off. Queues are gone through piece by piece.
+        """
+        ...
+
     def next_ready(self) -> float | None:
         """Return in how many seconds a lease may succeed (0: now), None when none ever will.
 
-        None means that this crawl has nothing leased, and nothing queued that its bounds allow. What other
-        workers finish in the meantime may make it sooner.
+        None means that this crawl has nothing leased or due, and nothing queued that its bounds allow; infinity that
+        it has, and that nothing can be leased until what is paused is resumed. What other workers finish in the
+        meantime may make it sooner.
         """
         ...
 
@@ -271,6 +334,14 @@ class Frontier(Scheduling, Inspection, Tallies, Protocol):
 
 class FrontierUnavailableError(Exception):
     """The frontier's server cannot be reached or refuses to serve; the message says why, and what to do."""
+
+
+class FrontierAwayError(FrontierUnavailableError):
+    """The frontier's server cannot be reached, or not yet: the same call may be made again until it can.
+
+    It is down, starting, cut off, held up, or no longer the primary of its replicas. Whether the call was carried out
+    is not known.
+    """
 
 
 class FrontierFullError(FrontierUnavailableError):

@@ -1,283 +1,286 @@
-"""The frontier on a Redis-protocol server: Redis 6.2 or later, or a server that speaks its protocol.
+"""The frontier on a Redis-protocol server or a Redis Cluster: all partitions as one.
 
-A crawl's state lies in one partition, a Redis Cluster hash tag; ``lua/state.lua`` lists the keys.
+With one partition every operation is that partition's own. With several, queues are divided among them by a hash of
+their names, and each operation is atomic in each partition.
 """
 
 import heapq
-import struct
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import chain, product
-from typing import Any, TypeVar, cast
-from urllib.parse import quote
+from typing import Generic, TypeVar
 
 from redis import Redis
 
-from aahcrawler.frontier import posting, records, scripts
+from aahcrawler.frontier import partitions
 from aahcrawler.frontier.connection import connect, unavailable
-from aahcrawler.frontier.posting import BLOCKED_FROM_OUTSIDE, Post, Posted, Standing
+from aahcrawler.frontier.keyspace import PER_CALL
+from aahcrawler.frontier.partition import Partition
+from aahcrawler.frontier.posting import Post, Posted, Standing
 from aahcrawler.frontier.protocol import (
     QUIET,
-    RETRIES_USED_UP,
     Counts,
+    FrontierAwayError,
     FrontierSettings,
-    FrontierUnavailableError,
     Lease,
     Offer,
     Offered,
     Outcome,
     QueueCounts,
+    Rescore,
     State,
-    Update,
 )
+from aahcrawler.urls import queue_of
 
-_PARTITION = "{p0}"
-_PER_CALL = 1000
-"""Offers and leases in one script: the server is held for some ten milliseconds."""
-
-_UPDATES = {Update.FIRST: b"f", Update.LAST: b"l", Update.MAX: b"m", Update.SUM: b"s", Update.AVG: b"a"}
-_ANSWERS = {ord("a"): Offered.ADDED, ord("r"): Offered.RESCORED, ord("k"): Offered.KNOWN}
-_NAMES = (
-    *("queues", "ready:p", "ready:r", "waiting", "leases", "tokens", "batches", "finished"),
-    *("posted:0", "posted:1", "counts", "reasons", "tallies", "format"),
-)
-"""The keys of a crawl beside those of its URLs and queues; see ``lua/state.lua``."""
-_CONTEXT = struct.Struct(">dcIIIdII")
-_MICRO = 1_000_000
-_SERVER_TIME = -1.0
-
+_P = TypeVar("_P", bound=Partition)
 _Item = TypeVar("_Item")
+_Answer = TypeVar("_Answer")
 
 
-class RedisFrontier:
-    """One crawl's frontier. Instances in any number of threads, processes and machines may share a crawl.
+class PartitionedFrontier(Generic[_P]):
+    """One crawl's frontier, whatever else its partitions can do.
 
-    ``server`` is a client that does not decode responses, or an address (``unix://``, ``redis://``). ``clock``
-    returns seconds; with None the server's own clock is used, so that workers need not agree on the time.
-    Raise ``FrontierUnavailableError`` when the server cannot be reached or keeps this crawl in another format.
+    What differs from ``protocol.Frontier`` with several partitions:
+
+    - What is asked for by a URL alone is looked for in the partition of ``urls.queue_of``.
+    - ``lease`` takes from all partitions in turn: the best of each, not the best of all.
+    - ``finish`` offers links to queues of other partitions first. A crash in between offers them again later, which
+      shows under SUM and AVG.
+    - ``FrontierSettings.pages`` may be exceeded by what other workers lease at the same moment.
     """
 
     def __init__(
-        self, server: Redis | str, crawl: str, settings: FrontierSettings, clock: Callable[[], float] | None = None
+        self,
+        server: Redis | str,
+        crawl: str,
+        settings: FrontierSettings,
+        clock: Callable[[], float] | None,
+        kind: Callable[..., _P],
     ) -> None:
         self._client = connect(server) if isinstance(server, str) else server
+        self._crawl = crawl
         self._settings = settings
-        self._clock = clock
-        self._crawl = quote(crawl, safe="")
-        self._own = f"{_PARTITION}:c:{self._crawl}:"
-        self._scripts = scripts.load(self._client)
-        self._check_format(crawl)
+        tags = partitions.tags(self._client)
+        self._partitions: tuple[_P, ...] = tuple(kind(self._client, tag, crawl, settings, clock) for tag in tags)
+        self._next = 0
 
     def offer(self, offers: Sequence[Offer]) -> tuple[Offered, ...]:
-        """See ``Scheduling.offer``. Up to 1,000 offers are one atomic round trip."""
-        packed = [records.pack_offers(part) for part in _parts(offers)]
-        letters = chain.from_iterable(self._call("offer", part) for part in packed)
-        return tuple(_ANSWERS[letter] for letter in letters)
+        """See ``Scheduling.offer``. Up to 500 offers of a partition are one atomic round trip."""
+        return self._divided(offers, _queue, Partition.offer)
 
-    def lease(self, worker: str, n: int) -> tuple[Lease, ...]:  # noqa: ARG002 (the token says who holds a lease)
+    def rescore(self, scores: Sequence[Rescore]) -> tuple[bool, ...]:
+        """See ``Scheduling.rescore``. Up to 500 scores of a partition are one atomic round trip."""
+        return self._divided(scores, lambda score: queue_of(score.url), Partition.rescore)
+
+    def lease(self, worker: str, n: int) -> tuple[Lease, ...]:
         """See ``Scheduling.lease``."""
-        answer: list[bytes] = self._call("lease", n) if n > 0 else []
-        return tuple(
-            records.unpack_lease(token, record) for token, record in zip(answer[::2], answer[1::2], strict=True)
-        )
+        if len(self._partitions) == 1:
+            return self._partitions[0].lease(worker, n)
+        leases: list[tuple[Lease, ...]] = []
+        ready, taken, left = self._in_turn(), self._taken(), n
+        while ready and left:
+            share = max(self._settings.balance, -(-left // len(ready)))
+            giving = []
+            for partition in ready:
+                wanted = min(share, left)
+                self._bound(partition, taken)
+                try:
+                    got = partition.lease(worker, wanted)
+                except FrontierAwayError:
+                    if not any(leases):
+                        raise
+                    continue  # What others have given would not be given again.
+                leases.append(got)
+                left -= len(got)
+                taken[partition] += sum(1 for lease in got if lease.kind == "page")
+                if wanted and len(got) == wanted:
+                    giving.append(partition)
+            ready = giving
+        return tuple(heapq.merge(*leases, key=lambda lease: -lease.score))
 
     def finish(
-        self, lease: Lease, state: State, *, delay: float = 0.0, links: Sequence[Offer] = (), outcome: Outcome = QUIET
+        self,
+        lease: Lease,
+        state: State,
+        *,
+        delay: float = 0.0,
+        learned: float | None = None,
+        links: Sequence[Offer] = (),
+        outcome: Outcome = QUIET,
     ) -> bool:
         """See ``Scheduling.finish``."""
-        if state in (State.QUEUED, State.LEASED):
-            raise ValueError(f"a URL ends as done, failed or blocked, not as {state}; use retry or release")
-        held = self._call(
-            "finish",
-            records.fingerprint(lease.url),
-            lease.token,
-            records.LETTERS[state],
-            _micros(delay),
-            outcome.reason,
-            records.pack_offers(links),
-            *_numbers(outcome),
-        )
-        return bool(held)
+        partition = self._partition(lease.queue)
+        own, foreign = links, list[Offer]()
+        if len(self._partitions) > 1:
+            own = [link for link in links if self._partition(link.queue) is partition]
+            foreign = [link for link in links if self._partition(link.queue) is not partition]
+        before = [*foreign, *own[:-PER_CALL]]
+        if before and partition.renew([lease])[0]:
+            self.offer(before)
+        return partition.finish(lease, state, delay=delay, learned=learned, links=own[-PER_CALL:], outcome=outcome)
 
-    def retry(self, lease: Lease, *, delay: float, outcome: Outcome = QUIET) -> State:
+    def retry(self, lease: Lease, *, delay: float, learned: float | None = None, outcome: Outcome = QUIET) -> State:
         """See ``Scheduling.retry``. Raise ``LookupError`` for a URL this frontier never had."""
-        letter = self._call(
-            "retry",
-            records.fingerprint(lease.url),
-            lease.token,
-            _micros(delay),
-            outcome.reason or RETRIES_USED_UP,
-            *_numbers(outcome),
-        )
-        if letter is None:
-            raise LookupError(f"{lease.url} was never offered to this crawl")
-        return records.STATES[letter]
+        return self._partition(lease.queue).retry(lease, delay=delay, learned=learned, outcome=outcome)
 
-    def release(self, leases: Sequence[Lease]) -> None:
+    def release(self, leases: Sequence[Lease], *, delay: float = 0.0) -> None:
         """See ``Scheduling.release``."""
-        for part in _parts(leases):
-            self._call("release", *_names(part))
+        for partition, part in self._parts(leases, _queue):
+            partition.release([leases[at] for at in part], delay=delay)
 
     def renew(self, leases: Sequence[Lease]) -> tuple[bool, ...]:
         """See ``Scheduling.renew``."""
-        held = chain.from_iterable(self._call("renew", *_names(part)) for part in _parts(leases))
-        return tuple(bool(answer) for answer in held)
+        return self._divided(leases, _queue, Partition.renew)
 
     def recover(self) -> int:
-        """See ``Scheduling.recover``. Atomic for every 1,000 leases."""
-        recovered = 0
-        while part := int(self._call("recover", _PER_CALL)):
-            recovered += part
-        return recovered
+        """See ``Scheduling.recover``. Atomic for every 500 leases of a partition."""
+        return sum(partition.recover() for partition in self._partitions)
+
+    def go_by(self, settings: FrontierSettings) -> None:
+        """See ``Scheduling.go_by``. Some hundred queues are one atomic round trip."""
+        self._settings = settings
+        for partition in self._partitions:
+            partition.go_by(settings)
 
     def next_ready(self) -> float | None:
         """See ``Scheduling.next_ready``."""
-        wait = int(self._call("next_ready"))
-        return None if wait < 0 else wait / _MICRO
+        waits: list[float] = []
+        taken = self._taken()
+        for partition in self._partitions:
+            self._bound(partition, taken)
+            wait = partition.next_ready()
+            if wait == 0:
+                return 0.0
+            waits += [] if wait is None else [wait]
+        return min(waits, default=None)
 
     def counts(self) -> Counts:
-        """See ``Inspection.counts``."""
-        with unavailable():
-            pipeline = self._client.pipeline(transaction=True)
-            pipeline.hgetall(self._key("counts"))
-            pipeline.hgetall(self._key("reasons"))
-            counts, reasons = pipeline.execute()
+        """See ``Inspection.counts``. With several partitions, at one moment in each."""
+        each = [partition.counts() for partition in self._partitions]
+        if len(each) == 1:
+            return each[0]
+        reasons = sum((Counter(counts.reasons) for counts in each), Counter[str]())
         return Counts(
-            pages=_by_state(counts, "p"),
-            requisites=_by_state(counts, "r"),
-            queues=int(counts.get(b"queues", 0)),
-            reasons={reason.decode(): int(number) for reason, number in sorted(reasons.items())},
+            pages={state: sum(counts.pages[state] for counts in each) for state in each[0].pages},
+            requisites={state: sum(counts.requisites[state] for counts in each) for state in each[0].requisites},
+            queues=sum(counts.queues for counts in each),
+            reasons=dict(sorted(reasons.items())),
         )
 
     def queue_counts(self) -> Mapping[str, QueueCounts]:
         """See ``Inspection.queue_counts``."""
-        with unavailable():
-            return {
-                name.decode(): records.unpack_queue(raw)
-                for name, raw in self._client.hscan_iter(self._key("queues"), count=_PER_CALL)
-            }
+        return {name: counts for each in self._partitions for name, counts in each.queue_counts().items()}
 
     def state(self, url: str) -> State | None:
         """See ``Inspection.state``."""
-        bucket, field = self._address(records.fingerprint(url))
-        with unavailable():
-            raw = self._client.hget(bucket, field)
-        return records.STATES[raw[:1]] if isinstance(raw, bytes) else None
-
-    def post(self, posts: Sequence[Post]) -> tuple[Posted, ...]:
-        """See ``Posting.post``. Up to 1,000 posts are one atomic round trip."""
-        packed = [posting.pack_posts(part) for part in _parts(posts)]
-        answers = (self._call("post", part, BLOCKED_FROM_OUTSIDE) for part in packed)
-        return tuple(chain.from_iterable(map(posting.unpack_posted, answers)))
-
-    def standing(self, url: str) -> Standing | None:
-        """See ``Posting.standing``."""
-        bucket, field = self._address(records.fingerprint(url))
-        with unavailable():
-            raw = self._client.hget(bucket, field)
-        return posting.unpack_standing(raw) if isinstance(raw, bytes) else None
+        return self._of_url(url).state(url)
 
     def iterate(self, n: int) -> Sequence[Offer]:
         """See ``Inspection.iterate``."""
-        with unavailable():
-            best = heapq.nsmallest(n, self._queued(n), key=records.order)
-        return tuple(records.unpack_offer(record) for record in best)
+        queued = (record for partition in self._partitions for record in partition.best(n))
+        return tuple(record.offer() for record in heapq.nsmallest(n, queued, key=lambda record: record.order))
+
+    def post(self, posts: Sequence[Post]) -> tuple[Posted, ...]:
+        """See ``Posting.post``. Up to 500 posts of a partition are one atomic round trip."""
+        return self._divided(posts, lambda post: post.offer.queue, Partition.post)
+
+    def standing(self, url: str) -> Standing | None:
+        """See ``Posting.standing``."""
+        return self._of_url(url).standing(url)
 
     def count(self, amounts: Mapping[str, float]) -> None:
         """See ``Tallies.count``."""
-        with unavailable():
-            pipeline = self._client.pipeline(transaction=True)
-            for name, amount in amounts.items():
-                pipeline.hincrbyfloat(self._key("tallies"), name, amount)
-            pipeline.execute()
+        self._partitions[0].count(amounts)
 
     def tallies(self) -> Mapping[str, float]:
         """See ``Tallies.tallies``."""
-        with unavailable():
-            found = cast("dict[bytes, bytes]", self._client.hgetall(self._key("tallies")))
-        return {name.decode(): float(amount) for name, amount in found.items()}
+        if len(self._partitions) == 1:
+            return self._partitions[0].tallies()
+        tallies: dict[str, float] = {}
+        for partition in self._partitions:
+            for name, amount in partition.tallies().items():
+                tallies[name] = tallies.get(name, 0.0) + amount
+        return tallies
 
     def remove(self) -> None:
         """Remove all that the server keeps of this crawl, which must have no worker; what crawls share stays.
 
         Takes many steps, the last of which makes room for another format. After an error it may be called again.
         """
-        with unavailable():
-            for name in cast("list[bytes]", self._client.hkeys(self._key("queues"))):
-                self._client.unlink(*(self._key("").encode() + kind + name for kind in (b"p:", b"r:")))
-            buckets = [self._key("u:").encode() + bytes(pair) for pair in product(range(256), repeat=2)]
-            for part in _parts(buckets):
-                self._client.unlink(*part)
-            self._client.unlink(*map(self._key, _NAMES))
+        for partition in self._partitions:
+            partition.remove()
 
     def close(self) -> None:
         """See ``Scheduling.close``."""
         self._client.close()
 
-    def _call(self, script: str, *arguments: bytes | str | float) -> Any:
-        with unavailable():
-            return self._scripts[script](keys=[_PARTITION], args=[self._crawl, self._context(), *arguments])
+    def _partition(self, queue: str) -> _P:
+        if len(self._partitions) == 1:
+            return self._partitions[0]
+        return self._partitions[partitions.partition_of(queue, len(self._partitions))]
 
-    def _context(self) -> bytes:
-        settings = self._settings
-        return _CONTEXT.pack(
-            _SERVER_TIME if self._clock is None else round(self._clock() * _MICRO),
-            _UPDATES[settings.update],
-            settings.balance,
-            settings.pages,
-            settings.pages_per_queue,
-            _micros(settings.lease_seconds),
-            settings.attempts,
-            settings.connections,
-        )
+    def _of_url(self, url: str) -> _P:
+        return self._partitions[0] if len(self._partitions) == 1 else self._partition(queue_of(url))
 
-    def _key(self, name: str) -> str:
-        return self._own + name
+    def _in_turn(self) -> list[_P]:
+        """Return all partitions, beginning with another one each time."""
+        first, self._next = self._next, (self._next + 1) % len(self._partitions)
+        return [*self._partitions[first:], *self._partitions[:first]]
 
-    def _address(self, fingerprint: bytes) -> tuple[bytes, bytes]:
-        return self._key("u:").encode() + fingerprint[:2], fingerprint[2:]
+    def _taken(self) -> Counter[_P]:
+        """Count the pages that are leased or done in each partition, where they are bounded and there are several."""
+        taken: Counter[_P] = Counter()
+        if self._settings.pages and len(self._partitions) > 1:
+            with unavailable():
+                pipeline = self._client.pipeline(transaction=False)
+                for partition in self._partitions:
+                    pipeline.hmget(partition.key("counts"), ["pl", "pd"])
+                found = pipeline.execute()
+            for partition, numbers in zip(self._partitions, found, strict=True):
+                taken[partition] = sum(int(number or 0) for number in numbers)
+        return taken
 
-    def _queued(self, n: int) -> Iterator[bytes]:
-        """Yield the records of each queue's ``n`` best URLs."""
-        for name, _raw in self._client.hscan_iter(self._key("queues"), count=_PER_CALL):
-            pipeline = self._client.pipeline(transaction=False)
-            for kind in (b"r:", b"p:"):
-                pipeline.zrange(self._key("").encode() + kind + name, 0, n - 1)
-            for member in chain.from_iterable(pipeline.execute()):
-                pipeline.hget(*self._address(member[5:]))
-            yield from (raw for raw in pipeline.execute() if raw and raw[:1] == b"q")
+    def _bound(self, partition: _P, taken: Counter[_P]) -> None:
+        """Tell a partition of several how many pages the others leave to it."""
+        if self._settings.pages and len(self._partitions) > 1:
+            others = taken.total() - taken[partition]
+            partition.bound_pages(max(0, self._settings.pages - others))
 
-    def _check_format(self, crawl: str) -> None:
-        with unavailable():
-            pipeline = self._client.pipeline(transaction=True)
-            pipeline.set(self._key("format"), records.FORMAT, nx=True)
-            pipeline.get(self._key("format"))
-            kept = int(pipeline.execute()[1])
-        if kept != records.FORMAT:
-            raise FrontierUnavailableError(
-                f"the frontier of crawl {crawl!r} is kept in format {kept}, this version reads {records.FORMAT}; "
-                "go on with the version that began the crawl, or give the crawl another id"
-            )
+    def _parts(self, items: Sequence[_Item], queue: Callable[[_Item], str]) -> Iterator[tuple[_P, Sequence[int]]]:
+        """Yield partitions with the positions of their items."""
+        positions: dict[_P, list[int]] = {}
+        for at, item in enumerate(items):
+            positions.setdefault(self._partition(queue(item)), []).append(at)
+        yield from positions.items()
 
-
-def _parts(items: Sequence[_Item]) -> Iterator[Sequence[_Item]]:
-    return (items[start : start + _PER_CALL] for start in range(0, len(items), _PER_CALL))
-
-
-def _names(leases: Sequence[Lease]) -> Iterator[bytes | str]:
-    return chain.from_iterable((records.fingerprint(lease.url), lease.token) for lease in leases)
-
-
-def _numbers(outcome: Outcome) -> Iterator[str | float]:
-    for name, amount in outcome.tally.items():
-        yield name
-        yield amount
+    def _divided(
+        self,
+        items: Sequence[_Item],
+        queue: Callable[[_Item], str],
+        operation: Callable[[_P, Sequence[_Item]], Sequence[_Answer]],
+    ) -> tuple[_Answer, ...]:
+        """Have each partition answer to its items; the answers run parallel to all."""
+        if len(self._partitions) == 1:
+            return tuple(operation(self._partitions[0], items))
+        answers: dict[int, _Answer] = {}
+        for partition, part in self._parts(items, queue):
+            answers.update(zip(part, operation(partition, [items[at] for at in part]), strict=True))
+        return tuple(answers[at] for at in range(len(items)))
 
 
-def _micros(seconds: float) -> int:
-    if not 0 <= seconds < _MICRO * _MICRO:
-        raise ValueError(f"{seconds} is no number of seconds to wait; give one from 0")
-    return round(seconds * _MICRO)
+class RedisFrontier(PartitionedFrontier[Partition]):
+    """One crawl's frontier. Instances in any number of threads, processes and machines may share a crawl.
+
+    ``server`` is a client that does not decode responses, or an address (``unix://``, ``redis://``,
+    ``redis+cluster://``). ``clock`` returns seconds; with None the server's own clock is used, so that workers need not
+    agree on the time. Raise ``FrontierUnavailableError`` when the server cannot be reached or keeps this crawl in
+    another format.
+    """
+
+    def __init__(
+        self, server: Redis | str, crawl: str, settings: FrontierSettings, clock: Callable[[], float] | None = None
+    ) -> None:
+        super().__init__(server, crawl, settings, clock, Partition)
 
 
-def _by_state(counts: Mapping[bytes, bytes], kind: str) -> dict[State, int]:
-    return {state: int(counts.get((kind + letter).encode(), 0)) for state, letter in records.LETTERS.items()}
+def _queue(item: Offer | Lease) -> str:
+    return item.queue

@@ -6,16 +6,31 @@ from importlib.resources import files
 from redis import Redis
 from redis.commands.core import Script
 
+_STATE = ("state", "clock", "records", "politeness", "order", "queues")
 _PARTS = {
-    "offer": ("state", "offers", "offer"),
-    "lease": ("state", "leases", "lease"),
-    "finish": ("state", "leases", "offers", "finish"),
-    "retry": ("state", "leases", "retry"),
-    "release": ("state", "leases", "release"),
-    "renew": ("state", "leases", "renew"),
-    "recover": ("state", "leases", "recover"),
-    "next_ready": ("state", "next_ready"),
-    "post": ("state", "offers", "post"),
+    "offer": (*_STATE, "offers", "offer"),
+    "rescore": (*_STATE, "rescore"),
+    "lease": (*_STATE, "held", "leases", "lease"),
+    "finish": (*_STATE, "leases", "offers", "finish"),
+    "retry": (*_STATE, "leases", "retry"),
+    "release": (*_STATE, "leases", "release"),
+    "renew": (*_STATE, "leases", "renew"),
+    "recover": (*_STATE, "leases", "recover"),
+    "place": (*_STATE, "place"),
+    "next_ready": (*_STATE, "held", "next_ready"),
+    "post": (*_STATE, "held", "offers", "post"),
+    "block": (*_STATE, "held", "leases", "block"),
+    "unblock": (*_STATE, "held", "unblock"),
+    "again": (*_STATE, "held", "again"),
+    "restore": (*_STATE, "held", "restore"),
+    "restore_queues": (*_STATE, "restore_queues"),
+    "pause_queue": (*_STATE, "pause_queue"),
+    "counts": ("state", "counts"),
+    "known": ("state", "records", "known"),
+    "best": (*_STATE, "best"),
+    "claim": ("claim",),
+    "unclaim": ("unclaim",),
+    "reclaim": ("reclaim",),
 }
 
 

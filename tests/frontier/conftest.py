@@ -1,13 +1,16 @@
+import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from aahcrawler.frontier.connection import connect
 from aahcrawler.frontier.embedded import EmbeddedServer
 from aahcrawler.frontier.protocol import Frontier, FrontierSettings
-from aahcrawler.frontier.redis_frontier import RedisFrontier
+from aahcrawler.frontier.redis_control import RedisControl
+from tests.frontier.cluster import cluster
 from tests.frontier.model import ModelFrontier, ModelServer
 
 
@@ -38,22 +41,53 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "frontier"
 
 
-@pytest.fixture(params=["redis", "model"])
+@pytest.fixture(scope="session")
+def bundled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedServer]:
+    if not any(map(shutil.which, ("redis-server", "valkey-server"))):
+        pytest.skip("no server on the PATH: the bundled one is the one that all other tests run on")
+    server = EmbeddedServer(tmp_path_factory.mktemp("bundled"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PATH", "")
+        server.__enter__()
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="session")
+def three_nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with cluster(tmp_path_factory.mktemp("cluster")) as address:
+        yield address
+
+
+PARTITIONS = {"partitions": 3, "cluster": 8}
+
+
+def address_of(kind: str, request: pytest.FixtureRequest) -> str:
+    """Return the address of a server of a kind: bundled, cluster, or what the crawler would start itself."""
+    if kind == "cluster":
+        return cast("str", request.getfixturevalue("three_nodes"))
+    return cast("EmbeddedServer", request.getfixturevalue("bundled" if kind == "bundled" else "server")).url
+
+
+@pytest.fixture(params=["redis", "bundled", "partitions", "cluster", "model"])
 def make_frontier(
-    request: pytest.FixtureRequest, server: EmbeddedServer, clock: Clock
+    request: pytest.FixtureRequest, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Callable[..., Frontier]]:
     """Make frontiers of one empty server: ``make_frontier(crawl="a", balance=2, ...)``."""
+    kind = request.param
+    if kind in PARTITIONS and request.node.get_closest_marker("one_partition"):
+        pytest.skip("with several partitions, the best of each are leased")
+    monkeypatch.setenv("AAH_PARTITIONS", str(PARTITIONS.get(kind, 1)))
     made: list[Frontier] = []
     model = ModelServer(clock)
-    with connect(server.url) as client:
+    client = None if kind == "model" else connect(address_of(kind, request))
+    if client is not None:
         client.flushall()
 
     def make(crawl: str = "crawl", **settings: object) -> Frontier:
         chosen = FrontierSettings(**settings)  # type: ignore[arg-type]
         frontier: Frontier = (
-            RedisFrontier(server.url, crawl, chosen, clock)
-            if request.param == "redis"
-            else ModelFrontier(model, crawl, chosen)
+            ModelFrontier(model, crawl, chosen) if client is None else RedisControl(client, crawl, chosen, clock)
         )
         made.append(frontier)
         return frontier

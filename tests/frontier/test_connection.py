@@ -46,6 +46,18 @@ def test_another_format_is_refused(client: Any) -> None:
         RedisFrontier(client, "old", FrontierSettings())
 
 
+def test_a_node_of_a_cluster_asks_for_the_address_of_a_cluster(three_nodes: str) -> None:
+    with connect(three_nodes) as cluster, pytest.MonkeyPatch.context() as patch:
+        cluster.flushall()
+        patch.setenv("AAH_PARTITIONS", "8")
+        RedisFrontier(cluster, "crawl", FrontierSettings())
+    with (
+        connect(three_nodes.replace("redis+cluster", "redis")) as node,
+        pytest.raises(FrontierUnavailableError, match=r"redis\+cluster://"),
+    ):
+        RedisFrontier(node, "crawl", FrontierSettings())
+
+
 @pytest.mark.parametrize(
     "offer",
     [
@@ -54,6 +66,7 @@ def test_another_format_is_refused(client: Any) -> None:
         Offer("http://a.test/\n", "a.test", 0.5),
         Offer("http://a.test/", "a.test", 0.5, depth=-1),
         Offer("http://a.test/", "a.test\0", 0.5),
+        Offer("http://a.test/", "a.test", 0.5, path="?"),
     ],
 )
 def test_offers_that_cannot_be_kept_are_refused_before_any_is_sent(client: Any, offer: Offer) -> None:

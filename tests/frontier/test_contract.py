@@ -7,11 +7,14 @@ import pytest
 from aahcrawler.frontier.protocol import (
     LEASE_RAN_OUT,
     RETRIES_USED_UP,
+    UNSCORED,
     Frontier,
+    FrontierSettings,
     Kind,
     Offer,
     Offered,
     Outcome,
+    Rescore,
     State,
     Update,
 )
@@ -45,18 +48,19 @@ def test_the_best_comes_first_and_of_equals_the_requisite_then_the_earliest(make
     assert paths(frontier) == ["best", "image", "c", "b", "a"]
 
 
+@pytest.mark.one_partition
 def test_equal_queues_take_turns_in_the_order_of_offers(make_frontier: Make) -> None:
     frontier = make_frontier()
     frontier.offer([offer(name, queue=f"{name}.test") for name in "zyx"])
     assert paths(frontier) == ["z", "y", "x"]
 
 
-def test_redirects_and_the_first_parent_come_back_with_the_lease(make_frontier: Make) -> None:
+def test_the_first_path_and_the_first_parent_come_back_with_the_lease(make_frontier: Make) -> None:
     frontier = make_frontier()
-    frontier.offer([Offer("http://a.test/ü", "a.test", 0.5, 3, via="http://a.test/", redirects=4)])
-    frontier.offer([Offer("http://a.test/ü", "a.test", 0.5, 2, via="http://b.test/")])
+    frontier.offer([Offer("http://a.test/ü", "a.test", 0.5, 3, via="http://a.test/", path="LLR")])
+    frontier.offer([Offer("http://a.test/ü", "a.test", 0.5, 2, via="http://b.test/", path="LL")])
     (lease,) = frontier.lease("worker", 1)
-    assert (lease.url, lease.depth, lease.via, lease.redirects) == ("http://a.test/ü", 2, "http://a.test/", 4)
+    assert (lease.url, lease.depth, lease.via, lease.path) == ("http://a.test/ü", 2, "http://a.test/", "LLR")
 
 
 def test_a_batch_is_one_connection_until_its_last_url(make_frontier: Make) -> None:
@@ -138,7 +142,9 @@ def test_a_url_fails_after_its_last_attempt(make_frontier: Make, clock: Clock) -
     for expected in (State.QUEUED, State.FAILED):
         assert frontier.retry(frontier.lease("worker", 2)[0], delay=0.0) is expected
         clock.now += 10.0
-    frontier.lease("worker", 2)
+    assert len(frontier.lease("worker", 2)) == 1  # A lease may run out three times.
+    clock.now += 10.0
+    assert frontier.lease("worker", 2) == ()
     assert frontier.counts().reasons == {RETRIES_USED_UP: 1, LEASE_RAN_OUT: 1}
 
 
@@ -174,11 +180,28 @@ def test_pages_are_bounded_and_a_blocked_one_gives_its_place_back(make_frontier:
     assert (paths(frontier), frontier.next_ready()) == ([], None)
 
 
+@pytest.mark.one_partition
 def test_pages_of_a_queue_are_bounded(make_frontier: Make) -> None:
     frontier = make_frontier(pages_per_queue=1, balance=10)
     frontier.offer([offer("a"), offer("b"), offer("c", queue="c.test")])
     assert paths(frontier) == ["a", "c"]
     assert frontier.queue_counts()["a.test"].pages_queued == 1
+
+
+@pytest.mark.one_partition
+def test_settings_that_change_hold_queues_back_and_let_them_go(make_frontier: Make) -> None:
+    frontier = make_frontier(pages_per_queue=1, balance=10)
+    frontier.offer([offer(name) for name in "abcd"] + [offer("e", queue="e.test")])
+    assert paths(frontier) == ["a", "e"]
+    frontier.go_by(FrontierSettings(pages_per_queue=3, balance=10, connections=2))
+    assert frontier.next_ready() == 0
+    assert paths(frontier) == ["b", "c"]
+    frontier.go_by(FrontierSettings(pages_per_queue=3, balance=10, connections=9))
+    assert paths(frontier) == []
+    frontier.go_by(FrontierSettings(pages=5, balance=10, connections=9))
+    assert paths(frontier) == ["d"]
+    frontier.offer([offer("f", queue="f.test")])
+    assert paths(frontier) == []
 
 
 def test_a_page_offer_upgrades_a_queued_requisite_and_never_the_other_way(make_frontier: Make) -> None:
@@ -198,7 +221,88 @@ def test_many_offers_at_once(make_frontier: Make) -> None:
     assert frontier.finish(lease, State.DONE, links=[offer(f"{i}", i / 5000) for i in range(5000)])
     assert set(frontier.offer([offer(f"{i}", 0.0) for i in range(5000)])) == {Offered.RESCORED}
     assert frontier.counts().pages[State.QUEUED] == 5000
+    assert frontier.finish(lease, State.DONE, links=[offer(f"again/{i}") for i in range(2000)])
+    assert frontier.counts().pages[State.QUEUED] == 5000
     assert [best.url[-4:] for best in frontier.iterate(2)] == ["4999", "4998"]
+
+
+def rescore(path: str, score: float, *, queue: str = "a.test") -> Rescore:
+    return Rescore(f"http://{queue}/{path}", score)
+
+
+@pytest.mark.parametrize("update", Update)
+def test_a_score_that_is_set_replaces_all_offers_so_far(make_frontier: Make, update: Update) -> None:
+    frontier = make_frontier(update=update)
+    frontier.offer([offer("x", 0.4), offer("x", 0.8), offer("y", 0.5)])
+    assert frontier.rescore([rescore("x", 0.1)]) == (True,)
+    assert [(best.url[-1], best.score) for best in frontier.iterate(2)] == [("y", 0.5), ("x", 0.1)]
+    frontier.offer([offer("x", 0.3)])
+    after = {Update.FIRST: 0.1, Update.LAST: 0.3, Update.MAX: 0.3, Update.SUM: 0.4, Update.AVG: 0.2}[update]
+    assert frontier.iterate(2)[1].score == pytest.approx(after)
+
+
+def test_priorities_change_at_once_within_and_between_queues(make_frontier: Make) -> None:
+    frontier = make_frontier(balance=2)
+    frontier.offer([offer("a", 0.9), offer("b", 0.8), offer("c", 0.7, queue="b.test"), offer("d", 0.1, queue="b.test")])
+    assert frontier.rescore([rescore("a", 0.2), rescore("d", 1.5, queue="b.test"), rescore("b", 0.3)]) == (True,) * 3
+    assert paths(frontier) == ["d", "c", "b", "a"]
+
+
+def test_only_queued_pages_are_re_scored(make_frontier: Make) -> None:
+    frontier = make_frontier(balance=3)
+    frontier.offer([offer("done"), offer("failed"), offer("leased"), offer("image", 0.1, kind="requisite")])
+    done, failed, _ = frontier.lease("worker", 3)
+    frontier.offer([offer("queued")])
+    frontier.finish(done, State.DONE)
+    frontier.finish(failed, State.FAILED)
+    before = frontier.counts()
+    known = [rescore(path, 0.9) for path in ("done", "failed", "leased", "image", "unseen", "queued")]
+    assert frontier.rescore(known) == (False, False, False, False, False, True)
+    assert frontier.counts() == before
+
+
+def test_a_retried_url_keeps_the_score_that_was_set(make_frontier: Make) -> None:
+    frontier = make_frontier()
+    frontier.offer([offer("a", 0.2)])
+    frontier.rescore([rescore("a", 0.7)])
+    (lease,) = frontier.lease("worker", 1)
+    assert lease.score == 0.7
+    assert frontier.rescore([rescore("a", 0.1)]) == (False,)
+    frontier.retry(lease, delay=0.0)
+    assert frontier.iterate(1)[0].score == 0.7
+
+
+def test_many_scores_at_once_the_last_of_one_url_counts(make_frontier: Make) -> None:
+    frontier = make_frontier()
+    frontier.offer([offer(f"{i}", 0.5) for i in range(2500)])
+    scores = [rescore(f"{i}", i / 2500) for i in range(2500)]
+    assert frontier.rescore([*scores, rescore("unseen", 1.0), rescore("7", 1.25)]) == (True,) * 2500 + (False, True)
+    assert [best.url.rpartition("/")[2] for best in frontier.iterate(2)] == ["7", "2499"]
+    assert frontier.rescore([]) == ()
+
+
+def test_a_re_scored_url_of_another_crawl_is_left_alone(make_frontier: Make) -> None:
+    one, two = make_frontier("one"), make_frontier("two")
+    one.offer([offer("a", 0.5)])
+    two.offer([offer("a", 0.5)])
+    one.rescore([rescore("a", 0.9)])
+    assert (one.iterate(1)[0].score, two.iterate(1)[0].score) == (0.9, 0.5)
+
+
+@pytest.mark.parametrize("update", Update)
+def test_what_is_unscored_waits_behind_all_others_for_its_first_score(make_frontier: Make, update: Update) -> None:
+    frontier = make_frontier(update=update, balance=3)
+    frontier.offer([offer("late", UNSCORED), offer("known", 0.4), offer("worthless", 0.0)])
+    assert frontier.offer([offer("known", UNSCORED), offer("late", UNSCORED)]) == (Offered.RESCORED,) * 2
+    leases = frontier.lease("worker", 3)
+    assert [(lease.url[14:], lease.score, lease.is_scored) for lease in leases] == [
+        ("known", 0.4, True),
+        ("worthless", 0.0, True),
+        ("late", 0.0, False),
+    ]
+    frontier.release(leases)
+    frontier.offer([offer("late", 0.25)])
+    assert [(best.url[14:], best.score) for best in frontier.iterate(2)] == [("known", 0.4), ("late", 0.25)]
 
 
 def test_tallies_are_added_up(make_frontier: Make) -> None:
@@ -252,3 +356,43 @@ def test_a_renewed_lease_keeps_its_connection_from_other_crawls(make_frontier: M
     assert paths(two) == []
     clock.now += 1.0
     assert paths(two) == ["b"]
+
+
+@pytest.mark.one_partition
+def test_the_connections_to_a_queue_are_those_of_one_worker(make_frontier: Make) -> None:
+    one, two = make_frontier("one", connections=3), make_frontier("two", connections=3)
+    one.offer([offer(name) for name in "abc"])
+    two.offer([offer("d"), offer("e", 0.1, queue="b.test")])
+    held = [*one.lease("worker", 1), *two.lease("worker", 1)]
+    assert one.lease("another", 5) == ()
+    assert [lease.url[-1] for lease in two.lease("another", 5)] == ["e"]
+    assert one.lease("worker", 1) != ()
+    for lease, frontier in zip(held, (one, two), strict=True):
+        frontier.release([lease])
+    assert one.lease("another", 5) == ()
+    one.recover()
+    assert len(one.lease("another", 5)) == 3
+
+
+def test_what_was_learned_of_a_queue_is_told_to_whoever_leases_from_it_next(make_frontier: Make) -> None:
+    one, two = make_frontier("one"), make_frontier("two")
+    one.offer([offer("a"), offer("b")])
+    two.offer([offer("c"), offer("d")])
+    (first,) = one.lease("worker", 1)
+    one.finish(first, State.DONE, learned=2.5)
+    (second,) = two.lease("another", 1)
+    assert (first.learned, second.learned) == (0.0, 2.5)
+    two.retry(second, delay=0.0)
+    (third,) = one.lease("worker", 1)
+    assert third.learned == 2.5
+    one.retry(third, delay=0.0, learned=0.0)
+    assert two.lease("another", 1)[0].learned == 0.0
+
+
+def test_what_is_given_back_may_rest(make_frontier: Make, clock: Clock) -> None:
+    frontier = make_frontier()
+    frontier.offer([offer("a")])
+    frontier.release(frontier.lease("worker", 1), delay=4.0)
+    assert (paths(frontier), frontier.next_ready()) == ([], 4.0)
+    clock.now += 4.0
+    assert frontier.lease("worker", 1)[0].attempt == 1

@@ -15,7 +15,7 @@ import pytest
 from aahcrawler.frontier import binary, embedded
 from aahcrawler.frontier.embedded import EmbeddedServer
 from aahcrawler.frontier.ownership import Ownership, claim
-from aahcrawler.frontier.protocol import FrontierSettings, FrontierUnavailableError, Offer, State
+from aahcrawler.frontier.protocol import FrontierAwayError, FrontierSettings, FrontierUnavailableError, Offer, State
 from aahcrawler.frontier.redis_frontier import RedisFrontier
 
 CRAWLER = """
@@ -107,6 +107,26 @@ def test_the_server_outlives_the_thread_that_started_it_and_ctrl_c(folder: Path)
         frontier_of(server).close()
     finally:
         server.stop()
+    assert server.pid is None
+
+
+def test_a_server_that_died_is_started_again_at_the_same_address(folder: Path) -> None:
+    with EmbeddedServer(folder) as server:
+        frontier, url, first = frontier_of(server), server.url, server.pid
+        frontier.offer([Offer("http://a.test/", "a.test", 0.5)])
+        server.revive()
+        assert server.pid == first is not None
+        os.kill(first, signal.SIGKILL)
+        wait_until_gone(first)
+        with pytest.raises(FrontierAwayError):
+            frontier.counts()
+        while server.pid is not None:
+            time.sleep(0.001)
+        server.revive()
+        assert (server.url, server.pid != first) == (url, True)
+        assert frontier.state("http://a.test/") is State.QUEUED
+        frontier.close()
+    server.revive()
     assert server.pid is None
 
 

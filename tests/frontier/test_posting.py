@@ -9,7 +9,7 @@ import pytest
 from aahcrawler.frontier.connection import connect
 from aahcrawler.frontier.embedded import EmbeddedServer
 from aahcrawler.frontier.posting import Effect, Post, Posted, Posting, Standing, Wish
-from aahcrawler.frontier.protocol import Frontier, FrontierSettings, Offer, Offered, State, Update
+from aahcrawler.frontier.protocol import Frontier, FrontierSettings, Offer, Offered, Rescore, State, Update
 from aahcrawler.frontier.redis_frontier import RedisFrontier
 from tests.frontier.conftest import Clock
 from tests.frontier.test_contract import offer, paths
@@ -79,6 +79,7 @@ def test_posts_are_remembered_for_a_day_at_least_and_two_at_most(make_frontier: 
     assert frontier.iterate(1)[0].score == 0.5
 
 
+@pytest.mark.one_partition
 def test_the_front_comes_before_everything_whatever_its_score(make_frontier: Make) -> None:
     frontier = make_frontier(update=Update.SUM)
     frontier.offer([offer(f"{i}", 1.0, queue=f"{i}.test") for i in range(5)] * 9)
@@ -118,7 +119,7 @@ def test_what_is_blocked_is_never_leased(make_frontier: Make) -> None:
     counts = frontier.counts()
     assert (counts.pages[State.BLOCKED], counts.requisites[State.BLOCKED]) == (2, 1)
     assert counts.reasons == {"blacklisted": 3}
-    assert frontier.standing("http://a.test/x") == Standing(State.BLOCKED, None, reason="blacklisted")
+    assert frontier.standing("http://a.test/x") == Standing(State.BLOCKED, offer("x", 0.9), reason="blacklisted")
 
 
 def test_blocking_the_last_url_of_a_queue_leaves_nothing_to_wait_for(make_frontier: Make) -> None:
@@ -150,6 +151,30 @@ def test_a_standing_tells_what_was_offered_and_the_present_score(make_frontier: 
     frontier.lease("worker", 1)
     assert frontier.standing("http://a.test/ü") == Standing(State.LEASED, expected)
     assert frontier.standing("http://a.test/other") is None
+
+
+@pytest.mark.parametrize("wish", [Wish.SCORE, Wish.FRONT])
+def test_re_scoring_leaves_alone_what_was_scored_from_outside(make_frontier: Make, wish: Wish) -> None:
+    frontier = make_frontier(update=Update.AVG)
+    frontier.offer([offer("x", 0.4)])
+    frontier.post([post("x", 0.8, wish), post("new", 0.5, wish)])
+    assert frontier.rescore([Rescore("http://a.test/x", 0.1), Rescore("http://a.test/new", 0.1)]) == (False, False)
+    frontier.offer([offer("new", 0.7)])
+    assert [(best.url[-1], best.score) for best in frontier.iterate(2)] == [("x", 0.6), ("w", 0.6)]
+    (lease,) = frontier.lease("worker", 1)
+    frontier.release([lease])
+    assert frontier.rescore([Rescore(lease.url, 0.1)]) == (False,)
+
+
+@pytest.mark.parametrize(("update", "score"), [(Update.FIRST, 0.9), (Update.MAX, 0.3), (Update.LAST, 0.5)])
+def test_a_post_that_changed_no_score_keeps_nobody_from_setting_it(
+    make_frontier: Make, update: Update, score: float
+) -> None:
+    frontier = make_frontier(update=update)
+    frontier.offer([offer("x", 0.5)])
+    frontier.post([post("x", score)])
+    assert frontier.rescore([Rescore("http://a.test/x", 0.1)]) == (True,)
+    assert frontier.iterate(1)[0].score == 0.1
 
 
 def test_thousands_of_posts_at_once(make_frontier: Make) -> None:

@@ -2,7 +2,10 @@
 
 import struct
 from collections.abc import Sequence
+from copy import deepcopy
 from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, ClassVar
 
 import pytest
@@ -17,11 +20,13 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from aahcrawler.frontier import keyspace
 from aahcrawler.frontier.connection import connect
+from aahcrawler.frontier.control import Revisit, Rule, RuleKind
 from aahcrawler.frontier.embedded import EmbeddedServer
 from aahcrawler.frontier.posting import Post, Wish
-from aahcrawler.frontier.protocol import FrontierSettings, Lease, Offer, Outcome, State, Update
-from aahcrawler.frontier.redis_frontier import RedisFrontier
+from aahcrawler.frontier.protocol import UNSCORED, FrontierSettings, Lease, Offer, Outcome, Rescore, State, Update
+from aahcrawler.frontier.redis_control import RedisControl
 from tests.frontier.conftest import Clock
 from tests.frontier.model import ModelFrontier, ModelServer
 
@@ -42,25 +47,52 @@ frontier_settings = st.builds(
 scores = st.sampled_from([0.0, 0.25, 0.5, 0.333333, 0.9999996, 1.0])
 offers = st.lists(
     st.builds(
-        lambda target, score, depth, kind, via: Offer(target[0], target[1], score, depth, kind, via),
+        lambda target, score, depth, kind, via, path: Offer(target[0], target[1], score, depth, kind, via, path),
         st.sampled_from(URLS),
-        scores,
+        scores | st.just(UNSCORED),
         st.integers(0, 5),
         st.sampled_from(["page", "page", "requisite"]),
         st.sampled_from(["", "http://via.test/ü"]),
+        st.text("LNRESFDM", max_size=3),
     ),
     max_size=6,
 )
+rescores = st.lists(
+    st.builds(lambda target, score: Rescore(target[0], score), st.sampled_from(URLS), scores), max_size=6
+)
 delays = st.sampled_from([0.0, 0.5, 2.0, 10.0])
+learned = st.sampled_from([None, None, 0.0, 1.5])
 crawls = st.sampled_from([0, 1])
 numbers = st.integers(0, 1000)
+ruled = st.lists(
+    st.sampled_from(
+        [
+            Rule(RuleKind.URL, "http://a.test/1"),
+            Rule(RuleKind.PREFIX, "http://a.test/"),
+            Rule(RuleKind.HOST, "b.test"),
+            Rule(RuleKind.PATTERN, "*/2"),
+        ]
+    ),
+    min_size=1,
+    max_size=2,
+)
+known = st.lists(st.sampled_from([url for url, _queue in URLS]), max_size=3, unique=True)
+revisits = st.lists(
+    st.builds(
+        lambda target, score, seconds: Revisit(Offer(target[0], target[1], score, 3, path="L"), seconds),
+        st.sampled_from(URLS),
+        scores,
+        st.sampled_from([0.0, 2.0, 100.0]),
+    ),
+    max_size=4,
+)
 
 
 @dataclass
 class Pair:
     """The same crawl on the server and in the model, and every lease either gave out."""
 
-    real: RedisFrontier
+    real: RedisControl
     model: ModelFrontier
     leases: list[tuple[Lease, Lease]]
 
@@ -86,7 +118,7 @@ class FrontierMachine(RuleBasedStateMachine):
         self.pairs = [self._pair("one:{x}", settings, shared), self._pair("two", other, shared)]
 
     def _pair(self, name: str, chosen: FrontierSettings, shared: ModelServer) -> Pair:
-        real = RedisFrontier(self.client, name, chosen, self.clock)
+        real = RedisControl(self.client, name, chosen, self.clock)
         return Pair(real, ModelFrontier(shared, name, chosen), [])
 
     def teardown(self) -> None:
@@ -107,45 +139,52 @@ class FrontierMachine(RuleBasedStateMachine):
         ]
         assert pair.real.post(posts) == pair.model.post(posts)
 
-    @rule(crawl=crawls, n=st.integers(1, 6))
-    def lease(self, crawl: int, n: int) -> None:
+    @rule(crawl=crawls, scores=rescores)
+    def rescore(self, crawl: int, scores: Sequence[Rescore]) -> None:
         pair = self.pairs[crawl % len(self.pairs)]
-        got, expected = pair.real.lease("worker", n), pair.model.lease("worker", n)
+        assert pair.real.rescore(scores) == pair.model.rescore(scores)
+
+    @rule(crawl=crawls, n=st.integers(1, 6), worker=st.sampled_from(["worker", "worker", "another"]))
+    def lease(self, crawl: int, n: int, worker: str) -> None:
+        pair = self.pairs[crawl % len(self.pairs)]
+        got, expected = pair.real.lease(worker, n), pair.model.lease(worker, n)
         assert [replace(lease, token="") for lease in got] == [replace(lease, token="") for lease in expected]
         for lease in got:
             assert self.rests.get(lease.queue, 0.0) <= self.clock.now
         pair.leases.extend(zip(got, expected, strict=True))
 
     @precondition(lambda self: any(pair.leases for pair in self.pairs))
-    @rule(crawl=crawls, number=numbers, state=st.sampled_from(ENDED), delay=delays, links=offers)
-    def finish(self, crawl: int, number: int, state: State, delay: float, links: Sequence[Offer]) -> None:
+    @rule(crawl=crawls, number=numbers, state=st.sampled_from(ENDED), delay=delays, learned=learned, links=offers)
+    def finish(
+        self, crawl: int, number: int, state: State, delay: float, learned: float | None, links: Sequence[Offer]
+    ) -> None:
         pair = self.pairs[crawl % len(self.pairs)]
         if pair.leases:
             real, model = pair.any_lease(number)
             was = pair.model.urls[real.url].token == model.token and pair.model.state(real.url)
             outcome = Outcome(f"{state}!", {"ended": 1.0, "waited": delay})
-            held = pair.real.finish(real, state, delay=delay, links=links, outcome=outcome)
-            assert held == pair.model.finish(model, state, delay=delay, links=links, outcome=outcome)
+            held = pair.real.finish(real, state, delay=delay, learned=learned, links=links, outcome=outcome)
+            assert held == pair.model.finish(model, state, delay=delay, learned=learned, links=links, outcome=outcome)
             if held and was is State.LEASED:
                 self._rest(real.queue, delay)
 
     @precondition(lambda self: any(pair.leases for pair in self.pairs))
-    @rule(crawl=crawls, number=numbers, delay=delays)
-    def retry(self, crawl: int, number: int, delay: float) -> None:
+    @rule(crawl=crawls, number=numbers, delay=delays, learned=learned)
+    def retry(self, crawl: int, number: int, delay: float, learned: float | None) -> None:
         pair = self.pairs[crawl % len(self.pairs)]
         if pair.leases:
             real, model = pair.any_lease(number)
             outcome = Outcome(tally={"retries": 1.0})
-            got = pair.real.retry(real, delay=delay, outcome=outcome)
-            assert got == pair.model.retry(model, delay=delay, outcome=outcome)
+            got = pair.real.retry(real, delay=delay, learned=learned, outcome=outcome)
+            assert got == pair.model.retry(model, delay=delay, learned=learned, outcome=outcome)
 
     @precondition(lambda self: any(pair.leases for pair in self.pairs))
-    @rule(crawl=crawls, number=numbers, n=st.integers(1, 3))
-    def release(self, crawl: int, number: int, n: int) -> None:
+    @rule(crawl=crawls, number=numbers, n=st.integers(1, 3), delay=delays)
+    def release(self, crawl: int, number: int, n: int, delay: float) -> None:
         pair = self.pairs[crawl % len(self.pairs)]
         chosen = pair.leases[-6:][number % 6 :][:n]
-        pair.real.release([real for real, _ in chosen])
-        pair.model.release([model for _, model in chosen])
+        pair.real.release([real for real, _ in chosen], delay=delay)
+        pair.model.release([model for _, model in chosen], delay=delay)
 
     @precondition(lambda self: any(pair.leases for pair in self.pairs))
     @rule(crawl=crawls)
@@ -153,6 +192,69 @@ class FrontierMachine(RuleBasedStateMachine):
         pair = self.pairs[crawl % len(self.pairs)]
         chosen = pair.leases[-3:]
         assert pair.real.renew([real for real, _ in chosen]) == pair.model.renew([model for _, model in chosen])
+
+    @rule(crawl=crawls, paused=st.booleans())
+    def pause(self, crawl: int, paused: bool) -> None:
+        pair = self.pairs[crawl % len(self.pairs)]
+        for frontier in (pair.real, pair.model):
+            (frontier.pause if paused else frontier.resume)()
+        assert pair.real.is_paused() == pair.model.is_paused() == paused
+
+    @rule(crawl=crawls, queue=st.sampled_from(["a.test", "b.test", "c.test"]), paused=st.booleans())
+    def pause_queue(self, crawl: int, queue: str, paused: bool) -> None:
+        pair = self.pairs[crawl % len(self.pairs)]
+        for frontier in (pair.real, pair.model):
+            (frontier.pause_queue if paused else frontier.resume_queue)(queue)
+        assert pair.real.paused_queues() == pair.model.paused_queues()
+
+    @rule(crawl=crawls, rules=ruled, unblock=st.booleans())
+    def block(self, crawl: int, rules: Sequence[Rule], unblock: bool) -> None:
+        pair = self.pairs[crawl % len(self.pairs)]
+        if unblock:
+            assert pair.real.unblock(rules) == pair.model.unblock(rules)
+        else:
+            assert pair.real.block(rules) == pair.model.block(rules)
+        assert pair.real.rules() == pair.model.rules()
+
+    @rule(crawl=crawls, urls=known, unblock=st.booleans())
+    def block_urls(self, crawl: int, urls: Sequence[str], unblock: bool) -> None:
+        pair = self.pairs[crawl % len(self.pairs)]
+        if unblock:
+            assert pair.real.unblock_urls(urls) == pair.model.unblock_urls(urls)
+        else:
+            assert pair.real.block_urls(urls, "scope") == pair.model.block_urls(urls, "scope")
+
+    @rule(crawl=crawls, revisits=revisits)
+    def again(self, crawl: int, revisits: Sequence[Revisit]) -> None:
+        pair = self.pairs[crawl % len(self.pairs)]
+        assert pair.real.again(revisits) == pair.model.again(revisits)
+
+    @rule(crawl=crawls, states=st.sets(st.sampled_from([State.QUEUED, State.DUE, State.BLOCKED]), min_size=1))
+    def scan(self, crawl: int, states: set[State]) -> None:
+        pair = self.pairs[crawl % len(self.pairs)]
+        found, expected = list(pair.real.scan(states)), list(pair.model.scan(states))
+        assert len(found) == len(expected)
+        assert all(standing in expected for standing in found)
+
+    @rule(crawl=crawls)
+    def snapshot(self, crawl: int) -> None:
+        pair = self.pairs[crawl % len(self.pairs)]
+        copy = RedisControl(self.client, "copy", pair.model.settings, self.clock)
+        with TemporaryDirectory() as folder:
+            path = Path(folder) / "frontier"
+            assert pair.real.snapshot(path) == copy.restore(path) == len(pair.model.urls)
+        whole = deepcopy(pair.model)
+        whole.recover()
+        assert copy.counts() == whole.counts()
+        assert copy.queue_counts() == whole.queue_counts()
+        assert copy.iterate(20) == whole.iterate(20)
+        assert copy.tallies() == whole.tallies()
+        assert (copy.is_paused(), copy.rules()) == (whole.is_paused(), whole.rules())
+        for url in pair.model.urls:
+            assert copy.standing(url) == whole.standing(url)
+        assert (copy.next_ready() is None) == (whole.next_ready() is None)
+        copy.remove()
+        assert not self.client.keys("{p0}:c:copy:*")
 
     @rule(crawl=crawls)
     def recover(self, crawl: int) -> None:
@@ -200,7 +302,7 @@ class FrontierMachine(RuleBasedStateMachine):
     @invariant()
     def no_more_connections_than_allowed(self) -> None:
         most = max((pair.model.settings.connections for pair in self.pairs), default=0)
-        out = [name.split(b"\0")[0] for name in self.client.zrange("{p0}:s:slots", 0, -1)]
+        out = [name[:6] for name in self.client.zrange("{p0}:s:slots", 0, -1)]
         assert all(out.count(queue) <= most for queue in out)
 
     @invariant()
@@ -211,11 +313,24 @@ class FrontierMachine(RuleBasedStateMachine):
                 expected = set()
                 for queue, record in self.client.hgetall(own + b"queues").items():
                     kept = struct.unpack(">5sd", record[head])
-                    best = self.client.zrange(own + kind + b":" + queue, 0, 0, withscores=True)
-                    assert kept == ((best[0][0][:5], best[0][1]) if best else (bytes(5), 0.0))
-                    if record[head.start - 1]:
+                    queued = self._queued(own + kind + b":" + queue, chunked=record[head.start - 1] >= 2)
+                    assert kept == ((queued[0][0][:5], queued[0][1]) if queued else (bytes(5), 0.0))
+                    if record[head.start - 1] % 2:
                         expected.add((kept[0] + queue, kept[1]))
                 assert set(self.client.zrange(own + b"ready:" + kind, 0, -1, withscores=True)) == expected
+
+    def _queued(self, key: bytes, *, chunked: bool) -> list[tuple[bytes, float]]:
+        """Return a queue's members with their scores, chunk by chunk: none is empty, and each begins where it says."""
+        if not chunked:
+            return list(self.client.zrange(key, 0, -1, withscores=True))
+        queued: list[tuple[bytes, float]] = []
+        for number, entry in enumerate(self.client.zrange(key, 0, -1)):
+            chunk = self.client.zrange(key + b":" + entry[-5:], 0, -1, withscores=True)
+            begins = int(chunk[0][1] + 2e15).to_bytes(7, "big") + chunk[0][0]
+            assert entry[:-5] <= begins if number else entry[:-5] == bytes(20)
+            queued += chunk
+        assert queued == sorted(queued, key=lambda each: (each[1], each[0]))
+        return queued
 
     def _rest(self, queue: str, delay: float) -> None:
         self.rests[queue] = max(self.rests.get(queue, 0.0), self.clock.now + delay)
@@ -234,7 +349,11 @@ class OneCrawlMachine(FrontierMachine):
 
 
 @pytest.mark.parametrize("machine", [FrontierMachine, OneCrawlMachine])
-def test_any_order_of_operations(server: EmbeddedServer, machine: type[FrontierMachine]) -> None:
+def test_any_order_of_operations(
+    server: EmbeddedServer, machine: type[FrontierMachine], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(keyspace, "_LOAD", 2)
+    monkeypatch.setattr(keyspace, "_CHUNK", 3)
     machine.server_url = server.url
     run_state_machine_as_test(
         machine,

@@ -1,29 +1,29 @@
 -- How a lease ends.
 
 -- Let go of a leased URL; its connection comes back with the last URL of the batch.
-local function unlease(r, token)
+local function unlease(r)
   call('ZREM', OWN .. 'leases', r.fp)
-  call('HDEL', OWN .. 'tokens', r.fp)
-  local batch = token:match('^%d+')
-  if call('HINCRBY', OWN .. 'batches', batch, -1) <= 0 then
-    call('HDEL', OWN .. 'batches', batch)
-    free_slot(r.queue, ARGV[1], batch)
+  if r.alone then
+    free_slot(r.queue, ARGV[1], r.batch)
+  elseif call('HINCRBY', OWN .. 'batches', r.batch, -1) <= 0 then
+    call('HDEL', OWN .. 'batches', r.batch)
+    free_slot(r.queue, ARGV[1], r.batch)
   end
   tally(queue(r.queue), r.kind, 'l', -1)
 end
 
-local function requeue(r, token)
-  unlease(r, token)
+local function requeue(r)
+  unlease(r)
   enqueue(r)
   write(r)
   tally(queue(r.queue), r.kind, 'q', 1)
 end
 
-local function conclude(r, token, state, reason)
-  unlease(r, token)
+-- End a URL; `batch` is that of the lease that a worker ends it with, nil where it is the frontier that does.
+local function conclude(r, state, reason, batch)
+  unlease(r)
   tally(queue(r.queue), r.kind, state, 1)
-  call('HSET', OWN .. 'u:' .. r.fp:sub(1, 2), r.fp:sub(3), state .. reason)
-  if reason ~= '' then call('HINCRBY', OWN .. 'reasons', reason, 1) end
+  ended(r.fp, r.kind, state, reason, batch)
 end
 
 -- Add to the crawl's numbers: name and amount in turn, from argument `first` on.
@@ -33,11 +33,9 @@ local function add_tallies(first)
   end
 end
 
--- The record of a lease that still holds, and nil and the URL's state otherwise.
+-- The record of a lease that still holds; otherwise nil, the URL's state and what is kept of it.
 local function holding(fp, token)
-  if call('HGET', OWN .. 'tokens', fp) ~= token then
-    local _, state = read(fp)
-    return nil, state
-  end
-  return read(fp)
+  local r, state, raw = read(fp)
+  if state == 'l' and token_of(r) == token then return r end
+  return nil, state, raw
 end

@@ -1,8 +1,11 @@
 -- Offers, packed one after the other into one value.
 
+-- Negative values say nothing of a URL: protocol.UNSCORED.
 local function rescored(r, value)
   local old = score(r)
-  if UPDATE == 'l' then return value, 1
+  if value < 0 then return r.value, r.offers
+  elseif old < 0 then return value, 1
+  elseif UPDATE == 'l' then return value, 1
   elseif UPDATE == 'm' then return math.max(old, value), 1
   elseif UPDATE == 's' then return old + value, 1
   elseif UPDATE == 'a' then return r.value + value, r.offers + 1
@@ -10,19 +13,20 @@ local function rescored(r, value)
   return r.value, r.offers
 end
 
-local function add(fp, kind, depth, value, name, body)
+local function add(fp, kind, depth, value, name, label, body)
+  local q = queue(name, label)
   local r = {fp = fp, state = 'q', kind = kind, attempt = 0, depth = depth, offers = 1, value = value,
     sequence = next_number('sequence'), queue = name, body = body}
   enqueue(r)
   write(r)
-  tally(queue(name), kind, 'q', 1)
+  tally(q, kind, 'q', 1)
+  known_now()
   return 'a'
 end
 
 local function promote(r, value)
-  call('ZREM', OWN .. 'r:' .. r.queue, member(r))
+  dequeue(r)
   local q = queue(r.queue)
-  q.r.stale = q.r.stale or q.r.sequence == r.sequence
   tally(q, 'r', 'q', -1)
   tally(q, 'p', 'q', 1)
   r.kind, r.value, r.offers = 'p', value, 1
@@ -48,14 +52,14 @@ end
 
 local function offer_all(packed)
   local at, answers = 1, {}
-  local fp, kind, depth, value, name, body
+  local fp, kind, depth, value, name, label, body
   while at <= #packed do
-    fp, kind, depth, value, name, body, at = struct.unpack('>c8c1I2dBc0I4c0', packed, at)
+    fp, kind, depth, value, name, label, body, at = struct.unpack('>c8c1I2dc6Bc0I4c0', packed, at)
     local r, state = read(fp)
     if r then
       answers[#answers + 1] = again(r, kind, depth, value)
     else
-      answers[#answers + 1] = state and 'k' or add(fp, kind, depth, value, name, body)
+      answers[#answers + 1] = state and 'k' or add(fp, kind, depth, value, name, label, body)
     end
   end
   return table.concat(answers)

@@ -29,37 +29,40 @@ local function remember(key, effect, content)
   call('HSET', memory(today), key, effect .. content)
 end
 
-local function to_front(fp)
+-- Tell a page from those that may be re-scored, and move it to the front if that is wished.
+local function mark(fp, front)
   local r = read(fp)
-  if not r.front then
-    r.front = true
-    enqueue(r)
-    write(r)
-  end
+  if r.front or (r.posted and not front) then return end
+  r.front, r.posted = front, true
+  if front then enqueue(r) end
+  write(r)
 end
 
-local function block(fp, r, state, kind, name)
+local function standing(r)
+  return r and r.kind .. r.value .. '/' .. r.offers
+end
+
+local function block(fp, r, state, kind, name, label)
   if r and state == 'l' then return 'k' end
   if state and not r then return state == 'b' and 'b' or 'k' end
   if r then
-    call('ZREM', OWN .. r.kind .. ':' .. r.queue, member(r))
-    local head = queue(r.queue)[r.kind]
-    head.stale = head.stale or head.sequence == r.sequence
-    kind, name = r.kind, r.queue
-    tally(queue(name), kind, 'q', -1)
+    withhold(r, ARGV[4])
+  else
+    tally(queue(name, label), kind, 'b', 1)
+    ended(fp, kind, 'b', ARGV[4])
+    known_now()
   end
-  tally(queue(name), kind, 'b', 1)
-  call('HSET', OWN .. 'u:' .. fp:sub(1, 2), fp:sub(3), 'b' .. ARGV[4])
-  call('HINCRBY', OWN .. 'reasons', ARGV[4], 1)
   return 'b'
 end
 
-local function apply(wish, fp, kind, depth, value, name, body)
+local function apply(wish, fp, kind, depth, value, name, label, body)
   local r, state = read(fp)
-  if wish == 'b' then return block(fp, r, state, kind, name) end
+  if wish == 'b' then return block(fp, r, state, kind, name, label) end
   if state and not r then return 'k' end
-  local effect = r and again(r, kind, depth, value) or add(fp, kind, depth, value, name, body)
-  if wish == 'f' and effect ~= 'k' then to_front(fp) end
+  local before = standing(r)
+  local effect = r and again(r, kind, depth, value) or add(fp, kind, depth, value, name, label, body)
+  local counts = not r or standing(r) ~= before
+  if effect ~= 'k' and (wish == 'f' or counts) then mark(fp, wish == 'f') end
   return effect
 end
 
@@ -69,17 +72,17 @@ local function state_of(fp)
 end
 
 local packed, at, answers = ARGV[3], 1, {}
-local wish, key, content, fp, kind, depth, value, name, body
+local wish, key, content, fp, kind, depth, value, name, label, body
 while at <= #packed do
-  wish, key, content, fp, kind, depth, value, name, body, at =
-    struct.unpack('>c1c12c4c8c1I2dBc0I4c0', packed, at)
+  wish, key, content, fp, kind, depth, value, name, label, body, at =
+    struct.unpack('>c1c12c4c8c1I2dc6Bc0I4c0', packed, at)
   local kept = remembered(key)
   if kept and kept:sub(2) ~= content then
     answers[#answers + 1] = '!-'
   elseif kept then
     answers[#answers + 1] = kept:sub(1, 1):upper() .. state_of(fp)
   else
-    local effect = apply(wish, fp, kind, depth, value, name, body)
+    local effect = apply(wish, fp, kind, depth, value, name, label, body)
     if effect ~= 'k' then remember(key, effect, content) end
     answers[#answers + 1] = effect .. state_of(fp)
   end

@@ -4,7 +4,7 @@ for _, fp in ipairs(lost) do
   local r = read(fp)
   r.attempt = math.max(r.attempt - 1, 0)
   rest(r.queue, polite(r.queue).delay)
-  requeue(r, call('HGET', OWN .. 'tokens', fp))
+  requeue(r)
 end
 flush()
 return #lost

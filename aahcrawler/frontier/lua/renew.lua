@@ -5,7 +5,7 @@ for i = 3, #ARGV, 2 do
   answers[#answers + 1] = r and 1 or 0
   if r then
     call('ZADD', OWN .. 'leases', NOW + LEASE, r.fp)
-    call('ZADD', SHARED .. 'slots', 'XX', NOW + LEASE, slot(r.queue, ARGV[1], ARGV[i + 1]:match('^%d+')))
+    call('ZADD', SHARED .. 'slots', 'XX', NOW + LEASE, slot(r.queue, ARGV[1], r.batch))
   end
 end
 return answers

@@ -1,0 +1,57 @@
+"""The path of hops that led from a seed to a URL: one letter a hop, the latest last, empty for a seed.
+
+Hops off the sites of the seeds are in lower case.
+"""
+
+from enum import StrEnum
+from typing import Final
+
+MOST_HOPS: Final = 64
+"""Of a longer path the last ones are kept."""
+
+
+class Hop(StrEnum):
+    """How one URL led to another."""
+
+    LINK = "L"
+    NAVIGATION = "N"
+    """A link that the navigation of a known application chose."""
+    REDIRECT = "R"
+    REQUISITE = "E"
+    SITEMAP = "S"
+    FEED = "F"
+    DOCUMENT = "D"
+    """A link in a document such as PDF."""
+    POST = "M"
+    """Posted from outside of the crawl."""
+
+
+LETTERS: Final = frozenset(letter for hop in Hop for letter in (hop.value, hop.value.lower()))
+"""What paths are written in."""
+
+
+def extended(path: str, hop: Hop, *, is_off_site: bool = False) -> str:
+    """Return the path of what a URL with this path leads to, ``is_off_site`` where that is on no seed's site.
+
+    >>> extended("LL", Hop.REDIRECT), extended("LL", Hop.LINK, is_off_site=True)
+    ('LLR', 'LLl')
+    """
+    return (path + (hop.lower() if is_off_site else hop))[-MOST_HOPS:]
+
+
+def ends_with(path: str, hop: Hop) -> bool:
+    """Tell whether the last hop of a path is such, redirects aside.
+
+    >>> ends_with("LSr", Hop.SITEMAP), ends_with("SL", Hop.SITEMAP)
+    (True, False)
+    """
+    return path.upper().rstrip(Hop.REDIRECT).endswith(hop)
+
+
+def redirects_in_a_row(path: str) -> int:
+    """Count the redirects that a path ends with.
+
+    >>> redirects_in_a_row("LRLRr")
+    2
+    """
+    return len(path) - len(path.rstrip(Hop.REDIRECT + Hop.REDIRECT.lower()))

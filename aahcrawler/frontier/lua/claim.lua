@@ -1,0 +1,33 @@
+-- KEYS[1]: an address. ARGV: time in microseconds (below 0: the server's), worker, delay, and how long a claim holds.
+-- Returns 0 when the address was claimed, else in how many microseconds it is to be asked for again.
+--
+-- Of an address is kept: its worker and that worker's fetches (`out`), until when these hold, when the next may begin
+-- (`opens`, at most `delay` from now), and how many have been sent away since (`behind`).
+local call = redis.call
+local now, worker, delay, seconds = tonumber(ARGV[1]), ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
+if now < 0 then
+  local time = call('TIME')
+  now = tonumber(time[1]) * 1000000 + tonumber(time[2])
+end
+local LONGEST_LINE, SOONEST = 32, 100000
+
+local kept = call('HMGET', KEYS[1], 'worker', 'out', 'until', 'opens', 'delay', 'behind')
+local out, ends, opens = tonumber(kept[2] or 0), tonumber(kept[3] or 0), tonumber(kept[4] or 0)
+local kept_delay, behind = tonumber(kept[5] or 0), tonumber(kept[6] or 0)
+-- A clock that was set back would keep an address for as long as it was set back by.
+opens = math.min(opens, now + kept_delay)
+if ends <= now or ends > now + 2 * seconds then out = 0 end
+
+local wait = opens - now
+if out > 0 and kept[1] ~= worker then wait = math.max(wait, delay, SOONEST) end
+if wait > 0 then
+  behind = math.min(behind + 1, LONGEST_LINE)
+  call('HSET', KEYS[1], 'opens', string.format('%.0f', opens), 'behind', behind)
+  return string.format('%.0f', wait + (behind - 1) * delay)
+end
+if opens + delay <= now then behind = 1 end
+ends = now + seconds
+call('HSET', KEYS[1], 'worker', worker, 'out', out + 1, 'until', string.format('%.0f', ends),
+  'opens', string.format('%.0f', now + delay), 'delay', string.format('%.0f', delay), 'behind', math.max(behind - 1, 0))
+call('PEXPIRE', KEYS[1], math.ceil((math.max(ends, now + delay) - now) / 1000))
+return 0

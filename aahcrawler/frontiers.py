@@ -1,0 +1,84 @@
+"""Where the frontier of a crawl is, whether or not the crawl runs."""
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from aahcrawler.crawls import DEFINITION, FRONTIER, number
+from aahcrawler.frontier.embedded import EmbeddedServer
+from aahcrawler.frontier.environment import REDIS_URL
+from aahcrawler.frontier.ownership import served_at
+from aahcrawler.frontier.protocol import FrontierUnavailableError
+
+
+class NoCrawlError(Exception):
+    """A folder is no crawl's; the message says so."""
+
+
+@dataclass(frozen=True, slots=True)
+class Crawl:
+    """The crawl at hand in a folder: its id, and its number among the crawls of its definition."""
+
+    folder: Path
+    id: str
+    number: int
+
+
+def crawl_of(folder: Path) -> Crawl:
+    """Return the crawl of a folder. Raise ``NoCrawlError`` where it holds none that has begun."""
+    try:
+        meaning = json.loads((folder / DEFINITION).read_text("utf-8"))
+        return Crawl(folder, str(json.loads(meaning["id"])), number(folder))
+    except (OSError, ValueError, KeyError, TypeError):
+        raise NoCrawlError(f"{folder}: holds no crawl; name the folder that the definition calls output") from None
+
+
+@contextmanager
+def server_of(folder: Path, *, alone: bool = False) -> Iterator[str]:
+    """Lend the address of the server that keeps the frontier of a folder's crawl.
+
+    It is the shared one, that of the crawl where it runs, and else its own, which is started for the time being and
+    keeps the crawl from being started meanwhile. With ``alone`` the crawl is kept from being started in any case.
+    Raise ``FrontierUnavailableError`` where there is none, or where the crawl runs that is to be kept from it; the
+    message says why.
+    """
+    shared, own = os.environ.get(REDIS_URL), served_at(folder / FRONTIER)
+    if alone and own:
+        raise FrontierUnavailableError(f"{folder}: its crawl is running; stop it first")
+    if shared or own:
+        with _kept_out(folder) if alone else nullcontext():
+            yield shared or str(own)
+        return
+    if not (folder / FRONTIER).is_dir():
+        raise FrontierUnavailableError(
+            f"{folder / FRONTIER} is gone; if the crawl has a shared server, set {REDIS_URL}"
+        )
+    with _kept_out(folder), ExitStack() as started:
+        try:
+            server = started.enter_context(EmbeddedServer(folder / FRONTIER))
+        except OSError as error:
+            raise FrontierUnavailableError(
+                f"its server cannot be started in {folder / FRONTIER}: {error.strerror}"
+            ) from error
+        yield server.url
+
+
+@contextmanager
+def _kept_out(folder: Path) -> Iterator[None]:
+    """Keep crawls out of a folder."""
+    lock = FileLock(folder / ".lock", timeout=0)
+    try:
+        lock.acquire()
+    except Timeout:
+        raise FrontierUnavailableError("the crawl is just starting or ending; ask again in a moment") from None
+    except OSError as error:
+        raise FrontierUnavailableError(
+            f"its server cannot be started in {folder / FRONTIER}: {error.strerror}"
+        ) from error
+    with lock:
+        yield

@@ -1,0 +1,30 @@
+"""The score log: what was said of each page and link, when, and why; files of a crawl that only grow."""
+
+from aahcrawler.scores.entries import Lesson, Source
+from aahcrawler.scores.leftover import Leftover, left_over
+from aahcrawler.scores.lessons import Lessons
+from aahcrawler.scores.reader import ScoreLogError, count_lessons
+from aahcrawler.scores.remembering import MOST_PAGES, Remembered, never_wanted, remember
+from aahcrawler.scores.weighing import Share, weighed
+from aahcrawler.scores.writer import Findings, Leads, ScoreLog, Terms, recover_scores
+
+__all__ = [
+    "MOST_PAGES",
+    "Findings",
+    "Leads",
+    "Leftover",
+    "Lesson",
+    "Lessons",
+    "Remembered",
+    "ScoreLog",
+    "ScoreLogError",
+    "Share",
+    "Source",
+    "Terms",
+    "count_lessons",
+    "left_over",
+    "never_wanted",
+    "recover_scores",
+    "remember",
+    "weighed",
+]

@@ -1,0 +1,127 @@
+"""Reading a score log, the files of all workers as one sequence."""
+
+import gzip
+import heapq
+import re
+import zlib
+from collections.abc import Generator, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import cast
+
+from pydantic import ValidationError
+from pydantic_core import to_json
+
+from aahcrawler.scores.entries import ENTRY, FORMAT, Begin, Entry
+from aahcrawler.scores.writer import EXTENSION
+from aahcrawler.segments import OPEN, SegmentError, open_segment, segments
+
+_LESSON = b'"lesson":{'
+_BEGUN = re.compile(r"-(\d{14})-\d+\.[^-]*$")
+
+
+class ScoreLogError(Exception):
+    """A file of a score log is damaged; the message says which, and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """An entry, and what its file goes by."""
+
+    begin: Begin
+    entry: Entry
+
+
+def read(folder: Path, *, crawl: int | None = None, about: str | None = None) -> Iterator[Read]:
+    """Yield the entries of a log, by time; those of one worker in the order in which it wrote them.
+
+    ``crawl`` is the number of the only one that is read; ``about`` a URL without which an entry is passed over. A
+    folder that does not exist has no entries. Files that are being written are read up to their last whole entry.
+    Raise ``ScoreLogError`` for damage, after what was before it.
+    """
+    files = segments(folder, EXTENSION)
+    needle = None if about is None else to_json(about)
+    pending: list[tuple[int, int, Read, Iterator[Read]]] = []
+    for number, (begun, path) in enumerate((_begun(path), path) for path in files):
+        while pending and pending[0][0] < begun:
+            yield _step(pending)
+        _take(pending, number, _file(path, crawl, needle))
+    while pending:
+        yield _step(pending)
+
+
+def begins(folder: Path, crawl: int) -> Iterator[Begin]:
+    """Yield what each file of a crawl goes by, in the order in which they were begun. Raise ``ScoreLogError``."""
+    for path in segments(folder, EXTENSION):
+        with closing(_lines(path)) as lines:
+            first = next(lines, None)
+            if first is not None and (begin := _begin(path, first)).crawl == crawl:
+                yield begin
+
+
+def count_lessons(folder: Path, crawl: int) -> int:
+    """Return how many pages of a crawl a ranker learned from, without reading what. Raise ``ScoreLogError``."""
+    found = 0
+    for path in segments(folder, EXTENSION):
+        with closing(_lines(path)) as lines:
+            first = next(lines, None)
+            if first is not None and _begin(path, first).crawl == crawl:
+                found += sum(_LESSON in line for line in lines)
+    return found
+
+
+def _step(pending: list[tuple[int, int, Read, Iterator[Read]]]) -> Read:
+    _, number, found, rest = heapq.heappop(pending)
+    _take(pending, number, rest)
+    return found
+
+
+def _take(pending: list[tuple[int, int, Read, Iterator[Read]]], number: int, rest: Iterator[Read]) -> None:
+    found = next(rest, None)
+    if found is not None:
+        heapq.heappush(pending, (found.entry.at, number, found, rest))
+
+
+def _file(path: Path, crawl: int | None, needle: bytes | None) -> Iterator[Read]:
+    lines = _lines(path)
+    first = next(lines, None)
+    if first is None:
+        return
+    begin = _begin(path, first)
+    if crawl is not None and begin.crawl != crawl:
+        return
+    for line in lines:
+        if needle is None or needle in line:
+            yield Read(begin, cast("Entry", _parsed(path, line)))
+
+
+def _begin(path: Path, line: bytes) -> Begin:
+    begin = _parsed(path, line)
+    if not isinstance(begin, Begin) or begin.format != FORMAT:
+        raise ScoreLogError(f"{path}: does not begin as a score log of this version does; move it elsewhere")
+    return begin
+
+
+def _lines(path: Path) -> Generator[bytes, None, None]:
+    try:
+        with closing(open_segment(path)) as raw, gzip.GzipFile(fileobj=raw) as lines:
+            yield from lines
+    except (OSError, EOFError, zlib.error, SegmentError) as error:
+        raise ScoreLogError(f"{path}: is damaged ({error}); move it elsewhere, the rest can still be read") from error
+
+
+def _parsed(path: Path, line: bytes) -> Begin | Entry:
+    try:
+        return ENTRY.validate_json(line)
+    except ValidationError as error:
+        raise ScoreLogError(f"{path}: holds what is no entry of a score log; move it elsewhere") from error
+
+
+def _begun(path: Path) -> int:
+    """Return when a file was begun, in milliseconds since 1970; nothing in it is older."""
+    match = _BEGUN.search(path.name.removesuffix(OPEN))
+    if match is None:
+        return 0
+    return round(datetime.strptime(match[1], "%Y%m%d%H%M%S").replace(tzinfo=UTC).timestamp()) * 1000

@@ -1,0 +1,228 @@
+"""Writing a score log: one file or more a worker, an entry at a time."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Literal, Self
+
+from aahcrawler.scores.columns import packed, rounded
+from aahcrawler.scores.entries import (
+    DECIMALS,
+    Asked,
+    Batched,
+    Begin,
+    Column,
+    Ended,
+    Entry,
+    Judged,
+    Lesson,
+    Links,
+    Offered,
+    Rescored,
+    Source,
+)
+from aahcrawler.segments import Recovered, SegmentWriter, Series, recover
+from online_analysis.aggregation import Revision, Scores
+from online_analysis.batching import BatchScore
+from online_analysis.icd.scoring import Scoring
+
+EXTENSION = "scores.gz"
+_LEVEL = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What the scores of a crawl go by: its number among those of its definition, and what that says of scoring."""
+
+    crawl: int
+    scoring: Scoring
+
+
+@dataclass(frozen=True, slots=True)
+class Leads:
+    """Where a page leads: canonical URLs, the score of each, and those that were not offered, by reason.
+
+    ``unscored``: the others were offered without their scores, which wait for those of other pages of a batch.
+    """
+
+    urls: Sequence[str] = ()
+    scores: Sequence[float] = ()
+    refused: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    redirect: str | None = None
+    unscored: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What was said of an answered page. ``scores`` run parallel to the URLs it leads to, the ranker's among them.
+
+    ``priority`` is the score that it was leased with, ``depth`` counts links from a seed to it.
+    ``scores`` is empty, and ``lesson`` None, where the page was not looked at anew.
+    """
+
+    url: str
+    depth: int
+    priority: float
+    score: float | None = None
+    scores: Sequence[Scores] = ()
+    leads: Leads = Leads()
+    lesson: Lesson | None = None
+    status: int = 200
+
+
+class ScoreLog:
+    """Appends entries to segments of a crawl's folder; each is a gzip member of its own.
+
+    What a method has returned for is with the operating system: see ``aahcrawler.segments`` for what survives. All
+    methods that append raise ``DiskFullError`` when there is no room, and ``SegmentError`` for other troubles of the
+    disk; nothing was changed then, and the same call may be made again. Not for two threads at once.
+    """
+
+    def __init__(
+        self, folder: Path, crawl: str, terms: Terms, clock: Callable[[], datetime], *, size: int = 1 << 30
+    ) -> None:
+        self._terms = terms
+        self._clock = clock
+        series = Series(folder, crawl, EXTENSION, limit=size, level=_LEVEL)
+        self._segments = SegmentWriter(series, clock, lambda _: (_line(self._begin()),))
+
+    @property
+    def weights(self) -> Mapping[str, float]:
+        """What each analyser weighs in the scores that are noted."""
+        return self._terms.scoring.weights
+
+    def go_by(self, scoring: Scoring) -> None:
+        """Go by another definition's scoring from the next entry on, which begins another file."""
+        self._segments.close()
+        self._terms = replace(self._terms, scoring=scoring)
+
+    def offered(self, source: Source, scored: Sequence[tuple[str, float]]) -> None:
+        """Note URLs that were offered with their scores, no page having led to them."""
+        if scored:
+            urls, scores = [url for url, _ in scored], rounded([score for _, score in scored], DECIMALS)
+            self._append(Offered.model_construct(at=self._now(), source=source, url=urls, score=scores))
+
+    def judged(self, found: Findings) -> None:
+        """Note what was said of a page and its links."""
+        self._append(judged(found, self._now()))
+
+    def batched(self, pages: int, scores: Mapping[str, BatchScore]) -> None:
+        """Note URLs that were scored together, and offered so, by what a number of pages say of them."""
+        found = list(scores.values())
+        analysers = dict.fromkeys(name for each in found for name in each.parts)
+        parts = {name: packed(rounded([each.parts.get(name) for each in found], DECIMALS)) for name in analysers}
+        self._append(
+            Batched.model_construct(
+                at=self._now(),
+                pages=pages,
+                url=list(scores),
+                score=rounded([each.score for each in found], DECIMALS),
+                linked=packed([each.pages for each in found]) or 0,
+                parts=parts,
+            )
+        )
+
+    def asked(self, n: int) -> None:
+        """Note that the ranker was asked for ``n`` URLs whose score has changed."""
+        self._append(Asked.model_construct(at=self._now(), n=n))
+
+    def rescored(self, revisions: Sequence[Revision], by: Literal["weights"] | None = None) -> None:
+        """Note URLs whose score was set, by the ranker or because of other weights."""
+        self._append(
+            Rescored.model_construct(
+                at=self._now(),
+                url=[each.url for each in revisions],
+                score=rounded([each.score for each in revisions], DECIMALS),
+                by=by,
+            )
+        )
+
+    def ended(self, url: str, state: str, reason: str = "") -> None:
+        """Note that a URL will not be fetched any more."""
+        self._append(Ended.model_construct(at=self._now(), url=url, state=state, reason=reason))
+
+    def sync(self) -> None:
+        """Force what was written to disk; in any thread."""
+        self._segments.sync()
+
+    def close(self) -> None:
+        """Force the current segment to disk and give it its final name. Calling it twice does no harm."""
+        self._segments.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _begin(self) -> Begin:
+        scoring = self._terms.scoring
+        return Begin(
+            at=self._now(),
+            crawl=self._terms.crawl,
+            update=scoring.update,
+            weights=scoring.weights,
+            explore=scoring.explore,
+            seed=scoring.seed,
+        )
+
+    def _append(self, entry: Entry) -> None:
+        self._segments.append((_line(entry),))
+
+    def _now(self) -> int:
+        return round(self._clock().timestamp() * 1000)
+
+
+def recover_scores(folder: Path) -> tuple[Recovered, ...]:
+    """Close the segments of a crawl that was killed: torn entries are cut off, untouched files removed.
+
+    Segments whose writer lives are left alone. Raises ``SegmentError`` where the folder cannot be written to.
+    """
+    return recover(folder, EXTENSION)
+
+
+def judged(found: Findings, at: int) -> Judged:
+    """Return the entry of a page."""
+    leads = found.leads
+    parts = {each.analyser: round(each.document, DECIMALS) for each in found.scores if each.document is not None}
+    links = Links.model_construct(
+        url=list(leads.urls),
+        score=rounded(leads.scores, DECIMALS),
+        parts={each.analyser: part for each in found.scores if (part := _part(each)) is not None},
+        refused={reason: list(positions) for reason, positions in leads.refused.items()},
+        unscored=leads.unscored or None,
+    )
+    return Judged.model_construct(
+        at=at,
+        url=found.url,
+        depth=found.depth,
+        priority=_rounded(found.priority),
+        status=None if found.status == 200 else found.status,
+        score=None if found.score is None else round(found.score, DECIMALS),
+        parts=parts or None,
+        links=links if leads.urls else None,
+        redirect=leads.redirect,
+        lesson=found.lesson,
+    )
+
+
+def _part(scores: Scores) -> Column:
+    """Return what an analyser says of the links, by itself or by what it says of the document."""
+    if not scores.links:
+        return None if scores.document is None else round(scores.document, DECIMALS)
+    one = packed(scores.links)
+    if isinstance(one, list):
+        return rounded(one, DECIMALS)
+    return None if one is None else round(one, DECIMALS)
+
+
+def _rounded(score: float) -> float:
+    return round(score, DECIMALS)
+
+
+def _line(entry: Begin | Entry) -> bytes:
+    return entry.__pydantic_serializer__.to_json(entry, exclude_none=True) + b"\n"
