@@ -6,28 +6,35 @@ believed gives the objects of its page, and as soon as lessons of several pages 
 that fails later is put behind again, so that any number of redesigns is survived (ARCOMEM, section 4.1).
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 
 from aahcrawler.adaptation.cases import Case, Cases, Kept, LearnedAction, Name, Way
+from aahcrawler.adaptation.comparing import compared, contradicts, evident
+from aahcrawler.adaptation.detecting import Detecting
 from aahcrawler.adaptation.following import Following
-from aahcrawler.adaptation.judging import adds_to, doubt, encloses, loses_nothing
-from aahcrawler.adaptation.learning import LEAST_PAGES, Learner, Learning, learned_name, run, way_of
+from aahcrawler.adaptation.judging import adds_to, body_text, doubt, encloses, loses_nothing, reproduces
+from aahcrawler.adaptation.learning import LEAST_PAGES, Attempted, Learner, Learning, learned_name, run, way_of
+from aahcrawler.adaptation.learnt import Learnt
 from aahcrawler.adaptation.lessons import Lesson, Method
+from aahcrawler.adaptation.linking import LearnedLinks
 from aahcrawler.adaptation.noticing import Trouble, body_of, of_action, since, trouble
 from aahcrawler.adaptation.presuming import Presumption
 from aahcrawler.adaptation.recent import Recent
+from aahcrawler.adaptation.signs import LearnedSign
 from aahcrawler.adaptation.teaching import Teacher
 from aahcrawler.adaptation.using import sketches, supplemented
-from aahcrawler.helper.adapter import Followed, Question
+from aahcrawler.helper.adapter import Followed, Question, Taken
 from aahcrawler.helper.assistance import Failure
+from aahcrawler.helper.extraction import BODY
 from aahcrawler.helper.navigation import Chosen, Links
 from aahcrawler.helper.outcome import Outcome, Runner
 from aahcrawler.helper.sites import site_of
 from aahcrawler.helper.timing import FAILING
 from aahcrawler.metadata import Metadata
 from aahcrawler.page import Page
-from knowledge_base.model import Application, Extract, PageLevel
+from aahcrawler.webobject import Value
+from knowledge_base.model import Application, Extract, KnowledgeBase, PageLevel
 
 MOST_NAMES = 1_000
 MOST_ELSEWHERE = 6
@@ -47,19 +54,26 @@ class Adaptation:
     """
 
     def __init__(
-        self, teachers: Sequence[Teacher], learner: Learner, told: Callable[[LearnedAction], None] | None = None
+        self,
+        teachers: Sequence[Teacher],
+        learner: Learner,
+        told: Callable[[LearnedAction], None] | None = None,
+        detecting: Detecting | None = None,
+        following: Following | None = None,
     ) -> None:
         self._teachers = tuple(teachers)
         self._learning = Learning(learner)
         self._told = told
         self._cases = Cases()
         self._learned: Recent[Name, list[Way]] = Recent(MOST_NAMES)
-        self._presumption = Presumption()
-        self._following = Following()
+        self._detecting = detecting or Detecting(KnowledgeBase(()))
+        self._presumption = Presumption(self._detecting)
+        self._following = following or Following()
 
-    def ask(self, teachers: Sequence[Teacher]) -> None:
+    def ask(self, teachers: Sequence[Teacher], knowledge_base: KnowledgeBase) -> None:
         """Ask others from now on, as after a change of the knowledge base; nothing that was learned is lost."""
         self._teachers = tuple(teachers)
+        self._detecting.renew(knowledge_base)
 
     # What the helper asks
 
@@ -69,7 +83,7 @@ class Adaptation:
 
     def level(
         self, page: Page, application: Application, shown: PageLevel | None, former: Metadata | None
-    ) -> PageLevel | None:
+    ) -> Taken | None:
         """See `aahcrawler.helper.adapter.Adapter.level`."""
         return self._presumption.level(page, application, shown, former)
 
@@ -95,7 +109,7 @@ class Adaptation:
         """See `aahcrawler.helper.adapter.Adapter.settled`."""
         case = self._case(question)
         outcome = replace(outcome, learned=case.current.name)
-        if not question.page.complete or question.action.run is not None or outcome.failure not in _TROUBLED:
+        if not question.page.complete or outcome.failure not in _TROUBLED:
             return outcome
         case.current.note(outcome)
         wrong = self._trouble(question, case.current, outcome)
@@ -103,16 +117,25 @@ class Adaptation:
             outcome = self._looked_after(question, case, outcome, runner)
         else:
             outcome = self._mended(question, case, outcome, runner, wrong)
-        if outcome.extracted and not question.shown:
+        if outcome.extracted:
             self._presumption.confirm(question.page, question.application, question.level)
         return outcome
 
-    def adopt(self, learned: LearnedAction) -> None:
+    def adopt(self, learned: Learnt) -> None:
         """Learn from others: an action learned elsewhere is tried on any site where that of the file fails.
 
         One that is known already changes nothing. Raises what ``Learned.extract`` raises for expressions that cannot be
         compiled.
         """
+        match learned:
+            case LearnedSign():
+                self._detecting.adopt(learned)
+            case LearnedLinks():
+                self._following.adopt(learned)
+            case LearnedAction():
+                self._adopt(learned)
+
+    def _adopt(self, learned: LearnedAction) -> None:
         name = (learned.application, learned.level, learned.action)
         if all(way.learned != learned for way in self._learned.get(name, list)):
             self._remember(name, Way(learned.learned.extract(), learned))
@@ -140,9 +163,10 @@ class Adaptation:
         former = question.former
         if former is not None and former.objects:
             changed = since(question.action, outcome, question.page, former.objects)
+            changed = changed or compared(question.action, outcome.extracted, former.objects)
             if changed is not None:
                 return changed
-        wrong = trouble(way.extract, outcome, way.record)
+        wrong = trouble(question.action, outcome, way.record)
         return replace(wrong, certain=False) if wrong is not None and not question.shown else wrong
 
     # What is done about trouble
@@ -160,12 +184,11 @@ class Adaptation:
         return self._used(question, case, lesson, outcome, runner, wrong) if lesson is not None else outcome
 
     def _mended(self, question: Question, case: Case, outcome: Outcome, runner: Runner, wrong: Trouble) -> Outcome:
-        for way in self._others(question, case):
-            other = run(runner, way.extract)
-            if self._is_better(question, way, other, outcome, wrong):
-                way.note(other)
-                case.put_in_force(way)
-                return replace(other, learned=way.name)
+        if wrong.remembered:
+            return self._corrected(question, case, outcome, runner, wrong)
+        better = self._done_otherwise(question, case, outcome, runner, wrong)
+        if better is not None:
+            return better
         reported = replace(outcome, failure=wrong.failure, detail=wrong.detail) if wrong.certain else outcome
         if len(question.page.body) > LARGEST or not case.patience.allows():
             return reported if question.shown else outcome
@@ -174,15 +197,53 @@ class Adaptation:
             case.patience.failed()
             gone = self._is_gone(question, outcome)
             return Outcome() if gone else reported
-        case.patience.succeeded()
-        return self._used(question, case, lesson, outcome, runner, wrong)
+        used = self._used(question, case, lesson, _of_use(outcome, wrong), runner, wrong)
+        known = {wanted.name for wanted in case.current.extract.fields}
+        if case.current.learned is None or wrong.fields <= known:
+            case.patience.succeeded()
+        else:
+            # What was learned leaves out what lessons know: to ask on every page costs more than it gives.
+            case.patience.failed()
+        return used
+
+    def _corrected(self, question: Question, case: Case, outcome: Outcome, runner: Runner, wrong: Trouble) -> Outcome:
+        """Mend values that are not what they were, unless that has got nowhere: they may have been edited."""
+        if len(question.page.body) > LARGEST or not case.corrections.allows():
+            return outcome
+        better = self._done_otherwise(question, case, outcome, runner, wrong)
+        if better is None:
+            lesson = self._lesson(question, wrong, outcome, runner)
+            better = self._learn(question, case, Kept(lesson, runner, outcome), wrong) if lesson is not None else None
+            if better is None:
+                case.corrections.failed()
+                extracted = evident(outcome.extracted, lesson, wrong.fields) if lesson is not None else None
+                return Outcome(extracted, wrong.failure, wrong.detail, outcome.learned) if extracted else outcome
+        case.corrections.succeeded()
+        return better
+
+    def _done_otherwise(
+        self, question: Question, case: Case, outcome: Outcome, runner: Runner, wrong: Trouble
+    ) -> Outcome | None:
+        """Return what another way finds that is better, which is put in force; None where none is."""
+        for way in self._others(question, case):
+            other = run(runner, way.extract)
+            if self._is_better(question, way, other, outcome, wrong):
+                way.note(other)
+                case.put_in_force(way)
+                return replace(other, learned=way.name)
+        return None
 
     def _is_better(self, question: Question, way: Way, other: Outcome, outcome: Outcome, wrong: Trouble) -> bool:
         """Say whether another way does on a page what the one in force fails to do."""
+        if wrong.another and _values(other, (BODY,)) == _values(outcome, (BODY,)):
+            return False
+        outcome = _of_use(outcome, wrong)
         if not other.extracted or other.failure is not None or not loses_nothing(outcome.extracted, other.extracted):
             return False
         shown = {name for each in other.extracted for name in each.object.properties}
         if not wrong.fields <= shown or (not wrong.fields and _yield(other) <= _yield(outcome)):
+            return False
+        if wrong.fields and _values(other, wrong.fields) == _values(outcome, wrong.fields):
             return False
         return self._trouble(question, Way(way.extract), other) is None
 
@@ -205,6 +266,8 @@ class Adaptation:
             if lesson is None or doubt(lesson, question, cautious=cautious) is not None:
                 continue
             remembered = lesson.method is Method.MEMORY
+            if not remembered and self._is_retold(question, lesson):
+                continue
             recovers = remembered and wrong.certain and _recovers(question, lesson, runner)
             if not recovers and not _knows_more(lesson, outcome, wrong):
                 continue
@@ -213,6 +276,14 @@ class Adaptation:
             if best is None or lesson.confidence > best.confidence:
                 best = lesson
         return best
+
+    def _is_retold(self, question: Question, lesson: Lesson) -> bool:
+        """Say whether a lesson is about texts that other pages show too; no other lesson about them is kept then."""
+        case, texts = self._case(question), _texts(lesson)
+        if not case.retells(question.page.url, texts):
+            return False
+        self._cases.drop(case, [kept for kept in case.lessons if set(_texts(kept.lesson)) <= set(texts)])
+        return True
 
     # What is made of a lesson
 
@@ -232,8 +303,12 @@ class Adaptation:
     def _learn(self, question: Question, case: Case, kept: Kept, wrong: Trouble) -> Outcome | None:
         lessons = [*(each for each in case.lessons if each.lesson.page.url != kept.lesson.page.url), kept]
         attempted = self._learning.best(question, lessons)
+        if not self._cures(question, attempted, kept, wrong) and len(lessons) > LEAST_PAGES:
+            # A page of another shape may be the reason: the last ones alone agree.
+            attempted = self._learning.best(question, lessons[-LEAST_PAGES:])
         outcome = attempted.outcome(kept) if attempted is not None else None
-        if attempted is None or outcome is None or len(attempted.agreeing) < LEAST_PAGES:
+        cures = self._cures(question, attempted, kept, wrong)
+        if attempted is None or outcome is None or not cures or len(attempted.agreeing) < LEAST_PAGES:
             self._cases.keep(case, kept)
             if outcome is None or wrong.fields:
                 return None
@@ -249,6 +324,13 @@ class Adaptation:
             self._told(way.learned)
         return replace(outcome, learned=way.name)
 
+    def _cures(self, question: Question, attempted: Attempted | None, kept: Kept, wrong: Trouble) -> bool:
+        """Say whether values that were not what they were are so again; True for trouble of another sort."""
+        outcome = attempted.outcome(kept) if attempted is not None else None
+        if not wrong.remembered or attempted is None or outcome is None:
+            return not wrong.remembered
+        return self._trouble(question, Way(attempted.extract), outcome) is None
+
     def _number(self, question: Question, case: Case) -> int:
         """Return a number that no learned action of the same site and name has."""
         name = (question.application.name, question.level.name, question.action.name)
@@ -263,7 +345,20 @@ def _yield(outcome: Outcome) -> tuple[int, int]:
     return sum(bool(body_of(each.object)) for each in outcome.extracted), len(outcome.extracted)
 
 
+def _values(outcome: Outcome, fields: Collection[str]) -> list[list[Value | None]]:
+    return [[each.object.first(name) for name in sorted(fields)] for each in outcome.extracted]
+
+
+def _of_use(outcome: Outcome, wrong: Trouble) -> Outcome:
+    """Return what was found, without what is something else than was looked for."""
+    return replace(outcome, extracted=()) if wrong.another else outcome
+
+
 def _knows_more(lesson: Lesson, outcome: Outcome, wrong: Trouble) -> bool:
+    if wrong.another:
+        return not reproduces(outcome.extracted, lesson)
+    if wrong.remembered:
+        return lesson.method is Method.MEMORY and contradicts(outcome.extracted, lesson, wrong.fields)
     if wrong.fields:
         if encloses(lesson, outcome.extracted, wrong.fields):
             return True
@@ -287,3 +382,7 @@ _HOW = {
     Method.RELAXED: "found by relaxed expressions",
     Method.INDUCED: "found by the structure that the page repeats",
 }
+
+
+def _texts(lesson: Lesson) -> list[str]:
+    return [text for example in lesson.examples if (text := body_text(example))]

@@ -4,10 +4,12 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from zlib import crc32
 
 from aahcrawler.adaptation.learner.learned import Learned
 from aahcrawler.adaptation.lessons import Lesson, Method
 from aahcrawler.adaptation.noticing import Shape, TrackRecord
+from aahcrawler.adaptation.recent import Recent
 from aahcrawler.helper.outcome import Outcome, Runner
 from knowledge_base.model import Extract
 
@@ -21,6 +23,8 @@ MOST_KEPT = 4_000_000
 FREE = 3
 """Failures in a row before the first page is spared."""
 MOST_PAUSE = 64
+MOST_TOLD = 500
+"""Texts of lessons about one action on one site that are remembered."""
 MOST_BETWEEN = 256
 """Pages between two looks at a learned action that works."""
 
@@ -84,7 +88,7 @@ class Way:
         self.worked += 1
         if self.worked < self._next_look:
             return False
-        self._next_look = self.worked + min(3 * self.worked, MOST_BETWEEN)
+        self._next_look = self.worked + min(5 * self.worked, MOST_BETWEEN)
         return True
 
 
@@ -131,11 +135,16 @@ class Kept:
 
 @dataclass
 class Case:
-    """One action of a file on one site. The first of ``ways`` is in force, the others were or may be again."""
+    """One action of a file on one site. The first of ``ways`` is in force, the others were or may be again.
+
+    ``corrections`` is the patience with single values that are not what they were.
+    """
 
     ways: list[Way]
     patience: Patience = field(default_factory=Patience)
+    corrections: Patience = field(default_factory=Patience)
     lessons: list[Kept] = field(default_factory=list)
+    _told: Recent[int, str] = field(default_factory=lambda: Recent(MOST_TOLD))
 
     @property
     def current(self) -> Way:
@@ -148,6 +157,11 @@ class Case:
         if len(self.ways) > MOST_WAYS:
             last = max(place for place, each in enumerate(self.ways) if each.learned is not None)
             del self.ways[last]
+
+    def retells(self, page: str, texts: Sequence[str]) -> bool:
+        """Say whether other pages had all texts of a lesson about this one: what a template says, nobody wrote."""
+        first = [self._told.get(crc32(text.encode()), lambda: page) for text in texts]
+        return bool(first) and page not in first
 
     def forget(self, page: str) -> None:
         """Drop the lesson about a page."""

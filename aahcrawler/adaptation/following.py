@@ -1,20 +1,25 @@
 """Finds the links that navigation should have led to, by what their addresses say and by what was followed before."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from lxml.etree import XPathError
 from lxml.html import HtmlElement
 
 from aahcrawler import induction
 from aahcrawler.adaptation.cases import Patience
+from aahcrawler.adaptation.lessons import Method
+from aahcrawler.adaptation.linking import LearnedLinks, LinkLesson, learn
 from aahcrawler.adaptation.noticing import Shape, TrackRecord
 from aahcrawler.adaptation.presuming import is_telling
 from aahcrawler.adaptation.recent import Recent
 from aahcrawler.helper.adapter import Followed
+from aahcrawler.helper.assistance import Failure
 from aahcrawler.helper.navigation import Chosen, Links
 from aahcrawler.induction import Nature
 from aahcrawler.metadata import Metadata
-from knowledge_base.model import Application, Navigate, PageLevel
+from knowledge_base.model import Application, LinkSource, Navigate, PageLevel
 
 MOST_LEVELS = 4_000
 FAMILIAR = 0.6
@@ -22,6 +27,11 @@ FAMILIAR = 0.6
 MOST_TOKENS = 400
 IN_FORCE = 2
 """Pages after which links found by other means are what is expected: they are reported no more."""
+MOST_WAYS, MOST_ADOPTED = 3, 6
+"""Learned actions of one level that are remembered for its site, and for other sites."""
+MOST_LESSONS = 3
+MOST_KEPT = 2_000_000
+"""Bytes of all pages whose links are kept until something is learned of them."""
 ABOVE = 3
 """Elements above a link whose names and classes tell where it stands."""
 
@@ -38,6 +48,8 @@ class _Target:
     """Names of elements of the first page on which they worked."""
     helped: int = 0
     """Pages on which other links took the place of theirs."""
+    ways: list[tuple[LearnedLinks, LinkSource]] = field(default_factory=list)
+    """What was learned on the site, the newest first."""
 
     def note(self, count: int, tree: HtmlElement) -> None:
         """Add a page with so many links."""
@@ -74,6 +86,15 @@ class _Leading:
             return None
         return verdict.url
 
+    def leads_to_target(self, url: str) -> bool:
+        """Say whether an address is one that the level documents."""
+        return self.links.sites.verdict(self.application, url).level is self.target
+
+    def counted(self, reference: str, element: HtmlElement) -> str | None:
+        """Return the canonical address of a link that may be followed, None for others."""
+        url = self.links.resolve(reference)
+        return self.url_of(url) if url is not None and not self.links.ignored.covers(element) else None
+
     def chosen(self, found: Iterable[tuple[str, HtmlElement | None]]) -> Iterator[Chosen]:
         """Yield links as the first of the actions would have chosen them."""
         for url, element in found:
@@ -82,11 +103,31 @@ class _Leading:
                 yield Chosen(canonical, element, self.actions[0])
 
 
-class Following:
-    """Looks after the navigation actions of all sites; a few numbers for each level of each."""
+_Name = tuple[str, str, str]
+"""Application, level, and the level that is led to."""
 
-    def __init__(self) -> None:
+
+class Following:
+    """Looks after the navigation actions of all sites; a few numbers for each level of each.
+
+    ``told`` hears of each action that was learned.
+    """
+
+    def __init__(self, told: Callable[[LearnedLinks], None] | None = None) -> None:
+        self._told = told
         self._targets: Recent[tuple[str, PageLevel, str], _Target] = Recent(MOST_LEVELS)
+        self._adopted: Recent[_Name, list[tuple[LearnedLinks, LinkSource]]] = Recent(MOST_LEVELS)
+        self._lessons: OrderedDict[tuple[str, PageLevel, str], list[LinkLesson]] = OrderedDict()
+
+    def adopt(self, learned: LearnedLinks) -> None:
+        """Use an action that was learned elsewhere or before, wherever those of the file find nothing.
+
+        One that is known already changes nothing. Raises ``knowledge_base.selectors.BadExpressionError`` for one that
+        cannot be compiled.
+        """
+        known = self._adopted.get((learned.application, learned.level, learned.to), list)
+        if all(each != learned for each, _ in known):
+            known[:] = [(learned, learned.navigate().sources[0]), *known][:MOST_ADOPTED]
 
     def followed(
         self,
@@ -103,27 +144,95 @@ class Following:
             target = self._targets.get((links.site, level, leading.target.name), _Target)
             count = sum(each.action in leading.actions for each in chosen)
             target.note(count, links.page.tree)
-            if count or not _is_missed(leading, target, leads_nowhere=not chosen):
+            if count:
                 continue
-            more = self._more(leading, target)
-            target.helped += bool(more)
-            if more and target.helped <= IN_FORCE:
-                stopped.append(leading.actions[0])
+            more = self._learned(leading, target)
+            if not more and _is_missed(leading, target, leads_nowhere=not chosen):
+                more = self._more(leading, target)
+                target.helped += bool(more)
+                if more and target.helped <= IN_FORCE:
+                    stopped.append(leading.actions[0])
             known = {each.url for each in found}
             found += [each for each in more if each.url not in known]
         return Followed(tuple(found), tuple(stopped))
+
+    def _learned(self, leading: _Leading, target: _Target) -> tuple[Chosen, ...]:
+        """Return what the first learned action finds that finds anything, those of the site before others.
+
+        One that misses a link whose address is documented, or which a former crawl followed, does not count.
+        """
+        name = (leading.application.name, leading.level.name, leading.target.name)
+        others = self._adopted.get(name, list) if name in self._adopted else ()
+        for learned, source in (*target.ways, *others):
+            if learned.site == leading.links.site or is_telling(leading.target, leading.links.page.url):
+                found = _sourced(leading, source, strictly=learned.site != leading.links.site)
+                known = {each.url for each in found}
+                if found and known.issuperset(each.url for each in (*_as_before(leading), *_by_address(leading))):
+                    return found
+        return ()
 
     def _more(self, leading: _Leading, target: _Target) -> tuple[Chosen, ...]:
         before = _as_before(leading)
         by_address = _by_address(leading)
         if before or by_address or not target.patience.allows():
-            return tuple({each.url: each for each in (*before, *by_address)}.values())
-        teased = _teased(leading)
-        if teased:
-            target.patience.succeeded()
+            found = tuple({each.url: each for each in (*before, *by_address)}.values())
+            method = Method.MEMORY if before else Method.RELAXED
         else:
-            target.patience.failed()
-        return teased
+            found, method = _teased(leading), Method.INDUCED
+            if found:
+                target.patience.succeeded()
+            else:
+                target.patience.failed()
+        if found:
+            self._learn(leading, target, found, method)
+        return found
+
+    def _learn(self, leading: _Leading, target: _Target, found: tuple[Chosen, ...], method: Method) -> None:
+        """Learn of the last pages whose links were found, and put in force what finds the same on each of them."""
+        lessons = self._kept(leading, found, method)
+        documented = all(leading.leads_to_target(url) for lesson in lessons for url in lesson.links)
+        expression = learn(lessons, documented=documented and is_telling(leading.target, leading.links.page.url))
+        if expression is None:
+            return
+        written, any_documented = expression
+        site = leading.links.site
+        numbers = {learned.name.rpartition("-")[2] for learned, _ in target.ways}
+        number = next(number for number in range(1, len(numbers) + 2) if str(number) not in numbers)
+        learned = LearnedLinks(
+            site=site,
+            application=leading.application.name,
+            level=leading.level.name,
+            action=leading.actions[0],
+            to=leading.target.name,
+            name=f"learned-{leading.actions[0]}-{number}",
+            written=written,
+            documented=any_documented,
+            method=min((lesson.method for lesson in lessons), key=tuple(Method).index),
+            failure=Failure.STOPPED_WORKING.value if target.record.found else Failure.NOTHING_FOUND.value,
+            pages=tuple(lesson.url for lesson in lessons),
+            before=0,
+            after=sum(len(lesson.links) for lesson in lessons),
+            confidence=round((len(lessons) + 1) / (len(lessons) + 2), 4),
+            date=max(lesson.fetched_at for lesson in lessons),
+        )
+        self._lessons.pop((site, leading.level, leading.target.name), None)
+        target.ways = [(learned, learned.navigate().sources[0]), *target.ways][:MOST_WAYS]
+        if self._told is not None:
+            self._told(learned)
+
+    def _kept(self, leading: _Leading, found: tuple[Chosen, ...], method: Method) -> list[LinkLesson]:
+        """Keep the links of a page with those of the pages before, of all sites no more than a few pages."""
+        page = leading.links.page
+        key = (leading.links.site, leading.level, leading.target.name)
+        links = {each.url: each.element for each in found if isinstance(each.element, HtmlElement)}
+        lesson = LinkLesson(page.url, page.tree, page.fetched_at, links, leading.counted, method, len(page.body))
+        lessons = [each for each in self._lessons.pop(key, []) if each.url != page.url]
+        if links:
+            lessons.append(lesson)
+        self._lessons[key] = lessons[-MOST_LESSONS:]
+        while sum(each.size for kept in self._lessons.values() for each in kept) > MOST_KEPT and len(self._lessons) > 1:
+            self._lessons.popitem(last=False)
+        return self._lessons[key] if len(page.body) <= MOST_KEPT else []
 
 
 def _leading(links: Links, application: Application, level: PageLevel, former: Metadata | None) -> Iterator[_Leading]:
@@ -194,6 +303,23 @@ def _stand(element: HtmlElement) -> _Stand:
         found.append((str(current.tag), current.get("class") or ""))
         current = current.getparent()
     return tuple(found)
+
+
+def _sourced(leading: _Leading, source: LinkSource, *, strictly: bool) -> tuple[Chosen, ...]:
+    """Return the links that a learned expression finds; ``strictly`` none where one is not of the level."""
+    try:
+        elements = source.selector.elements(leading.links.page.tree)
+    except XPathError:
+        return ()
+    found: dict[str, Chosen] = {}
+    for element in elements:
+        url = leading.counted(element.get("href") or "", element)
+        if url is None or (source.documented and not leading.leads_to_target(url)):
+            continue
+        if strictly and not leading.leads_to_target(url):
+            return ()
+        found.setdefault(url, Chosen(url, element, leading.actions[0]))
+    return tuple(found.values())
 
 
 def _teased(leading: _Leading) -> tuple[Chosen, ...]:

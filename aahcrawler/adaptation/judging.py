@@ -6,7 +6,7 @@ and nothing where there is nothing.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 from statistics import median
 
@@ -16,7 +16,11 @@ from aahcrawler.adaptation.lessons import Example, Lesson, Method, Spot
 from aahcrawler.adaptation.noticing import bare, body_of
 from aahcrawler.helper.adapter import Question
 from aahcrawler.helper.extraction import BODY, Extracted
-from aahcrawler.page.text import plain_text
+from aahcrawler.induction.asides import asides_hold_content
+from aahcrawler.induction.headings import Names
+from aahcrawler.induction.outline import Outline, weight
+from aahcrawler.page.text import fold, plain_text
+from aahcrawler.webobject import Person
 
 LEAST_CONFIDENCE = 0.5
 LEAST_MARGIN = 0.1
@@ -31,16 +35,27 @@ MOST_LINKED = 0.7
 SIGNED = 0.6
 """The share of objects with an author or a date, where several are found by their shape alone."""
 CAUTIOUSLY_SIGNED = 0.8
+MOST_FILLED_IN = 0.5
+"""The share of a body's characters that may be those of a form, such as the one to answer with."""
+MOST_HEADED = 0.7
+"""The share of a body's characters that may be headings."""
+RUNNING = 40
+"""The weight of a piece of text (see `aahcrawler.induction.outline.weight`) that is no label and no caption."""
 LEFT_OUT = 0.2
 """The share of objects that may have neighbours like them which the lesson passes over."""
 BRIEF = 20
 LEAST_ARTICLE = 200
 """Characters of an article on a page that shows no sign of holding one."""
 ALIKE = 0.9
+PIECE, MOST_PIECES = 12, 0.75
+"""Characters of the pieces that texts are compared by, and the share of them that two have in common."""
 MUCH_MORE, DOUBLE = 1.25, 2.0
 
 _OUTSIDE = frozenset({"nav", "footer", "aside", "form", "select"})
-_WHO_OR_WHEN = ("author", "date")
+HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
+_NO_TEXT = frozenset({*HEADINGS, "a", "form", "script", "style"})
+AUTHOR, DATE = "author", "date"
+_WHO_OR_WHEN = frozenset({AUTHOR, DATE})
 
 
 class Doubt(StrEnum):
@@ -81,7 +96,7 @@ def doubt(lesson: Lesson, question: Question, *, cautious: bool) -> Doubt | None
     if len(examples) > 1 and not question.action.many:
         return Doubt.MANY
     return _doubtful_texts(question, examples) or (
-        None if remembered else _doubtful_shape(question, examples, cautious=cautious)
+        None if remembered else _doubtful_shape(question, lesson, cautious=cautious)
     )
 
 
@@ -94,7 +109,7 @@ def _is_close(lesson: Lesson, *, cautious: bool) -> bool:
 def _doubtful_texts(question: Question, examples: Sequence[Example]) -> Doubt | None:
     if all(wanted.name != BODY for wanted in question.action.fields):
         return None
-    bodies = [text for example in examples if (text := body_text(example))]
+    bodies = [text for example in examples if (text := body_text(example)) and text != _author_of(example)]
     if len(bodies) < BODIED * len(examples):
         return Doubt.NO_BODIES
     if len(bodies) > 2 and len(set(bodies)) < DISTINCT * len(bodies):
@@ -102,22 +117,35 @@ def _doubtful_texts(question: Question, examples: Sequence[Example]) -> Doubt | 
     return None
 
 
-def _doubtful_shape(question: Question, examples: Sequence[Example], *, cautious: bool) -> Doubt | None:
+def _doubtful_shape(question: Question, lesson: Lesson, *, cautious: bool) -> Doubt | None:
+    examples = lesson.examples
     spots = [spot for example in examples if (spot := example.spots.get(BODY)) is not None]
     if spots and median(map(_linked, spots)) > MOST_LINKED:
         return Doubt.LINKS
-    if 2 * sum(_is_outside(example) for example in examples) > len(examples):
+    if spots and median(map(_filled_in, spots)) > MOST_FILLED_IN:
         return Doubt.OUTSIDE
-    return _doubtful_signatures(question, examples, cautious=cautious) or (
-        Doubt.PARTIAL if question.action.many and _left_out(examples) > LEFT_OUT * len(examples) else None
+    if spots and median(map(_headed, spots)) > MOST_HEADED:
+        return Doubt.NO_BODIES
+    if spots and not question.action.many and not any(map(_runs_on, spots)):
+        return Doubt.NO_BODIES
+    if _are_outside(lesson):
+        return Doubt.OUTSIDE
+    # Whoever writes without signing stands beside those who sign, in the same elements.
+    alike = question.action.many and question.action.run is None
+    return _doubtful_signatures(question, lesson, cautious=cautious) or (
+        Doubt.PARTIAL if alike and _left_out(examples) > LEFT_OUT * len(examples) else None
     )
 
 
-def _doubtful_signatures(question: Question, examples: Sequence[Example], *, cautious: bool) -> Doubt | None:
-    declared = {wanted.name for wanted in question.action.fields}
-    if declared.isdisjoint(_WHO_OR_WHEN):
+def _doubtful_signatures(question: Question, lesson: Lesson, *, cautious: bool) -> Doubt | None:
+    examples = lesson.examples
+    signs = _WHO_OR_WHEN & {wanted.name for wanted in question.action.fields}
+    if not signs:
         return None
-    signed = sum(not example.spots.keys().isdisjoint(_WHO_OR_WHEN) for example in examples)
+    if cautious and lesson.method is Method.RELAXED and DATE in signs:
+        # What is named like an author may be the heading of an empty list of comments; a date is a date.
+        signs = frozenset({DATE})
+    signed = sum(not example.spots.keys().isdisjoint(signs) for example in examples)
     if question.action.many:
         return Doubt.ANONYMOUS if signed < (CAUTIOUSLY_SIGNED if cautious else SIGNED) * len(examples) else None
     if cautious and not signed and sum(len(body_text(each)) for each in examples) < LEAST_ARTICLE:
@@ -131,18 +159,72 @@ def body_text(example: Example) -> str:
     return bare(spot.value) if spot is not None and isinstance(spot.value, str) else ""
 
 
+def _author_of(example: Example) -> str:
+    """Return the name of an example's author as texts are compared, empty where it has none."""
+    author = example.spots[AUTHOR].value if AUTHOR in example.spots else ""
+    return bare(author.name) if isinstance(author, Person) else bare(str(author))
+
+
 def _linked(spot: Spot) -> float:
+    return _share(spot, "a")
+
+
+def _filled_in(spot: Spot) -> float:
+    return _share(spot, "form")
+
+
+def _headed(spot: Spot) -> float:
+    """Return the share of a text that is a heading, or all where it stands in one."""
+    if any(above.tag in HEADINGS for element in spot.elements for above in element.iterancestors()):
+        return 1.0
+    return sum(_share(spot, heading) for heading in HEADINGS)
+
+
+def _runs_on(spot: Spot) -> bool:
+    """Say whether there is any running text, in no heading, link or form."""
+    return any(weight(piece) >= RUNNING for element in spot.elements for piece in _pieces(element))
+
+
+def _pieces(element: Element) -> Iterator[str]:
+    """Yield the pieces of running text within an element."""
+    if not isinstance(element.tag, str) or element.tag in _NO_TEXT:
+        return
+    if element.text:
+        yield fold(element.text)
+    for child in element:
+        yield from _pieces(child)
+        if child.tail:
+            yield fold(child.tail)
+
+
+def _share(spot: Spot, tag: str) -> float:
+    """Return the share of a text that stands within elements of a tag."""
     text = sum(len(bare(plain_text(element, spot.without))) for element in spot.elements)
-    within = sum(len(bare(plain_text(link))) for element in spot.elements for link in _links(element))
+    within = sum(len(bare(plain_text(part))) for element in spot.elements for part in _parts(element, tag))
     return within / text if text else 0.0
 
 
-def _links(element: Element) -> Iterable[Element]:
-    return (element,) if element.tag == "a" else element.iter("a")
+def _parts(element: Element, tag: str) -> Iterable[Element]:
+    return (element,) if element.tag == tag else element.iter(tag)
 
 
-def _is_outside(example: Example) -> bool:
-    return any(above.tag in _OUTSIDE for element in example.elements[:1] for above in element.iterancestors())
+def _are_outside(lesson: Lesson) -> bool:
+    """Say whether most objects stand in menus and the like.
+
+    Where a template calls blocks asides those are none, and induction has told asides apart already. A form around
+    several objects is there to choose among them.
+    """
+    outside = _OUTSIDE if len(lesson.examples) == 1 else _OUTSIDE - {"form"}
+    around = [
+        {above.tag for element in example.elements[:1] for above in element.iterancestors()} & outside
+        for example in lesson.examples
+    ]
+    if 2 * sum(map(bool, around)) <= len(around):
+        return False
+    if any(tags - {"aside"} for tags in around):
+        return True
+    induced = lesson.method is Method.INDUCED
+    return not induced and not asides_hold_content(Outline(lesson.page.tree), Names.of(lesson.page))
 
 
 def _left_out(examples: Sequence[Example]) -> int:
@@ -181,7 +263,7 @@ def reproduces(found: Sequence[Extracted], lesson: Lesson) -> bool:
 
 
 def _nearly(wanted: Sequence[str], found: list[str]) -> int:
-    """Count texts that were found with a little more or less."""
+    """Count texts that were found with a little more or less, at their ends or within."""
     count = 0
     for text in wanted:
         match = next((other for other in found if _is_nearly(text, other)), None)
@@ -193,7 +275,10 @@ def _nearly(wanted: Sequence[str], found: list[str]) -> int:
 
 def _is_nearly(one: str, other: str) -> bool:
     short, long = sorted((one, other), key=len)
-    return bool(short) and short in long and len(short) >= ALIKE * len(long)
+    if not short or len(short) < ALIKE * len(long):
+        return False
+    pieces = [long[start : start + PIECE] for start in range(0, len(long), PIECE)]
+    return short in long or sum(piece in short for piece in pieces) >= MOST_PIECES * len(pieces)
 
 
 def loses_nothing(before: Sequence[Extracted], after: Sequence[Extracted]) -> bool:

@@ -4,10 +4,12 @@ Two things tell: the track record of the action on a site, and what a former cra
 that has no such object, and a former one that is gone, are no failures.
 """
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from zlib import crc32
 
 from aahcrawler.helper.assistance import Failure
 from aahcrawler.helper.extraction import BODY, Extracted
@@ -33,34 +35,73 @@ PROBE = 40
 MOST_PROBED = 50
 """Former objects of one page that are looked for."""
 
+_PARTED = re.compile(r"\s+[-\u2013\u2014|:\u00b7\u2022\u00ab\u00bb\u2039\u203a]+\s+")
+"""What stands between the title of a page and the name of its site."""
+
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
     """What is wrong with an action on a page.
 
     ``fields`` are those that are missing where objects were found; without any the objects themselves are. Where it is
-    not ``certain``, the page may hold no such thing, and only finding it tells.
+    not ``certain``, the page may hold no such thing, and only finding it tells. ``remembered`` fields are not what a
+    former crawl says that they were. ``another`` thing was found than what is looked for: it counts as nothing.
     """
 
     failure: Failure
     detail: str = ""
     fields: frozenset[str] = frozenset()
     certain: bool = True
+    remembered: bool = False
+    another: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What an action found on one page: how many objects, which fields at all, how many characters of bodies."""
+    """What an action found on one page: how many objects, which fields at all, how many characters of bodies.
+
+    ``title`` is that of the first object, empty where it has none; where it is ``headed``, its body begins with that.
+    """
 
     objects: int
     filled: frozenset[str]
     length: int
+    title: str = ""
+    headed: bool = False
+    ended: bool | None = None
+    """Whether all bodies end with the same line, None where they are too few to tell."""
+    text: int = 0
+    """A number that tells the body of the first object from others, 0 where it has none."""
+
+    @property
+    def ends(self) -> tuple[str, str]:
+        """The first and the last of several parts of the title, both empty where it is one."""
+        parts = _PARTED.split(self.title)
+        return (parts[0], parts[-1]) if len(parts) > 1 else ("", "")
 
     @classmethod
     def of(cls, extracted: Sequence[Extracted]) -> "Shape":
         """Tell the shape of what was found."""
         filled = frozenset(name for each in extracted for name in each.object.properties)
-        return cls(len(extracted), filled, sum(len(body_of(each.object)) for each in extracted))
+        length = sum(len(body_of(each.object)) for each in extracted)
+        title = extracted[0].object.first("title") if extracted else None
+        title = title if isinstance(title, str) else ""
+        body = bare(body_of(extracted[0].object)) if extracted else ""
+        headed = bool(title) and body.startswith(bare(title))
+        ended = end_alike([body_of(each.object) for each in extracted])
+        return cls(len(extracted), filled, length, title, headed, ended, crc32(body.encode()))
+
+
+def end_alike(texts: Sequence[str]) -> bool | None:
+    r"""Say whether different texts end with the same line, such as what a button says; None where they are few.
+
+    >>> end_alike(["One\nReply", "Two\nReply", "Three\nReply"]), end_alike(["One", "Two", "Three\nReply"])
+    (True, False)
+    """
+    lines = [text.rsplit("\n", 1) for text in texts]
+    if len(lines) < FEW or len({tuple(each) for each in lines}) < 2:
+        return None
+    return all(len(each) == 2 for each in lines) and len({each[-1] for each in lines}) == 1
 
 
 @dataclass(slots=True)
@@ -78,6 +119,19 @@ class TrackRecord:
     length: int = 0
     short: int = 0
     """Pages in a row, the last ones with objects, with bodies of no length."""
+    title: str = ""
+    repeated: int = 0
+    """Pages in a row, the last ones with objects, with the title of the last one."""
+    headed: int = 0
+    """Pages in a row, the last ones with objects, with a body that begins with the title."""
+    ended: int = 0
+    """Pages in a row, the last ones with several objects, on which all bodies end with the same line."""
+    ends: tuple[str, str] = ("", "")
+    named: int = 0
+    """Pages in a row, the last ones with several titles, that all have a part in common which begins or ends them."""
+    text: int = 0
+    retold: int = 0
+    """Pages in a row, the last ones with objects, with the body of the last one."""
 
     def note(self, shape: Shape) -> None:
         """Add a page."""
@@ -90,12 +144,28 @@ class TrackRecord:
         for name in WATCHED:
             self.missing[name] = 0 if name in shape.filled else self.missing[name] + 1
             self.filled[name] += name in shape.filled
+        self.repeated = self.repeated + 1 if shape.title and shape.title == self.title else 1
+        self._note_ends(shape)
+        self.title = shape.title
+        self.retold = self.retold + 1 if shape.text and shape.text == self.text else 1
+        self.text = shape.text
+        self.headed = self.headed + 1 if shape.headed else 0
+        if shape.ended is not None:
+            self.ended = self.ended + 1 if shape.ended else 0
         if self.is_short(shape):
             self.short += 1
             return
         self.short = 0
         self.objects += shape.objects
         self.length += shape.length
+
+    def _note_ends(self, shape: Shape) -> None:
+        if not shape.title or shape.title == self.title:
+            return
+        first, last = shape.ends
+        common = (first if first == self.ends[0] else "", last if last == self.ends[1] else "")
+        self.named = self.named + 1 if any(common) else 1
+        self.ends = common if any(common) else (first, last)
 
     def is_short(self, shape: Shape) -> bool:
         """Say whether bodies are much shorter than they used to be."""
@@ -148,8 +218,30 @@ def _changed(action: Extract, outcome: Outcome, record: TrackRecord) -> Trouble 
         return Trouble(Failure.CHANGED_SHAPE, f"no {' and no '.join(gone)} any more", frozenset(gone), certain=certain)
     if record.short > 1 and record.is_short(Shape.of(outcome.extracted)):
         return Trouble(Failure.CHANGED_SHAPE, "bodies are much shorter than before", certain=False)
+    if not action.many and (taken := _taken_for_another(known, record)) is not None:
+        return taken
+    if record.ended > 1 and Shape.of(outcome.extracted).ended:
+        detail = f"bodies end with the same line on {record.ended} pages in a row"
+        return Trouble(Failure.CHANGED_SHAPE, detail, frozenset({BODY}), certain=False)
     if never:
         return Trouble(Failure.CHANGED_SHAPE, f"no {' and no '.join(never)}", frozenset(never), certain=False)
+    return None
+
+
+def _taken_for_another(known: Collection[str], record: TrackRecord) -> Trouble | None:
+    """Say whether values of the one object of a page are those of something else, which page after page shows."""
+    if BODY in known and record.text and record.retold >= FEW:
+        detail = f"the same text on {record.retold} pages in a row"
+        return Trouble(Failure.CHANGED_SHAPE, detail, certain=False, another=True)
+    if "title" in known and record.title and record.repeated >= FEW:
+        detail = f"the same title on {record.repeated} pages in a row"
+        return Trouble(Failure.CHANGED_SHAPE, detail, frozenset({"title"}), certain=False)
+    if "title" in known and any(record.ends) and record.named >= FEW:
+        detail = f"titles with the same part on {record.named} pages in a row"
+        return Trouble(Failure.CHANGED_SHAPE, detail, frozenset({"title"}), certain=False)
+    if BODY in known and record.headed >= FEW:
+        detail = f"bodies begin with their titles on {record.headed} pages in a row"
+        return Trouble(Failure.CHANGED_SHAPE, detail, frozenset({BODY}), certain=False)
     return None
 
 

@@ -1,4 +1,4 @@
-"""Learned actions in files: a folder with one file for each application, in the format of the knowledge base.
+"""What was learned, in files: a folder with one file for each application, in the format of the knowledge base.
 
 Every worker of a crawl writes to the same folder and reads from it, so that what one has learned serves all. The
 files that ship are never changed by a crawl; ``aah kb promote`` is how a person takes something over.
@@ -15,9 +15,15 @@ from lxml import etree
 
 from aahcrawler.adaptation.cases import LearnedAction
 from aahcrawler.adaptation.learner.learned import Learned, Support
+from aahcrawler.adaptation.learner.paths import Written
+from aahcrawler.adaptation.learnt import Learnt
 from aahcrawler.adaptation.lessons import Method
+from aahcrawler.adaptation.linking import LearnedLinks
+from aahcrawler.adaptation.signs import LearnedSign
 from knowledge_base.loader import SCHEMA
-from knowledge_base.model import KnowledgeBase
+from knowledge_base.model import Action, Application, Kind, KnowledgeBase, PageLevel
+from knowledge_base.parsing.attributes import selector
+from knowledge_base.parsing.links import navigate
 from knowledge_base.parsing.objects import extract
 from knowledge_base.reading import Notes, Problem
 
@@ -29,8 +35,10 @@ _LARGEST = 16 << 20
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What is written of a learned action, but not the action itself: see `aahcrawler.adaptation.cases.LearnedAction`.
+    """What is written of something learned, but not what it says; see `aahcrawler.adaptation.learnt.Learnt`.
 
+    ``action`` is empty for signs, ``level`` for those of applications. ``before`` and ``after`` count objects or
+    links; for a sign ``before`` counts the pages of other levels that have it not, ``after`` those that have it.
     ``date`` is ISO 8601.
     """
 
@@ -46,16 +54,20 @@ class Evidence:
     after: int
     confidence: float
     date: str
+    kind: str = "action"
+    """``action`` (of extraction), ``links`` or ``sign``."""
 
 
 class Overlay:
-    """The learned actions of one crawl. Safe for several processes at once."""
+    """What one crawl has learned. Safe for several processes at once."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def keep(self, learned: LearnedAction) -> Path:
-        """Write an action to its application's file, in place of one of that name, site and level; return the file.
+    def keep(self, learned: Learnt) -> Path:
+        """Write what was learned to its application's file, in place of what has that name, site and level there.
+
+        Returns the file.
 
         The file is replaced as a whole, so that a reader sees the old one or the new one. What cannot be read in the
         old one is kept beside it as ``.broken``. Raises ``OSError`` where the disk refuses.
@@ -65,7 +77,7 @@ class Overlay:
         with FileLock(self._folder / _LOCK):
             root = _root(path, learned.application)
             written = _written(learned)
-            for element in root.findall("action"):
+            for element in root.findall(str(written.tag)):
                 if _key(element) == _key(written):
                     root.remove(element)
             root.append(written)
@@ -76,12 +88,17 @@ class Overlay:
         return path
 
     def actions(self, knowledge_base: KnowledgeBase) -> tuple[tuple[LearnedAction, ...], tuple[Problem, ...]]:
+        """Return the extraction actions among what `learnt` returns, and what is wrong with the files."""
+        found, problems = self.learnt(knowledge_base)
+        return tuple(each for each in found if isinstance(each, LearnedAction)), problems
+
+    def learnt(self, knowledge_base: KnowledgeBase) -> tuple[tuple[Learnt, ...], tuple[Problem, ...]]:
         """Return what was learned about applications of a knowledge base, and what is wrong with the files.
 
-        An action that cannot be read is left out and told; those of applications, levels or actions that are not
-        known any more are left out silently, since another knowledge base may know them.
+        What cannot be read is left out and told; what is about applications, levels or actions that are not known any
+        more is left out silently, since another knowledge base may know them.
         """
-        found: list[LearnedAction] = []
+        found: list[Learnt] = []
         problems: list[Problem] = []
         schema = etree.XMLSchema(etree.parse(SCHEMA))
         for path in sorted(self._folder.glob("*.xml")):
@@ -101,7 +118,7 @@ class Overlay:
             _evidence(element, root.get("application") or "")
             for root in roots
             if root is not None
-            for element in root.iterchildren("action")
+            for element in root.iterchildren("action", "links", "sign")
         )
 
     def stamp(self) -> tuple[tuple[str, int, int], ...]:
@@ -142,25 +159,39 @@ def _key(element: etree._Element) -> tuple[str | None, ...]:
     return tuple(element.get(name) for name in ("site", "level", "name"))
 
 
-def _written(learned: LearnedAction) -> etree._Element:
-    element = etree.Element(
-        "action",
-        {
-            "name": learned.name,
-            "level": learned.level,
-            "action": learned.action,
-            "site": learned.site,
-            "method": learned.method.value,
-            "failure": learned.failure,
-            "before": str(learned.before),
-            "after": str(learned.after),
-            "confidence": f"{learned.confidence:.4f}",
-            "date": learned.date.isoformat(timespec="seconds"),
-        },
-    )
+def _written(learned: Learnt) -> etree._Element:
+    match learned:
+        case LearnedAction():
+            return _element("action", learned, _counted(learned, learned.before, learned.after), learned.learned.xml())
+        case LearnedLinks():
+            return _element("links", learned, _counted(learned, learned.before, learned.after), learned.xml())
+        case LearnedSign():
+            return _element("sign", learned, {"others": str(learned.others)}, _sign(learned))
+
+
+def _counted(learned: LearnedAction | LearnedLinks, before: int, after: int) -> dict[str, str]:
+    return {"action": learned.action, "failure": learned.failure, "before": str(before), "after": str(after)}
+
+
+def _sign(learned: LearnedSign) -> etree._Element:
+    given = {"css": learned.written.css, "xpath": learned.written.xpath}
+    return etree.Element("when", {name: value for name, value in given.items() if value})
+
+
+def _element(tag: str, learned: Learnt, more: dict[str, str], said: etree._Element) -> etree._Element:
+    given = {
+        "name": learned.name,
+        "level": learned.level,
+        "site": learned.site,
+        "method": learned.method.value,
+        **more,
+        "confidence": f"{learned.confidence:.4f}",
+        "date": learned.date.isoformat(timespec="seconds"),
+    }
+    element = etree.Element(tag, {name: value for name, value in given.items() if value})
     for url in learned.pages:
         etree.SubElement(element, "page", {"url": url})
-    element.append(learned.learned.xml())
+    element.append(said)
     return element
 
 
@@ -177,38 +208,101 @@ def _parsed(path: Path, schema: etree.XMLSchema) -> tuple[etree._Element | None,
     return root, []
 
 
-def _read(root: etree._Element, knowledge_base: KnowledgeBase, notes: Notes) -> Iterator[LearnedAction]:
+def _read(root: etree._Element, knowledge_base: KnowledgeBase, notes: Notes) -> Iterator[Learnt]:
     name = root.get("application") or ""
     application = next((each for each in knowledge_base.applications if each.name == name), None)
     kind = next((each for each in knowledge_base.kinds if application and each.name == application.kind), None)
     if application is None or kind is None:
         return
-    known = {(level.name, action.name) for level in application.levels for action in level.actions}
-    for element in root.iterchildren("action"):
-        if (element.get("level"), element.get("action")) not in known:
-            continue
+    for element in root.iterchildren("action", "links", "sign"):
         before = len(notes.problems)
-        read = extract(element[-1], None, kind, notes)
-        if len(notes.problems) == before:
-            said = _evidence(element, name)
-            yield LearnedAction(
-                site=said.site,
-                application=name,
-                level=said.level,
-                action=said.action,
-                name=said.name,
-                learned=Learned.of(read, Support(len(said.pages), 0, said.after)),
-                method=Method(said.method),
-                failure=said.failure,
-                pages=said.pages,
-                before=said.before,
-                after=said.after,
-                confidence=said.confidence,
-                date=datetime.fromisoformat(said.date),
-            )
+        read = _learnt(element, _evidence(element, name), application, kind, notes)
+        if read is not None and len(notes.problems) == before:
+            yield read
+
+
+def _learnt(
+    element: etree._Element, said: Evidence, application: Application, kind: Kind, notes: Notes
+) -> Learnt | None:
+    """Read what was learned, None where it is about a level or an action that the application has not."""
+    level = next((each for each in application.levels if each.name == said.level), None)
+    if level is None:
+        return _read_sign(element, said, notes) if element.tag == "sign" and not said.level else None
+    if element.tag == "sign":
+        return _read_sign(element, said, notes)
+    if all(action.name != said.action for action in _actions_of(level)):
+        return None
+    return (
+        _read_links(element, said, level, notes) if element.tag == "links" else _read_action(element, said, kind, notes)
+    )
+
+
+def _actions_of(level: PageLevel) -> Iterator[Action]:
+    yield from level.actions
+    for variant in level.variants:
+        yield from variant.actions
+
+
+def _read_action(element: etree._Element, said: Evidence, kind: Kind, notes: Notes) -> LearnedAction:
+    return LearnedAction(
+        site=said.site,
+        application=said.application,
+        level=said.level,
+        action=said.action,
+        name=said.name,
+        learned=Learned.of(extract(element[-1], None, kind, notes), Support(len(said.pages), 0, said.after)),
+        method=Method(said.method),
+        failure=said.failure,
+        pages=said.pages,
+        before=said.before,
+        after=said.after,
+        confidence=said.confidence,
+        date=datetime.fromisoformat(said.date),
+    )
+
+
+def _read_links(element: etree._Element, said: Evidence, level: PageLevel, notes: Notes) -> LearnedLinks | None:
+    read = navigate(element[-1], None, notes)
+    if len(read.sources) != 1 or all(action.name != said.action for action in level.actions):
+        return None
+    (source,) = read.sources
+    return LearnedLinks(
+        site=said.site,
+        application=said.application,
+        level=said.level,
+        action=said.action,
+        to=read.to,
+        name=said.name,
+        written=Written.of(source.selector),
+        documented=source.documented,
+        method=Method(said.method),
+        failure=said.failure,
+        pages=said.pages,
+        before=said.before,
+        after=said.after,
+        confidence=said.confidence,
+        date=datetime.fromisoformat(said.date),
+    )
+
+
+def _read_sign(element: etree._Element, said: Evidence, notes: Notes) -> LearnedSign:
+    return LearnedSign(
+        site=said.site,
+        application=said.application,
+        level=said.level,
+        name=said.name,
+        written=Written.of(selector(element[-1], notes)),
+        method=Method(said.method),
+        pages=said.pages,
+        others=said.before,
+        confidence=said.confidence,
+        date=datetime.fromisoformat(said.date),
+    )
 
 
 def _evidence(element: etree._Element, application: str) -> Evidence:
+    pages = tuple(page.get("url") or "" for page in element.iterchildren("page"))
+    is_sign = element.tag == "sign"
     return Evidence(
         site=element.get("site") or "",
         application=application,
@@ -217,9 +311,10 @@ def _evidence(element: etree._Element, application: str) -> Evidence:
         name=element.get("name") or "",
         method=element.get("method") or "",
         failure=element.get("failure") or "",
-        pages=tuple(page.get("url") or "" for page in element.iterchildren("page")),
-        before=int(element.get("before") or 0),
-        after=int(element.get("after") or 0),
+        pages=pages,
+        before=int(element.get("others" if is_sign else "before") or 0),
+        after=len(pages) if is_sign else int(element.get("after") or 0),
         confidence=float(element.get("confidence") or 0),
         date=element.get("date") or "",
+        kind=str(element.tag),
     )

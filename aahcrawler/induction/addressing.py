@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 from aahcrawler.induction.outline import Outline, numbered
 from aahcrawler.induction.parts import Part
@@ -11,6 +12,13 @@ from aahcrawler.urls import resolve
 _DEED = re.compile(
     r"repl|quote|edit|report|delet|vote|like|rate|flag|login|register|share|print|mode=|action=|do=", re.IGNORECASE
 )
+_FRONT = re.compile(r"/(?:(?:index|default|home)\.\w+)?")
+
+
+def is_front(url: str) -> bool:
+    """Say whether an address is that of a site's front page."""
+    parts = urlsplit(url)
+    return not parts.query and _FRONT.fullmatch(parts.path) is not None
 
 
 @dataclass(frozen=True, slots=True)

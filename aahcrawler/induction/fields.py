@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from urllib.parse import urlsplit
 
+from lxml.etree import _Element as Element
+
 from aahcrawler.induction.moments import Shown
 from aahcrawler.induction.outline import Outline
 from aahcrawler.induction.parts import Content, Part, Slot
@@ -65,6 +67,8 @@ _WORDS = re.compile(r"\S+")
 _FILED = frozenset({"tag", "category", "bookmark"})
 _FILED_WORD = re.compile(r"(?:^|[-_])(?:tag|category|categories)(?:$|[-_])", re.IGNORECASE)
 _FILED_ADDRESS = re.compile(r"/(?:tags?|category|categories|kategorie|kategorien|rubrik|rubrique)/", re.IGNORECASE)
+_NOWHERE = ("#", "javascript:")
+_BUTTON_WORD = re.compile(r"(?:^|[-_])(?:btns?|buttons?)(?:$|[-_])", re.IGNORECASE)
 _REPLY = re.compile(
     r"^(?:\s*(?:re|aw|sv|rif|odp|antw|antwort|ref|vs|回复|答复|re\^\d+)\s*(?:\[\d+\])?\s*[:：])+\s*", re.IGNORECASE
 )
@@ -241,7 +245,7 @@ class _Names:
             text = _stripped(excerpt(outline.elements[place], LONGEST_NAME + 1))
             if dated is not None and outline.contains(dated.place, place) and text in dated.text:
                 continue
-            if may_be_name(text) and not _is_filed(outline, place):
+            if may_be_name(text) and not _is_filed(outline, place) and not _is_button(outline, place):
                 yield Name(text, place, _address(outline, place), number)
 
     def _score(self, found: Mapping[int, Name]) -> float:
@@ -355,6 +359,25 @@ def _is_filed(outline: Outline, place: int) -> bool:
     )
 
 
+def _is_button(outline: Outline, place: int) -> bool:
+    """Say whether an element, or the one around it, is there to be clicked and leads to no address: it names nobody."""
+    if _names_user(outline, place):
+        return False
+    around = [outline.elements[each] for each in (place, outline.parents[place]) if each >= 0]
+    inner = [each for each in outline.elements[place].iter("a") if each is not outline.elements[place]]
+    return any(
+        each.get("role") == "button"
+        or each.get("onclick") is not None
+        or (each.tag == "a" and (each.get("href") or "#").strip().lower().startswith(_NOWHERE))
+        for each in (*around, *inner[:1])
+    ) or any(
+        _BUTTON_WORD.search(word)
+        for each in (place, outline.parents[place])
+        if each >= 0
+        for word in outline.tokens[each]
+    )
+
+
 def _names_user(outline: Outline, place: int) -> bool:
     for each in (place, outline.parents[place]):
         if each < 0:
@@ -362,6 +385,15 @@ def _names_user(outline: Outline, place: int) -> bool:
         element = outline.elements[each]
         if element.get("itemprop") in ("author", "creator") or "author" in (element.get("rel") or "").split():
             return True
-        if any(_USER_WORD.search(word) for word in outline.tokens[each]):
+        if any(_USER_WORD.search(word) for word in (*outline.tokens[each], *_data_words(element))):
             return True
     return False
+
+
+def _data_words(element: Element) -> Iterator[str]:
+    """Yield what attributes for scripts say: their names, and values that are names."""
+    for name, value in element.attrib.items():
+        if str(name).startswith("data-"):
+            yield str(name)[5:]
+            if len(value) <= LONGEST_NAME:
+                yield from str(value).split()

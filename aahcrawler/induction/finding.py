@@ -9,10 +9,12 @@ from dataclasses import dataclass, replace
 from lxml.etree import _Element as Element
 
 from aahcrawler.induction.addressing import addressed
+from aahcrawler.induction.asides import SIDE
 from aahcrawler.induction.candidates import Candidate, candidates, own_text
 from aahcrawler.induction.fields import Fields, Name, read_fields
+from aahcrawler.induction.headings import headed_places
 from aahcrawler.induction.leading import Leads
-from aahcrawler.induction.main_part import headed_places, region
+from aahcrawler.induction.main_part import region
 from aahcrawler.induction.model import Byline, Dated, Nature, Record, RecordSet
 from aahcrawler.induction.outline import Outline
 from aahcrawler.induction.parts import Content, Found, Part, Slot, bodies
@@ -24,9 +26,6 @@ from aahcrawler.urls import resolve
 LEAST_CONFIDENCE = 0.5
 
 _OUTSIDE = ("nav", "aside", "footer", "header")
-_SIDE = re.compile(
-    r"side[-_]?bar|widget|(?:^|[-_])(?:nav|navigation|menu|footer|related|recent)(?:$|[-_])", re.IGNORECASE
-)
 _CUT = re.compile(r"(?:\.\.\.|…|\[…\]|\[\.\.\.\])\W*$")
 
 
@@ -121,7 +120,9 @@ class _Reading:
 
     def _is_list(self, records: Sequence[Record], led: float, parts: Sequence[Part]) -> bool:
         cut = sum(bool(record.body and _CUT.search(record.body.plain()[-30:])) for record in records) / len(parts)
-        return led >= 0.6 or (cut >= 0.6 and len(parts) > 2) or self._is_aside(parts)
+        return (
+            led >= 0.6 or (cut >= 0.6 and len(parts) > 2) or (self._is_aside(parts) and not self._stand_here(records))
+        )
 
     def _confidence(self, content: Content, fields: Fields, found: Sequence[Found | None]) -> float:
         """Weigh the evidence that these are records that people wrote: dates, authors, texts of their own."""
@@ -198,14 +199,37 @@ class _Reading:
                 return ""
         return text
 
+    def _stand_here(self, records: Sequence[Record]) -> bool:
+        """Say whether records are addressed as parts of this page, and no sidebar by its name holds them."""
+        outline = self.where.outline
+        above = [place for place in outline.ancestors(outline.places[records[0].element]) if place > 0]
+        if any(outline.tags[place] == "nav" or self._is_named_aside(place) for place in above):
+            return False
+        own = self.where.names.own
+        here = sum(
+            bool(each.permalink and each.permalink.partition("#")[0] in own) or self._refers_to_itself(each)
+            for each in records
+        )
+        return here >= 0.6 * len(records)
+
+    def _refers_to_itself(self, record: Record) -> bool:
+        """Say whether a record has a link to a place in this very page: its own, or the form to answer with."""
+        links = (link.get("href") or "" for element in record.elements for link in element.iter("a"))
+        base, own = self.where.names.base, self.where.names.own
+        return any(len(href) > 1 and (href[0] == "#" or ("#" in href and _page(base, href) in own)) for href in links)
+
     def _is_aside(self, parts: Sequence[Part]) -> bool:
         outline = self.where.outline
-        place = parts[0].roots[0]
-        return any(
-            outline.tags[above] in _OUTSIDE or any(_SIDE.search(word) for word in outline.tokens[above])
-            for above in outline.ancestors(place)
-            if above > 0
-        )
+        around = (above for above in outline.ancestors(parts[0].roots[0]) if above > 0)
+        return any(outline.tags[above] in _OUTSIDE or self._is_named_aside(above) for above in around)
+
+    def _is_named_aside(self, place: int) -> bool:
+        return any(SIDE.search(word) for word in self.where.outline.tokens[place])
+
+
+def _page(base: str, href: str) -> str:
+    """Return the address of the page that a reference leads to."""
+    return (resolve(base, href) or "").partition("#")[0]
 
 
 def _container(outline: Outline, parts: Sequence[Part]) -> Element:

@@ -1,29 +1,20 @@
 """Which records are teasers: entries of a list that lead to pages of their own."""
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from urllib.parse import urlsplit
 
-from aahcrawler.induction.addressing import addressed
+from aahcrawler.induction.addressing import addressed, is_front
 from aahcrawler.induction.fields import Fields, Name, subject
-from aahcrawler.induction.outline import Outline, numbered
+from aahcrawler.induction.headings import Names
+from aahcrawler.induction.outline import numbered
 from aahcrawler.induction.parts import Content, Found, Part, Slot
-from aahcrawler.induction.surroundings import Names
 from aahcrawler.page.text import excerpt, fold
 from aahcrawler.urls import queue_of, resolve
 
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 _SHORTEST_SUBJECT = 6
-_FRONT = re.compile(r"/(?:(?:index|default|home)\.\w+)?")
-
-
-def is_front(url: str) -> bool:
-    """Say whether an address is that of a site's front page."""
-    parts = urlsplit(url)
-    return not parts.query and _FRONT.fullmatch(parts.path) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,12 +120,3 @@ class Leads:
         outline = self.content.outline
         near = outline.contains(name.place, place) or outline.contains(place, name.place)
         return near or (name.href is not None and resolve(self.names.base, name.href) == url)
-
-
-def heading_target(outline: Outline, place: int, base: str) -> str | None:
-    """Return the address that a heading links to."""
-    above = outline.parents[place]
-    link = outline.elements[above] if above >= 0 and outline.tags[above] == "a" else None
-    link = link if link is not None else next(outline.elements[place].iter("a"), None)
-    href = link.get("href") if link is not None else None
-    return resolve(base, href) if href else None

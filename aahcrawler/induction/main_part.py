@@ -6,15 +6,12 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from aahcrawler.induction.fields import read_fields
-from aahcrawler.induction.leading import heading_target, is_front
+from aahcrawler.induction.headings import Names, headed_places, page_heading
 from aahcrawler.induction.model import Byline, Dated, Nature, RecordSet, Region
 from aahcrawler.induction.moments import Shown
 from aahcrawler.induction.outline import Outline
 from aahcrawler.induction.parts import Content, Found, Part, bodies
-from aahcrawler.induction.surroundings import Names
-from aahcrawler.page.text import excerpt, fold
 
-_HEADINGS = ("h1", "h2", "h3")
 _MOSTLY = 0.75
 _HALF = 0.5
 _NO_HOLDERS = frozenset({"nav", "aside", "footer", "form", "p", "ul", "ol", "blockquote", "pre"})
@@ -81,52 +78,6 @@ def region(outline: Outline, found: Found) -> Region:
         tuple(outline.elements[place] for place in found.elements),
         tuple(outline.elements[place] for place in found.without),
     )
-
-
-def page_heading(outline: Outline, names: Names, before: int, roots: Sequence[int]) -> tuple[str, int] | None:
-    """Return the heading that names what the page is about, and its place.
-
-    It stands before the main text or begins it, outside of records. Its words are those of the page's title; one that
-    links to the page itself is preferred, then one that does not link to the front page, then the last one.
-    """
-    headings = [each for each in _title_headings(outline, names) if each.place < outline.ends[before]]
-    named = [each for each in headings if not any(outline.contains(root, each.place) for root in roots)]
-    if named:
-        best = max(named, key=lambda each: each.rank)
-        return best.text, best.place
-    first = [place for place, tag in enumerate(outline.tags) if tag == "h1"]
-    text = excerpt(outline.elements[first[0]], 300) if len(first) == 1 and first[0] < outline.ends[before] else ""
-    return (text, first[0]) if text else None
-
-
-def headed_places(outline: Outline, names: Names) -> tuple[int, ...]:
-    """Return the places of the headings that could name what the page is about, that of the site's name left out."""
-    return tuple(each.place for each in _title_headings(outline, names) if each.rank[0])
-
-
-@dataclass(frozen=True, slots=True)
-class _Heading:
-    """A heading whose words the page's title has too, the likelier it names the page the higher its ``rank``."""
-
-    place: int
-    text: str
-    rank: tuple[int, int]
-
-
-def _title_headings(outline: Outline, names: Names) -> list[_Heading]:
-    title = fold(names.title).casefold()
-    found: list[_Heading] = []
-    for place, tag in enumerate(outline.tags):
-        if tag not in _HEADINGS or outline.is_within(place, ("nav", "aside")):
-            continue
-        text = excerpt(outline.elements[place], 300)
-        if len(text) < 2 or text.casefold() not in title:
-            continue
-        target = heading_target(outline, place, names.base)
-        front = target is not None and is_front(target) and target not in names.own
-        rank = 2 if target in names.own else 0 if front else 1
-        found.append(_Heading(place, text, (rank, place if rank else -place)))
-    return found
 
 
 class _Taken:

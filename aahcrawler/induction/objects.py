@@ -7,8 +7,8 @@ from hashlib import sha256
 from lxml.etree import _Element as Element
 
 from aahcrawler.induction.finding import find_records
-from aahcrawler.induction.leading import heading_target
-from aahcrawler.induction.main_part import MainPart, main_part, page_heading
+from aahcrawler.induction.headings import heading_target, page_heading
+from aahcrawler.induction.main_part import MainPart, main_part
 from aahcrawler.induction.merging import completed, merged, paired
 from aahcrawler.induction.model import Byline, Nature, Record, RecordSet, Region
 from aahcrawler.induction.surroundings import Surroundings
@@ -119,6 +119,8 @@ def _is_article(page: Page, where: Surroundings, part: MainPart, sets: Sequence[
     if sum(outline.running(outline.places[record.element]) for record in led) > part.running:
         return False
     if where.writing is not None and where.writing < part.place:
+        return False
+    if claims.is_row_of_teasers(page, part.body.plain().splitlines()):
         return False
     return not _leads_away(where, part) and (claims.says_article(page) or not claims.is_front_page(page))
 

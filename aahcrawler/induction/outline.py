@@ -109,6 +109,10 @@ class Outline:
         self._linked = (0, *accumulate(linked))
         self._running = (0, *accumulate(running))
 
+    def rename(self, old: str, new: str) -> None:
+        """Take all elements of one name for such of another."""
+        self.tags = [new if tag == old else tag for tag in self.tags]
+
     def free(self, place: int) -> int:
         """Return the weight of the text within an element that is no part of a link."""
         return self._free[self.ends[place]] - self._free[place]

@@ -11,8 +11,12 @@ from aahcrawler.page.text import BLOCKS, excerpt, plain_text
 from aahcrawler.urls import resolve
 
 _BLOCKS = frozenset({"p", "dd", "li", "dl", "ul", "ol", "div", "blockquote", "pre", "table"})
+_LISTS = frozenset({"ul", "ol", "dl", "table", "blockquote", "pre"})
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 _LONGEST_BETWEEN = 12
+_LONGEST_HEADING = 100
+_MOST_OF_HEADING = 0.7
+_SENTENCE_ENDS = (".", ":", ";", ",", "。")
 _USER = re.compile(r"user|benutzer|utilisateur|usuario|utente|profil|member|people|/~|/@|author", re.IGNORECASE)
 
 
@@ -39,10 +43,11 @@ def signed_records(outline: Outline, shown: Sequence[Shown], base: str) -> tuple
     if not signatures or (len(signatures) == 1 and not _names_user(outline, signatures[0])):
         return ()
     holders = {outline.parents[signature.block] for signature in signatures}
+    spoken = frozenset(outline.tags[signature.block] for signature in signatures) | {"p"}
     records: list[Record] = []
     previous = -1
     for signature in signatures:
-        records.append(_record(outline, signature, previous, base))
+        records.append(_record(outline, signature, previous, base, spoken))
         previous = signature.block
     records = [record for record in records if record.body and record.body.text]
     if not records or sum(weight(record.body.plain()) >= 25 for record in records if record.body) < 0.3 * len(records):
@@ -109,15 +114,13 @@ def _names_user(outline: Outline, signature: _Signature) -> bool:
     return bool(_USER.search(outline.elements[signature.author].get("href") or ""))
 
 
-def _record(outline: Outline, signature: _Signature, previous: int, base: str) -> Record:
+def _record(outline: Outline, signature: _Signature, previous: int, base: str, spoken: frozenset[str]) -> Record:
     block = signature.block
     run = [block]
-    title = ""
+    heading: int | None = None
     for place in _preceding(outline, block):
-        if outline.tags[place] in _HEADINGS or any(
-            outline.tags[child] in _HEADINGS for child in outline.children(place)
-        ):
-            title = _headline(outline, place)
+        if _is_heading(outline, place, spoken) and place > previous:
+            heading = _headline(outline, place)
             break
         if place <= previous or outline.contains(place, previous) or outline.tags[place] not in _BLOCKS:
             break
@@ -125,12 +128,14 @@ def _record(outline: Outline, signature: _Signature, previous: int, base: str) -
     run.reverse()
     element = outline.elements[signature.author]
     href = element.get("href")
+    titled = outline.elements[heading] if heading is not None else None
     return Record(
         elements=tuple(outline.elements[place] for place in run),
         body=Region(tuple(outline.elements[place] for place in run), (), _text(outline, run, signature)),
         author=Byline(excerpt(element, 100), element, resolve(base, href) if href else None),
         date=Dated(signature.date.moment, outline.elements[signature.date.place], signature.date.attribute),
-        title=title,
+        title=excerpt(titled, 300) if titled is not None else "",
+        heading=titled,
     )
 
 
@@ -139,13 +144,24 @@ def _preceding(outline: Outline, block: int) -> Iterator[int]:
     return reversed(siblings)
 
 
-def _headline(outline: Outline, place: int) -> str:
-    """Return a heading's text, what can be clicked beside it left out where an element of its own holds the words."""
+def _is_heading(outline: Outline, place: int, spoken: frozenset[str]) -> bool:
+    """Say whether an element heads what follows: by its name, or as a few words in an element nobody speaks in."""
+    if any(outline.tags[each] in _HEADINGS for each in (place, *outline.children(place))):
+        return True
     inner = range(place, outline.ends[place])
-    marked = max((each for each in inner if outline.elements[each].get("id")), key=outline.free, default=None)
-    text = excerpt(outline.elements[marked], 300) if marked is not None else ""
+    if any(outline.tags[each] in spoken or outline.tags[each] in _LISTS for each in inner):
+        return False
+    shown = outline.free(place) + outline.linked(place)
+    return 2 <= shown <= _LONGEST_HEADING and not excerpt(outline.elements[place], 300).endswith(_SENTENCE_ENDS)
+
+
+def _headline(outline: Outline, place: int) -> int:
+    """Return where a heading's words stand, what can be clicked beside them left out where it is an element apart."""
+    inner = range(place, outline.ends[place])
     heading = next((each for each in inner if outline.tags[each] in _HEADINGS), place)
-    return text or excerpt(outline.elements[heading], 300)
+    plain = [each for each in inner if outline.free(each) and not outline.linked(each)]
+    words = max(plain, key=lambda each: (outline.free(each), each), default=heading)
+    return words if outline.free(words) >= _MOST_OF_HEADING * outline.free(heading) else heading
 
 
 def _text(outline: Outline, run: Sequence[int], signature: _Signature) -> str:

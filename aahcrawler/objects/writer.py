@@ -73,6 +73,10 @@ class ObjectWriter:
         """
         self._segments.append((statements(capture, objects, containers),))
 
+    def sync(self) -> None:
+        """Force what was written to disk; in any thread."""
+        self._segments.sync()
+
     def close(self) -> None:
         """Force the current segment to disk and give it its final name. Calling it twice does no harm."""
         self._segments.close()

@@ -34,7 +34,7 @@ class SegmentWriter:
     """Appends gzip members to the newest segment of a series, and begins another when that is full.
 
     A segment comes into being with the first append that needs it and begins with the ``preamble`` made for its name.
-    Not for use by two threads at once.
+    Not for use by two threads at once, ``sync`` apart.
     """
 
     def __init__(self, series: Series, clock: Clock, preamble: Preamble | None = None) -> None:
@@ -62,6 +62,16 @@ class SegmentWriter:
         segment = self._current()
         offset, ends = segment.append(members)
         return Span(segment.path.name, offset, segment.size - offset, ends)
+
+    def sync(self) -> None:
+        """Force what was appended to disk, beside the thread that appends.
+
+        What the disk refuses is not told here: appending and closing will meet it as well.
+        """
+        segment = self._segment
+        if segment is not None:
+            with suppress(OSError):
+                segment.sync()
 
     def close(self) -> None:
         """Force the open segment to disk and give it its final name. Calling it twice does no harm."""
@@ -112,7 +122,7 @@ class _Segment:
             os.close(self._fd)
             raise FileExistsError(path)
         self._prefaced = 0
-        self._checkpoint = 0
+        self._checkpoint = self._synced = 0
         self._renew()
 
     @property
@@ -142,6 +152,12 @@ class _Segment:
                 raise typed(error, self.path) from error
             raise
         return begin, tuple(ends)
+
+    def sync(self) -> None:
+        size = self.size
+        if size > self._synced:
+            os.fsync(self._fd)
+            self._synced = size
 
     def close(self) -> None:
         try:

@@ -130,6 +130,13 @@ def test_an_unsound_lesson_is_not_used(teacher: Knowing) -> None:
     assert {failure.failure for each in found for failure in each.failed_actions} == {Failure.NOTHING_FOUND}
 
 
+def test_what_every_page_says_is_no_text_of_any_of_them() -> None:
+    crawl = Crawl(teacher=Knowing())
+    found = [crawl.read(replace(thread(4, new), url=f"{SITE}/topic/{number}")) for number in range(5)]
+    assert [len(each.objects) for each in found] == [3, 0, 0, 0, 0], "the first page cannot know"
+    assert crawl.told == []
+
+
 def test_a_site_that_cannot_be_repaired_is_asked_about_ever_more_rarely() -> None:
     crawl = Crawl(teacher=Knowing(confidence=0.1))
     for number in range(100):

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
+from lxml import etree
 from lxml.html import HtmlElement
 
 from aahcrawler.adaptation.judging import Doubt, adds_to, doubt, encloses, loses_nothing, reproduces
@@ -22,7 +23,8 @@ TEXTS = tuple(post.body for post in posts(1, 5))
 
 def page_of(items: Sequence[str], holder: str = "div") -> Page:
     rows = "".join(f'<p class="item"><b>Ann</b><span>{text}</span></p>' for text in items)
-    return html_page(URL, f"<html><body><{holder}>{rows}</{holder}></body></html>")
+    content = "" if holder == "div" else f"<main><p>{TEXTS[0] * 12}</p></main>"
+    return html_page(URL, f"<html><body>{content}<{holder}>{rows}</{holder}></body></html>")
 
 
 def lesson_of(page: Page, *, method: Method = Method.INDUCED, signed: bool = True, most: int = 99) -> Lesson:
@@ -83,7 +85,42 @@ def test_lists_of_links_are_menus() -> None:
 
 @pytest.mark.parametrize("holder", ["nav", "aside", "footer"])
 def test_what_stands_beside_the_content_is_none(holder: str) -> None:
-    assert doubt_of(lesson_of(page_of(TEXTS, holder))) is Doubt.OUTSIDE
+    assert doubt_of(lesson_of(page_of(TEXTS, holder), method=Method.RELAXED)) is Doubt.OUTSIDE
+
+
+def test_asides_that_hold_nearly_all_that_a_page_says_are_no_asides() -> None:
+    rows = "".join(f'<p class="item"><b>Ann</b><span>{text}</span></p>' for text in TEXTS)
+    page = html_page(URL, f"<html><body><h1>Board</h1><aside class='w-ba'>{rows}</aside></body></html>")
+    assert doubt_of(lesson_of(page, method=Method.RELAXED)) is None
+    page = html_page(URL, f"<html><body><h1>Board</h1><aside class='sidebar'>{rows}</aside></body></html>")
+    assert doubt_of(lesson_of(page, method=Method.RELAXED)) is Doubt.OUTSIDE
+
+
+def test_a_form_to_answer_with_is_no_answer() -> None:
+    form = "<form><label>Your comment, which we will read before anybody else does</label><input></form>"
+    assert doubt_of(lesson_of(page_of([f"Leave a comment {form}"]))) is Doubt.OUTSIDE
+    assert doubt_of(lesson_of(page_of([f"{TEXTS[0]} {TEXTS[1]} {form}"]))) is None
+
+
+def test_headings_are_no_texts() -> None:
+    page = html_page(URL, '<html><body><p class="item"><b>Ann</b></p></body></html>')
+    item = page.tree.cssselect(".item")[0]
+    heading = etree.SubElement(item, "h3")
+    heading.text = "Two responses to what was said of the harbour in January"
+    assert doubt_of(lesson_of(page)) is Doubt.NO_BODIES
+
+
+def test_an_article_has_a_piece_of_running_text() -> None:
+    labels = "<i>Filed under boats</i><i>Ann says:</i><i>January 14, 2022 at 10:05 am</i><a href=/r>Reply to this</a>"
+    application = forum(replace(POSTS, many=False))
+    for text, found in ((labels, Doubt.NO_BODIES), (f"{labels}{TEXTS[0]}", None)):
+        lesson = lesson_of(page_of([text]))
+        asked = Question(lesson.page, application, application.level("thread"), replace(POSTS, many=False))
+        assert doubt(lesson, asked, cautious=False) is found
+
+
+def test_the_name_of_an_author_is_nothing_that_he_wrote() -> None:
+    assert doubt_of(lesson_of(page_of(["Ann"]))) is Doubt.NO_BODIES
 
 
 def test_texts_that_nobody_has_signed_are_believed_of_memory_alone() -> None:

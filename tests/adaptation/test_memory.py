@@ -174,3 +174,70 @@ def test_a_page_that_says_one_thing_fifty_thousand_times_takes_no_long_time() ->
     started = perf_counter()
     recall(page, ACTION, former((("Ann Boyd", "the harbour froze over in " * 2_000, POSTS[0][2]),)))
     assert perf_counter() - started < 10
+
+
+def headed(behind: int) -> str:
+    """Return posts with their heads before their texts, but for one with its head behind; all titles are the same."""
+    made: list[str] = []
+    for n, (author, body, date) in enumerate(POSTS, 1):
+        head = (
+            f'<div class="head"><a href="#{n}" title="Ice">#{n}</a><b>{author}</b> <i>{date:%Y-%m-%d %H:%M}</i></div>'
+        )
+        text = f'<div class="said">{body}</div>'
+        made.append(f'<div class="post" id="m{n}">{text + head if n == behind else head + text}</div>')
+    return "".join(made)
+
+
+@pytest.mark.parametrize("behind", [0, 1, 2, 4])
+def test_a_head_belongs_to_the_text_that_it_is_alone_with(behind: int) -> None:
+    for example in lesson(headed(behind)).examples:
+        (item,) = example.elements
+        for name in ("title", "author", "date"):
+            (element,) = example.spots[name].elements
+            assert item in element.iterancestors()
+        assert example.spots["title"].attribute == "title"
+
+
+def test_nothing_is_a_new_object_that_stands_elsewhere_or_that_nobody_signed() -> None:
+    posts = headed(0).replace(' class="post"', "")
+    unsigned = '<div><div class="head"></div><div class="said">Answers are closed.</div></div>'
+    elsewhere = '<section><div><div class="head"><b>Eve</b></div><div class="said">Visit us!</div></div></section>'
+    assert len(lesson(posts + unsigned + elsewhere).examples) == len(POSTS)
+
+
+@pytest.mark.parametrize("head", ["Ice", "A long winter it was, and a cold one, and nobody has forgotten any of it"])
+def test_one_element_holds_a_text_however_much_of_it_is_something_else(head: str) -> None:
+    author, body, date = POSTS[0]
+    article = (
+        f'<article><h2>{head}</h2><p>{body}</p><p>{WINTER}</p><div class="meta">by <b>{author}</b> on '
+        f"<i>{date:%Y-%m-%d %H:%M}</i></div></article>"
+    )
+    (example,) = lesson(article, former([(author, f"{body} {WINTER}", date)])).examples
+    (element,) = example.spots["body"].elements
+    assert [part.tag for part in example.spots["body"].without] == ["h2", "div"]
+    assert element.tag == "article" or "article" in {each.tag for each in element.iterdescendants()}
+    assert example.spots["body"].value == f"{body}\n{WINTER}"
+
+
+WINTER = "We had to break the ice around the hull every single morning until the end of March."
+
+
+@pytest.mark.parametrize(
+    ("written", "attribute"),
+    [
+        ("<b>{}</b>", ""),
+        ("<b>by {}</b>", ""),
+        ('<img src="a.png" alt="{}">', "alt"),
+        ('<i data-by="{}">#</i>', "data-by"),
+    ],
+)
+def test_an_author_is_found_in_texts_that_end_with_the_name_and_in_attributes(written: str, attribute: str) -> None:
+    posts = "".join(
+        f'<div class="post">{written.format(author)}<p>{body}</p><footer>Like Share Report</footer></div>'
+        for author, body, _ in (POSTS[0], *POSTS[3:])
+    )
+    known = former([POSTS[0], *POSTS[3:]])
+    found = (recall(page_of(f"<html><body>{posts}</body></html>", url=URL), ACTION, known) or lesson("")).examples
+    assert [(str(each.spots["author"].value), each.spots["author"].attribute) for each in found] == [
+        (str(Person(author)), attribute) for author, *_ in (POSTS[0], *POSTS[3:])
+    ]

@@ -1,5 +1,6 @@
 """What used to work and does not any more is a failure; what is not there is none."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -21,6 +22,7 @@ from aahcrawler.helper.extraction import Extracted
 from aahcrawler.helper.outcome import Outcome
 from aahcrawler.webobject import Person, Value, WebObject
 from tests.adaptation.redesigned import POSTS, new, old, posts, thread
+from tests.helper.building import text_field
 
 URL = "http://forum.test/thread?t=1"
 ALL = frozenset({"author", "date", "body", "title"})
@@ -95,6 +97,55 @@ def test_a_field_that_was_always_there_and_is_gone_everywhere_is_a_change() -> N
     wrong = after(found("One", date=None), *[FULL] * 9, bare_shape)
     assert wrong is not None
     assert (wrong.failure, wrong.fields, wrong.certain) == (Failure.CHANGED_SHAPE, frozenset({"date"}), True)
+
+
+def article(title: str, body: str) -> Trouble | None:
+    """Say what is wrong with the last of some pages with one article each, all with this title and body."""
+    action = replace(POSTS, many=False, fields=(text_field("title", "h1"), text_field("body", "p")))
+    kept, outcome = TrackRecord(), Outcome()
+    for number in range(FEW):
+        each = WebObject(
+            f"{URL}{number}", "post", URL, {"title": (title.format(number, number),), "body": (body.format(number),)}
+        )
+        outcome = Outcome((Extracted(each, ()),))
+        kept.note(Shape.of(outcome.extracted))
+    return trouble(action, outcome, kept)
+
+
+def test_the_same_title_page_after_page_is_that_of_the_site() -> None:
+    wrong = article("My Site", "A text that is number {}")
+    assert wrong is not None
+    assert (wrong.fields, wrong.certain) == (frozenset({"title"}), False)
+    assert article("Ice {}", "A text that is number {}") is None
+
+
+def test_the_same_text_page_after_page_is_none_that_was_looked_for() -> None:
+    wrong = article("Ice {}", "Links and feeds of the site")
+    assert wrong is not None
+    assert (wrong.fields, wrong.certain, wrong.another) == (frozenset(), False, True)
+
+
+def test_titles_that_all_have_the_same_part_name_the_site_as_well() -> None:
+    for title in ("My Site - Ice {}", "Ice {} | My Site"):
+        wrong = article(title, "A text that is number {}")
+        assert wrong is not None
+        assert (wrong.fields, wrong.certain) == (frozenset({"title"}), False)
+    assert article("Ice-Age {} - Part {}", "A text that is number {}") is None
+
+
+def test_texts_that_begin_with_their_titles_hold_too_much() -> None:
+    wrong = article("Ice {}", "Ice {}\nA text about the harbour")
+    assert wrong is not None
+    assert (wrong.fields, wrong.certain) == (frozenset({"body"}), False)
+
+
+def test_texts_that_all_end_with_the_same_line_hold_what_a_button_says() -> None:
+    page = found("One\nReply", "Two\nReply", "Three\nReply")
+    assert after(page) is None
+    wrong = after(page, Shape.of(page.extracted))
+    assert wrong is not None
+    assert (wrong.fields, wrong.certain) == (frozenset({"body"}), False)
+    assert after(found("One", "Two\nReply", "Three\nReply"), Shape.of(page.extracted)) is None
 
 
 def test_a_field_that_is_there_now_and_then_may_be_missing() -> None:

@@ -12,14 +12,17 @@ from typer.testing import CliRunner
 
 from aahcrawler.adaptation.cases import LearnedAction
 from aahcrawler.adaptation.learner.learned import Learned
+from aahcrawler.adaptation.learner.paths import Written
 from aahcrawler.adaptation.lessons import Method
+from aahcrawler.adaptation.linking import LearnedLinks
 from aahcrawler.adaptation.overlay import LEARNED, Overlay
+from aahcrawler.adaptation.signs import LearnedSign
 from aahcrawler.authoring.promotion import PromotionError, chosen, compared, promote
 from aahcrawler.cli import app
 from aahcrawler.helper import ApplicationAwareHelper
 from knowledge_base.folders import SHIPPED
 from knowledge_base.loader import SCHEMA, load
-from knowledge_base.model import DateFormat, Extract, Field, FieldKind, Identity
+from knowledge_base.model import DateFormat, Extract, Field, FieldKind, Identity, Navigate
 from knowledge_base.selectors import compile_selector
 from tests.page.building import page_of
 
@@ -186,7 +189,7 @@ def test_what_another_knowledge_base_knows_is_left_alone(crawl: Path) -> None:
 
 def test_a_promoted_action_is_a_variant_that_reads_the_page(base: Path) -> None:
     action = replace(learned(), level=topic_level())
-    promoted = promote(action, REDESIGNED, (SHIPPED, base))
+    promoted = promote(action, (REDESIGNED,), (SHIPPED, base))
     assert promoted.file == base / "applications" / "phpbb.xml"
     assert promoted.captured is not None
     assert promoted.captured.misfits == ()
@@ -205,26 +208,26 @@ def test_a_variant_that_finds_nothing_on_its_page_is_refused(base: Path) -> None
     action = replace(learned(), level=topic_level())
     other = replace(REDESIGNED, body=REDESIGNED.body.replace(b"utterance", b"statement"))
     with pytest.raises(PromotionError, match="Nothing was changed"):
-        promote(action, other, (SHIPPED, base))
+        promote(action, (other,), (SHIPPED, base))
     assert not list((base / "applications").iterdir())
 
 
 def test_names_that_are_there_already_or_unknown_are_refused(base: Path) -> None:
     action = replace(learned(), level=topic_level())
-    promote(action, REDESIGNED, (SHIPPED, base), "mine")
+    promote(action, (REDESIGNED,), (SHIPPED, base), "mine")
     with pytest.raises(PromotionError, match="--as"):
-        promote(action, REDESIGNED, (SHIPPED, base), "mine")
+        promote(action, (REDESIGNED,), (SHIPPED, base), "mine")
     with pytest.raises(PromotionError, match="no file"):
-        promote(replace(action, application="Nobody's"), REDESIGNED, (SHIPPED, base))
+        promote(replace(action, application="Nobody's"), (REDESIGNED,), (SHIPPED, base))
     with pytest.raises(PromotionError, match="level nowhere"):
-        promote(replace(action, level="nowhere"), REDESIGNED, (SHIPPED, base))
+        promote(replace(action, level="nowhere"), (REDESIGNED,), (SHIPPED, base))
 
 
 def test_actions_of_one_level_learned_on_one_site_go_into_one_variant(base: Path) -> None:
     posts = replace(learned(), level=topic_level())
     notes = replace(posts, action="notes", name="learned-notes-1", learned=NOTES)
-    first = promote(posts, REDESIGNED, (SHIPPED, base))
-    second = promote(notes, REDESIGNED, (SHIPPED, base))
+    first = promote(posts, (REDESIGNED,), (SHIPPED, base))
+    second = promote(notes, (REDESIGNED,), (SHIPPED, base))
     assert (second.file, second.variant) == (first.file, first.variant)
     (variant,) = (
         each
@@ -241,7 +244,7 @@ def test_a_file_without_line_breaks_is_changed_in_the_right_place(base: Path) ->
     parser = etree.XMLParser(remove_blank_text=True)
     own = base / "applications" / "phpbb.xml"
     own.write_bytes(etree.tostring(etree.fromstring(shipped, parser), encoding="utf-8"))
-    promoted = promote(replace(learned(), level=topic_level()), REDESIGNED, (SHIPPED, base))
+    promoted = promote(replace(learned(), level=topic_level()), (REDESIGNED,), (SHIPPED, base))
     found = etree.parse(own).find(f".//variant[@name='{promoted.variant}']")
     assert found is not None
     holder = found.getparent()
@@ -281,3 +284,150 @@ def test_the_command_line_lists_what_was_learned(crawl: Path) -> None:
     empty = crawl.parent / "empty"
     empty.mkdir()
     assert "nothing had to be learned" in CliRunner().invoke(app, ["kb", "learned", str(empty)]).output
+
+
+def without(action: LearnedAction, name: str) -> LearnedAction:
+    fields = tuple(field for field in action.learned.fields if field.name != name)
+    return replace(action, learned=replace(action.learned, fields=fields))
+
+
+def test_a_field_that_the_learned_action_has_not_is_not_taken_from_the_level(base: Path) -> None:
+    level = BASE.application("phpBB").level(topic_level())
+    (posts,) = (each for each in level.actions if isinstance(each, Extract) and each.name == "posts")
+    assert {"title", "date"} <= {field.name for field in posts.fields}
+    promoted = promote(without(replace(learned(), level=level.name), "date"), (REDESIGNED,), (SHIPPED, base))
+    found = etree.parse(promoted.file).find(f".//variant[@name='{promoted.variant}']/extract")
+    assert found is not None
+    assert {"title", "date"} <= set(str(found.get("drop")).split())
+    objects = ApplicationAwareHelper(load(SHIPPED, base)).assist(REDESIGNED).objects
+    assert objects
+    assert all(each.first("date") is None and each.first("title") is None for each in objects)
+
+
+def test_another_template_of_a_site_gets_a_variant_of_its_own(base: Path) -> None:
+    posts = replace(learned(), level=topic_level())
+    first = promote(posts, (REDESIGNED,), (SHIPPED, base))
+    again = replace(REDESIGNED, body=REDESIGNED.body.replace(b"utterance", b"statement"))
+    items = tuple(replace(each, css="article.statement") for each in posts.learned.items)
+    other = replace(posts, name="learned-posts-2", learned=replace(posts.learned, items=items))
+    second = promote(other, (again,), (SHIPPED, base))
+    assert (first.variant, second.variant) == ("learned-forum-test", "learned-forum-test-2")
+    helper = ApplicationAwareHelper(load(SHIPPED, base))
+    for page, promoted in ((REDESIGNED, first), (again, second)):
+        found = helper.assist(page)
+        assert found.match is not None
+        assert (found.match.variant, len(found.objects)) == (promoted.variant, 2)
+
+
+def test_all_pages_of_the_evidence_must_be_read_as_the_crawl_did(base: Path) -> None:
+    action = replace(learned(), level=topic_level())
+    other = replace(REDESIGNED, body=REDESIGNED.body.replace(b"utterance", b"statement"))
+    with pytest.raises(PromotionError, match="Nothing was changed"):
+        promote(action, (REDESIGNED, other), (SHIPPED, base))
+
+
+def test_signs_that_fit_the_pages_of_another_template_are_refused(base: Path) -> None:
+    action = replace(learned(), level=topic_level())
+    items = (*action.learned.items, Written(css="body"))
+    with pytest.raises(PromotionError, match="saved page phpbb/"):
+        promote(replace(action, learned=replace(action.learned, items=items)), (REDESIGNED,), (SHIPPED, base))
+
+
+SIGN = LearnedSign(
+    "forum.test",
+    "phpBB",
+    "",
+    "learned-sign-1",
+    Written(css=".phpbb-ltr"),
+    Method.RELAXED,
+    (URL,),
+    3,
+    0.8,
+    datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC),
+)
+
+
+def test_a_learned_sign_of_a_level_becomes_one_more_of_its_signs(base: Path) -> None:
+    sign = replace(SIGN, level=topic_level(), name="learned-sign-topic-1", written=Written(css="article.utterance"))
+    promoted = promote(sign, (REDESIGNED,), (SHIPPED, base))
+    assert (promoted.variant, promoted.captured is not None) == ("", True)
+    found = ApplicationAwareHelper(load(SHIPPED, base)).assist(REDESIGNED).match
+    assert found is not None
+    assert found.level is not None
+    assert found.level.name == topic_level()
+    (row,) = compared(sign, load(SHIPPED, base))
+    assert row.after == ("article.utterance",)
+    assert "body.section-viewtopic" in row.before
+
+
+def test_a_learned_sign_of_the_application_recognises_its_pages(base: Path) -> None:
+    markup = b'<html><body class="phpbb-ltr"><article class="utterance" id="u1"><p>Ice</p></article></body></html>'
+    page = replace(REDESIGNED, body=markup)
+    with pytest.raises(PromotionError, match="one hint is not enough"):
+        promote(replace(SIGN, written=Written(css=".utterance")), (page,), (SHIPPED, base))
+    promoted = promote(SIGN, (page,), (SHIPPED, base))
+    assert '<pattern strength="strong" css=".phpbb-ltr"' in promoted.file.read_text()
+    assert promoted.captured is None
+    found = ApplicationAwareHelper(load(SHIPPED, base)).assist(page).match
+    assert found is not None
+    assert found.application.name == "phpBB"
+
+
+BOARD_URL = "http://forum.test/viewforum.php?f=3"
+BOARD = page_of(
+    """<html><head><meta name="generator" content="phpBB"><title>Ice</title></head>
+    <body id="phpbb" class="section-viewforum"><ul class="subjects">
+    <li><b class="subject"><a href="./viewtopic.php?t=7">One</a></b></li>
+    <li><b class="subject"><a href="./viewtopic.php?t=8">Two</a></b></li></ul></body></html>""",
+    url=BOARD_URL,
+)
+LINKS = LearnedLinks(
+    site="forum.test",
+    application="phpBB",
+    level="forum",
+    action="threads",
+    to="thread",
+    name="learned-threads-1",
+    written=Written(css="b.subject a"),
+    documented=False,
+    method=Method.RELAXED,
+    failure="nothing-found",
+    pages=(BOARD_URL,),
+    before=0,
+    after=2,
+    confidence=0.75,
+    date=datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC),
+)
+
+
+@pytest.mark.parametrize(
+    ("written", "documented", "variant"),
+    [(Written(css="b.subject a"), False, "learned-forum-test"), (Written(css="a[href]"), True, "")],
+)
+def test_learned_navigation_becomes_a_variant_or_what_runs_where_that_of_the_level_finds_nothing(
+    base: Path, written: Written, documented: bool, variant: str
+) -> None:
+    levels = BASE.application("phpBB").level("forum")
+    action = next(each.name for each in levels.actions if isinstance(each, Navigate) and each.to == topic_level())
+    links = replace(LINKS, action=action, to=topic_level(), written=written, documented=documented)
+    promoted = promote(links, (BOARD,), (SHIPPED, base))
+    assert promoted.variant == variant
+    found = ApplicationAwareHelper(load(SHIPPED, base)).assist(BOARD)
+    followed = [link.url for link in found.document.outlinks]
+    assert followed == ["http://forum.test/viewtopic.php?t=7", "http://forum.test/viewtopic.php?t=8"]
+    assert found.match is not None
+    assert found.match.variant == variant
+
+
+def test_the_command_line_promotes_what_it_lists(crawl: Path, base: Path) -> None:
+    overlay = Overlay(crawl / LEARNED)
+    overlay.keep(replace(LINKS, documented=True, written=Written(css="a[href]")))
+    overlay.keep(replace(SIGN, level="forum", name="learned-sign-forum-1"))
+    runner = CliRunner()
+    listed = runner.invoke(app, ["kb", "learned", str(crawl)]).output
+    assert "learned-threads-1: phpBB, level forum, action threads" in listed
+    assert "learned-sign-forum-1: phpBB, sign of level forum" in listed
+    done = runner.invoke(app, ["kb", "promote", str(crawl), "learned-sign-forum-1", "--kb", f"shipped:{base}"])
+    assert done.exit_code == 0, done.output
+    assert "has no test" in done.output
+    assert 'css=".phpbb-ltr"' in (base / "applications" / "phpbb.xml").read_text()

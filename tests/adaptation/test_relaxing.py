@@ -1,5 +1,7 @@
 """What is named like the elements that expressions look for is found where the expressions fail."""
 
+from dataclasses import replace
+
 import pytest
 
 from aahcrawler.adaptation.lessons import Lesson, Method
@@ -95,6 +97,78 @@ def test_an_article_is_the_largest_of_its_name_with_the_heading_of_the_page() ->
     assert found is not None
     assert [each.spots["body"].value for each in found.examples] == [text]
     assert found.examples[0].spots["title"].value == "Ice"
+
+
+SIGNED = replace(ARTICLE, fields=(*ARTICLE.fields, Field("author", FieldKind.PERSON, css(".author"))))
+
+
+def blog(signature: str) -> str:
+    text = " ".join(TEXTS)
+    answers = "".join(
+        f'<li id="c{n}"><h4 class="author">Zoe Quist {"ij"[n]} on</h4><time datetime="2022-02-0{n + 1}">{n}</time>'
+        f'<div class="text">{TEXTS[n]}</div></li>'
+        for n in (0, 1)
+    )
+    return (
+        '<div><h1><a href="/">Forum</a></h1></div><main class="article"><h4><a href="/page">Ice</a></h4>'
+        f'{signature}<div class="content">{text}</div><div class="more">{text}</div>'
+        f'<ol class="comments">{answers}</ol></main>'
+    )
+
+
+def test_an_article_has_its_own_heading_and_author_not_those_of_the_site_or_of_an_answer() -> None:
+    found = lesson(blog('<p>Posted by <a rel="author" href="/authors/1">Ann Boyd</a></p>'), SIGNED)
+    assert found is not None
+    spots = found.examples[0].spots
+    assert spots["title"].value == "Ice"
+    assert spots["author"].value == Person("Ann Boyd", "http://site.test/authors/1")
+    assert spots["body"].value == "\n".join([" ".join(TEXTS)] * 2)
+
+
+def test_an_article_that_nobody_signed_has_no_author() -> None:
+    found = lesson(blog(""), SIGNED)
+    assert found is not None
+    assert "author" not in found.examples[0].spots
+
+
+def test_what_is_named_like_a_part_of_the_body_is_left_out_of_it() -> None:
+    action = replace(POSTS, fields=(replace(POSTS.fields[0], without=css(".codebox p")), *POSTS.fields[1:]))
+    code = '<div class="codebox"><p>Code: Select all</p><code>ls</code></div>'
+    markup = posts('div class="post"', 'div class="post_body"', 'span class="authors"').replace(
+        "</div></div>", f"{code}</div></div>"
+    )
+    found = lesson(markup, action)
+    assert found is not None
+    assert [each.spots["body"].value for each in found.examples] == [f"{text}\nls" for text in TEXTS]
+
+
+def test_what_holds_several_posts_is_none() -> None:
+    holder = posts('div class="item"', 'div class="text"', 'span class="by"')
+    found = lesson(f'<div class="posts postbody">{holder}</div><div class="posts postbody">Nothing here</div>')
+    assert found is None
+
+
+@pytest.mark.parametrize(
+    "line",
+    ['<a id="author_reply" href="#answer">Reply</a>', '<p class="author">Written on <time>2022-01-11</time></p>'],
+)
+def test_neither_a_button_nor_a_line_with_a_date_is_an_author(line: str) -> None:
+    when = "<time>2022-01-12 10:05</time>" if "time" not in line else ""
+    found = lesson("".join(f'<div class="post">{when}{line}<div class="postbody">{text}</div></div>' for text in TEXTS))
+    assert found is not None
+    assert all("author" not in each.spots for each in found.examples)
+
+
+def test_what_holds_the_article_is_no_comment_on_it() -> None:
+    text = "".join(f"<p>{text}</p>" for text in TEXTS)
+    markup = (
+        '<div class="post"><h1>Ice</h1><span class="author"><a href="/u/1">Ann Boyd</a></span>'
+        f'<time datetime="2022-02-01T10:00">1 February</time><div class="postbody">{text}</div></div>'
+    )
+    assert lesson(markup) is not None
+    level = replace(LEVEL, actions=(ARTICLE, POSTS))
+    page = page_of(f"<html><head><title>Ice - Forum</title></head><body>{markup}</body></html>")
+    assert RelaxingTeacher(load()).teach(Question(page, APPLICATION, level, POSTS)) is None
 
 
 def test_nothing_is_claimed_where_nothing_is_named_like_it() -> None:

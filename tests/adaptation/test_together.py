@@ -84,6 +84,14 @@ def test_fields_are_added_to_objects_whose_texts_hold_a_line_more() -> None:
     more = supplemented(found(f"By Ann on Monday. {LONG}"), lesson_about(LONG), frozenset({"author"}))
     assert more is not None
     assert [each.object.first("author") for each in more] == [Person("Ann")]
+    assert [each.object.first("body") for each in more] == [LONG.strip()]
+
+
+def test_texts_that_hold_more_than_names_of_authors_are_left_alone() -> None:
+    text = f"Once upon a time. {LONG}"
+    more = supplemented(found(text), lesson_about(LONG), frozenset({"author"}))
+    assert more is not None
+    assert [each.object.first("body") for each in more] == [text]
 
 
 def test_nothing_is_added_to_objects_with_other_texts_or_with_two_that_could_be_meant() -> None:

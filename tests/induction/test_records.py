@@ -113,6 +113,20 @@ def test_an_article_and_its_comments() -> None:
     assert [each.first("author") for each in comments] == [Person(name) for name in NAMES]
 
 
+@pytest.mark.parametrize(("answer", "nature"), [("#answer", Nature.POSTS), ("", Nature.TEASERS)])
+def test_comments_in_an_aside_are_told_by_links_into_this_page(answer: str, nature: Nature) -> None:
+    link = f"<a href='{answer}'>Reply</a>" if answer else ""
+    markup = thread(
+        "<div class=msg><p class=who>{name} on <span>{day} January 2022 09:30</span></p><p>{text}</p>"
+        + link
+        + "</div>",
+        f"<p>{5 * ' '.join(TEXTS)}</p><aside>",
+        "</aside>",
+    )
+    (found,) = records(page_of(markup, url="http://site.test/ferry"))
+    assert (found.nature, len(found.records)) == (nature, 4)
+
+
 def test_a_wiki_discussion_signed_in_its_text() -> None:
     signed = (
         "<p>{text} <a href='/wiki/User:{slug}'>{name}</a> (<a href='/wiki/Talk:{slug}'>talk</a>) 09:30, {day} January "
@@ -158,3 +172,48 @@ def test_counts_about_somebody_are_not_the_name() -> None:
         "<div>{day}.01.2022, 09:30</div><section>{text}</section></article>"
     )
     assert [record.author.name if record.author else None for record in posts_of(shape)] == list(NAMES)
+
+
+BUTTONS = (
+    '<a class=btn href="/answer">Reply</a>',
+    '<a href="#">Reply</a>',
+    '<a href="javascript:answer()">Reply</a>',
+    "<span role=button>Reply</span>",
+    "<span onclick='answer()'>Reply</span>",
+)
+
+
+@pytest.mark.parametrize("button", BUTTONS)
+@pytest.mark.parametrize("number", [2, 3])
+def test_a_button_beside_the_date_names_nobody(button: str, number: int) -> None:
+    posts = "".join(
+        f"<div class=msg><div class=top>{button} <span>1{n} January 2022 09:30</span></div><p>{TEXTS[n]}</p></div>"
+        for n in range(number)
+    )
+    (found,) = records(page_of(f"<title>Ferry</title><h1>Ferry</h1>{posts}", url="http://site.test/ferry"))
+    assert [record.author for record in found.records] == [None] * number
+
+
+def test_one_author_of_all_posts_is_named_all_the_same() -> None:
+    posts = "".join(
+        f"<div class=msg><div class=top><a class=user href='/u/7'>Ann</a> <span>1{n} January 2022 09:30</span></div>"
+        f"<p>{TEXTS[n]}</p></div>"
+        for n in range(3)
+    )
+    (found,) = records(page_of(f"<title>Ferry</title><h1>Ferry</h1>{posts}", url="http://site.test/ferry"))
+    assert [record.author and record.author.name for record in found.records] == ["Ann"] * 3
+
+
+@pytest.mark.parametrize(
+    ("heading", "types"),
+    [
+        ("<a href='/story/{0}'>Story {0}</a>", []),
+        ("Part {0}", ["article"]),
+        ("Part {0} <a href='#part-{0}'>#</a>", ["article"]),
+    ],
+)
+def test_a_row_of_teasers_without_elements_of_their_own_is_no_article(heading: str, types: list[str]) -> None:
+    text = "".join(f"<p>{text} {text}</p>" for text in TEXTS)
+    row = "".join(f"<h2>{heading.format(number)}</h2>{text}" for number in range(4))
+    page = page_of(f"<head><title>News</title><body><main><h1>News</h1>{text}{row}</main>", url="http://site.test/news")
+    assert [each.type for each in objects.read(page).objects] == types

@@ -1,12 +1,14 @@
 """Finds expressions for what lies in the element of a value and is no part of it: notes, signatures, buttons."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import chain
 
 from lxml.html import HtmlElement
 
-from aahcrawler.adaptation.learner.features import Features, is_beside
+from aahcrawler.adaptation.learner.features import TELLING_TAGS, Features, cost_of_tag, is_beside
 from aahcrawler.adaptation.learner.items import found_by
-from aahcrawler.adaptation.learner.paths import Path, Written, leading_to
+from aahcrawler.adaptation.learner.paths import Path, Step, Written, leading_to
 from aahcrawler.adaptation.learner.samples import Sample
 from aahcrawler.page.text import plain_text
 
@@ -14,9 +16,16 @@ MOST_WITHOUT = 6
 MOST_UNLIKE = 0.34
 """The share of bodies that may hold what is left out of the others."""
 
+MOST_CONDITIONS = 6
+MOST_NARROWED = 12
+MOST_INNER = 40
+TELLING = 2.0
+"""The cost of names up to which what a part holds is used to tell it from others."""
+
 FEWEST = 3
 """Objects of which one alone says little about the template."""
 
+_ENDS = ("following-sibling", "preceding-sibling")
 _TEXTUAL = frozenset(
     {"p", "ul", "ol", "li", "dl", "pre", "code", "table", "figure", "blockquote", "h2", "h3", "h4", "h5", "h6", "em"}
     | {"strong", "b", "i", "u", "a", "img", "br", "*"}
@@ -44,27 +53,62 @@ def left_out(
             continue
         if not _is_typical(pairs, targets):
             continue
-        best = _only(leading_to(pairs, known), targets, allowed)
+        best = _only(pairs, targets, allowed, known)
         if best is not None and best not in found:
             found.append(best)
     return (*found, *earlier)
 
 
 def _only(
-    paths: Iterable[Path], targets: Sequence[HtmlElement], allowed: Sequence[frozenset[HtmlElement]]
+    pairs: Sequence[tuple[HtmlElement, HtmlElement]],
+    targets: Sequence[HtmlElement],
+    allowed: Sequence[frozenset[HtmlElement]],
+    known: Features,
 ) -> Written | None:
-    """Return the first expression that finds nothing but what may be left out, but for a few objects."""
-    for path in paths:
-        if not _is_apart(path):
-            continue
+    """Return the first expression that finds nothing but what may be left out, else the best but for a few objects."""
+    paths = leading_to(pairs, known)
+    best: tuple[int, Written] | None = None
+    named = [path for path in paths if _is_apart(path) and any(step.features for step in path.steps)]
+    bare = [path for path in paths if _is_apart(path) and path not in named]
+    for path in chain(named, _narrowed(paths, [part for _, part in pairs], known), bare):
         written = path.written()
+        found = [found_by(written, target) for target in targets]
         wrong = sum(
-            any(element not in may and plain_text(element) for element in found_by(written, target))
-            for target, may in zip(targets, allowed, strict=True)
+            any(element not in may and plain_text(element) for element in here)
+            for here, may in zip(found, allowed, strict=True)
         )
-        if wrong <= MOST_UNLIKE * len(targets):
+        if not wrong:
             return written
-    return None
+        if wrong <= MOST_UNLIKE * len(targets) and (best is None or wrong < best[0]):
+            best = wrong, written
+    return best[1] if best is not None else None
+
+
+def _narrowed(paths: Sequence[Path], parts: Sequence[HtmlElement], known: Features) -> Iterator[Path]:
+    """Yield paths with one condition more: something that all parts hold, or that they stand first or last."""
+    conditions = [f"descendant::{test}" for test in _held(parts, known)]
+    conditions += [
+        f"not({axis}::*)" for axis in _ENDS if not any(map(Written(xpath=f"{axis}::*").selector.holds, parts))
+    ]
+    for condition in conditions[:MOST_CONDITIONS]:
+        for path in paths[:MOST_NARROWED]:
+            if path.steps:
+                *above, last = path.steps
+                yield replace(path, steps=(*above, replace(last, further=(*last.further, condition))))
+
+
+def _held(parts: Sequence[HtmlElement], known: Features) -> Iterator[str]:
+    """Yield the tests that something within each part meets, those of telling names and tags first."""
+    found: dict[str, float] = {}
+    for inner in list(parts[0].iterdescendants())[:MOST_INNER]:
+        if isinstance(inner.tag, str):
+            if inner.tag in TELLING_TAGS:
+                found.setdefault(inner.tag, cost_of_tag(inner.tag))
+            for each in known.of(inner)[:2]:
+                found.setdefault(Step(inner.tag, (each.feature,)).test, each.cost)
+    for test in sorted(found, key=lambda each: found[each]):
+        if found[test] <= TELLING and all(map(Written(xpath=f"descendant::{test}").selector.holds, parts)):
+            yield test
 
 
 def _unwanted(sample: Sample, target: HtmlElement) -> tuple[HtmlElement, ...]:

@@ -6,7 +6,7 @@ bare tags, and nothing that differs from page to page or from row to row counts 
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
@@ -20,6 +20,7 @@ WORD: Final = 1.6
 WORD_OF_LAYOUT: Final = 4.0
 BARE_TAG: Final = 3.5
 TELLING_TAG: Final = 1.6
+NAMED_BY_DATA: Final = 0.4
 OPAQUE: Final = 3.2
 """The cost of a name that means nothing, as programs make them: it may be another one after the next change."""
 
@@ -46,7 +47,14 @@ _PARTICULAR = re.compile(
 _TURNS = re.compile(r"(?:odd|even|alt)(?:box|row|line|item|post|comment|bg)?", re.IGNORECASE)
 _VOWEL = re.compile(r"[aeiouy]", re.IGNORECASE)
 _DATA = re.compile(r"data-[a-z]+(?:-[a-z]+)*")
+_SAID = re.compile(r"author|user|name|title|lang|tag|categor|status|state|time|date|value|url|href|src")
+"""What attributes of data are called that say something about one object."""
+
 _HREF_WORD = re.compile(r"(?<![A-Za-z])[A-Za-z][A-Za-z_-]{2,}[/=.?]")
+_PROGRAMS = frozenset({"php", "html", "htm", "asp", "aspx", "jsp", "cgi", "index", "www"})
+"""What addresses of all kinds hold."""
+
+_ADDRESS_WORD = re.compile(r"(?<![A-Za-z])[A-Za-z][A-Za-z_-]{2,}")
 _ABBREVIATION = 4
 _FEW_ALIKE = 4
 
@@ -172,14 +180,16 @@ def _of_attribute(name: str, written: str, foreign: Collection[str]) -> Iterator
     elif name == "id":
         yield from _identifier(written, foreign)
     elif name == "href":
-        yield from _reference(written)
+        yield from _reference(written, foreign)
     elif name in _LISTS_OF_WORDS:
         words = (word for word in written.split()[:4] if _PROPERTY.fullmatch(word) and word not in _RELATIONS)
         yield from ((Feature(name, Match.WORD, word), _LISTS_OF_WORDS[name]) for word in words)
     elif name == "itemtype" and _NAME.fullmatch(kind := written.rstrip("/").rpartition("/")[2]):
         yield Feature(name, Match.END, f"/{kind}"), WORD_OF_CONTENT
-    elif name in _PRESENT or _DATA.fullmatch(name):
-        yield Feature(name, Match.PRESENT), _PRESENT.get(name, WORD)
+    elif _DATA.fullmatch(name):
+        yield from _data(name, written, foreign)
+    elif name in _PRESENT:
+        yield Feature(name, Match.PRESENT), _PRESENT[name]
 
 
 _LISTS_OF_WORDS = {
@@ -194,7 +204,9 @@ _PROPERTY = re.compile(r"[A-Za-z][A-Za-z:-]{1,39}")
 _RELATIONS = frozenset({"nofollow", "noopener", "noreferrer", "external", "ugc", "sponsored"})
 
 
-def _classes(words: Iterable[str], foreign: Collection[str]) -> Iterator[tuple[Feature, float]]:
+def _classes(words: Sequence[str], foreign: Collection[str]) -> Iterator[tuple[Feature, float]]:
+    if len(words) == 1 and (stem := numbered_stem(words[0])):
+        yield Feature("class", Match.NUMBERED, stem), 1.0 + cost_of_word(stem.strip("-_"))
     for word in words:
         if word.casefold() in foreign:
             continue
@@ -208,6 +220,14 @@ def _classes(words: Iterable[str], foreign: Collection[str]) -> Iterator[tuple[F
             yield Feature("class", Match.PART, stem), 1.0 + cost_of_word(stem.strip("-_"))
         elif _is_opaque(word):
             yield Feature("class", Match.WORD, word), OPAQUE
+
+
+def _data(name: str, written: str, foreign: Collection[str]) -> Iterator[tuple[Feature, float]]:
+    """Yield what an attribute of data says: names of parts, which tell more than that there is one, or anything."""
+    words = [] if _SAID.search(name) else [word for word in written.split()[:MOST_WORDS] if is_name(word)]
+    named = [word for word in words if word.casefold() not in foreign]
+    yield from ((Feature(name, Match.WORD, word), NAMED_BY_DATA + cost_of_word(word)) for word in named)
+    yield Feature(name, Match.PRESENT), WORD + (1.0 if named else 0.0)
 
 
 def _is_opaque(word: str) -> bool:
@@ -228,10 +248,13 @@ def _identifier(written: str, foreign: Collection[str]) -> Iterator[tuple[Featur
         yield Feature("id", Match.NUMBERED, stem), 0.4 + cost_of_word(stem.strip("-_"))
 
 
-def _reference(written: str) -> Iterator[tuple[Feature, float]]:
+def _reference(written: str, foreign: Collection[str]) -> Iterator[tuple[Feature, float]]:
     path = re.sub(r"^[a-z]+:|//[^/?]*", "", written[:500], flags=re.IGNORECASE).partition("#")[0]
     for word in _HREF_WORD.findall(path)[:4]:
-        yield Feature("href", Match.PART, word), 1.0 + cost_of_word(word[:-1])
+        if word[:-1].casefold() in foreign:
+            continue
+        programs = word[:-1].lower() in _PROGRAMS
+        yield Feature("href", Match.PART, word), 1.0 + (WORD_OF_LAYOUT if programs else cost_of_word(word[:-1]))
     yield Feature("href", Match.PRESENT), WORD_OF_LAYOUT
 
 
@@ -252,6 +275,18 @@ def is_name(word: str) -> bool:
     mixed = changes > 1 and len(word) < _FEW_ALIKE * (changes + 1)
     short = sum(len(piece) < 3 for piece in pieces)
     return spoken and not mixed and (short <= len(pieces) / 2 or len(word) <= _ABBREVIATION)
+
+
+def words_of_pages(urls: Collection[str]) -> frozenset[str]:
+    """Return the words that addresses of pages do not share: they name what a page is about.
+
+    >>> sorted(words_of_pages(["http://a.test/post/ice.html", "http://a.test/post/ferry.html"]))
+    ['ferry', 'ice']
+    """
+    words = [{word.casefold() for word in _ADDRESS_WORD.findall(url.partition("//")[2])} for url in urls]
+    if len(words) < 2:
+        return frozenset(word for found in words for word in found if "-" in word)
+    return frozenset(set.union(*words) - set.intersection(*words))
 
 
 def pieces_of(word: str) -> tuple[str, ...]:

@@ -27,6 +27,11 @@ TELLING = 2.5
 LEAST_AGREEING = 0.75
 """The share of pages with objects that an expression must find exactly."""
 
+MOST_JOINED = 5
+"""Expressions that find a part of the items each and are joined."""
+
+MOST_GROUPS = 4
+PATHS_OF_PART = 12
 NEAR_MISSES = 12
 SAMPLES = 24
 
@@ -238,7 +243,7 @@ class ItemSearch:
         """Join the fewest expressions that find nothing but items, those that find most first."""
         left = {item for plot in plots for item in plot.items}
         chosen: list[_Tried] = []
-        while left and len(chosen) < MOST_ALTERNATIVES:
+        while left and len(chosen) < MOST_JOINED:
             best = max(tried, key=lambda each: (len(left) - len(left & _all(each.missed)), -each.cost), default=None)
             if best is None or left <= _all(best.missed):
                 return None
@@ -282,13 +287,29 @@ def _candidates(levels: Sequence[tuple[Plot, ...]], known: Features) -> list[tup
         targets = [(plot.root, item) for plot in plots for item in plot.items]
         found += [(path, level) for path in leading_to(targets, known)]
         if level == 0:
-            by_name: dict[tuple[str, str], list[tuple[HtmlElement, HtmlElement]]] = {}
-            for root, item in targets:
-                by_name.setdefault((str(item.tag), item.get("class") or ""), []).append((root, item))
-            groups = sorted(by_name.values(), key=len, reverse=True)[:4]
-            parts += [(path, 0) for group in groups if len(by_name) > 1 for path in leading_to(group, known)[:30]]
+            parts += [
+                (path, 0) for group in _alike(targets, known) for path in leading_to(group, known)[:PATHS_OF_PART]
+            ]
     found.sort(key=lambda each: each[0].cost + HIGHER * each[1])
     return found + parts
+
+
+def _alike(
+    targets: Sequence[tuple[HtmlElement, HtmlElement]], known: Features
+) -> list[list[tuple[HtmlElement, HtmlElement]]]:
+    """Return the items that share tag and classes, then those that share a name, the largest groups first."""
+    by_name: dict[tuple[str, str], list[tuple[HtmlElement, HtmlElement]]] = {}
+    by_feature: dict[tuple[str, Feature], list[tuple[HtmlElement, HtmlElement]]] = {}
+    for root, item in targets:
+        by_name.setdefault((str(item.tag), item.get("class") or ""), []).append((root, item))
+        for each in known.of(item):
+            by_feature.setdefault((str(item.tag), each.feature), []).append((root, item))
+    if len(by_name) < 2:
+        return []
+    named = sorted(by_name.values(), key=len, reverse=True)[:MOST_GROUPS]
+    several = [group for group in by_feature.values() if 1 < len(group) < len(targets)]
+    shared = sorted(several, key=len, reverse=True)[: 3 * MOST_GROUPS]
+    return [*named, *(group for group in shared if group not in named)]
 
 
 def _differs(path: Path, chosen: Iterable[_Tried]) -> bool:

@@ -124,21 +124,28 @@ class LearnedRun:
     blocks: tuple[Written, ...]
     signature: tuple[Written, ...]
     stops: tuple[Written, ...] = ()
+    headings: tuple[Written, ...] = ()
 
     @classmethod
     def of(cls, run: Run) -> "LearnedRun":
         """Take what the knowledge base says as it is."""
-        parts = (run.blocks, run.signature, run.stops)
+        parts = (run.blocks, run.signature, run.stops, run.headings)
         return cls(*(tuple(map(Written.of, part)) for part in parts))
 
     def run(self) -> Run:
         """Compile it."""
-        return Run(compiled(self.blocks), compiled(self.signature), compiled(self.stops))
+        return Run(*map(compiled, (self.blocks, self.signature, self.stops, self.headings)))
 
     def xml(self) -> etree._Element:
         """Return the ``run`` element."""
         element = _element("run", {})
-        for tag, expressions in (("block", self.blocks), ("signature", self.signature), ("stop", self.stops)):
+        parts = (
+            ("block", self.blocks),
+            ("signature", self.signature),
+            ("stop", self.stops),
+            ("heading", self.headings),
+        )
+        for tag, expressions in parts:
             element.extend([_select(tag, each) for each in expressions])
         return element
 

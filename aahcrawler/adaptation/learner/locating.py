@@ -19,6 +19,10 @@ MOST_ALTERNATIVES = 4
 MOST_TRIED = 90
 """Expressions of one field that are tried for one part of the objects."""
 
+MOST_CLEARER = 24
+LITTLE_DEARER = 1.5
+"""How much more an expression may cost that finds nothing but the value."""
+
 DEAREST_OF_MANY = 3.0
 """The cost of an expression for a field of many values, of which lessons say one: what it finds beside is not known."""
 
@@ -169,7 +173,28 @@ class FieldSearch:
             tally = self._try(form, cost, samples)
             if tally is not None and (best is None or tally.worth > best.worth):
                 best = tally
+        best = self._clearer(best, samples) if best is not None else None
         return best if best is not None and best.worth > 0 else None
+
+    def _clearer(self, best: _Tally, samples: Sequence[Sample]) -> _Tally:
+        """Return another expression that reads as well and finds nothing else beside, if it costs hardly more.
+
+        Where the first of several is taken, another order on another page spoils it.
+        """
+        if self._base.many or best.form.join or not self._is_vague(best.form, samples):
+            return best
+        for number, (form, cost) in enumerate(self._forms(samples)):
+            if number == MOST_CLEARER or cost > best.cost + LITTLE_DEARER:
+                break
+            tally = self._try(form, cost, samples) if form.written != best.form.written else None
+            if tally is not None and tally.worth >= best.worth and not self._is_vague(form, samples):
+                return tally
+        return best
+
+    def _is_vague(self, form: _Form, samples: Sequence[Sample]) -> bool:
+        """Say whether an expression finds several values within any of the first objects."""
+        several = replace(self._compiled(form), many=True)
+        return any(self.budget.spend(sample.size) and len(sample.values(several)) > 1 for sample in samples[:FEW])
 
     def _is_enough(self, tally: _Tally, samples: Sequence[Sample]) -> bool:
         return tally.count(Outcome.RIGHT) == sum(sample.spot is not None for sample in samples) and not tally.count(
@@ -308,6 +333,13 @@ class FieldSearch:
             if values:
                 return sample.judge(self._base, values)
         return sample.judge(self._base, ())
+
+
+def joined(of_items: Located, of_page: Located) -> Located:
+    """Return a field that objects hold, and the page of the first of them: what the objects hold goes first."""
+    one, other = of_items.agreement, of_page.agreement
+    agreement = replace(one, right=one.right + other.right, missing=one.missing + other.missing)
+    return Located((*of_items.fields, *of_page.fields), agreement, of_items.note or of_page.note)
 
 
 def _groups(

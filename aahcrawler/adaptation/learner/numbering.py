@@ -44,6 +44,8 @@ class _Source:
     written: Written
     trim: str
     cost: float
+    of: tuple[str, ...] = ()
+    """What it reads: those that read the same are missing together."""
 
 
 @dataclass
@@ -71,10 +73,13 @@ class NumberSearch:
         prefix = self._prefix()
         left = list(self.items)
         for source in sources:
-            if not left or len(alternatives) == MOST_ALTERNATIVES:
+            if len(alternatives) == MOST_ALTERNATIVES:
                 break
+            if not left:
+                alternatives += self._spare(source, alternatives)
+                continue
             numbers = self._read(source, left)
-            if numbers is not None and (alternatives or len(numbers) == len(left) or len(numbers) > 0.5 * len(left)):
+            if numbers is not None and (alternatives or len(numbers) > 0.5 * len(left)):
                 alternatives.append(source)
                 left = [each for each in left if each not in numbers]
         composed = self.failed.fields or self._composed()
@@ -85,6 +90,13 @@ class NumberSearch:
         trims = tuple(dict.fromkeys(source.trim for source in alternatives))
         fields = composed if left or self.failed.fields else ()
         return LearnedIdentity(tuple(source.written for source in alternatives), trims, prefix, fields)
+
+    def _spare(self, source: _Source, alternatives: Sequence[_Source]) -> list[_Source]:
+        """Return a source that numbers all items as well: buttons, and what is edited, are missing on other pages."""
+        if any(source.of == other.of for other in alternatives):
+            return []
+        numbers = self._read(source, self.items)
+        return [source] if numbers is not None and len(numbers) == len(self.items) else []
 
     def _composed(self) -> tuple[str, ...]:
         return tuple(name for name in FALLBACK if name in self.fields)
@@ -137,7 +149,7 @@ class NumberSearch:
 
     def _of_items(self, sampled: Sequence[Numbered]) -> Iterator[_Source]:
         for attribute, stem in _attributes([each.item for each in sampled]):
-            yield _Source(Written(xpath=f"@{attribute}"), stem, _cost(attribute, stem))
+            yield _Source(Written(xpath=f"@{attribute}"), stem, _cost(attribute, stem), ("item", attribute))
 
     def _around(self, sampled: Sequence[Numbered]) -> Iterator[_Source]:
         """Yield attributes of what the item alone lies in, and of the anchor before it."""
@@ -148,13 +160,14 @@ class NumberSearch:
                 break
             way = "/".join(["parent::*"] * height)
             for attribute, stem in _attributes(known):
-                yield _Source(Written(xpath=f"{way}/@{attribute}"), stem, _cost(attribute, stem) + height)
+                cost = _cost(attribute, stem) + height
+                yield _Source(Written(xpath=f"{way}/@{attribute}"), stem, cost, (way, attribute))
         before = [each.item.getprevious() for each in sampled]
         anchors = [element for element in before if isinstance(element, HtmlElement)]
         if len(anchors) == len(before):
             for attribute, stem in _attributes(anchors):
                 written = Written(xpath=f"preceding-sibling::*[1]/@{attribute}")
-                yield _Source(written, stem, _cost(attribute, stem) + 1.5)
+                yield _Source(written, stem, _cost(attribute, stem) + 1.5, ("before", attribute))
 
     def _within(self, sampled: Sequence[Numbered]) -> Iterator[_Source]:
         """Yield attributes of elements within the items, each by the stem that its numbers stand behind."""
@@ -183,18 +196,18 @@ class NumberSearch:
     def _inner_source(
         self, tag: str, attribute: str, mark: str, stem: str, pairs: Sequence[tuple[HtmlElement, HtmlElement]]
     ) -> Iterator[_Source]:
-        cost = 1.0 + _cost(attribute, stem or mark)
+        cost, of = 1.0 + _cost(attribute, stem or mark), (tag, attribute, mark, stem)
         if mark:
             text = f"substring-after(descendant::{tag}[contains(@{attribute}, '{mark}{stem}')]/@{attribute}, '{mark}')"
-            yield _Source(Written(xpath=text), stem, cost)
+            yield _Source(Written(xpath=text), stem, cost, of)
         elif stem:
             test = f"{tag}[starts-with(@{attribute}, '{stem}')]"
             rest = f"substring(@{attribute}, {len(stem) + 1})"
             number = f"[number({rest}) = number({rest})]"
-            yield _Source(Written(xpath=f"descendant::{test}{number}/@{attribute}"), stem, cost)
+            yield _Source(Written(xpath=f"descendant::{test}{number}/@{attribute}"), stem, cost, of)
         else:
             for path in leading_to(pairs, self.known)[:3]:
-                yield _Source(path.written(attribute), "", cost + path.cost)
+                yield _Source(path.written(attribute), "", cost + path.cost, of)
 
 
 def _fragment(identity: Identity, item: HtmlElement) -> str | None:

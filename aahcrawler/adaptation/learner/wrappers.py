@@ -10,10 +10,11 @@ from dataclasses import dataclass, replace
 from lxml.etree import XPath
 from lxml.html import HtmlElement
 
-from aahcrawler.adaptation.learner.features import Features
+from aahcrawler.adaptation.learner.cutting_runs import TITLE, cut
+from aahcrawler.adaptation.learner.features import Features, words_of_pages
 from aahcrawler.adaptation.learner.items import Budget, Items, ItemSearch, Plot
-from aahcrawler.adaptation.learner.learned import Learned, LearnedField, LearnedIdentity, LearnedRun, Support
-from aahcrawler.adaptation.learner.locating import FieldSearch, Located
+from aahcrawler.adaptation.learner.learned import Learned, LearnedField, LearnedIdentity, Support
+from aahcrawler.adaptation.learner.locating import FieldSearch, Located, joined
 from aahcrawler.adaptation.learner.numbering import Numbered, NumberSearch
 from aahcrawler.adaptation.learner.paths import Written
 from aahcrawler.adaptation.learner.proving import proven
@@ -59,7 +60,7 @@ def learn(lessons: Sequence[Lesson], failed: Extract) -> Learned | None:
     """
     readable = [lesson for lesson in lessons if _is_readable(lesson.page)]
     usable = tuple(refined(lesson, failed) for lesson in readable[:MOST_LESSONS])
-    known, budget = Features(), Budget(WORK)
+    known, budget = Features(words_of_pages([lesson.page.url for lesson in usable])), Budget(WORK)
     for lessons_taken in _choices(usable):
         learned = _learn(lessons_taken, failed, known, budget)
         proved = proven(learned, failed, usable) if learned is not None else None
@@ -113,8 +114,10 @@ def anchor_of(example: Example) -> HtmlElement | None:
 
 
 def _container(examples: Sequence[Example]) -> HtmlElement | None:
-    """Return the innermost element that all examples lie in."""
-    lines = [list(element.iterancestors())[::-1] for example in examples for element in example.elements]
+    """Return the innermost element that all examples lie in, and the headings that stand above them."""
+    held = [element for example in examples for element in example.elements]
+    held += [element for example in examples if TITLE in example.spots for element in example.spots[TITLE].elements]
+    lines = [list(element.iterancestors())[::-1] for element in held]
     common: HtmlElement | None = None
     for level in zip(*lines, strict=False):
         if any(each is not level[0] for each in level) or not isinstance(level[0], HtmlElement):
@@ -134,10 +137,12 @@ class _Draft:
     budget: Budget
 
     def of_runs(self) -> Learned:
-        """Take all of a failed action but its containers: it looks at elements that are made of runs."""
+        """Take the fields of a failed action as they are: they look at elements that are made of runs."""
         failed = self.failed
         learned = self._learned(tuple(map(LearnedField.of, failed.fields)), ())
-        run = LearnedRun.of(failed.run) if failed.run is not None else None
+        run = None
+        if failed.run is not None:
+            run = cut(failed.run, self.lessons, self.items.plots, self.known, self.budget)
         return replace(learned, run=run, identity=LearnedIdentity.of(failed.identity) if failed.identity else None)
 
     def of_elements(self) -> Learned | None:
@@ -192,7 +197,27 @@ class _Draft:
         samples = [replace(sample, spot=example.spots.get(name)) for example, sample in examples]
         others = [_others(example, sample.item) for example, sample in examples]
         wanted = [field for field in self.failed.fields if field.name == name]
-        return FieldSearch(wanted, samples, others, self.known, self.budget).run()
+        of_page = [_is_apart(sample, beside) for sample, beside in zip(samples, others, strict=True)]
+        first = [sample.first for sample, apart in zip(samples, of_page, strict=True) if apart]
+        if (
+            not first
+            or not all(first)
+            or all(sample.spot is None or apart for sample, apart in zip(samples, of_page, strict=True))
+        ):
+            return FieldSearch(wanted, samples, others, self.known, self.budget).run()
+        within = [
+            replace(sample, spot=None) if apart else sample for sample, apart in zip(samples, of_page, strict=True)
+        ]
+        beyond = [
+            sample if apart else replace(sample, spot=None) for sample, apart in zip(samples, of_page, strict=True)
+        ]
+        items = [field for field in wanted if not field.page] or wanted
+        page = [field for field in wanted if field.page] or wanted
+        page = [replace(field, first_only=self.failed.many) for field in page]
+        return joined(
+            FieldSearch(items, within, others, self.known, self.budget).run(),
+            FieldSearch(page, beyond, others, self.known, self.budget).run(),
+        )
 
     def _identify(
         self, identity: Identity, examples: Sequence[tuple[Example, Sample]], fields: Sequence[LearnedField]
@@ -217,6 +242,14 @@ def _with_body(learned: Learned) -> Learned:
         for each in learned.items
     ]
     return replace(learned, items=tuple(items))
+
+
+def _is_apart(sample: Sample, beside: Sequence[HtmlElement]) -> bool:
+    """Say whether a value stands outside of the object: the page as a whole shows it."""
+    if sample.spot is None or not sample.spot.elements:
+        return False
+    above = {sample.spot.elements[0], *sample.spot.elements[0].iterancestors()}
+    return sample.item not in above and above.isdisjoint(beside)
 
 
 def _others(example: Example, item: HtmlElement) -> tuple[HtmlElement, ...]:

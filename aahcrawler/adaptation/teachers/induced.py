@@ -3,15 +3,15 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import takewhile
+from functools import cached_property
 
 from lxml.etree import _Element as Element
 
-from aahcrawler.adaptation.learner.features import is_beside, is_name
 from aahcrawler.adaptation.lessons import Example, Lesson, Method, Spot
+from aahcrawler.adaptation.teachers.structure import Structure, Structures, left_out, less, whole
 from aahcrawler.helper.adapter import Question
-from aahcrawler.induction.finding import find_records
-from aahcrawler.induction.main_part import MainPart, main_part, page_heading
+from aahcrawler.induction.headings import page_heading
+from aahcrawler.induction.main_part import MainPart
 from aahcrawler.induction.model import Byline, Dated, Nature, Record, RecordSet, Region
 from aahcrawler.induction.moments import Shown
 from aahcrawler.induction.surroundings import Surroundings
@@ -24,8 +24,6 @@ ENOUGH_TEXT = 400
 """The weight of running text that makes an article likely."""
 
 LEAST_ARTICLE = 40
-GOES_ON = 80
-"""The weight of running text that makes a neighbour of the body a part of it."""
 
 ALONE = 0.75
 """How much less likely one record is than several: nothing repeats it."""
@@ -35,11 +33,13 @@ ASIDE = 0.5
 
 _ASIDE = frozenset({"nav", "aside", "footer", "header"})
 _PARTS = re.compile(r"\s+(?:[-–—|•»«/·]|::)\s+")
-_NO_TEXT = _ASIDE | {"form", "button", "input", "select", "script", "style", "h1"}
 
 
 class InducedTeacher:
     """Finds the objects of an action by what pages of any template have in common."""
+
+    def __init__(self, structures: Structures | None = None) -> None:
+        self._structures = structures or Structures()
 
     def teach(self, question: Question) -> Lesson | None:
         """Return the records or the article of an HTML page; None where it cannot say which they are.
@@ -50,10 +50,7 @@ class InducedTeacher:
         page = question.page
         if not page.is_html:
             return None
-        where = Surroundings.of(page)
-        sets = find_records(where)
-        part = main_part(where.outline, where.shown, sets, where.names)
-        inducing = _Inducing(question, where, sets, part)
+        inducing = _Inducing(question, self._structures.of(page))
         return inducing.records() if question.action.many else inducing.article()
 
 
@@ -62,9 +59,19 @@ class _Inducing:
     """One page and what was found on it."""
 
     question: Question
-    where: Surroundings
-    sets: Sequence[RecordSet]
-    part: MainPart | None
+    structure: Structure
+
+    @property
+    def where(self) -> Surroundings:
+        return self.structure.where
+
+    @property
+    def sets(self) -> Sequence[RecordSet]:
+        return self.structure.sets
+
+    @property
+    def part(self) -> MainPart | None:
+        return self.structure.part
 
     def records(self) -> Lesson | None:
         action = self.question.action
@@ -73,7 +80,8 @@ class _Inducing:
             return self._none()
         worth, _, best = rivals[-1]
         runner_up = rivals[-2][0] if len(rivals) > 1 else 0.0
-        heading = self._heading(best) if not self._beside_article else None
+        of_page = not self._beside_article and action.run is None
+        heading = self._heading(best) if of_page else None
         examples = [
             self._of_record(record, heading if number == 0 else None) for number, record in enumerate(best.records)
         ]
@@ -106,7 +114,7 @@ class _Inducing:
         """Weigh how likely a set is meant: what was found of each record, and how much of the page's text it is."""
         most = max((self._text(other) for other in self._possible()), default=0) or 1
         worth = each.confidence * (0.6 + 0.4 * self._text(each) / most) * (ALONE if len(each.records) == 1 else 1.0)
-        return round(worth * (ASIDE if each.aside or self._is_aside(each) else 1.0), 4)
+        return round(worth * (ASIDE if each.aside else 1.0), 4)
 
     def _text(self, each: RecordSet) -> int:
         outline = self.where.outline
@@ -115,9 +123,6 @@ class _Inducing:
 
     def _place(self, each: RecordSet) -> int:
         return self.where.outline.places.get(each.records[0].element, 0)
-
-    def _is_aside(self, each: RecordSet) -> bool:
-        return any(above.tag in _ASIDE for above in each.container.iterancestors())
 
     def _heading(self, each: RecordSet) -> Spot | None:
         """Return the heading of the page that records stand on."""
@@ -165,8 +170,8 @@ class _Inducing:
         outline = self.where.outline
         beside = [outline.elements[part.heading]] if part.heading is not None else []
         beside += [each.element for each in (part.author, part.date) if each is not None]
-        body = _whole(self._extended(part, frozenset(beside)), frozenset(beside))
-        spots: dict[str, Spot] = {"body": _spot_of_region(body, self._kind_of_body)}
+        body = whole(self.structure.extended(part.body, frozenset(beside)), frozenset(beside))
+        spots: dict[str, Spot] = {"body": _spot_of_region(less(body, self._left_out), self._kind_of_body)}
         if part.heading is not None and part.title:
             spots["title"] = _spot_of_text(outline.elements[part.heading])
         spots.update(self._signature(part.author, part.date or self._only_date(part)))
@@ -175,26 +180,6 @@ class _Inducing:
         runner_up = max((each.confidence for each in before), default=0.0)
         example = Example((outline.elements[part.holder],), self._wanted(spots))
         return self._lesson((example,), self._certainty(part), runner_up)
-
-    def _extended(self, part: MainPart, beside: frozenset[Element]) -> Region:
-        """Return the body with what goes on directly before and behind it: as running text of the same sort."""
-        region, outline = part.body, self.where.outline
-        if len(region.elements) != 1:
-            return region
-        body = region.elements[0]
-        posts = {root for each in self.sets for record in each.records for root in record.elements}
-        taken = beside | posts
-
-        def goes_on(element: Element) -> bool:
-            place = outline.places.get(element)
-            if place is None or element.tag != body.tag or is_beside(element):
-                return False
-            running = outline.running(place)
-            return running >= GOES_ON and running > 2 * outline.linked(place) and taken.isdisjoint(element.iter())
-
-        before = list(takewhile(goes_on, body.itersiblings("*", preceding=True)))[::-1]
-        behind = list(takewhile(goes_on, body.itersiblings("*")))
-        return Region((*before, body, *behind), region.without) if before or behind else region
 
     def _only_date(self, part: MainPart) -> Dated | None:
         """Return the one date that a page shows beside its article and its records; None where there are several."""
@@ -216,7 +201,7 @@ class _Inducing:
         spots: dict[str, Spot] = dict(self._signature(record.author, record.date))
         if record.body is not None:
             beside = frozenset(each.element for each in (record.author, record.date) if each is not None)
-            body = _spot_of_region(_whole(record.body, beside), self._kind_of_body)
+            body = _spot_of_region(less(whole(record.body, beside), self._left_out), self._kind_of_body)
             if body.value:
                 spots["body"] = body
         if heading is not None:
@@ -233,6 +218,10 @@ class _Inducing:
         if date is not None:
             spots["date"] = Spot((date.element,), date.moment, date.attribute)
         return spots
+
+    @cached_property
+    def _left_out(self) -> frozenset[Element]:
+        return left_out(self.question.action, self.question.page)
 
     def _wanted(self, spots: Mapping[str, Spot]) -> Mapping[str, Spot]:
         """Keep what the action has fields for."""
@@ -263,25 +252,3 @@ def _spot_of_text(element: Element) -> Spot:
 def _spot_of_region(region: Region, kind: FieldKind) -> Spot:
     value = region.html() if kind is FieldKind.HTML and region.text is None else region.plain()
     return Spot(region.elements, value, "", region.without)
-
-
-def _whole(region: Region, beside: frozenset[Element]) -> Region:
-    """Return the element that holds all parts of a body as the body, without what is named otherwise beside them.
-
-    Which of the blocks of one text belong to it is a guess that differs from page to page; their holder is not. What
-    holds one of ``beside`` is left out, and so is what bears a name of its own.
-    """
-    holder = region.elements[0].getparent()
-    if len(region.elements) < 2 or region.text is not None or holder is None or holder.tag in ("body", "html"):
-        return region
-    own = frozenset(region.elements)
-    if any(element.getparent() is not holder for element in region.elements):
-        return region
-    others = [child for child in holder if isinstance(child.tag, str) and child not in own]
-    out = [child for child in others if _is_named(child) or not beside.isdisjoint(child.iter())]
-    return Region((holder,), (*region.without, *out))
-
-
-def _is_named(element: Element) -> bool:
-    named = any(map(is_name, (element.get("class") or "").split())) or is_name(element.get("id") or "")
-    return named or element.tag in _NO_TEXT

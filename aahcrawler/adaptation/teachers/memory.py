@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from aahcrawler.adaptation.lessons import Lesson, Method
 from aahcrawler.adaptation.teachers.alignment import Stretch, WordTable, placed, words
 from aahcrawler.adaptation.teachers.remembered import Remembered, examples
+from aahcrawler.adaptation.teachers.remembered_runs import of_runs
+from aahcrawler.adaptation.teachers.showing import ShownValues
 from aahcrawler.helper.adapter import Question
 from aahcrawler.induction.surroundings import Surroundings
 from aahcrawler.page import Page
@@ -41,8 +43,7 @@ def recall(page: Page, action: Extract, former: Sequence[WebObject]) -> Lesson |
         for each in former
         if each.type in types and isinstance(body := each.first(BODY), str) and words(body)
     ]
-    # What a signature ends is no element, so no expression could be learned of it.
-    if not known or not page.is_html or action.run is not None:
+    if not known or not page.is_html:
         return None
     where = Surroundings.of(page)
     table = WordTable(where.outline)
@@ -54,7 +55,11 @@ def recall(page: Page, action: Extract, former: Sequence[WebObject]) -> Lesson |
     if share < LEAST_FOUND:
         return None
     found = [Remembered(each, stretch) for (each, _, _), stretch in zip(known, stretches, strict=True) if stretch]
-    taught = examples(page, where, action, table, sorted(found, key=lambda each: each.stretch.first))
+    found.sort(key=lambda each: each.stretch.first)
+    if action.run is not None:
+        taught = of_runs(found, table, ShownValues(page, where, action))
+    else:
+        taught = examples(page, where, action, table, found)
     notes = (f"{len(found)} of {len(known)} remembered objects are on the page, {len(taught)} objects in all",)
     return Lesson(page, Method.MEMORY, taught, round(share, 3), 0.0, notes)
 

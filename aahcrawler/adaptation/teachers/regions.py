@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from aahcrawler.adaptation.teachers.alignment import Stretch, WordTable, outside
+from aahcrawler.adaptation.teachers.alignment import Stretch, WordTable, outside, within
 from aahcrawler.induction.outline import Outline
 
 FOREIGN = 0.15
@@ -20,19 +20,27 @@ class Held:
     without: tuple[int, ...] = ()
 
 
-def held(table: WordTable, stretch: Stretch) -> Held:
-    """Return what holds a stretch: one element where little else is in it, else several that stand side by side."""
+def held(table: WordTable, stretch: Stretch, others: Sequence[Stretch] = ()) -> Held:
+    """Return what holds a stretch: one element, without what is foreign in it, else several that stand side by side.
+
+    Several are taken where one would hold ``others`` as well, or foreign words that no element of their own holds.
+    """
     outline = table.outline
     place = outline.common(table.owners[stretch.first], table.owners[stretch.last - 1])
     for position in stretch.matched:
         place = outline.common(place, table.owners[position])
     place = _widest(table, max(place, 0))
     own = [child for child in outline.children(place) if _share(table, child, stretch) > 0]
-    foreign = outside(table.positions(place), stretch.first, stretch.last)
+    positions = table.positions(place)
+    without = _foreign(table, (place,), stretch)
+    foreign = outside(positions, stretch.first, stretch.last)
     stands_in_it = any(table.owners[position] == place for position in stretch.matched)
     if not stands_in_it and own and foreign > max(FEW_FOREIGN, FOREIGN * len(stretch.matched)):
-        return Held(place, tuple(own), _foreign(table, own, stretch))
-    return Held(place, (place,), _foreign(table, (place,), stretch))
+        loose = foreign - sum(outside(table.positions(part), stretch.first, stretch.last) for part in without)
+        shared = any(within(positions, other.first, other.last) for other in others)
+        if shared or loose > max(FEW_FOREIGN, FOREIGN * len(stretch.matched)):
+            return Held(place, tuple(own), _foreign(table, own, stretch))
+    return Held(place, (place,), without)
 
 
 def _widest(table: WordTable, place: int) -> int:
@@ -55,14 +63,18 @@ def _share(table: WordTable, place: int, stretch: Stretch) -> float:
 
 
 def _foreign(table: WordTable, places: Sequence[int], stretch: Stretch) -> tuple[int, ...]:
-    """Return the outermost elements within places none of whose words belong to the stretch."""
+    """Return the outermost elements within places none of whose words belong to the stretch.
+
+    A single word in the midst of it is one that was edited.
+    """
     outline: Outline = table.outline
     found: list[int] = []
     for place in places:
         inner = place + 1
         while inner < outline.ends[place]:
             positions = table.positions(inner)
-            if positions and not any(position in stretch.matched for position in positions) and len(positions) > 1:
+            amidst = len(positions) == 1 and stretch.first < positions[0] < stretch.last
+            if positions and not amidst and not any(position in stretch.matched for position in positions):
                 found.append(inner)
                 inner = outline.ends[inner]
             else:

@@ -8,19 +8,18 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, cached_property
 from statistics import mean
-
-from lxml.etree import XPathError
 
 from aahcrawler.adaptation.lessons import Example, Lesson, Method, Spot
 from aahcrawler.adaptation.teachers.hints import Hint, Name, NameTable, hints_of
+from aahcrawler.adaptation.teachers.structure import Structure, Structures, is_beside_article, left_out, less
 from aahcrawler.helper.adapter import Question
 from aahcrawler.induction.fields import may_be_name
-from aahcrawler.induction.finding import find_records
+from aahcrawler.induction.model import Byline, Region
 from aahcrawler.induction.moments import Shown
 from aahcrawler.induction.outline import Outline, numbered
-from aahcrawler.induction.surroundings import Surroundings
-from aahcrawler.page.text import excerpt, fold, plain_text
+from aahcrawler.page.text import excerpt, fold
 from aahcrawler.urls import resolve
 from aahcrawler.webobject import Person, Value
 from knowledge_base.model import Extract, FieldKind, KnowledgeBase
@@ -57,8 +56,9 @@ _Key = tuple[str, Name]
 class RelaxingTeacher:
     """Teaches what a page names like the objects of an action, of the same application or of its kind."""
 
-    def __init__(self, knowledge_base: KnowledgeBase) -> None:
+    def __init__(self, knowledge_base: KnowledgeBase, structures: Structures | None = None) -> None:
         self._knowledge_base = knowledge_base
+        self._structures = structures or Structures()
         self._wanted: dict[tuple[str, str], _Wanted] = {}
 
     def teach(self, question: Question) -> Lesson | None:
@@ -66,7 +66,7 @@ class RelaxingTeacher:
         page, action = question.page, question.action
         if not page.is_html or action.run is not None:
             return None
-        candidates = tuple(_Relaxing(question, self._hints(question)).candidates())
+        candidates = tuple(_Relaxing(question, self._hints(question), self._structures.of(page)).candidates())
         most = max((each.weight for each in candidates), default=0)
         ranked = sorted(((each.worth(most), each) for each in candidates), key=lambda each: -each[0])
         if not ranked:
@@ -135,29 +135,23 @@ class _Candidate:
 class _Relaxing:
     """One page on which an action fails."""
 
-    def __init__(self, question: Question, wanted: _Wanted) -> None:
+    def __init__(self, question: Question, wanted: _Wanted, structure: Structure) -> None:
         self._page = question.page
         self._action = question.action
-        self._where = Surroundings.of(question.page)
-        self._outline = self._where.outline
+        self._beside_article = is_beside_article(question)
+        self._structure = structure
+        self._outline = structure.where.outline
         self._names = NameTable(self._outline)
         self._like = {name: self._liked(hinted) for name, hinted in wanted.items()}
-        self._dates = {shown.place: shown for shown in self._where.shown}
+        self._dates = {shown.place: shown for shown in structure.where.shown}
+        self._left_out = left_out(self._action, self._page)
         self._never = self._no_text()
-        found = (record.author for each in find_records(self._where) for record in each.records)
-        self._bylines = sorted(self._outline.places[author.element] for author in found if author is not None)
+        self._holds_much, self._is_named = cache(self._says_much), cache(self._may_be_name)
 
     def _no_text(self) -> tuple[int, ...]:
         """Return the places of what is no part of a body: what the action leaves out, and answers to an article."""
         outline = self._outline
-        selectors = [each for wanted in self._action.fields if wanted.name == BODY for each in wanted.without]
-        found: set[int] = set()
-        for selector in selectors:
-            try:
-                out = selector.elements(self._page.tree)
-            except XPathError:
-                continue
-            found.update(outline.places[element] for element in out if element in outline.places)
+        found = {outline.places[element] for element in self._left_out if element in outline.places}
         if not self._action.many:
             answers = (place for place in range(1, len(outline.elements)) if self._is_answer(place))
             found.update(place for place in answers if not self._is_headed(place))
@@ -184,9 +178,15 @@ class _Relaxing:
         for (tag, name), value in ranked[:MOST_CANDIDATES]:
             places = [place for place in self._names.places[tag, name][:MOST_ITEMS] if not self._is_aside(place)]
             items = places if self._action.many else self._largest(places)
-            candidate = self._candidate(name, value, items) if items else None
+            candidate = self._candidate(name, value, items) if items and not self._hold_more(items) else None
             if candidate is not None:
                 yield candidate
+
+    def _hold_more(self, items: Sequence[int]) -> bool:
+        """Say whether elements hold more than one object of the action each, or what the object belongs to."""
+        if not self._action.many:
+            return False
+        return self._structure.holds_several(items) or (self._beside_article and self._structure.holds_article(items))
 
     def _is_aside(self, place: int) -> bool:
         outline = self._outline
@@ -203,14 +203,14 @@ class _Relaxing:
 
     def _candidate(self, name: Name, value: float, items: Sequence[int]) -> _Candidate | None:
         extents = [self._extent(item, items) for item in items]
-        authors = self._signed(extents) or self._best(AUTHOR, extents, self._may_be_name)[0]
+        authors = self._signed(extents) or self._best(AUTHOR, extents, self._is_named)[0]
         dates = self._dated(extents)
         beside = {*authors.values(), *(shown.place for shown in dates.values())}
         bodies, body_value = self._best(
-            BODY, extents, lambda place: self._says_much(place) and self._lacks(place, beside)
+            BODY, extents, lambda place: self._holds_much(place) and self._lacks(place, beside)
         )
         if len(bodies) < IN_MOST * len(items):
-            bodies, body_value = self._best(BODY, extents, self._says_much)
+            bodies, body_value = self._best(BODY, extents, self._holds_much)
         if len(bodies) < IN_MOST * len(items):
             return None
         examples = []
@@ -234,9 +234,17 @@ class _Relaxing:
         return round(sum(share * found for share, found in parts) / sum(share for share, _ in parts), 4)
 
     def _extent(self, item: int, items: Sequence[int]) -> frozenset[int]:
-        """Return the places of an item without those of the items within it."""
-        ends = self._outline.ends
+        """Return the places of an item without those of the items within it, of an article without its answers."""
+        ends, running = self._outline.ends, self._outline.running
         within = [other for other in items if item < other < ends[item]]
+        if not self._action.many:
+            posts = [post for post in (*self._structure.posts, *self._never) if item < post < ends[item]]
+            answers = [
+                post
+                for post in posts
+                if not any(self._outline.contains(other, post) for other in posts if other != post)
+            ]
+            within = answers if running(item) - sum(map(running, answers)) >= LEAST_ARTICLE else []
         return frozenset(range(item, ends[item])).difference(*(range(other, ends[other]) for other in within))
 
     # Fields
@@ -246,8 +254,11 @@ class _Relaxing:
     ) -> tuple[Mapping[int, int], float]:
         """Return, for each item by its number, the place that holds a field: of the name that most items have."""
         best: tuple[float, float, Mapping[int, int]] = (0.0, 0.0, {})
+        inside = frozenset[int]().union(*extents)
         for (tag, name), value in self._like.get(field, {}).items():
-            places = [place for place in self._names.places[tag, name] if fits(place)]
+            places = [place for place in self._names.places[tag, name] if place in inside and fits(place)]
+            if len(places) < IN_MOST * 0.8 * len(extents):
+                continue
             found: dict[int, int] = {}
             for number, extent in enumerate(extents):
                 place = next((each for each in places if each in extent), None)
@@ -258,8 +269,16 @@ class _Relaxing:
                 best = (share * value, value, found)
         return best[2], best[1]
 
+    @cached_property
+    def _bylines(self) -> Mapping[int, Byline]:
+        """The authors that the structure of the page tells, by their places, in document order."""
+        if self._action.many:
+            return dict(sorted(self._structure.bylines.items()))
+        author = self._structure.part.author if self._structure.part is not None else None
+        return {self._outline.places[author.element]: author} if author is not None else {}
+
     def _signed(self, extents: Sequence[frozenset[int]]) -> Mapping[int, int]:
-        """Return the place of each item's author as repeated structure tells it; nothing where most have none.
+        """Return the place of each item's author as the page's structure tells it; nothing where most have none.
 
         Many things about an author are named so: a picture, a rank, buttons.
         """
@@ -286,12 +305,13 @@ class _Relaxing:
 
     def _may_be_name(self, place: int) -> bool:
         outline = self._outline
-        if place in self._dates or not 2 <= self._shown(place) <= 3 * LONGEST_NAME:
+        if not self._lacks(place, self._dates) or not 2 <= self._shown(place) <= 3 * LONGEST_NAME:
             return False
         around = (place, outline.parents[place])
         if any(_TOOLS.search(word) for each in around if each > 0 for word in outline.tokens[each]):
             return False
-        return may_be_name(self._name(place))
+        into_page = (outline.elements[place].get("href") or "").startswith("#")
+        return may_be_name(self._name(place)) and not into_page
 
     def _name(self, place: int) -> str:
         text = fold(excerpt(self._outline.elements[place], LONGEST_NAME + 1))
@@ -322,12 +342,17 @@ class _Relaxing:
         without = tuple(
             elements[place] for place in dict.fromkeys(self._branch(body, place) for place in beside) if place
         )
-        spots: dict[str, Spot] = {BODY: Spot((elements[body],), plain_text(elements[body], without), "", without)}
+        region = Region((elements[body],), without)
+        if not self._action.many:
+            aside = frozenset(elements[place] for place in (*beside, *self._never))
+            region = self._structure.extended(region, aside)
+        region = less(region, self._left_out)
+        spots: dict[str, Spot] = {BODY: Spot(region.elements, region.plain(), "", region.without)}
         if author is not None:
             spots[AUTHOR] = Spot((elements[author],), self._person(author))
         if shown is not None:
             spots[DATE] = self._date_spot(shown)
-        title = self._title(item)
+        title = self._title(item, body)
         if title is not None:
             spots[TITLE] = title
         return Example((elements[item],), spots)
@@ -343,9 +368,9 @@ class _Relaxing:
         return place if outline.running(place) <= MOST_BESIDE * whole else 0
 
     def _person(self, place: int) -> Value:
-        element = self._outline.elements[place]
+        element, byline = self._outline.elements[place], self._bylines.get(place)
         kinds = {wanted.kind for wanted in self._action.fields if wanted.name == AUTHOR}
-        name = self._name(place)
+        name = fold(byline.name) if byline is not None else self._name(place)
         if kinds and FieldKind.PERSON not in kinds:
             return name
         link = element if element.tag == "a" else next(element.iter("a"), None)
@@ -361,18 +386,14 @@ class _Relaxing:
             )
         return Spot((element,), shown.moment, attribute)
 
-    def _title(self, item: int) -> Spot | None:
+    def _title(self, item: int, body: int) -> Spot | None:
         """Return the heading of an item that is all that the page is about."""
         if self._action.many or not any(wanted.name == TITLE for wanted in self._action.fields):
             return None
         outline = self._outline
-        headings = [place for place in range(1, outline.ends[item]) if outline.tags[place] in _HEADINGS]
-        in_title = (place for place in headings if self._is_in_title(place))
-        place = next(in_title, headings[0] if headings else None)
+        inner = (place for place in range(item, body) if outline.tags[place] in _HEADINGS)
+        named = self._structure.heading(body)
+        place = named if named is not None else next(inner, None)
         if place is None:
             return None
         return Spot((outline.elements[place],), fold(excerpt(outline.elements[place], 300)))
-
-    def _is_in_title(self, place: int) -> bool:
-        text = fold(excerpt(self._outline.elements[place], 300))
-        return len(text) > 2 and text.casefold() in self._where.names.title.casefold()

@@ -2,32 +2,25 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime, time
+from dataclasses import dataclass, replace
 
 from aahcrawler.adaptation.lessons import Example, Spot
-from aahcrawler.adaptation.teachers.alignment import Stretch, WordTable, words
+from aahcrawler.adaptation.teachers.alignment import Stretch, WordTable
 from aahcrawler.adaptation.teachers.regions import Held, held
-from aahcrawler.helper.values import as_date
-from aahcrawler.induction.moments import Shown
+from aahcrawler.adaptation.teachers.showing import ShownValues
 from aahcrawler.induction.outline import numbered
 from aahcrawler.induction.surroundings import Surroundings
 from aahcrawler.page import Page
-from aahcrawler.page.text import excerpt, fold, plain_text
-from aahcrawler.urls import resolve
-from aahcrawler.webobject import Person, Reference, Value, WebObject
-from knowledge_base.model import Extract, FieldKind
+from aahcrawler.page.text import plain_text
+from aahcrawler.webobject import Value, WebObject
+from knowledge_base.model import Extract
 
 BODY = "body"
-LONGEST_VALUE = 400
-"""Characters of a value that stands in one element, bodies apart."""
 MOST_ITEMS = 2_000
-_DATE_ATTRIBUTES = ("datetime", "title", "data-time", "data-timestamp", "data-utime", "data-date", "content")
-
-LONGEST_AROUND = 25
-"""Characters that may stand behind a name in its text."""
 MOST_OF_KIND = 3
 """A value that stands at the same kind of place in so many objects belongs to each of them."""
+
+_WHO_OR_WHEN = frozenset({"author", "date"})
 
 _Shape = tuple[str, tuple[str, ...]]
 """Name and classes of an element."""
@@ -44,7 +37,7 @@ class Remembered:
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """A place that shows a value. ``side`` is -1 before the body and 1 behind it."""
+    """A place that shows a value. ``side`` is -1 before the body and 1 behind it, 0 in what holds that body alone."""
 
     place: int
     attribute: str
@@ -64,6 +57,8 @@ class _Traced:
     spots: dict[str, _Candidate]
     page_spots: dict[str, _Candidate]
     item: tuple[int, ...] = ()
+    territory: int = -1
+    """The place of the largest element that holds this object's body and no other's."""
 
 
 def examples(
@@ -77,18 +72,27 @@ class _Tracing:
     """One page on which objects were found again."""
 
     def __init__(self, page: Page, where: Surroundings, table: WordTable, action: Extract) -> None:
-        self._now = page.fetched_at
-        self._where = where
+        self._values = ShownValues(page, where, action)
         self._outline = where.outline
         self._table = table
         self._action = action
-        self._texts: dict[str, list[int]] | None = None
+        self._signed = False
 
     def examples(self, found: Sequence[Remembered]) -> tuple[Example, ...]:
-        traced = [_Traced(each.object, held(self._table, each.stretch), {}, {}) for each in found]
+        stretches = [each.stretch for each in found]
+        traced = [
+            _Traced(
+                each.object, held(self._table, each.stretch, [*stretches[:number], *stretches[number + 1 :]]), {}, {}
+            )
+            for number, each in enumerate(found)
+        ]
         traced.sort(key=lambda each: each.body.places)
-        for wanted in dict.fromkeys(field.name for field in self._action.fields if field.name != BODY):
+        self._find_territories(traced)
+        names = dict.fromkeys(field.name for field in self._action.fields if field.name != BODY)
+        for wanted in sorted(names, key=lambda name: name not in _WHO_OR_WHEN):
             self._trace(wanted, traced)
+        if self._action.many and len(traced) == 1:
+            self._part_with_the_page(traced[0])
         self._find_items(traced)
         made = {each.item: self._example(each) for each in traced if each.item}
         made |= self._new_ones(traced, made)
@@ -98,11 +102,7 @@ class _Tracing:
 
     def _trace(self, name: str, traced: Sequence[_Traced]) -> None:
         """Choose, for each object that had a property, where it stands now: at the same kind of place in all."""
-        inside: list[list[_Candidate]] = []
-        for number, each in enumerate(traced):
-            value = each.object.first(name)
-            near = [] if value is None else list(self._candidates(name, value, each, self._domain(number, traced)))
-            inside.append(near)
+        inside = self._near(name, traced)
         votes = Counter(key for near in inside for key in {each.key(self._shape(each.place)) for each in near})
         having = sum(each.object.first(name) is not None for each in traced)
         for each, near in zip(traced, inside, strict=True):
@@ -112,10 +112,64 @@ class _Tracing:
             if best is not None and votes[best.key(self._shape(best.place))] >= min(0.5 * having, MOST_OF_KIND):
                 each.spots[name] = best
             elif value is not None:
-                anywhere = self._candidates(name, value, each, range(len(self._outline.elements)))
-                heading = max(anywhere, key=lambda one: self._prominence(one.place), default=None)
-                if heading is not None and (isinstance(value, str) or not self._action.many):
+                heading = self._heading(name, value, each, traced)
+                if heading is not None:
                     each.page_spots[name] = heading
+
+    def _heading(self, name: str, value: Value, each: _Traced, traced: Sequence[_Traced]) -> _Candidate | None:
+        """Return where the page as a whole shows a value of an object; of one of many that is mostly its title."""
+        domain = range(len(self._outline.elements))
+        if not isinstance(value, str) and self._action.many:
+            domain = self._domain(traced.index(each), traced)
+        found = self._candidates(name, value, each, domain)
+        apart = (one for one in found if not self._is_of_another(one.place, each, traced))
+        return max(apart, key=lambda one: self._prominence(one.place), default=None)
+
+    def _part_with_the_page(self, each: _Traced) -> None:
+        """Leave the title of the only object to the page, where it stands apart from author and date.
+
+        With one object nothing tells what holds it from what holds all.
+        """
+        core = each.body.place
+        others = [spot.place for name, spot in each.spots.items() if name in _WHO_OR_WHEN]
+        for place in others:
+            core = self._outline.common(core, place)
+        for name, spot in tuple(each.spots.items()):
+            if others and isinstance(spot.value, str) and not self._outline.contains(core, spot.place):
+                each.page_spots[name] = each.spots.pop(name)
+
+    def _near(self, name: str, traced: Sequence[_Traced]) -> list[list[_Candidate]]:
+        """Return for each object the places that show its value and no other's: in what holds it alone, if it can be.
+
+        The head of one object may stand nearer to the text of another than to its own.
+        """
+        inside: list[list[_Candidate]] = []
+        for number, each in enumerate(traced):
+            value = each.object.first(name)
+            near = [] if value is None else list(self._candidates(name, value, each, self._domain(number, traced)))
+            inside.append(near)
+        own = [
+            [replace(one, side=0) for one in near if self._outline.contains(each.territory, one.place)]
+            for each, near in zip(traced, inside, strict=True)
+        ]
+        mostly = any(own) and 2 * sum(map(bool, own)) >= sum(map(bool, inside))
+        if name in _WHO_OR_WHEN:
+            self._signed = self._signed or mostly
+            return own if mostly else inside
+        return own if mostly or self._signed else inside
+
+    def _is_of_another(self, place: int, own: _Traced, traced: Sequence[_Traced]) -> bool:
+        return any(
+            each is not own and each.territory != each.body.place and self._outline.contains(each.territory, place)
+            for each in traced
+        )
+
+    def _find_territories(self, traced: Sequence[_Traced]) -> None:
+        """Find the largest element that holds the body of each object and no other's."""
+        bodies = sorted(each.body.places[0] for each in traced)
+        for each in traced:
+            chain = self._alone(each.body.place if len(each.body.places) > 1 else each.body.places[0], bodies)
+            each.territory = chain[-1] if chain else each.body.place
 
     def _domain(self, number: int, traced: Sequence[_Traced]) -> range:
         """Return the places between the bodies before and behind that of an object."""
@@ -126,7 +180,7 @@ class _Tracing:
 
     def _candidates(self, name: str, value: Value, each: _Traced, domain: range) -> Iterator[_Candidate]:
         body = each.body.places
-        for place, attribute, read in self._showing(name, value):
+        for place, attribute, read in self._values.showing(name, value):
             if place in domain and not self._is_part(place, each.body) and not self._outline.contains(place, body[0]):
                 yield _Candidate(place, attribute, -1 if place < body[0] else 1, read)
 
@@ -136,82 +190,12 @@ class _Tracing:
             contains(foreign, place) for foreign in body.without
         )
 
-    def _showing(self, name: str, value: Value) -> Iterator[tuple[int, str, Value]]:
-        """Yield the places that show a value of a field, the attribute that holds it, and how it is read there."""
-        match value:
-            case Person(said, _):
-                for place in dict.fromkeys((*self._places_of(said), *self._beginning_with(said))):
-                    yield place, "", self._person(place, said)
-            case datetime():
-                for shown in self._where.shown:
-                    moment = self._moment(name, shown, value)
-                    if moment is not None:
-                        attribute = self._date_attribute(shown.place, shown.text) if shown.piece < 0 else ""
-                        yield shown.place, attribute, moment
-            case Reference(url):
-                for place, element in enumerate(self._outline.elements):
-                    for attribute in ("href", "src"):
-                        given = element.get(attribute)
-                        if given and resolve(self._where.names.base, given) == url:
-                            yield place, attribute, value
-            case _:
-                yield from ((place, "", value) for place in self._places_of(str(value)))
-                yield from ((place, "title", value) for place in self._titled(str(value)))
-
-    def _beginning_with(self, name: str) -> list[int]:
-        """Return the elements of short texts that begin with a name: ``Ann Boyd on``."""
-        begin = words(name)
-        return [
-            piece.owner
-            for piece in self._outline.pieces
-            if len(piece.text) <= len(name) + LONGEST_AROUND and words(piece.text)[: len(begin)] == begin
-        ]
-
-    def _titled(self, text: str) -> Iterator[int]:
-        wanted = fold(text).casefold()
-        for place, element in enumerate(self._outline.elements):
-            given = element.get("title")
-            if given and fold(given).casefold() == wanted:
-                yield place
-
-    def _person(self, place: int, name: str) -> Person:
-        element = self._outline.elements[place]
-        above = (element, *element.iterancestors("a"))
-        href = next((each.get("href") for each in above if each.tag == "a"), None)
-        return Person(name, resolve(self._where.names.base, href) if href else None)
-
-    def _moment(self, name: str, shown: Shown, moment: datetime) -> datetime | None:
-        """Return a date as the rules for its field read it, None where it is another day, or another time of it."""
-        forms = [field.date for field in self._action.fields if field.name == name and field.kind is FieldKind.DATETIME]
-        for read in (*(as_date(shown.text, form, self._now) for form in forms), shown.moment):
-            if read is not None and _agree(read, moment, whole_day=not shown.timed):
-                return read
-        return None
-
-    def _date_attribute(self, place: int, text: str) -> str:
-        element = self._outline.elements[place]
-        return next((name for name in _DATE_ATTRIBUTES if fold(element.get(name) or "") == text), "")
-
-    def _places_of(self, text: str) -> Sequence[int]:
-        """Return the innermost elements whose whole text is this one."""
-        if self._texts is None:
-            self._texts = {}
-            outline = self._outline
-            for place, element in enumerate(outline.elements):
-                if 0 < outline.free(place) + outline.linked(place) <= 3 * LONGEST_VALUE:
-                    shown = fold(excerpt(element, LONGEST_VALUE + 1)).casefold()
-                    self._texts.setdefault(shown, []).append(place)
-        found = self._texts.get(fold(text).casefold(), [])
-        inner = [
-            place
-            for number, place in enumerate(found)
-            if number + 1 == len(found) or not self._outline.contains(place, found[number + 1])
-        ]
-        return inner if fold(text) else ()
-
-    def _fitness(self, one: _Candidate, each: _Traced, votes: Counter[tuple[int, str, _Shape]]) -> tuple[int, int, int]:
-        common = self._outline.common(one.place, each.body.places[0])
-        return (votes[one.key(self._shape(one.place))], self._outline.depths[common], -abs(one.place - each.body.place))
+    def _fitness(
+        self, one: _Candidate, each: _Traced, votes: Counter[tuple[int, str, _Shape]]
+    ) -> tuple[int, int, bool, int]:
+        depth = self._outline.depths[self._outline.common(one.place, each.body.places[0])]
+        distance = abs(one.place - each.body.place)
+        return (votes[one.key(self._shape(one.place))], depth, not one.attribute, -distance)
 
     def _prominence(self, place: int) -> tuple[bool, int]:
         heading = any(
@@ -233,10 +217,13 @@ class _Tracing:
 
     def _chain(self, each: _Traced, bodies: Sequence[int]) -> list[int]:
         """Return the elements that hold an object and no other, the innermost first; none where rows share it."""
-        outline = self._outline
         core = each.body.place if len(each.body.places) > 1 else each.body.places[0]
         for spot in each.spots.values():
-            core = outline.common(core, spot.place)
+            core = self._outline.common(core, spot.place)
+        return self._alone(core, bodies)
+
+    def _alone(self, core: int, bodies: Sequence[int]) -> list[int]:
+        outline = self._outline
         chain: list[int] = []
         for place in (core, *outline.ancestors(core)):
             if place <= 0 or sum(outline.contains(place, body) for body in bodies) > 1:
@@ -247,7 +234,8 @@ class _Tracing:
     def _likeness(self, place: int, votes: Counter[_Shape], chain: Sequence[int]) -> tuple[int, bool, bool, int]:
         element = self._outline.elements[place]
         is_numbered = numbered(element.get("id")) is not None
-        return (votes[self._shape(place)], is_numbered, bool(self._outline.tokens[place]), -chain.index(place))
+        is_named = bool(element.get("class") or element.get("id"))
+        return (votes[self._shape(place)], is_numbered, is_named, -chain.index(place))
 
     def _row(self, each: _Traced, bodies: Sequence[int]) -> tuple[int, ...]:
         """Return the elements side by side that hold an object together, such as two rows of a table."""
@@ -296,10 +284,13 @@ class _Tracing:
             return {}
         outline = self._outline
         shapes = {(self._shape(each.item[0]), self._around(each.item[0])) for each in single}
+        beside = {outline.parents[each.item[0]] for each in single}
         taken = sorted(place for item in made for place in item)
         found: dict[tuple[int, ...], Example] = {}
         for place in range(1, len(outline.elements)):
             if (self._shape(place), self._around(place)) not in shapes or len(found) >= MOST_ITEMS:
+                continue
+            if not outline.tokens[place] and outline.parents[place] not in beside:
                 continue
             if any(outline.contains(place, other) or outline.contains(other, place) for other in taken):
                 continue
@@ -325,9 +316,12 @@ class _Tracing:
             spots = {BODY: body}
             for name, candidate in model.spots.items():
                 at = paths.get(self._path(candidate.place, model.item[0])) if self._is_in(model, candidate) else None
-                value = self._read(at, model.object.first(name)) if at is not None else None
+                value = self._values.read(at, model.object.first(name)) if at is not None else None
                 if at is not None and value is not None:
                     spots[name] = Spot((self._outline.elements[at],), value, candidate.attribute)
+            signs = _WHO_OR_WHEN & {name for name, candidate in model.spots.items() if self._is_in(model, candidate)}
+            if signs and signs.isdisjoint(spots):
+                continue
             return Example((self._outline.elements[place],), spots)
         return None
 
@@ -337,32 +331,9 @@ class _Tracing:
     def _is_in(self, model: _Traced, candidate: _Candidate) -> bool:
         return self._outline.contains(model.item[0], candidate.place)
 
-    def _read(self, place: int, like: Value | None) -> Value | None:
-        """Return what stands at a place, as the kind of value that stands there in another object."""
-        element = self._outline.elements[place]
-        match like:
-            case Person():
-                name = fold(excerpt(element, LONGEST_VALUE))
-                return Person(name, resolve(self._where.names.base, element.get("href") or "")) if name else None
-            case datetime():
-                return next((shown.moment for shown in self._where.shown if shown.place == place), None)
-            case str():
-                return fold(excerpt(element, LONGEST_VALUE)) or None
-            case _:
-                return None
-
     def _path(self, place: int, item: int) -> _Path:
         steps: list[_Shape] = []
         while place != item:
             steps.append(self._shape(place))
             place = self._outline.parents[place]
         return tuple(reversed(steps))
-
-
-def _agree(read: datetime, moment: datetime, *, whole_day: bool) -> bool:
-    """Say whether two dates are the same one, as exactly as both are written."""
-    if whole_day or moment.time() == time.min:
-        return read.date() == moment.date()
-    if not (read.second and moment.second):
-        return read.replace(second=0, microsecond=0) == moment.replace(second=0, microsecond=0)
-    return read == moment

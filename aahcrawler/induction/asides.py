@@ -1,0 +1,41 @@
+"""Templates in which ``aside`` is but another name of a block: what the page is about stands in it."""
+
+import re
+
+from aahcrawler.induction.headings import Names, headings
+from aahcrawler.induction.outline import Outline
+
+MUCH_OF_TEXT, NEARLY_ALL = 0.3, 0.8
+"""The share of a page's running text in asides that makes them no asides: with the page's heading, and without it."""
+
+SIDE = re.compile(
+    r"side[-_]?bar|widget|(?:^|[-_])(?:nav|navigation|menu|footer|related|recent)(?:$|[-_])", re.IGNORECASE
+)
+"""Names of what stands beside the content."""
+
+
+def asides_hold_content(outline: Outline, names: Names) -> bool:
+    """Say whether what the page is about stands in elements called ``aside``.
+
+    That is where the heading that repeats the page's title stands in one and none outside, with much of the text, or
+    where nearly all text does. Headings that lead to the front page are the site's, and asides that are named sidebars
+    are some.
+    """
+    asides = _outermost(outline)
+    if not asides:
+        return False
+    named = [each.place for each in headings(outline, names, ()) if each.rank[0]]
+    headed = bool(named) and all(any(outline.contains(aside, place) for aside in asides) for place in named)
+    return sum(map(outline.running, asides)) > (MUCH_OF_TEXT if headed else NEARLY_ALL) * outline.running(0)
+
+
+def _outermost(outline: Outline) -> list[int]:
+    found: list[int] = []
+    for place, tag in enumerate(outline.tags):
+        if tag == "aside" and (not found or place >= outline.ends[found[-1]]) and not _is_named_so(outline, place):
+            found.append(place)
+    return found
+
+
+def _is_named_so(outline: Outline, place: int) -> bool:
+    return any(SIDE.search(word) for word in (*outline.tokens[place], outline.elements[place].get("id") or ""))

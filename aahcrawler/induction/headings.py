@@ -1,0 +1,104 @@
+"""What a page calls itself, and which of its headings says so."""
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from aahcrawler.induction.addressing import is_front
+from aahcrawler.induction.outline import Outline
+from aahcrawler.page import Page
+from aahcrawler.page.text import excerpt, fold
+from aahcrawler.urls import canonicalize, queue_of, resolve
+
+OUTSIDE = ("nav", "aside")
+"""Where headings stand that do not name the page."""
+
+_HEADINGS = ("h1", "h2", "h3")
+_MINOR_HEADINGS = ("h4", "h5", "h6")
+_PARTS = re.compile(r"\s+(?:[-–—|•»«/·]|::)\s+")
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """How a page names and addresses itself.
+
+    ``title`` is that of its head, ``base`` what references resolve against, ``own`` all addresses that are the page's,
+    ``queue`` the site. ``canonical`` says that the page declares its own address to be the right one.
+    """
+
+    title: str
+    base: str
+    own: frozenset[str]
+    queue: str
+    canonical: bool
+
+    @classmethod
+    def of(cls, page: Page) -> "Names":
+        """Read what a page says of itself."""
+        title = next((excerpt(element, 500) for element in page.tree.iter("title")), "")
+        here = canonicalize(page.url) or page.url
+        links = (link.get("href") for link in page.tree.iter("link") if "canonical" in (link.get("rel") or "").split())
+        given = frozenset(url for href in links if href and (url := resolve(page.base_url, href)))
+        return cls(title, page.base_url, given | {here}, queue_of(here), here in given)
+
+
+def page_heading(outline: Outline, names: Names, before: int, roots: Sequence[int]) -> tuple[str, int] | None:
+    """Return the heading that names what the page is about, and its place.
+
+    It stands before the main text or begins it, outside of records. Its words are those of the page's title; one that
+    links to the page itself is preferred, then one that does not link to the front page, then the last one. Where only
+    the site's name stands before the text, the heading may stand behind it.
+    """
+    found = headings(outline, names)
+    free = [each for each in found if not any(outline.contains(root, each.place) for root in roots)]
+    named = [each for each in free if each.place < outline.ends[before]]
+    best = max(named, key=lambda each: each.rank, default=None)
+    if best is None or not best.rank[0]:
+        best = next((each for each in free if each.rank[0]), best)
+    if best is not None:
+        return best.text, best.place
+    first = [place for place, tag in enumerate(outline.tags) if tag == "h1"]
+    text = excerpt(outline.elements[first[0]], 300) if len(first) == 1 and first[0] < outline.ends[before] else ""
+    return (text, first[0]) if text else None
+
+
+def headed_places(outline: Outline, names: Names) -> tuple[int, ...]:
+    """Return the places of the headings that could name what the page is about, that of the site's name left out."""
+    return tuple(each.place for each in headings(outline, names) if each.rank[0])
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A heading whose words the page's title has too, the likelier it names the page the higher its ``rank``."""
+
+    place: int
+    text: str
+    rank: tuple[int, int]
+
+
+def headings(outline: Outline, names: Names, outside: Collection[str] = OUTSIDE) -> list[Heading]:
+    """Return the headings that repeat the page's title or a part of it, but those in elements of some names."""
+    title = fold(names.title).casefold()
+    parts = frozenset(fold(part).casefold() for part in _PARTS.split(names.title))
+    found: list[Heading] = []
+    for place, tag in enumerate(outline.tags):
+        minor = tag in _MINOR_HEADINGS
+        if not (minor or tag in _HEADINGS) or outline.is_within(place, outside):
+            continue
+        text = excerpt(outline.elements[place], 300)
+        if len(text) < 2 or text.casefold() not in (parts if minor else title):
+            continue
+        target = heading_target(outline, place, names.base)
+        front = target is not None and is_front(target) and target not in names.own
+        rank = 2 if target in names.own else 0 if front else 1
+        found.append(Heading(place, text, (rank, place if rank else -place)))
+    return found
+
+
+def heading_target(outline: Outline, place: int, base: str) -> str | None:
+    """Return the address that a heading links to."""
+    above = outline.parents[place]
+    link = outline.elements[above] if above >= 0 and outline.tags[above] == "a" else None
+    link = link if link is not None else next(outline.elements[place].iter("a"), None)
+    href = link.get("href") if link is not None else None
+    return resolve(base, href) if href else None

@@ -1,0 +1,44 @@
+"""What the report of a crawl says of what was learned."""
+
+from aahcrawler.adaptation.overlay import Evidence
+from aahcrawler.report.adapted import learned
+
+BEGUN = "2026-01-02T00:00:00+00:00"
+
+
+def evidence(kind: str, *, level: str = "thread", action: str = "posts") -> Evidence:
+    return Evidence(
+        site="forum.test",
+        application="phpBB",
+        level=level,
+        action=action,
+        name=f"learned-{kind}-1",
+        method="relaxed",
+        failure="nothing-found" if action else "",
+        pages=("http://forum.test/1?a=1&b=2", "http://forum.test/2"),
+        before=3,
+        after=12,
+        confidence=0.9,
+        date="2026-01-02T03:04:05+00:00",
+        kind=kind,
+    )
+
+
+def test_actions_links_and_signs_are_told_with_what_speaks_for_them() -> None:
+    known = [evidence("action"), evidence("links", action="next"), evidence("sign", action="")]
+    told = learned([*known, evidence("sign", level="", action="")], {"learned-posts-1": 7}, BEGUN)
+    assert "Learned actions read 7 pages of this crawl" in told
+    assert "phpBB/thread/posts on forum.test" in told
+    assert "12 objects on 2 pages where the action of the file found 3 (nothing-found)" in told
+    assert "12 links on 2 pages where the action of the file found 3 (nothing-found)" in told
+    assert "for phpBB/thread on forum.test" in told
+    assert "a sign of its level, on 12 pages of it and on none of 3 others" in told
+    assert "for phpBB on forum.test" in told
+    assert "a sign of the application, on 12 pages of it and on none of 3 others" in told
+    assert "http://forum.test/1?a=1&amp;b=2 and 1 more" in told
+    assert "in a former crawl" not in told
+
+
+def test_what_was_learned_before_is_told_from_what_this_crawl_learned() -> None:
+    assert "in a former crawl" in learned([evidence("action")], {}, "2026-02-01T00:00:00+00:00")
+    assert learned([], {}, BEGUN) == ""
