@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from online_analysis.document import Document
+from online_analysis.document import Document, Outlink
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,12 +21,13 @@ class Scores:
 
 @dataclass(frozen=True, slots=True)
 class ScoredLink:
-    """A link with the score it goes into the frontier with."""
+    """A link with the score it goes into the frontier with; ``weight`` is that of all analysers that gave it."""
 
     url: str
     score: float
     anchor: str = ""
     action: str | None = None
+    weight: float = 0.0
 
 
 class OnlineAnalyser(Protocol):
@@ -42,6 +43,81 @@ class OnlineAnalyser(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """The score that a queued URL has from now on, in [0, 1]."""
+
+    url: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """What the analysers say of a URL that waits, under other weights.
+
+    ``said`` is the mean of what they, the ranker apart, say of the links to it, ``weight`` what they say it with;
+    ``score`` is what the URL is queued with from now on.
+    """
+
+    said: float
+    weight: float
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """One part of a prediction: what was looked at, what it was, and by how much that raised or lowered the score."""
+
+    name: str
+    value: float
+    effect: float
+
+
+class LinkRanker(Protocol):
+    """Learns while crawling what fetched pages are worth, and predicts it for those that are not fetched.
+
+    Its state is a function of the sequence of calls and of its seed; it is bounded, and not for several threads.
+    """
+
+    @property
+    def name(self) -> str:
+        """The name that weights in the ICD refer to."""
+        ...
+
+    def follow(self, document: Document, worth: float, links: Sequence[ScoredLink], depth: int) -> Scores:
+        """Learn that a page was worth ``worth``, its document score, and predict what its links are worth.
+
+        ``links`` runs parallel to ``document.outlinks`` and has what the analysers said; ``depth`` counts links from
+        a seed. The links of the answer are None where too little is known, and its document score is None. Of the
+        document its address, application and level are read and, of its outlinks, address, anchor, place, action and
+        the role of the part: a log of these can teach the same again.
+        """
+        ...
+
+    def revised(self, n: int) -> Sequence[Revision]:
+        """Return at most ``n`` queued URLs whose score is not as it was last told, by ``follow`` or here.
+
+        Those that are or were the highest come first. Their scores are whole ones, the analysers' part included: they
+        take the place of the frontier's.
+        """
+        ...
+
+    def reweigh(self, weight: float, waiting: Mapping[str, Weighed]) -> None:
+        """Have another weight from now on, above 0, and take note of what the others say under theirs."""
+        ...
+
+    def settled(self, url: str) -> None:
+        """Take note that a URL is fetched, failed or blocked: it is not queued, and is not spoken of again."""
+        ...
+
+    def explain(self, url: str) -> tuple[Reason, ...]:
+        """Say what the present prediction for a queued URL is made of; nothing where there is none.
+
+        The effects, the first of which is where every prediction begins, add up to the prediction.
+        """
+        ...
+
+
 def aggregate(document: Document, scores: Sequence[Scores], weights: Mapping[str, float]) -> tuple[ScoredLink, ...]:
     """Give each outlink the weighted average of what the analysers say of it.
 
@@ -49,28 +125,42 @@ def aggregate(document: Document, scores: Sequence[Scores], weights: Mapping[str
     silent about a link is left out of that link's average; a link nobody scores gets 0. An analyser that has no
     weight counts 1.
     """
-    return tuple(
-        ScoredLink(
-            link.url, _weighted(((s.analyser, _link_score(s, i)) for s in scores), weights), link.anchor, link.action
-        )
-        for i, link in enumerate(document.outlinks)
-    )
+    return tuple(_scored(link, i, scores, weights) for i, link in enumerate(document.outlinks))
+
+
+def joined(links: Sequence[ScoredLink], more: Scores, weights: Mapping[str, float]) -> tuple[ScoredLink, ...]:
+    """Let one more analyser join the averages of links, as if ``aggregate`` had been told of it with the others."""
+    return tuple(_joined(link, said_of(more, i), weights.get(more.analyser, 1.0)) for i, link in enumerate(links))
 
 
 def document_score(scores: Sequence[Scores], weights: Mapping[str, float]) -> float:
     """Return the weighted average of the document scores, 0 where no analyser gives one."""
-    return _weighted(((s.analyser, s.document) for s in scores), weights)
+    return _weighted(((s.analyser, s.document) for s in scores), weights)[0]
 
 
-def _link_score(scores: Scores, index: int) -> float | None:
+def _scored(link: Outlink, index: int, scores: Sequence[Scores], weights: Mapping[str, float]) -> ScoredLink:
+    score, weight = _weighted(((s.analyser, said_of(s, index)) for s in scores), weights)
+    return ScoredLink(link.url, score, link.anchor, link.action, weight)
+
+
+def _joined(link: ScoredLink, score: float | None, weight: float) -> ScoredLink:
+    total = link.weight + weight
+    if score is None or not total:
+        return link
+    return ScoredLink(link.url, (link.score * link.weight + score * weight) / total, link.anchor, link.action, total)
+
+
+def said_of(scores: Scores, index: int) -> float | None:
+    """Return what an analyser says of a link: its document score where it scores no links at all."""
     return scores.links[index] if scores.links else scores.document
 
 
-def _weighted(named: Iterable[tuple[str, float | None]], weights: Mapping[str, float]) -> float:
+def _weighted(named: Iterable[tuple[str, float | None]], weights: Mapping[str, float]) -> tuple[float, float]:
+    """Return the average of the scores that there are, and the sum of their weights."""
     total = weight_sum = 0.0
     for analyser, score in named:
         if score is not None:
             weight = weights.get(analyser, 1.0)
             total += weight * score
             weight_sum += weight
-    return total / weight_sum if weight_sum else 0.0
+    return (total / weight_sum if weight_sum else 0.0), weight_sum

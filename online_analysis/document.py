@@ -4,18 +4,25 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-PartRole = Literal["content", "navigation", "other"]
+PartRole = Literal["content", "sidebar", "navigation"]
+SourceKind = Literal["", "feed", "document"]
+LevelRole = Literal["intermediate", "terminal"]
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentPart:
-    """A region of the page that is analysed by itself: a post, the main content, a sidebar.
+    """A region of the page that is analysed by itself.
 
-    ``text`` is plain text with white space folded; ``content`` parts hold what the page is about.
+    ``content`` is what the page is about: a post, an article, a comment, or the main content as a whole. A ``sidebar``
+    is a block of links beside it, such as related articles, an archive, tags or a blogroll. ``navigation`` are the
+    entries of a list that leads to pages of their own. Menus, advertising, footers and other boilerplate are in no
+    part. ``text`` is plain text with white space folded, never empty. ``author`` is the name of who wrote a ``content``
+    part, empty where that is not known.
     """
 
     role: PartRole
     text: str
+    author: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +32,12 @@ class Outlink:
     ``context`` is the plain text of the paragraph (or list item, cell, heading) around the anchor, anchor included.
     ``part`` indexes ``Document.parts``, None where the link stands in none of them.
     ``action`` names the navigation action of the knowledge base that chose the link, None for a link of the content
-    or of a page of unknown application.
+    or of a page of unknown application. ``leads_to`` is the role of the page level that the action leads to, None
+    without an action.
+    ``place`` is the path of tags from the root of the page to the link, each with its first class, without digits:
+    ``html/body/div.post/p/a``. It is empty where the link stands on no element, as one does that an action made.
+    ``hidden`` tells that the page's markup hides it from readers: by an attribute ``hidden`` or an inline style.
+    ``date`` is when what it leads to was published or changed, aware, where a feed or a sitemap says so.
     """
 
     url: str
@@ -33,11 +45,21 @@ class Outlink:
     context: str = ""
     part: int | None = None
     action: str | None = None
+    place: str = ""
+    leads_to: LevelRole | None = None
+    hidden: bool = False
+    date: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """What analysers see of a page. ``language`` is an ISO 639-1 code; ``published`` is aware and in UTC."""
+    """What analysers see of a page. ``language`` is an ISO 639-1 code; ``published`` is aware and in UTC.
+
+    ``application``, ``kind`` and ``level`` are names of the knowledge base (an application, its kind, its page level),
+    empty where the page was recognised as none. ``rest`` is text that belongs to the page's content and is in no part,
+    such as an introduction to a list of posts; it is short and mostly empty. ``source`` tells what is no page:
+    ``feed`` or ``document`` (such as PDF).
+    """
 
     url: str
     language: str | None
@@ -45,3 +67,8 @@ class Document:
     parts: tuple[DocumentPart, ...]
     outlinks: tuple[Outlink, ...]
     published: datetime | None = None
+    application: str = ""
+    kind: str = ""
+    level: str = ""
+    rest: str = ""
+    source: SourceKind = ""

@@ -2,20 +2,23 @@
 
 Background frequencies come from ``wordfreq`` (44 languages, Greek and Chinese among them): they need no state, so a
 page has the same score at the start of a crawl, at its end, after a restart, and on every worker. Its small lists
-cost about 0.2 s and 5 MB a language, paid when the first page of that language is met.
+cost about 0.2 s and 5 MB a language, paid when the first page of that language is met. For other languages terms are
+judged by their length, until the crawl has seen a hundred pages (``online_analysis.learning``).
 """
 
 import math
 import re
+import string
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property, lru_cache
 from itertools import chain, pairwise
 
 import Stemmer
 import wordfreq
+from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
 _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
@@ -34,6 +37,11 @@ _STOP_POWER = 3
 _UNSEEN_FREQUENCY = 5e-7
 _NUMBER_FREQUENCY = 1e-4
 _PAGE_WORDS = 300
+_PAGES_BEFOREHAND = 10
+_LEAST_IDF = 0.05
+_LANGUAGE_SAMPLE = 1_000
+_SHORTEST_SAMPLE = 40
+_LIKELY = 0.8
 _WIDELY_WRITTEN = ("en", "de", "fr", "es")
 
 _STEMMERS = {
@@ -65,6 +73,15 @@ def tokenize(text: str) -> list[str]:
             return list(_with_pairs(_WORD_OR_RUN.findall(folded)))
         words = _WORD.findall(folded)
     return [word for word in words if 1 < len(word) <= _LONGEST_WORD]
+
+
+def is_unspaced(text: str) -> bool:
+    """Tell whether a text holds characters of a script that writes no spaces between words, or few.
+
+    >>> is_unspaced("太阳 power"), is_unspaced("power")
+    (True, False)
+    """
+    return bool(_UNSPACED_RUN.search(text))
 
 
 def _with_pairs(runs: Iterable[str]) -> Iterator[str]:
@@ -102,6 +119,14 @@ class TermVector:
         return max(-1.0, min(1.0, dot / lengths))
 
 
+@dataclass(frozen=True, slots=True)
+class Frequencies:
+    """On how many of some pages in a language each term was; terms that are missing were on none, or on hardly any."""
+
+    pages: int
+    holding: Mapping[str, int]
+
+
 class _Stems(dict[str, str]):
     """Remembers the term of each word, "" for a stop word, for a bounded number of words."""
 
@@ -119,6 +144,29 @@ class _Stems(dict[str, str]):
             term = self._stemmer.stemWord(word) if self._stemmer and not word.isdigit() else word
         self[word] = term
         return term
+
+
+class _Chunks(dict[str, tuple[str, ...]]):
+    """Remembers the terms of what stands between white space, for a bounded number of such chunks.
+
+    No word reaches over white space, and most of a text is chunks that were met before, so that hardly any of it is
+    folded, normalised and matched with an expression, which is what takes time.
+    """
+
+    def __init__(self, stems: _Stems) -> None:
+        super().__init__()
+        self._stems = stems
+
+    def __missing__(self, chunk: str) -> tuple[str, ...]:
+        stems = self._stems
+        inner = chunk.strip(string.punctuation)
+        plain = inner.isascii() and inner.isalnum() and 1 < len(inner) <= _LONGEST_WORD
+        terms = tuple([term for word in ((inner.lower(),) if plain else tokenize(chunk)) if (term := stems[word])])
+        if len(chunk) <= _LONGEST_WORD:
+            if len(self) >= _CACHED_WORDS:
+                self.clear()
+            self[chunk] = terms
+        return terms
 
 
 class _Idf(dict[str, float]):
@@ -144,6 +192,26 @@ class _Idf(dict[str, float]):
         return idf
 
 
+class _LearnedIdf(_Idf):
+    """The idf of each term of a language that no list holds, by the pages that were seen of it.
+
+    What is thought of a term beforehand counts as ten pages (additive smoothing), so the idf of one that was on no page
+    grows with the number of pages, up to that of words that lists do not hold.
+    """
+
+    def __init__(self, frequencies: Frequencies) -> None:
+        super().__init__({}, listed=False)
+        self._frequencies = frequencies
+
+    def __missing__(self, term: str) -> float:
+        portion = _portion(term)
+        beforehand = math.exp(-super().__missing__(term) / portion)
+        holding = self._frequencies.holding.get(term, 0) + _PAGES_BEFOREHAND * beforehand
+        share = holding / (self._frequencies.pages + _PAGES_BEFOREHAND)
+        self[term] = idf = portion * max(_LEAST_IDF, min(idf_of(_UNSEEN_FREQUENCY), -math.log(share)))
+        return idf
+
+
 def idf_of(frequency: float) -> float:
     """Return the idf of a term that makes up ``frequency`` of all words.
 
@@ -154,26 +222,40 @@ def idf_of(frequency: float) -> float:
 
 
 def _term_idf(term: str, frequency: float) -> float:
+    return idf_of(frequency) * _portion(term)
+
+
+def _portion(term: str) -> float:
     """Weigh a pair of characters by half (squared): pairs overlap, so each character stands in two of them."""
-    return idf_of(frequency) * (math.sqrt(0.5) if _UNSPACED_RUN.match(term) and len(term) == 2 else 1.0)
+    return math.sqrt(0.5) if _UNSPACED_RUN.match(term) and len(term) == 2 else 1.0
 
 
 class Language:
-    """The words of one language. Equal texts give equal terms, whatever was seen before. Not for several threads."""
+    """The words of one language. Equal texts give equal terms, whatever was seen before. Not for several threads.
 
-    def __init__(self, code: str | None) -> None:
+    ``frequencies`` are those that were learned of a language without a word list.
+    """
+
+    def __init__(self, code: str | None, frequencies: Frequencies | None = None) -> None:
         self.code = code
-        self._lists = _WIDELY_WRITTEN if code is None else (_WORD_LISTS.get(code, code),) if _listed(code) else ()
-        self._stems = _Stems(_STEMMERS.get(code or ""), frozenset(chain.from_iterable(map(_stop_words, self._lists))))
+        self._frequencies = frequencies
+        self._lists = _word_lists(code)
+        stop_words = frozenset(chain.from_iterable(map(_stop_words, self._lists)))
+        self._chunks = _Chunks(_Stems(_STEMMERS.get(code or ""), stop_words))
 
     def terms(self, text: str) -> list[str]:
         """Return the stems of the words of a text, in order, without stop words."""
-        stems = self._stems
-        return [term for word in tokenize(text) if (term := stems[word])]
+        return list(chain.from_iterable(map(self._chunks.__getitem__, text.split())))
+
+    def words(self, text: str) -> list[str]:
+        """Return the words of a text in order, without those that are frequent in this language."""
+        return [word for word in tokenize(text) if self._chunks[word]]
 
     @cached_property
     def idf(self) -> Mapping[str, float]:
         """The idf of any term of this language. Every look-up succeeds."""
+        if self._frequencies is not None:
+            return _LearnedIdf(self._frequencies)
         known: dict[str, float] = {}
         for name in self._lists:
             here: defaultdict[str, float] = defaultdict(float)
@@ -186,10 +268,14 @@ class Language:
 
 
 class Lexicon:
-    """The languages that a crawl has met, each loaded when first asked for."""
+    """The languages that a crawl has met, each loaded when first asked for.
 
-    def __init__(self) -> None:
+    ``learned`` are frequencies by language; those of languages that have a word list are left aside.
+    """
+
+    def __init__(self, learned: Mapping[str, Frequencies] | None = None) -> None:
         self._languages: dict[str | None, Language] = {}
+        self._learned = {code: each for code, each in (learned or {}).items() if not has_word_list(code)}
 
     def language(self, code: str | None) -> Language:
         """Return a language by its ISO 639-1 code.
@@ -199,18 +285,48 @@ class Lexicon:
         """
         if code is not None:
             code = code.lower().partition("-")[0]
-        known = code if code in _STEMMERS or _listed(code) else None
+        known = code if code in _STEMMERS or has_word_list(code) or code in self._learned else None
         if known not in self._languages:
-            self._languages[known] = Language(known)
+            self._languages[known] = Language(known, self._learned.get(known or ""))
         return self._languages[known]
+
+    def language_of(self, text: str) -> str | None:
+        """Return the ISO 639-1 code of the language that a text is most likely in, None where nothing tells."""
+        sample = text[:_LANGUAGE_SAMPLE]
+        if sum(map(str.isalpha, sample)) < _SHORTEST_SAMPLE:
+            return None
+        code, confidence = _identifier().classify(sample)
+        return str(code) if confidence >= _LIKELY else None
 
     def has_usable_term(self, text: str, languages: Iterable[str] = ()) -> bool:
         """Tell whether a text holds anything but stop words and punctuation, in one of the languages given."""
         return any(self.language(code).terms(text) for code in tuple(languages) or (None,))
 
 
-def _listed(code: str | None) -> bool:
-    return code is not None and _WORD_LISTS.get(code, code) in wordfreq.available_languages("small")
+@lru_cache(maxsize=1)
+def _identifier() -> LanguageIdentifier:
+    return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+
+
+def has_word_list(code: str | None) -> bool:
+    """Tell whether the frequencies of a language's words are known (ISO 639-1).
+
+    >>> has_word_list("el"), has_word_list("eu")
+    (True, False)
+    """
+    return code is not None and _WORD_LISTS.get(code, code) in _listed()
+
+
+@cache
+def _listed() -> frozenset[str]:
+    return frozenset(wordfreq.available_languages("small"))
+
+
+def _word_lists(code: str | None) -> tuple[str, ...]:
+    """Name the lists of a language; for one of which nothing is known, those of widely written ones."""
+    if has_word_list(code):
+        return (_WORD_LISTS.get(code or "", code or ""),)
+    return () if code in _STEMMERS else _WIDELY_WRITTEN
 
 
 def _stop_words(name: str) -> Iterator[str]:

@@ -1,69 +1,120 @@
-"""What a crawl is about, as weighted terms in the language of the page that is judged."""
+"""What a crawl is about, as vectors of terms in the language of the page that is judged."""
 
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from online_analysis.counting import Counting
 from online_analysis.icd import Icd
 from online_analysis.terms import Language, Lexicon
 
-_TERMS_OF_DOCUMENTS = 50
+Phrase = tuple[str, ...]
+
+_LEARNED_SHARE = 0.5
+"""How long the vector of what was learned is beside that of what was given: a fifth of the squared length of both."""
+
+
+@dataclass(frozen=True, slots=True)
+class Direction:
+    """A unit vector over terms, and over phrases by their words with blanks between (``"wind turbin"``).
+
+    ``weights[term]`` is its component in the space of counts times the square root of the idf; ``products[term]`` is
+    what one occurrence of the term in a text adds to the dot product. ``reach[k]`` is the length of its k heaviest
+    components: the best cosine that a text with k of its terms can have. One that is empty has no weights.
+    """
+
+    weights: Mapping[str, float]
+    products: Mapping[str, float]
+    reach: tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class TopicVector:
-    """A topic in one language: a unit vector over terms and phrases (``"wind turbin"``).
+    """A topic in one language: what its keywords and entities say of it, and what its reference documents say.
 
-    ``phrases`` lists the phrases by their first term; ``phrase_idf`` is the idf of each by its name in ``weights``.
-    ``reach[k]`` is the length of the vector's k heaviest components: the best cosine that a text with k of the
-    topic's terms can have.
+    ``phrases`` lists keywords of several words by their first term; ``phrase_idf`` is the idf of each by its name.
     """
 
     language: Language
-    weights: Mapping[str, float]
-    phrases: Mapping[str, tuple[tuple[str, ...], ...]]
+    keywords: Direction
+    documents: Direction
+    phrases: Mapping[str, tuple[Phrase, ...]]
     phrase_idf: Mapping[str, float]
-    reach: tuple[float, ...]
 
 
 class Topic:
     """Keywords and entities (phrases of one or more words) and reference texts; their order does not matter.
 
-    The same phrases are stemmed as the page's language asks, so a page in any language can match.
+    The same phrases are stemmed as the page's language asks, so a page in any language can match. ``counting`` is
+    what everybody who compares a document with the topic has its terms from.
     """
 
-    def __init__(self, phrases: Iterable[str], texts: Iterable[str] = (), lexicon: Lexicon | None = None) -> None:
+    def __init__(
+        self,
+        phrases: Iterable[str],
+        texts: Iterable[str] = (),
+        lexicon: Lexicon | None = None,
+        learned: Mapping[str, float] | None = None,
+    ) -> None:
         self._phrases = tuple(sorted(set(phrases)))
         self._texts = tuple(sorted(set(texts)))
         self._lexicon = lexicon or Lexicon()
+        self._learned = dict(learned or {})
+        self.counting = Counting(self._lexicon)
         self._vectors: dict[str | None, TopicVector] = {}
 
     def vector(self, code: str | None) -> TopicVector:
-        """Return the topic in a language (ISO 639-1; None where it is unknown). It may be empty."""
+        """Return the topic in a language (ISO 639-1; None where it is unknown). Its directions may be empty."""
         language = self._lexicon.language(code)
         if language.code not in self._vectors:
             self._vectors[language.code] = self._build(language)
         return self._vectors[language.code]
 
+    def vector_of(self, text: str) -> TopicVector:
+        """Return the topic in the language that a text is most likely in."""
+        return self.vector(self._lexicon.language_of(text))
+
+    def refined(self, learned: Mapping[str, float], lexicon: Lexicon | None = None) -> "Topic":
+        """Return the topic with words and phrases that were learned, each with a weight in (0, 1], added to its sides.
+
+        They replace those that were learned before. All of them together have half the length of what was given.
+        """
+        return Topic(self._phrases, self._texts, lexicon or self._lexicon, learned)
+
     def _build(self, language: Language) -> TopicVector:
-        weights: Counter[str] = Counter()
-        phrases: dict[str, set[tuple[str, ...]]] = {}
-        for phrase in self._phrases:
-            terms = tuple(language.terms(phrase))
+        stemmed = {terms for phrase in self._phrases if (terms := tuple(language.terms(phrase)))}
+        learned = {terms: weight for text, weight in self._learned.items() if (terms := tuple(language.terms(text)))}
+        phrases: dict[str, list[Phrase]] = {}
+        for terms in sorted(stemmed | learned.keys()):
             if len(terms) > 1:
-                phrases.setdefault(terms[0], set()).add(terms)
-            weights.update(_phrase_weights(terms, language.idf))
-        _add_with_equal_length(weights, _document_weights(self._texts, language))
-        length = _length(weights)
-        unit = {term: weight / length for term, weight in sorted(weights.items())} if length else {}
+                phrases.setdefault(terms[0], []).append(terms)
+        phrase_idf = {
+            " ".join(terms): _phrase_idf(terms, language.idf) for terms in stemmed | learned.keys() if len(terms) > 1
+        }
+        keywords = _keyword_weights(dict.fromkeys(stemmed, 1.0), language.idf)
+        more = _keyword_weights(learned, language.idf)
+        single = {term: weight for term, weight in more.items() if term not in phrase_idf}
         return TopicVector(
             language,
-            unit,
-            {first: tuple(sorted(found)) for first, found in phrases.items()},
-            {" ".join(each): _phrase_idf(each, language.idf) for found in phrases.values() for each in found},
-            _reach(unit.values()),
+            _direction(_with_learned(keywords, more), phrase_idf, language.idf),
+            _direction(_with_learned(self._document_weights(language), single), {}, language.idf),
+            {first: tuple(found) for first, found in phrases.items()},
+            phrase_idf,
         )
+
+    def _document_weights(self, language: Language) -> Mapping[str, float]:
+        """Weigh the terms of all reference texts together, as often as they occur (ARCOMEM, section 5.1).
+
+        Words that say nothing in the language of a text say nothing in others either.
+        """
+        counts: Counter[str] = Counter()
+        for text in self._texts:
+            own = self._lexicon.language(self._lexicon.language_of(text))
+            for word, count in Counter(own.words(text)).items():
+                for term in language.terms(word):
+                    counts[term] += count
+        return {term: count * math.sqrt(language.idf[term]) for term, count in counts.items()}
 
 
 def build_topic(icd: Icd, texts: Mapping[str, str], lexicon: Lexicon | None = None) -> Topic:
@@ -75,39 +126,41 @@ def build_topic(icd: Icd, texts: Mapping[str, str], lexicon: Lexicon | None = No
     return Topic((*icd.topic.keywords, *icd.topic.entities), documents, lexicon)
 
 
-def _phrase_idf(terms: Iterable[str], idf: Mapping[str, float]) -> float:
-    """Take the idfs of a phrase's words together, as the length of a vector."""
-    return math.sqrt(math.fsum(idf[term] ** 2 for term in terms))
-
-
-def _phrase_weights(terms: tuple[str, ...], idf: Mapping[str, float]) -> dict[str, float]:
-    """Weigh a keyword's words and, for several words, the phrase; a long keyword weighs no more than a short one."""
-    weights = {term: idf[term] for term in terms}
-    if len(terms) > 1:
-        weights[" ".join(terms)] = _phrase_idf(terms, idf)
+def _direction(weights: Mapping[str, float], phrase_idf: Mapping[str, float], idf: Mapping[str, float]) -> Direction:
     length = _length(weights)
-    mean = math.sqrt(math.fsum(idf[term] ** 2 for term in terms) / len(terms)) if terms else 0.0
-    return {term: weight * mean / length for term, weight in weights.items()} if length else {}
+    unit = {term: weight / length for term, weight in sorted(weights.items())} if length else {}
+    products = {term: weight * math.sqrt(phrase_idf.get(term) or idf[term]) for term, weight in unit.items()}
+    return Direction(unit, products, _reach(unit.values()))
 
 
-def _document_weights(texts: Iterable[str], language: Language) -> dict[str, float]:
-    """Return the most telling terms of the reference texts; each text has the same say, however long it is."""
-    total: Counter[str] = Counter()
-    for text in texts:
-        counts = Counter(language.terms(text))
-        weights = {term: (1 + math.log(count)) * language.idf[term] for term, count in counts.items()}
-        length = _length(weights)
-        total.update({term: weight / length for term, weight in weights.items()} if length else {})
-    ranked = sorted(total.items(), key=lambda item: (-item[1], item[0]))
-    return dict(ranked[:_TERMS_OF_DOCUMENTS])
+def _phrase_idf(terms: Phrase, idf: Mapping[str, float]) -> float:
+    """Take the idfs of a phrase's words together: that is how rare it is if its words meet by chance."""
+    return math.fsum(idf[term] for term in terms)
 
 
-def _add_with_equal_length(weights: Counter[str], more: Mapping[str, float]) -> None:
-    """Add a vector, scaled so that keywords and documents have the same say."""
-    length = _length(more)
-    if length:
-        factor = (_length(weights) or 1.0) / length
-        weights.update({term: weight * factor for term, weight in more.items()})
+def _with_learned(given: Mapping[str, float], learned: Mapping[str, float]) -> Mapping[str, float]:
+    """Add what was learned to a side of the topic that is there."""
+    length = _length(learned)
+    if not given or not length:
+        return given
+    share = _LEARNED_SHARE * _length(given) / length
+    return {term: given.get(term, 0.0) + share * learned.get(term, 0.0) for term in given.keys() | learned.keys()}
+
+
+def _keyword_weights(phrases: Mapping[Phrase, float], idf: Mapping[str, float]) -> Mapping[str, float]:
+    """Weigh the words of keywords and, for those of several words, the phrase; all have the say that is given.
+
+    Rare ones have more, but a long keyword weighs no more than a short one.
+    """
+    weights: Counter[str] = Counter()
+    for terms, say in sorted(phrases.items()):
+        own = {term: math.sqrt(idf[term]) for term in terms}
+        if len(terms) > 1:
+            own[" ".join(terms)] = math.sqrt(_phrase_idf(terms, idf))
+        mean = math.sqrt(_phrase_idf(terms, idf) / len(terms))
+        length = _length(own)
+        weights.update({term: say * weight * mean / length for term, weight in own.items()})
+    return weights
 
 
 def _length(weights: Mapping[str, float]) -> float:

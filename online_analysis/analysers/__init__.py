@@ -1,21 +1,70 @@
 """Analysers that ship with the crawler, one a module."""
 
+from collections.abc import Iterator
+
 from online_analysis.aggregation import OnlineAnalyser
+from online_analysis.analysers.application import ApplicationAnalyser
+from online_analysis.analysers.entities import EntityAnalyser
+from online_analysis.analysers.social import ScoredSeed, SocialAnalyser, seeds_of_posts
 from online_analysis.analysers.spam import SpamAnalyser
+from online_analysis.analysers.temporal import TemporalAnalyser
 from online_analysis.analysers.text import TextAnalyser
 from online_analysis.analysers.url import UrlAnalyser
-from online_analysis.icd import Icd
+from online_analysis.icd import Icd, IcdError
+from online_analysis.plugins import guarded, load_plugins
 from online_analysis.topic import Topic
 
 
 def analysers(icd: Icd, topic: Topic) -> tuple[OnlineAnalyser, ...]:
-    """Return the analysers of a crawl; one that the ICD gives no weight is left out, it would change nothing."""
-    shipped: tuple[OnlineAnalyser, ...] = (
-        TextAnalyser(topic),
-        UrlAnalyser(topic, icd.scoring.url_patterns),
-        SpamAnalyser(icd.scoring.spam_hosts),
-    )
-    return tuple(analyser for analyser in shipped if icd.scoring.weights[analyser.name] > 0)
+    """Return the analysers of a crawl, plug-ins that the ICD weighs included; none of them raises.
+
+    Left out are those that the ICD gives no weight, and those that would be silent throughout, such as the temporal
+    one without an event. Raise IcdError where a plug-in or a model cannot be had.
+    """
+    return tuple(guarded(each) for each in (*_shipped(icd, topic), *load_plugins(icd, topic)))
 
 
-__all__ = ["SpamAnalyser", "TextAnalyser", "UrlAnalyser", "analysers"]
+def _shipped(icd: Icd, topic: Topic) -> Iterator[OnlineAnalyser]:
+    def wanted(name: str) -> bool:
+        return icd.scoring.weights[name] > 0
+
+    if wanted("text"):
+        yield TextAnalyser(topic)
+    if wanted("url"):
+        yield UrlAnalyser(topic, icd.scoring.url_patterns)
+    if wanted("spam"):
+        yield SpamAnalyser(icd.scoring.spam_hosts)
+    if wanted("temporal") and icd.event is not None:
+        yield TemporalAnalyser(icd.event)
+    if wanted("entities") and icd.topic.entities:
+        yield _entity_analyser(icd, topic)
+    if wanted("social"):
+        yield SocialAnalyser(icd.posts, icd.event)
+    if wanted("application"):
+        yield ApplicationAnalyser()
+
+
+def _entity_analyser(icd: Icd, topic: Topic) -> EntityAnalyser:
+    """Return the analyser with its model loaded; raise IcdError where the model cannot be used."""
+    from online_analysis.analysers import gazetteer  # noqa: PLC0415 - spaCy takes seconds to import
+
+    try:
+        model = gazetteer.load_model(icd.scoring.entity_model) if icd.scoring.entity_model else None
+    except gazetteer.EntityModelError as error:
+        raise IcdError([icd.model_mistake(error.problem, error.advice)]) from error
+    finder = gazetteer.Gazetteer(icd.topic.entities, lambda code: topic.vector(code).language, model)
+    return EntityAnalyser(finder)
+
+
+__all__ = [
+    "ApplicationAnalyser",
+    "EntityAnalyser",
+    "ScoredSeed",
+    "SocialAnalyser",
+    "SpamAnalyser",
+    "TemporalAnalyser",
+    "TextAnalyser",
+    "UrlAnalyser",
+    "analysers",
+    "seeds_of_posts",
+]

@@ -1,11 +1,10 @@
 """What the words of a link's address and the ICD's URL patterns say about it."""
 
 from collections.abc import Mapping
-from urllib.parse import unquote
 
 from online_analysis.aggregation import Scores
-from online_analysis.analysers.text import count_terms, score
 from online_analysis.document import Document
+from online_analysis.similarity import ANCHOR, Closeness, Measures, score
 from online_analysis.topic import Topic, TopicVector
 from online_analysis.url_patterns import UrlPattern
 
@@ -21,19 +20,21 @@ class UrlAnalyser:
     name = "url"
 
     def __init__(self, topic: Topic, patterns: Mapping[str, float]) -> None:
-        self._topic = topic
+        self._counting = topic.counting
+        self._measures = Measures(topic)
         ranked = sorted(patterns.items(), key=lambda item: (-len(item[0]), item[0]))
         self._patterns = tuple((UrlPattern.parse(text), value) for text, value in ranked)
 
     def analyse(self, document: Document) -> Scores:
         """Score the links of a document; its own score is None."""
-        topic = self._topic.vector(document.language)
-        return Scores(self.name, None, tuple(self._score(link.url, topic) for link in document.outlinks))
+        measure = self._measures.of(document.language)
+        urls = [link.url for link in document.outlinks]
+        measure.learn(zip(urls, self._counting.of(document).addresses, strict=True))
+        near = zip(urls, measure.near(urls, ANCHOR), strict=True)
+        return Scores(self.name, None, tuple([self._score(url, each, measure.topic) for url, each in near]))
 
-    def _score(self, url: str, topic: TopicVector) -> float | None:
+    def _score(self, url: str, closeness: Closeness | None, topic: TopicVector) -> float | None:
         for pattern, value in self._patterns:
             if pattern.matches(url):
                 return value
-        address = url.partition("://")[2].partition("/")[2]
-        words = unquote(address, errors="replace") if "%" in address else address
-        return score(count_terms(words, topic), topic) or None
+        return score(topic, closeness) or None if closeness is not None else None

@@ -2,26 +2,33 @@
 
 from online_analysis.icd.definition import Icd, ReferenceUrl, changes
 from online_analysis.icd.mistakes import IcdError, Mistake
+from online_analysis.icd.plugged import PLUGINS
+from online_analysis.icd.postings import Post
+from online_analysis.icd.redefinition import Part, Redefinition, parts, redefined
 from online_analysis.icd.references import plain_text
+from online_analysis.icd.scoping import Scope
+from online_analysis.icd.scoring import ANALYSERS, DEFAULT_WEIGHTS, PostTo, Scoring
 from online_analysis.icd.sections import (
-    ANALYSERS,
     WHERE_SECRETS_ARE,
     Archive,
+    DomainPoliteness,
     Endpoint,
     Event,
     Limits,
     Network,
     Politeness,
-    Scope,
-    Scoring,
     TopicWords,
+    Traps,
     secret_in,
 )
 
 __all__ = [
     "ANALYSERS",
+    "DEFAULT_WEIGHTS",
+    "PLUGINS",
     "WHERE_SECRETS_ARE",
     "Archive",
+    "DomainPoliteness",
     "Endpoint",
     "Event",
     "Icd",
@@ -29,12 +36,19 @@ __all__ = [
     "Limits",
     "Mistake",
     "Network",
+    "Part",
     "Politeness",
+    "Post",
+    "PostTo",
+    "Redefinition",
     "ReferenceUrl",
     "Scope",
     "Scoring",
     "TopicWords",
+    "Traps",
     "changes",
+    "parts",
     "plain_text",
+    "redefined",
     "secret_in",
 ]

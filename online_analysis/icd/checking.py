@@ -1,6 +1,6 @@
 """Reading all parts of an ICD, so that every mistake is found in one go."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -9,8 +9,13 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from online_analysis.icd.explanations import mistakes_of
 from online_analysis.icd.mistakes import FieldPath, IcdError, Mistake
+from online_analysis.icd.models import MissingModelError, find_model
+from online_analysis.icd.plugged import plugin_names
+from online_analysis.icd.postings import Post, read_posts
 from online_analysis.icd.references import ReferenceFileError, read_hosts, read_reference
-from online_analysis.icd.sections import Scope, TopicWords, WebAddress
+from online_analysis.icd.rules import Facts, ScopeRules
+from online_analysis.icd.scoping import Scope
+from online_analysis.icd.sections import TopicWords, WebAddress
 from online_analysis.icd.source import Source, Value
 from online_analysis.terms import Lexicon
 from online_analysis.url_patterns import UrlPattern, first_match
@@ -23,22 +28,37 @@ _T = TypeVar("_T")
 _USELESS = "single letters, punctuation and words such as 'the' do not count"
 
 
+Place = Callable[[str], Path]
+"""Says where a file lies that an ICD names."""
+
+
 @dataclass(frozen=True, slots=True)
 class Loaded(Generic[Definition]):
-    """A definition without mistakes, and the texts of its reference files by name."""
+    """A definition without mistakes, the texts of its reference files by name, and its social postings.
+
+    ``files`` are the names of all files that were read for it.
+    """
 
     definition: Definition
     texts: Mapping[str, str] = field(default_factory=dict)
+    posts: tuple[Post, ...] = ()
+    files: tuple[str, ...] = ()
 
 
-def load_parts(model: type[Definition], source: Source, folder: Path, analysers: tuple[str, ...]) -> Loaded[Definition]:
-    """Validate a source and the files it names; raise IcdError with all mistakes, those across fields included."""
-    check = _Check(source, folder)
+def load_parts(
+    model: type[Definition], source: Source, folder: Path, analysers: tuple[str, ...], place: Place | None = None
+) -> Loaded[Definition]:
+    """Validate a source and the files it names; raise IcdError with all mistakes, those across fields included.
+
+    The files are where ``place`` says, without it relative to ``folder``.
+    """
+    check = _Check(source, folder, place or folder.joinpath)
     data = check.without_empty_values(source.data)
     check.read_spam_hosts(data)
+    check.find_entity_model(data)
     definition = None
     try:
-        definition = model.model_validate(data, context={"analysers": analysers})
+        definition = model.model_validate(data, context={"analysers": _with_plugins(analysers, data)})
     except ValidationError as error:
         check.mistakes += mistakes_of(error, model, source)
     topic, scope, seeds = (
@@ -49,9 +69,19 @@ def load_parts(model: type[Definition], source: Source, folder: Path, analysers:
     texts = check.topic(topic, scope.languages if scope else ()) if topic else {}
     if seeds and scope:
         check.seeds(seeds, scope)
+    posts = check.posts(data)
     if check.mistakes or definition is None:
         raise IcdError(check.mistakes)
-    return Loaded(definition, texts)
+    return Loaded(definition, texts, posts, tuple(check.files))
+
+
+def _with_plugins(analysers: tuple[str, ...], data: Mapping[str, Value]) -> tuple[str, ...]:
+    """Add the analysers of plug-ins where the ICD weighs one that is not known: to look for them takes a while."""
+    scoring = data.get("scoring")
+    weights = scoring.get("weights") if isinstance(scoring, dict) else None
+    if not isinstance(weights, dict) or set(weights) <= set(analysers):
+        return analysers
+    return tuple(dict.fromkeys((*analysers, *plugin_names())))
 
 
 def _valid(adapter: TypeAdapter[_T], value: Value) -> _T | None:
@@ -64,9 +94,11 @@ def _valid(adapter: TypeAdapter[_T], value: Value) -> _T | None:
 class _Check:
     """Collects the mistakes of one source."""
 
-    def __init__(self, source: Source, folder: Path) -> None:
+    def __init__(self, source: Source, folder: Path, place: Place) -> None:
         self._source = source
         self._folder = folder
+        self._place = place
+        self.files: dict[str, None] = {}
         self.mistakes: list[Mistake] = list(source.mistakes)
 
     def without_empty_values(self, data: Mapping[str, Value]) -> dict[str, Value]:
@@ -85,11 +117,37 @@ class _Check:
         if not isinstance(scoring, dict) or not isinstance(name := scoring.get("spam_hosts"), str):
             return
         try:
-            scoring["spam_hosts"] = list(read_hosts(self._folder / name))
+            scoring["spam_hosts"] = list(read_hosts(self._file(name)))
         except ReferenceFileError as error:
             del scoring["spam_hosts"]
             advice = "name a text file with one host a line, beside the ICD, or list the hosts here"
             self._add(("scoring", "spam_hosts"), f"the file '{name}' {error}", advice)
+
+    def find_entity_model(self, data: Mapping[str, Value]) -> None:
+        """Report a model that is not installed; put the whole path of one that is a folder in place of its name."""
+        scoring = data.get("scoring")
+        name = scoring.get("entity_model") if isinstance(scoring, dict) else None
+        if not isinstance(scoring, dict) or not isinstance(name, str) or not name.strip():
+            return
+        try:
+            scoring["entity_model"] = find_model(name.strip(), self._folder)
+        except MissingModelError as error:
+            self._add(("scoring", "entity_model"), error.problem, error.advice)
+
+    def posts(self, data: Mapping[str, Value]) -> tuple[Post, ...]:
+        """Read the social postings, none where no file is named."""
+        topic = data.get("topic")
+        name = topic.get("posts") if isinstance(topic, dict) else None
+        if not isinstance(name, str) or not name.strip():
+            return ()
+        try:
+            read = read_posts(self._file(name.strip()))
+        except ReferenceFileError as error:
+            advice = "name a file with one JSON object a line, relative to the ICD"
+            self._add(("topic", "posts"), f"the file '{name}' {error}", advice)
+            return ()
+        self.mistakes += read.mistakes
+        return read.posts
 
     def topic(self, topic: TopicWords, languages: tuple[str, ...]) -> dict[str, str]:
         """Read the reference files; report those without terms, and a topic that has no usable term at all."""
@@ -114,6 +172,7 @@ class _Check:
     def seeds(self, seeds: tuple[str, ...], scope: Scope) -> None:
         """Report seeds that the scope itself would refuse."""
         allow, deny = ([UrlPattern.parse(text) for text in texts] for texts in (scope.allow, scope.deny))
+        rules = ScopeRules(scope.rules)
         for position, seed in enumerate(seeds):
             denied = first_match(deny, seed)
             if denied:
@@ -122,14 +181,21 @@ class _Check:
             elif allow and not first_match(allow, seed):
                 advice = "add a pattern that covers it"
                 self._add(("seeds", position), "is not among what scope.allow admits", advice)
+            elif (rule := rules.refusal(Facts(seed, at_seeds=True))) is not None:
+                advice = "remove the seed, or make the rule narrower"
+                self._add(("seeds", position), f"is refused by a rule of scope.rules ({rule})", advice)
 
     def _reference(self, name: str, position: int) -> str | None:
         try:
-            return read_reference(self._folder / name)
+            return read_reference(self._file(name))
         except ReferenceFileError as error:
             advice = "name a text or HTML file relative to the ICD, or a URL"
             self._add(("topic", "documents", position), f"the file '{name}' {error}", advice)
             return None
+
+    def _file(self, name: str) -> Path:
+        self.files[name] = None
+        return self._place(name)
 
     def _add(self, path: FieldPath, problem: str, advice: str) -> None:
         self.mistakes.append(self._source.mistake(path, problem, advice))

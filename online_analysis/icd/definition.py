@@ -14,32 +14,27 @@ from typing import Annotated, Any, Self
 import yaml
 from pydantic import AfterValidator, Field, PrivateAttr
 
-from online_analysis.icd.checking import Loaded, load_parts
+from online_analysis.icd.checking import Loaded, Place, load_parts
 from online_analysis.icd.mistakes import IcdError, Mistake
+from online_analysis.icd.postings import Post
+from online_analysis.icd.scoping import Scope
+from online_analysis.icd.scoring import ANALYSERS, Scoring
 from online_analysis.icd.sections import (
-    ANALYSERS,
     Archive,
     Event,
+    FolderName,
     Limits,
     Line,
     Network,
     Politeness,
-    Scope,
-    Scoring,
     Section,
+    Sources,
     TopicWords,
+    Traps,
     WebAddress,
     refuse,
 )
 from online_analysis.icd.source import LARGEST, Source, read_source
-
-
-def _folder_name(name: str) -> str:
-    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", name) or name.endswith("."):
-        raise refuse(
-            "is no safe folder name", "write at most 64 letters, digits, `-`, `_` and dots, a letter or digit first"
-        )
-    return name
 
 
 def _contact(text: str) -> str:
@@ -81,7 +76,7 @@ class ReferenceUrl:
 class Icd(Section):
     """One crawl as its author defined it. Instances are made by ``load`` or ``parse`` and never change."""
 
-    id: Annotated[str, AfterValidator(_folder_name)] = Field(examples=["solar-villages"])
+    id: FolderName = Field(examples=["solar-villages"])
     title: Line = Field(default_factory=_default_title, examples=["Solar villages of Germany"])
     operator: Annotated[str, AfterValidator(_folded)] = Field(
         default="", max_length=1000, examples=["Example City Archive"]
@@ -93,7 +88,9 @@ class Icd(Section):
     topic: TopicWords = Field(examples=["{keywords: [solar power, photovoltaics]}"])
     event: Event | None = Field(default=None, examples=["{start: 2024-05-01, end: 2024-05-31}"])
     scope: Scope = Field(default=Scope(), examples=["{sites: anywhere}"])
+    sources: Sources = Field(default=Sources(), examples=["{sitemaps: robots}"])
     scoring: Scoring = Field(default=Scoring(), examples=["{update: max}"])
+    traps: Traps = Field(default=Traps(), examples=["{pages: 100}"])
     limits: Limits = Field(default=Limits(), examples=["{pages: 10000}"])
     politeness: Politeness = Field(default=Politeness(), examples=["{delay: 2 s}"])
     network: Network = Field(default=Network(), examples=["{allow_private: false}"])
@@ -102,13 +99,15 @@ class Icd(Section):
 
     _source: Source = PrivateAttr(default_factory=lambda: Source(""))
     _texts: Mapping[str, str] = PrivateAttr(default_factory=lambda: MappingProxyType({}))
+    _posts: tuple[Post, ...] = PrivateAttr(default=())
+    _files: tuple[str, ...] = PrivateAttr(default=())
 
     @classmethod
     def load(cls, path: Path | str, analysers: tuple[str, ...] = ANALYSERS) -> Self:
-        """Read an ICD file; ``analysers`` are the names that may be weighted.
+        """Read an ICD file; ``analysers`` are the names that may be weighted, beside those of installed plug-ins.
 
-        Reference documents and host lists that are files are read as well, relative to the ICD. Raise IcdError
-        with every mistake found.
+        Reference documents, host lists and postings that are files are read as well, relative to the ICD. Raise
+        IcdError with every mistake found.
         """
         try:
             with Path(path).open("rb") as file:
@@ -119,18 +118,38 @@ class Icd(Section):
         return cls.parse(content, Path(path), analysers)
 
     @classmethod
-    def parse(cls, content: bytes, file: Path = Path("icd.yaml"), analysers: tuple[str, ...] = ANALYSERS) -> Self:
-        """Read an ICD from its bytes; ``file`` names it in messages and is what relative paths start from."""
+    def parse(
+        cls,
+        content: bytes,
+        file: Path = Path("icd.yaml"),
+        analysers: tuple[str, ...] = ANALYSERS,
+        place: Place | None = None,
+    ) -> Self:
+        """Read an ICD from its bytes; ``file`` names it in messages and is what relative paths start from.
+
+        With ``place`` the files that the ICD names are where that says, and nowhere else.
+        """
         source = read_source(content, str(file))
-        loaded: Loaded[Self] = load_parts(cls, source, file.parent, analysers)
+        loaded: Loaded[Self] = load_parts(cls, source, file.parent, analysers, place)
         icd = loaded.definition
         icd._source, icd._texts = source, MappingProxyType(dict(loaded.texts))  # noqa: SLF001 - still being made
+        icd._posts, icd._files = loaded.posts, loaded.files  # noqa: SLF001 - still being made
         return icd
+
+    @property
+    def file_names(self) -> tuple[str, ...]:
+        """The files that were read for it, as it names them: reference documents, postings, host lists."""
+        return self._files
 
     @property
     def file_texts(self) -> Mapping[str, str]:
         """The plain text of each reference document that is a file, by its name in the ICD."""
         return self._texts
+
+    @property
+    def posts(self) -> tuple[Post, ...]:
+        """The social postings of the file ``topic.posts``, none where it was read back from ``meaning``."""
+        return self._posts
 
     def document_urls(self) -> tuple[ReferenceUrl, ...]:
         """Return the reference documents that are yet to be fetched."""
@@ -150,6 +169,14 @@ class Icd(Section):
         """Report a delivery address that is of no use on this machine."""
         return self._source.mistake(("archive", "target"), problem, advice)
 
+    def analyser_mistake(self, name: str, problem: str, advice: str) -> Mistake:
+        """Report an analyser that the ICD weighs and that is of no use on this machine."""
+        return self._source.mistake(("scoring", "weights", name), problem, advice)
+
+    def model_mistake(self, problem: str, advice: str) -> Mistake:
+        """Report a model for entities that is of no use on this machine."""
+        return self._source.mistake(("scoring", "entity_model"), problem, advice)
+
     def user_agent(self) -> str:
         """Return the value of the User-Agent header: one line of printable ASCII that says who crawls and why."""
         parts = [f"+{self.contact}", _header_text(self.operator), _header_text(self.title)]
@@ -158,13 +185,13 @@ class Icd(Section):
     def meaning(self) -> dict[str, str]:
         """Return every field by its path, as JSON text; the order of lists, comments and spelling are gone.
 
-        The texts of reference files count; where and how the archive is kept does not. Two ICDs that mean the same
-        crawl have the same meaning, and the mapping can be kept as JSON beside a crawl.
+        The texts of reference files and postings count; where and how the archive is kept does not. Two ICDs that
+        mean the same crawl have the same meaning, and the mapping can be kept as JSON beside a crawl.
         """
         fields = self.model_dump(mode="json", exclude={"archive", "output"})
-        texts = {
-            name: hashlib.sha256(text.encode("utf-8", "replace")).hexdigest() for name, text in self._texts.items()
-        }
+        texts = {name: _digest(text) for name, text in self._texts.items()}
+        if self._posts:
+            texts[self.topic.posts] = _digest("\n".join(sorted(map(repr, self._posts))))
         return dict(sorted((*_flat(fields, ""), *_flat({"file": texts}, ""))))
 
     def fingerprint(self) -> str:
@@ -192,6 +219,10 @@ def _flat(value: object, path: str) -> Iterator[tuple[str, str]]:
         yield path, json.dumps(sorted(json.dumps(item, ensure_ascii=False) for item in value), ensure_ascii=False)
     else:
         yield path, json.dumps(value, ensure_ascii=False)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
 
 
 def _header_text(text: str) -> str:

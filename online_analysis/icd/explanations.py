@@ -2,7 +2,7 @@
 
 import difflib
 from collections.abc import Iterable, Mapping
-from typing import Any, get_args
+from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
@@ -90,18 +90,40 @@ def _example(model: type[BaseModel], path: FieldPath) -> str:
 
 def _fields(model: type[BaseModel], path: FieldPath) -> list[str]:
     if not path:
-        return list(model.model_fields)
-    field = _field(model, [step for step in path if isinstance(step, str)])
-    inner = model_in(field) if field else None
-    return list(inner.model_fields) if inner else []
+        return [field.alias or name for name, field in model.model_fields.items()]
+    names = [step for step in path if isinstance(step, str)]
+    field = _field(model, names)
+    if field is None and len(names) > 1:
+        above = _field(model, names[:-1])
+        field = above if above is not None and _is_mapping(above) else None
+    inner = _innermost(field) if field else None
+    return _fields(inner, ()) if inner else []
 
 
 def _field(model: type[BaseModel], names: list[str]) -> FieldInfo | None:
-    field = model.model_fields.get(names[0])
+    named = (field for name, field in model.model_fields.items() if names[0] == (field.alias or name))
+    field = next(named, None)
     if len(names) == 1 or field is None:
         return field
-    inner = model_in(field)
-    return _field(inner, names[1:]) if inner else None
+    inner = _innermost(field)
+    below = names[2:] if _is_mapping(field) else names[1:]
+    return _field(inner, below) if inner and below else None
+
+
+def _is_mapping(field: FieldInfo) -> bool:
+    """Whether a field holds values by names that its author chooses."""
+    return get_origin(field.annotation) is Mapping
+
+
+def _innermost(field: FieldInfo) -> type[BaseModel] | None:
+    """Return the section that a field holds at whatever depth: by itself, in a list, in a list of lists."""
+    pending = [field.annotation]
+    while pending:
+        each = pending.pop()
+        if isinstance(each, type) and issubclass(each, BaseModel):
+            return each
+        pending += get_args(each)
+    return None
 
 
 def model_in(field: FieldInfo) -> type[BaseModel] | None:

@@ -40,8 +40,13 @@ class Mistake:
 
 
 class IcdError(Exception):
-    """An ICD cannot be used. ``mistakes`` holds every one that was found, in the order of the file."""
+    """An ICD cannot be used. ``mistakes`` holds every one that was found, in the order of the file.
+
+    Those of files that it names come after its own, which are given first.
+    """
 
     def __init__(self, mistakes: Iterable[Mistake]) -> None:
-        self.mistakes = tuple(sorted(set(mistakes), key=lambda mistake: (mistake.line, mistake.field, mistake.problem)))
+        found = dict.fromkeys(mistakes)
+        files = {name: place for place, name in enumerate(dict.fromkeys(mistake.file for mistake in found))}
+        self.mistakes = tuple(sorted(found, key=lambda each: (files[each.file], each.line, each.field, each.problem)))
         super().__init__("\n".join(map(str, self.mistakes)))

@@ -17,7 +17,7 @@ class ReferenceFileError(Exception):
 
 def read_reference(path: Path) -> str:
     """Return the plain text of a text or HTML file; raise ReferenceFileError where there is none to be had."""
-    body = _read(path)
+    body = read_bytes(path)
     if b"\0" in body[:100_000] and not body.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise ReferenceFileError("holds no text but binary data")
     return plain_text(body, html=path.suffix.lower() in {".html", ".htm", ".xhtml"} or None)
@@ -41,14 +41,15 @@ def plain_text(body: bytes, *, html: bool | None = None, encoding: str | None = 
 def read_hosts(path: Path) -> list[str]:
     """Return the hosts of a list: one a line, ``#`` begins a comment; a hosts file (``0.0.0.0 name``) is read too."""
     try:
-        text = _read(path).decode("utf-8-sig")
+        text = read_bytes(path).decode("utf-8-sig")
     except UnicodeDecodeError:
         raise ReferenceFileError("is not UTF-8 text") from None
     entries = (line.partition("#")[0].split() for line in text.splitlines())
     return [entry[-1] for entry in entries if entry]
 
 
-def _read(path: Path) -> bytes:
+def read_bytes(path: Path) -> bytes:
+    """Return what a file holds; raise ReferenceFileError where it cannot be had or is very large."""
     try:
         if path.is_dir():
             raise ReferenceFileError("is a folder")

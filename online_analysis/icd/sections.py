@@ -26,12 +26,6 @@ from pydantic_core import PydanticCustomError
 from online_analysis.icd.units import format_duration, parse_duration, parse_moment, parse_size
 from online_analysis.url_patterns import UrlPattern, UrlPatternError
 
-ANALYSERS = ("text", "url", "spam")
-"""The names of the analysers that ship; other ones may be weighted when the loader is told of them."""
-
-DEFAULT_WEIGHTS: Mapping[str, float] = {"text": 1.0, "url": 1.0, "spam": 10.0}
-"""What an analyser weighs when the ICD does not say; ``spam`` speaks of listed hosts only, and must then prevail."""
-
 IpNetwork = IPv4Network | IPv6Network
 _EVERYWHERE = (ip_network("0.0.0.0/0"), ip_network("::/0"))
 
@@ -125,18 +119,20 @@ def _language(code: str) -> str:
     return code.strip().lower()
 
 
-def _host(name: str) -> str:
+def _folder_name(name: str) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", name) or name.endswith("."):
+        raise refuse(
+            "is no safe folder name", "write at most 64 letters, digits, `-`, `_` and dots, a letter or digit first"
+        )
+    return name
+
+
+def as_host(name: str) -> str:
+    """Return the WHATWG spelling of a host's name."""
     try:
         return UrlPattern.parse(f"host:{name.strip()}").host
     except UrlPatternError:
         raise refuse("is no host", "write a host name such as forum.test, without http:// and path") from None
-
-
-def _analyser(name: str, info: ValidationInfo) -> str:
-    known = _known_analysers(info)
-    if name not in known:
-        raise refuse("is no analyser", f"write one of {', '.join(known)}")
-    return name
 
 
 def _delivery_address(text: str) -> str:
@@ -147,11 +143,6 @@ def _delivery_address(text: str) -> str:
     if problem := secret_in(address):
         raise refuse(problem, WHERE_SECRETS_ARE)
     return address
-
-
-def _known_analysers(info: ValidationInfo) -> tuple[str, ...]:
-    known: tuple[str, ...] = (info.context or {}).get("analysers", ANALYSERS)
-    return known
 
 
 def _network(value: Any) -> Any:
@@ -168,9 +159,9 @@ Pattern = Annotated[str, AfterValidator(_pattern)]
 WebAddress = Annotated[str, AfterValidator(_web_address)]
 Line = Annotated[str, Field(max_length=1000), AfterValidator(_line)]
 Language = Annotated[str, AfterValidator(_language)]
-Host = Annotated[str, AfterValidator(_host)]
-AnalyserName = Annotated[str, AfterValidator(_analyser)]
-Weight = Annotated[float, Field(ge=0, le=1e6, allow_inf_nan=False)]
+Host = Annotated[str, AfterValidator(as_host)]
+FolderName = Annotated[str, AfterValidator(_folder_name)]
+FileName = Annotated[str, Field(max_length=1000), AfterValidator(str.strip)]
 Score = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=0, le=10**15)]
 DeliveryAddress = Annotated[str, Field(max_length=1000), AfterValidator(_delivery_address)]
@@ -183,11 +174,16 @@ class Section(BaseModel):
 
 
 class TopicWords(Section):
-    """What the crawl is about. Each keyword and entity may be several words; they count as a phrase too."""
+    """What the crawl is about. Each keyword and entity may be several words; they count as a phrase too.
+
+    ``posts`` names a file of social postings, empty for none; ``reference_crawl`` counts pages, 0 is none.
+    """
 
     keywords: tuple[Line, ...] = Field(default=(), examples=["[solar power, photovoltaics]"])
     entities: tuple[Line, ...] = Field(default=(), examples=["[Hermann Scheer, Freiburg]"])
     documents: tuple[Line, ...] = Field(default=(), examples=["[https://example.org/about-solar, texts/solar.html]"])
+    posts: FileName = Field(default="", examples=["postings.jsonl"])
+    reference_crawl: Annotated[Count, Field(le=100_000)] = Field(default=0, examples=["200"])
 
 
 class Event(Section):
@@ -207,38 +203,15 @@ class Event(Section):
         return end
 
 
-class Scope(Section):
-    """Which URLs may be fetched."""
+class Traps(Section):
+    """What is taken for an endless part of a site; a number that is 0 is no bound."""
 
-    sites: Literal["seeds", "anywhere"] = Field(default="seeds", examples=["anywhere"])
-    allow: tuple[Pattern, ...] = Field(default=(), examples=['["*://blog.example.org/2024/*"]'])
-    deny: tuple[Pattern, ...] = Field(default=(), examples=['["*/calendar/*", "host:ads.example.org"]'])
-    languages: tuple[Language, ...] = Field(default=(), examples=["[de, en]"])
-    depth: Count | None = Field(default=None, examples=["10"])
-
-
-class Scoring(Section):
-    """How scores become priorities."""
-
-    weights: Mapping[AnalyserName, Weight] = Field(default=DEFAULT_WEIGHTS, examples=["{text: 1, url: 0.5}"])
-    update: Literal["first", "last", "max", "sum", "avg"] = Field(default="max", examples=["max"])
-    batch: int = Field(default=1, ge=1, le=10**6, examples=["50"])
-    balance: int = Field(default=1, ge=1, le=10**6, examples=["5"])
-    relevant: Score = Field(default=0.2, examples=["0.2"])
-    spam_hosts: tuple[Host, ...] = Field(default=(), examples=["[ads.example.net], or the name of a file"])
-    url_patterns: Mapping[Pattern, Score] = Field(default={}, examples=['{"*/tag/solar/*": 0.9}'])
-
-    @field_validator("weights", mode="after")
-    @classmethod
-    def _usable(cls, weights: Mapping[str, float], info: ValidationInfo) -> Mapping[str, float]:
-        complete = {**DEFAULT_WEIGHTS, **weights}
-        effective = {**dict.fromkeys(_known_analysers(info), 1.0), **complete}
-        idle = weights and not any(weights.values())
-        if idle or not any(weight for name, weight in effective.items() if name != "spam"):
-            raise refuse(
-                "leave nothing to score with, they are all zero", "give at least one analyser a weight above 0"
-            )
-        return complete
+    pages: Annotated[Count, Field(le=10**6)] = Field(default=30, examples=["100"])
+    repeats: Annotated[Count, Field(le=100)] = Field(default=2, examples=["2"])
+    segments: Annotated[Count, Field(le=1000)] = Field(default=20, examples=["20"])
+    parameters: Annotated[Count, Field(le=1000)] = Field(default=20, examples=["20"])
+    duplicates: Literal["skip", "follow"] = Field(default="skip", examples=["follow"])
+    soft_404: Literal["probe", "ignore"] = Field(default="probe", examples=["ignore"])
 
 
 class Limits(Section):
@@ -252,6 +225,14 @@ class Limits(Section):
     page_bytes: Annotated[Size, Field(ge=1000)] = Field(default=10**7, examples=["10 MB"])
 
 
+class Sources(Section):
+    """What leads to pages beside the links of pages."""
+
+    sitemaps: Literal["off", "robots", "guess"] = Field(default="off", examples=["robots"])
+    feeds: Literal["off", "linked", "announced"] = Field(default="linked", examples=["announced"])
+    documents: bool = Field(default=True, examples=["false"])
+
+
 class Archive(Section):
     """How files are kept; it says nothing of what is collected. ``reserve`` None is the default, 0 is none at all."""
 
@@ -260,8 +241,20 @@ class Archive(Section):
     size: Annotated[Size, Field(ge=1000)] = Field(default=10**9, examples=["1 GB"])
 
 
+class DomainPoliteness(Section):
+    """What of ``Politeness`` is otherwise for one domain or host; None is as for all others."""
+
+    delay: Duration | None = Field(default=None, examples=["5 s"])
+    max_delay: Duration | None = Field(default=None, examples=["5 minutes"])
+    connections: int | None = Field(default=None, ge=1, le=100, examples=["4"])
+
+
 class Politeness(Section):
-    """How servers are treated. A site's Crawl-delay prevails over ``delay`` where it is longer."""
+    """How servers are treated. A site's Crawl-delay prevails over ``delay`` where it is longer.
+
+    ``delay_factor`` is what a slow answer's time is multiplied by to become a delay; 0 asks slow sites as often as
+    others. ``domains`` are by host name, each for all hosts below it as well; of several the longest name holds.
+    """
 
     delay: Duration = Field(default=timedelta(seconds=1), examples=["2 s"])
     connections: int = Field(default=1, ge=1, le=100, examples=["1"])
@@ -269,6 +262,8 @@ class Politeness(Section):
     retries: int = Field(default=2, ge=0, le=100, examples=["2"])
     robots: Literal["obey", "ignore"] = Field(default="obey", examples=["obey"])
     max_delay: Duration = Field(default=timedelta(seconds=60), examples=["60 s"])
+    delay_factor: Annotated[float, Field(ge=0, le=100, allow_inf_nan=False)] = Field(default=1.0, examples=["2"])
+    domains: Mapping[Host, DomainPoliteness] = Field(default={}, examples=["{example.org: {delay: 5 s}}"])
 
     @field_validator("timeout")
     @classmethod

@@ -16,7 +16,7 @@ from online_analysis.icd.mistakes import FieldPath, IcdError, Mistake, field_nam
 Value = str | None | list["Value"] | dict[str, "Value"]
 
 LARGEST = 4_000_000
-DEEPEST = 8
+DEEPEST = 24
 _LOADER: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _UNREADABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _NOTHING = {"", "~", "null", "Null", "NULL"}

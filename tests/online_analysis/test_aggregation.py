@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from online_analysis.aggregation import Scores, aggregate, document_score
+from online_analysis.aggregation import Scores, aggregate, document_score, joined
 from online_analysis.document import Document, Outlink
 
 LINKS = tuple(Outlink(f"http://a.test/{n}", f"link {n}", action="thread" if n else None) for n in range(3))
@@ -87,3 +87,16 @@ def test_only_the_proportion_of_weights_matters(scores: list[Scores], weights: d
 )
 def test_the_order_of_analysers_does_not_matter(scores: list[Scores]) -> None:
     assert link_scores(scores) == pytest.approx([0.2, 0.15, 0.6])
+
+
+@given(st.lists(analyser_scores, max_size=5), analyser_scores, weights)
+def test_one_that_joins_later_counts_as_if_it_had_been_there(
+    scores: list[Scores], more: Scores, weights: dict[str, float]
+) -> None:
+    late = joined(aggregate(DOCUMENT, scores, weights), more, weights)
+    at_once = aggregate(DOCUMENT, [*scores, more], weights)
+    assert [link.score for link in late] == pytest.approx([link.score for link in at_once])
+    assert [link.weight for link in late] == pytest.approx([link.weight for link in at_once])
+    assert [(link.url, link.anchor, link.action) for link in late] == [
+        (link.url, link.anchor, link.action) for link in at_once
+    ]

@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from online_analysis.aggregation import Scores
 from online_analysis.analysers import SpamAnalyser, TextAnalyser, UrlAnalyser, analysers
 from online_analysis.document import Document, DocumentPart, Outlink
 from online_analysis.icd import Icd
@@ -241,17 +240,21 @@ def test_the_longest_pattern_decides() -> None:
     ) == (0.9, 0.0, None)
 
 
-def test_spam_hosts_take_everything_below_them_along() -> None:
-    links = [
-        Outlink(url, "") for url in ("http://bad.test/", "http://www.bad.test/x", "http://notbad.test/", "http://b/")
-    ]
-    assert SpamAnalyser(["bad.test"]).analyse(page("", links=links)) == Scores("spam", None, (0.0, 0.0, None, None))
+def names(icd: Icd, topic: Topic) -> list[str]:
+    return [analyser.name for analyser in analysers(icd, topic)]
 
 
 def test_a_crawl_has_the_analysers_that_its_definition_weighs() -> None:
     icd = with_lines("scoring: {weights: {text: 1, url: 0}}")
-    assert [analyser.name for analyser in analysers(icd, build_topic(icd, {}))] == ["text", "spam"]
-    assert [analyser.name for analyser in analysers(with_lines(), WIND)] == ["text", "url", "spam"]
+    assert names(icd, build_topic(icd, {})) == ["text", "spam", "social", "application"]
+    assert names(with_lines(), WIND) == ["text", "url", "spam", "social", "application"]
+    event = "event: {start: 2024-05-01, end: 2024-05-02}"
+    assert names(with_lines(event, "scoring: {weights: {text: 1, application: 0, social: 0}}"), WIND) == [
+        "text",
+        "url",
+        "spam",
+        "temporal",
+    ]
 
 
 def test_the_topic_of_a_definition_needs_the_texts_of_its_documents() -> None:
@@ -260,10 +263,41 @@ def test_the_topic_of_a_definition_needs_the_texts_of_its_documents() -> None:
     with pytest.raises(KeyError):
         build_topic(icd, {})
     topic = build_topic(icd, {"https://example.org/x": "Photovoltaics on barns and stables."})
-    assert {"solar", "power", "solar power", "photovolta", "barn", "stabl"} == set(topic.vector("en").weights)
+    assert set(topic.vector("en").keywords.weights) == {"solar", "power", "solar power"}
+    assert set(topic.vector("en").documents.weights) == {"photovolta", "barn", "stabl"}
 
 
 def test_keywords_and_documents_have_the_same_say() -> None:
-    weights = topic_of(["photovoltaics"], ["barns stables meadows"]).vector("en").weights
-    assert weights["photovolta"] ** 2 == pytest.approx(0.5)
-    assert sum(weight**2 for weight in weights.values()) == pytest.approx(1)
+    barns = "Barns and stables stand on meadows beside the meadows of barns. "
+    both = topic_of(["photovoltaics"], [barns])
+    text = page(barns * 3 + "Photovoltaics on a roof, photovoltaics everywhere.")
+    alone = [document_score(topic, text) for topic in (topic_of(["photovoltaics"]), topic_of([], [barns]))]
+    assert document_score(both, text) == pytest.approx(sum(alone) / 2)
+
+
+def test_all_text_of_a_page_is_compared_with_documents_and_content_most() -> None:
+    topic = topic_of([], [ON_TOPIC["en"][1]])
+    beside = DocumentPart("sidebar", "Wind turbines: rotor blades, a turbine farm, the electricity grid")
+    off = page(OFF_TOPIC["en"])
+    with_sidebar = document_score(topic, replace(off, parts=(*off.parts, beside)))
+    as_content = document_score(topic, page(OFF_TOPIC["en"], beside.text))
+    assert document_score(topic, off) < with_sidebar < as_content
+
+
+def test_the_words_of_a_topic_in_another_language_do_not_drown_its_names() -> None:
+    text = (
+        "The village of Feldheim and the wind farm of the village: the story of Feldheim, the people of the village "
+        "and the turbines that Enercon built for the village of Feldheim in the year of the crisis."
+    )
+    german = "Feldheim ist ein Dorf mit Windrädern von Enercon. In Feldheim steht auch ein Speicher."
+    assert document_score(topic_of([], [text]), page(german, language="de")) > RELEVANT
+    assert document_score(topic_of([], [text]), page(OFF_TOPIC["de"], language="de")) < RELEVANT / 10
+
+
+@pytest.mark.parametrize("language", list(ON_TOPIC))
+def test_reference_documents_serve_in_any_language(language: str | None) -> None:
+    _, text = ON_TOPIC[language]
+    topic = topic_of([], [text])
+    quoting = page(text[: len(text) // 2] + OFF_TOPIC[language], language=language)
+    assert document_score(topic, quoting) > RELEVANT
+    assert document_score(topic, page(OFF_TOPIC[language], language=language)) < RELEVANT / 4

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from online_analysis.icd import Endpoint, Icd, IcdError, changes
+from online_analysis.icd import ANALYSERS, DEFAULT_WEIGHTS, Endpoint, Icd, IcdError, PostTo, changes
 from tests.online_analysis.definitions import SMALLEST, with_lines
 
 
@@ -63,7 +63,15 @@ def test_seeds_are_spelt_as_browsers_spell_them() -> None:
 
 
 def test_unwritten_weights_keep_their_defaults() -> None:
-    assert with_lines("scoring: {weights: {text: 1, url: 0}}").scoring.weights == {"text": 1, "url": 0, "spam": 10}
+    weights = with_lines("scoring: {weights: {text: 2, url: 0}}").scoring.weights
+    assert weights == {**DEFAULT_WEIGHTS, "text": 2, "url": 0}
+    assert tuple(weights) == ANALYSERS
+
+
+def test_an_analyser_that_may_be_silent_carries_a_crawl_only_where_the_definition_says_so() -> None:
+    assert with_lines("scoring: {weights: {text: 0, url: 0, temporal: 1}}").scoring.weights["temporal"] == 1
+    with pytest.raises(IcdError, match="all zero"):
+        with_lines("scoring: {weights: {text: 0, url: 0, spam: 1}}")
 
 
 def test_other_analysers_can_be_weighted_when_they_are_known() -> None:
@@ -181,3 +189,26 @@ def test_how_files_are_kept_is_read_and_means_nothing_for_what_is_collected() ->
     assert changes(plain, icd) == ()
     assert "example.org/crawls" not in json.dumps(icd.meaning())
     assert str(icd.target_mistake("is x", "y")).startswith("solar.yaml:5: archive.target: is x")
+
+
+def test_scored_links_can_be_posted_to_another_instance() -> None:
+    icd = with_lines("scoring: {post_to: {url: 'HTTPS://Crawler.example.net', crawl: solar, at_least: 0.3}}")
+    assert icd.scoring.post_to == PostTo(url="https://crawler.example.net/", crawl="solar", at_least=0.3)
+    assert with_lines().scoring.post_to is None
+    assert changes(icd, with_lines("scoring: {post_to: {url: 'https://crawler.example.net/', crawl: solar}}")) == (
+        "scoring.post_to.at_least",
+    )
+    assert Icd.parse(icd.to_yaml().encode()).scoring == icd.scoring
+
+
+def test_a_model_for_entities_is_a_package_or_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "model").mkdir()
+    for name in ("config.cfg", "meta.json"):
+        (tmp_path / "model" / name).write_text("")
+    content = (SMALLEST + "scoring: {entity_model: model}").encode()
+    icd = Icd.parse(content, tmp_path / "solar.yaml")
+    assert icd.scoring.entity_model == str((tmp_path / "model").resolve())
+    assert Icd.parse(icd.to_yaml().encode()).scoring.entity_model == icd.scoring.entity_model
+    assert str(icd.model_mistake("is broken", "train it again")).startswith(
+        f"{tmp_path}/solar.yaml:5: scoring.entity_model: is broken"
+    )

@@ -33,6 +33,32 @@ from tests.online_analysis.definitions import SMALLEST, mistakes_in, only_mistak
         ("scoring: {relevant: 1.5}", "scoring.relevant", "too large", "at most 1"),
         ("scoring: {update: median}", "scoring.update", "choices", "'sum'"),
         ("scoring: {batch: 0}", "scoring.batch", "too small", "1 or more"),
+        ("scoring: {explore: 0.6}", "scoring.explore", "too large", "at most 0.5"),
+        ("scoring: {explore: -0.1}", "scoring.explore", "negative", "0 or more"),
+        ("scoring: {explore: nan}", "scoring.explore", "finite", "explore: 0.05"),
+        ("scoring: {seed: -1}", "scoring.seed", "negative", "0 or more"),
+        ("scoring: {seed: x}", "scoring.seed", "no whole number", "seed: 7"),
+        ("scoring: {seed: 99999999999999999999}", "scoring.seed", "too large", "at most"),
+        (
+            "scoring: {post_to: {url: 'http://a.test/', crawl: a, at_leat: 1}}",
+            "scoring.post_to.at_leat",
+            "no field",
+            "`at_least`",
+        ),
+        ("scoring: {post_to: {url: 'http://a.test/'}}", "scoring.post_to.crawl", "missing", "crawl: solar-villages"),
+        ("scoring: {post_to: {url: a.test, crawl: a}}", "scoring.post_to.url", "no URL", "whole address"),
+        ("scoring: {post_to: {url: 'http://u:p@a.test/', crawl: a}}", "scoring.post_to.url", "user name", "remove"),
+        ("scoring: {post_to: {url: 'http://a.test/', crawl: ../a}}", "scoring.post_to.crawl", "safe folder", "letters"),
+        (
+            "scoring: {post_to: {url: 'http://a.test/', crawl: a, at_least: 2}}",
+            "scoring.post_to.at_least",
+            "too large",
+            "at most 1",
+        ),
+        ("scoring: {post_to: http://a.test/}", "scoring.post_to", "must hold fields", "post_to: {url"),
+        ("scoring: {entity_model: xx_no_such_model}", "scoring.entity_model", "not installed", "spacy download xx_no"),
+        ("scoring: {entity_model: ..}", "scoring.entity_model", "no spaCy pipeline", "nlp.to_disk"),
+        ("scoring: {entity_model: [a]}", "scoring.entity_model", "must be one value", "entity_model: de_core"),
         ("scoring: {spam_hosts: [http://a/]}", "scoring.spam_hosts[0]", "no host", "host name"),
         ("scoring: {spam_hosts: nowhere.txt}", "scoring.spam_hosts", "does not exist", "one host a line"),
         ("scoring: {url_patterns: {/x/: 2}}", "scoring.url_patterns./x/", "too large", "at most 1"),
@@ -54,6 +80,10 @@ from tests.online_analysis.definitions import SMALLEST, mistakes_in, only_mistak
         ("limits: {page_bytes: 10}", "limits.page_bytes", "too small", "1000 or more"),
         ("politeness: {robots: ignored}", "politeness.robots", "choices", "'obey' or 'ignore'"),
         ("politeness: {connections: 0}", "politeness.connections", "too small", "1 or more"),
+        ("politeness: {domains: {a.test: {dleay: 5 s}}}", "politeness.domains.a.test.dleay", "no field", "`delay`"),
+        ("politeness: {domains: {a.test: {delay: long}}}", "politeness.domains.a.test.delay", "no duration", "30 days"),
+        ("politeness: {domains: {'a b': {delay: 5 s}}}", "politeness.domains.a b", "no host", "forum.test"),
+        ("politeness: {delay_factor: -1}", "politeness.delay_factor", "negative", "0 or more"),
         ("politeness: {timeout: 0}", "politeness.timeout", "zero", "60 s"),
         ("network: {resolve: {a.test: example.org}}", "network.resolve.a.test", "no address", "127.0.0.1:8080"),
         ("network: {resolve: {a.test: '127.0.0.1:99999'}}", "network.resolve.a.test", "no address", "[::1]:8080"),
@@ -203,3 +233,9 @@ def test_a_reference_file_must_be_readable(tmp_path: Path) -> None:
     (tmp_path / "a.txt").chmod(0)
     (mistake,) = mistakes_in(SMALLEST.replace("keywords: [solar power]", "documents: [a.txt]"), tmp_path)
     assert "cannot be read" in mistake.problem
+
+
+def test_the_topic_says_how_large_its_reference_crawl_is() -> None:
+    text = SMALLEST.replace("keywords: [solar power]", "keywords: [solar power], reference_crawl: 100001")
+    (mistake,) = mistakes_in(text)
+    assert (mistake.field, mistake.advice) == ("topic.reference_crawl", "write at most 100000")

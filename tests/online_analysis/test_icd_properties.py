@@ -42,13 +42,29 @@ sections = st.fixed_dictionaries(
                 "update": st.sampled_from(["first", "last", "max", "sum", "avg"]),
                 "relevant": scores,
                 "spam_hosts": st.lists(hosts, max_size=3),
+                "explore": st.floats(0, 0.5),
+                "seed": st.integers(0, 2**63 - 1),
+                "batch": st.integers(1, 1000),
+                "post_to": st.fixed_dictionaries(
+                    {"url": hosts.map("https://{}/".format), "crawl": names}, optional={"at_least": scores}
+                ),
                 "url_patterns": st.dictionaries(paths.map(lambda path: f"*{path}*"), scores, max_size=3),
             },
         ),
         "limits": st.fixed_dictionaries(
             {}, optional={"pages": st.integers(0, 10**9), "bytes": sizes, "time": durations}
         ),
-        "politeness": st.fixed_dictionaries({}, optional={"delay": durations, "retries": st.integers(0, 9)}),
+        "politeness": st.fixed_dictionaries(
+            {},
+            optional={
+                "delay": durations,
+                "retries": st.integers(0, 9),
+                "domains": st.dictionaries(
+                    st.sampled_from(("a.test", "b.a.test", "10.0.0.1")),
+                    st.fixed_dictionaries({}, optional={"delay": durations, "max_delay": durations}),
+                ),
+            },
+        ),
         "archive": st.fixed_dictionaries(
             {},
             optional={"target": st.sampled_from(["/mnt/a", "s3://b/c"]), "reserve": sizes, "size": st.just("1 MB")},
@@ -72,7 +88,10 @@ def definitions(draw: st.DrawFn) -> dict[str, object]:
         "id": draw(names),
         "contact": "archive@example.org",
         "seeds": draw(st.lists(st.tuples(hosts, paths).map("http://{0[0]}{0[1]}".format), min_size=1, max_size=4)),
-        "topic": {"keywords": ["photovoltaics", *draw(st.lists(names.map("solar {}".format), max_size=3))]},
+        "topic": {
+            "keywords": ["photovoltaics", *draw(st.lists(names.map("solar {}".format), max_size=3))],
+            "reference_crawl": draw(st.integers(0, 1000)),
+        },
         **draw(sections),
     }
 

@@ -2,14 +2,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aahcrawler.scope import Refusal, Scope
+from aahcrawler.scope import Address, Refusal, Scope
 from aahcrawler.urls import queue_of
 from online_analysis.url_patterns import UrlPattern, UrlPatternError
 from tests.online_analysis.definitions import with_lines
 
 
-def judge(url: str, *lines: str, depth: int = 0) -> Refusal | None:
-    return Scope(with_lines(*lines)).admit(url, queue_of(url), depth)
+def judge(url: str, *lines: str, depth: int = 0) -> str | None:
+    return Scope(with_lines(*lines)).admit(Address(url, queue_of(url), depth))
 
 
 @pytest.mark.parametrize(
@@ -54,19 +54,23 @@ def test_depth_counts_links_from_a_seed() -> None:
 
 def test_requisites_may_lie_elsewhere_unless_denied() -> None:
     scope = Scope(with_lines("scope: {allow: [forum], deny: [/ads/], depth: 0}", "scoring: {spam_hosts: [bad.test]}"))
-    assert scope.admit_requisite("https://cdn.example.com/a.css") is None
-    assert scope.admit_requisite("https://cdn.example.com/ads/a.css") is Refusal.DENIED
-    assert scope.admit_requisite("https://bad.test/a.css") is Refusal.SPAM
-    assert scope.admit_requisite("data:text/css,x") is Refusal.SCHEME
+
+    def admit(url: str) -> str | None:
+        return scope.admit(Address(url, queue_of(url), 1, "requisite"))
+
+    assert admit("https://cdn.example.com/a.css") is None
+    assert admit("https://cdn.example.com/ads/a.css") is Refusal.DENIED
+    assert admit("https://bad.test/a.css") is Refusal.SPAM
+    assert admit("data:text/css,x") is Refusal.SCHEME
 
 
-def test_languages_bind_pages_whose_language_is_known() -> None:
-    scope = Scope(with_lines("scope: {languages: [de]}"))
-    assert scope.admit_language("de") is None
-    assert scope.admit_language("de-AT") is None
-    assert scope.admit_language(None) is None
-    assert scope.admit_language("en") is Refusal.LANGUAGE
-    assert Scope(with_lines()).admit_language("en") is None
+def test_languages_bind_links_of_pages_whose_language_is_known() -> None:
+    scope, link = Scope(with_lines("scope: {languages: [de]}")), Address("https://forum.example.org/x", "example.org")
+    assert scope.admit(link, "de") is None
+    assert scope.admit(link, "de-AT") is None
+    assert scope.admit(link) is None
+    assert scope.admit(link, "en") is Refusal.LANGUAGE
+    assert Scope(with_lines()).admit(link, "en") is None
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,13 @@ def test_any_text_is_split(text: str) -> None:
     assert tokenize(" ".join(tokens)) == [token for token in tokenize(" ".join(tokens)) if token]
 
 
+@pytest.mark.parametrize("language", ["en", "zh", None])
+@given(st.text(st.characters(codec="utf-8") | st.sampled_from(" \n\u3000\u0301\u00a8\u2019a中한"), max_size=80))
+def test_terms_are_the_same_wherever_white_space_stands(language: str | None, text: str) -> None:
+    known = LEXICON.language(language)
+    assert known.terms(text) == [term for word in tokenize(text) for term in known.terms(word)]
+
+
 @pytest.mark.parametrize(
     ("language", "text", "terms"),
     [

@@ -1,0 +1,26 @@
+"""What the knowledge base says of where a link leads (ARCOMEM, section 4.1: intermediate and terminal levels)."""
+
+from online_analysis.aggregation import Scores
+from online_analysis.document import Document, LevelRole, Outlink
+
+_WORTH: dict[LevelRole, float] = {"terminal": 0.3, "intermediate": 0.1}
+"""About what content and lists are worth in a focused crawl: links of known applications are ordered, not favoured."""
+
+
+class ApplicationAnalyser:
+    """Scores links that a navigation action chose: those that lead to content above those that lead to lists.
+
+    Silent on pages of no known application or level, on links of the content, and on those that no action chose.
+    """
+
+    name = "application"
+
+    def analyse(self, document: Document) -> Scores:
+        """Score the links of a document; its own score is None."""
+        if not document.application or not document.level:
+            return Scores(self.name)
+        return Scores(self.name, None, tuple([_worth(link) for link in document.outlinks]))
+
+
+def _worth(link: Outlink) -> float | None:
+    return _WORTH[link.leads_to] if link.action is not None and link.leads_to is not None else None

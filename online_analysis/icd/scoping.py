@@ -1,0 +1,166 @@
+"""The section ``scope`` of an ICD: which URLs may be fetched."""
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any, Final, Literal, Self
+
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, field_validator, model_validator
+
+from online_analysis.icd.sections import Count, Host, Language, Line, Pattern, Section, as_host, refuse
+
+HOPS: Final = "LNRESFDM"
+"""The letters of hops, as the frontier keeps them; in lower case where a hop led off the seeds' sites."""
+
+_LETTERS = HOPS + HOPS.lower()
+_LONGEST_PATH = 200
+_BOUND = re.compile(r"(<=|>=|<|>|=|at most|at least|less than|more than|exactly) ?([0-9]{1,9})")
+_SIGNS = {"at most": "<=", "at least": ">=", "less than": "<", "more than": ">", "exactly": "="}
+_PATH = re.compile(rf"(?:[*?{_LETTERS}]|\[!?[{_LETTERS}]+\])+")
+_MEDIA_TYPE = re.compile(r"[a-z0-9!#$&^_.+-]+/(?:[a-z0-9!#$&^_.+-]+|\*)")
+
+
+def _bound(text: str) -> str:
+    found = _BOUND.fullmatch(" ".join(text.lower().split()))
+    if not found:
+        raise refuse("is no bound", "write `at most 3`, `more than 3`, or the like")
+    return f"{_SIGNS.get(found[1], found[1])} {int(found[2])}"
+
+
+def _path(text: str) -> str:
+    pattern = text.strip()
+    if len(pattern) > _LONGEST_PATH or not _PATH.fullmatch(pattern):
+        advice = f"write letters of {HOPS}, `?` for any one, `*` for any number of any, `[LN]` for one of several"
+        raise refuse("is no pattern of hops", advice)
+    return pattern
+
+
+def _media_type(text: str) -> str:
+    written = text.strip().lower()
+    if not _MEDIA_TYPE.fullmatch(written):
+        raise refuse("is no media type", "write for example application/pdf, or video/* for all kinds of video")
+    return written
+
+
+def _site(name: str) -> str:
+    return "seeds" if name.strip().lower() == "seeds" else as_host(name)
+
+
+def _parameter(name: str) -> str:
+    written = name.strip()
+    if not re.fullmatch(r"[^\s&=#?]{1,100}", written) or not written.strip("*"):
+        raise refuse("is no name of a parameter", "write a name such as fbclid, or one with a star such as utm_*")
+    return written
+
+
+def _file_name(name: str) -> str:
+    written = name.strip()
+    if not re.fullmatch(r"[!-~]{1,100}", written) or re.search(r"[/?#]", written):
+        raise refuse("is no name of a file", "write the name alone, such as index.html")
+    return written
+
+
+def _bare_host(name: str) -> str:
+    return as_host(name).removeprefix("www.")
+
+
+def _listed(value: Any) -> Any:
+    return [value] if isinstance(value, str) else value
+
+
+def _in_pieces(value: Any) -> Any:
+    """Let a mapping stand for a list of its entries."""
+    return [{name: inner} for name, inner in value.items()] if isinstance(value, dict) else value
+
+
+def _some(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    if not values:
+        raise refuse("is an empty list", "write at least one entry, or leave it out")
+    return values
+
+
+_One = BeforeValidator(_listed)
+_Some = AfterValidator(_some)
+Bound = Annotated[str, AfterValidator(_bound)]
+Patterns = Annotated[tuple[Pattern, ...], _One, _Some]
+SiteNames = Annotated[tuple[Annotated[str, AfterValidator(_site)], ...], _One, _Some]
+Languages = Annotated[tuple[Language, ...], _One, _Some]
+MediaTypes = Annotated[tuple[Annotated[str, AfterValidator(_media_type)], ...], _One, _Some]
+Paths = Annotated[tuple[Annotated[str, AfterValidator(_path)], ...], _One, _Some]
+Conditions = Annotated[tuple["Condition", ...], BeforeValidator(_in_pieces), _Some]
+
+
+class Condition(Section):
+    """What is asked of a URL; of several things in one condition all must hold, of several values any one."""
+
+    model_config = ConfigDict(**Section.model_config, serialize_by_alias=True)
+
+    all: Conditions | None = Field(default=None, examples=["[{site: seeds}, {depth: at most 3}]"])
+    any: Conditions | None = Field(default=None, examples=["[{site: seeds}, {depth: at most 3}]"])
+    not_: "Condition | None" = Field(default=None, alias="not", examples=["{site: seeds}"])
+    url: Patterns | None = Field(default=None, examples=["/calendar/"])
+    site: SiteNames | None = Field(default=None, examples=["[seeds, example.org]"])
+    language: Languages | None = Field(default=None, examples=["[de, en]"])
+    type: MediaTypes | None = Field(default=None, examples=["[application/pdf, video/*]"])
+    depth: Bound | None = Field(default=None, examples=["at most 3"])
+    off_site: Bound | None = Field(default=None, examples=["at most 2"])
+    path: Paths | None = Field(default=None, examples=['"*F*"'])
+    via: Patterns | None = Field(default=None, examples=["/links.html"])
+
+    @model_validator(mode="after")
+    def _something(self) -> Self:
+        if all(getattr(self, name) is None for name in type(self).model_fields):
+            raise refuse("asks for nothing", "write a condition such as `url: /calendar/`")
+        return self
+
+
+class Rule(Section):
+    """One rule of the scope: what it refuses, or what it requires. Without a name it is called by its place."""
+
+    name: Annotated[Line, Field(max_length=60)] | None = Field(default=None, examples=["no calendars"])
+    refuse: Condition | None = Field(default=None, examples=["{url: /calendar/}"])
+    require: Condition | None = Field(default=None, examples=["{any: [{site: seeds}, {depth: at most 3}]}"])
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> Self:
+        if (self.refuse is None) == (self.require is None):
+            problem = "says neither what it refuses nor what it requires" if self.refuse is None else "says both"
+            raise refuse(problem, "write `refuse:` or `require:` with a condition")
+        return self
+
+
+class Canonical(Section):
+    """The one spelling of each address."""
+
+    sessions: Literal["drop", "keep"] = Field(default="drop", examples=["keep"])
+    drop: tuple[Annotated[str, AfterValidator(_parameter)], ...] = Field(default=(), examples=['["utm_*", fbclid]'])
+    sort: bool = Field(default=False, examples=["true"])
+    index: tuple[Annotated[str, AfterValidator(_file_name)], ...] = Field(default=(), examples=["[index.html]"])
+    lower_case: tuple[Host, ...] = Field(default=(), examples=["[example.org]"])
+    www: Mapping[Annotated[str, AfterValidator(_bare_host)], Literal["add", "drop"]] = Field(
+        default={}, examples=["{example.org: drop}"]
+    )
+
+
+class Scope(Section):
+    """Which URLs may be fetched."""
+
+    sites: Literal["seeds", "anywhere"] = Field(default="seeds", examples=["anywhere"])
+    allow: tuple[Pattern, ...] = Field(default=(), examples=['["*://blog.example.org/2024/*"]'])
+    deny: tuple[Pattern, ...] = Field(default=(), examples=['["*/calendar/*", "host:ads.example.org"]'])
+    languages: tuple[Language, ...] = Field(default=(), examples=["[de, en]"])
+    depth: Count | None = Field(default=None, examples=["10"])
+    canonical: Canonical = Field(default=Canonical(), examples=['{drop: ["utm_*"]}'])
+    rules: tuple[Rule, ...] = Field(default=(), examples=["[{name: no calendars, refuse: {url: /calendar/}}]"])
+
+    @field_validator("rules")
+    @classmethod
+    def _told_apart(cls, written: tuple[Rule, ...]) -> tuple[Rule, ...]:
+        rules = tuple(
+            rule if rule.name is not None else rule.model_copy(update={"name": f"rule {place}"})
+            for place, rule in enumerate(written, 1)
+        )
+        names = [rule.name for rule in rules]
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            raise refuse(f"has two rules with the name '{twice}'", "give each rule a name of its own")
+        return rules

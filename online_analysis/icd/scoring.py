@@ -1,0 +1,86 @@
+"""How scores become priorities, as an ICD says it."""
+
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field, ValidationInfo, field_validator
+
+from online_analysis.icd.sections import FileName, FolderName, Host, Pattern, Score, Section, WebAddress, refuse
+
+DEFAULT_WEIGHTS: Mapping[str, float] = {
+    "text": 1.0,
+    "url": 1.0,
+    "spam": 100.0,
+    "temporal": 0.25,
+    "entities": 0.25,
+    "social": 0.25,
+    "application": 0.25,
+    "ranker": 20.0,
+}
+"""What an analyser weighs when the ICD does not say.
+
+``spam`` speaks of the few links that it is sure of, and must then prevail. The others add to what ``text`` and ``url``
+say; those of plug-ins have no weight unless the ICD gives them one. What the ranker predicts is made of what the others
+say, so it prevails as soon as it knows enough to speak.
+"""
+
+ANALYSERS = tuple(DEFAULT_WEIGHTS)
+"""The names of the analysers that ship; other ones may be weighted when the loader is told of them."""
+
+_SPEAK_OF_THE_TOPIC = frozenset({"text", "url"})
+"""They have something to say in any crawl; the other ones that ship may be silent throughout."""
+
+
+def _analyser(name: str, info: ValidationInfo) -> str:
+    known: tuple[str, ...] = (info.context or {}).get("analysers", ANALYSERS)
+    if name not in known:
+        raise refuse("is no analyser", f"write one of {', '.join(known)}, or install the package that has it")
+    return name
+
+
+AnalyserName = Annotated[str, AfterValidator(_analyser)]
+Weight = Annotated[float, Field(ge=0, le=1e6, allow_inf_nan=False)]
+Share = Annotated[float, Field(ge=0, le=0.5, allow_inf_nan=False)]
+Seed = Annotated[int, Field(ge=0, le=2**63 - 1)]
+
+
+class PostTo(Section):
+    """Another instance's web service that links scored at least ``at_least`` are posted to, and the crawl there."""
+
+    url: WebAddress = Field(examples=["https://crawler.example.net/"])
+    crawl: FolderName = Field(examples=["solar-villages"])
+    at_least: Score = Field(default=0.0, examples=["0.2"])
+
+
+class Scoring(Section):
+    """How scores become priorities.
+
+    ``weights`` holds every analyser that ships, and those of plug-ins that the ICD weighs. ``batch`` counts pages.
+    ``explore`` is a share of the fetches. ``entity_model`` names a spaCy pipeline, empty for none.
+    """
+
+    weights: Mapping[AnalyserName, Weight] = Field(default=DEFAULT_WEIGHTS, examples=["{text: 1, url: 0.5}"])
+    update: Literal["first", "last", "max", "sum", "avg"] = Field(default="max", examples=["max"])
+    batch: int = Field(default=1, ge=1, le=10**6, examples=["50"])
+    balance: int = Field(default=1, ge=1, le=10**6, examples=["5"])
+    relevant: Score = Field(default=0.2, examples=["0.2"])
+    spam_hosts: tuple[Host, ...] = Field(default=(), examples=["[ads.example.net], or the name of a file"])
+    url_patterns: Mapping[Pattern, Score] = Field(default={}, examples=['{"*/tag/solar/*": 0.9}'])
+    entity_model: FileName = Field(default="", examples=["de_core_news_sm"])
+    explore: Share = Field(default=0.0, examples=["0.05"])
+    seed: Seed = Field(default=0, examples=["7"])
+    post_to: PostTo | None = Field(
+        default=None, examples=["{url: https://crawler.example.net/, crawl: solar-villages, at_least: 0.2}"]
+    )
+
+    @field_validator("weights", mode="after")
+    @classmethod
+    def _usable(cls, weights: Mapping[str, float]) -> Mapping[str, float]:
+        complete = {**DEFAULT_WEIGHTS, **weights}
+        speaking = {name for name in complete if name != "spam" and (name in weights or name in _SPEAK_OF_THE_TOPIC)}
+        idle = weights and not any(weights.values())
+        if idle or not any(complete[name] for name in speaking):
+            raise refuse(
+                "leave nothing to score with, they are all zero", "give at least one analyser a weight above 0"
+            )
+        return complete

@@ -1,0 +1,16 @@
+"""A ranker of links that learns, while it crawls, what fetched pages turned out to be worth (ARCOMEM, section 4.2)."""
+
+from online_analysis.icd.scoring import Scoring
+from online_analysis.ranking.ranker import LearningRanker
+from online_analysis.ranking.waiting import Standing
+
+
+def link_ranker(scoring: Scoring) -> LearningRanker | None:
+    """Return the ranker that an ICD asks for, None where it gives it no weight."""
+    weight = scoring.weights.get(LearningRanker.name, 0.0)
+    if not weight:
+        return None
+    return LearningRanker(Standing(weight, scoring.update), explore=scoring.explore, seed=scoring.seed)
+
+
+__all__ = ["LearningRanker", "Standing", "link_ranker"]

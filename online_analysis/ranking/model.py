@@ -1,0 +1,146 @@
+"""What the ranker believes: two regressions on the features of URLs, one for their worth and one for their promise.
+
+**Worth** is the document score of a page, counted in units: a page as good as the best tenth of those fetched is
+worth 1. **Promise** is what only leads to good pages: by how much the URLs that a page was the first to show exceed
+what would be fetched without it, which is the n-th best of all that wait where n pages have been fetched. It is
+counted up to a bound, as nobody can fetch everything at once. Before anything is known of it, the names that hubs have
+promise some (``online_analysis.hubs``).
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from online_analysis.aggregation import Reason
+from online_analysis.ranking.features import COLUMNS
+from online_analysis.ranking.regression import Floats, Ridge, Rows, Weights
+from online_analysis.ranking.sighting import Group, Sighting
+
+_PENALTY = 1.0
+_PROMISE_COUNTS = 0.2
+_MOST_PROMISE = 6.0
+_PROMISE_OF_HUBS = 1.0
+_GOOD = 0.9
+_NEAREST_HORIZON = 20
+_LOW, _HIGH = 0.1, 0.5
+
+
+@dataclass(slots=True, eq=False)
+class Lesson:
+    """A fetched page, what it was worth, and the URLs that it was the first to show."""
+
+    sighting: Sighting
+    worth: float
+    shown: list[Sighting] = field(default_factory=list)
+
+
+class Belief:
+    """A linear model: where it begins, and what each column adds. It knows nothing before it is taught."""
+
+    def __init__(self) -> None:
+        self.mean = 0.0
+        self.weights = Weights(COLUMNS)
+
+    def learn(self, ridge: Ridge, targets: Floats) -> None:
+        """Believe what the rows of a regression say."""
+        self.mean = float(targets.mean())
+        ridge.fit(targets - self.mean, self.weights)
+
+    def of(self, rows: Rows) -> Floats:
+        """Return what is believed of rows."""
+        return self.mean + rows.times(self.weights.all)
+
+    def effect(self, group: Group) -> float:
+        """Return what a group of features adds."""
+        return sum(value * float(self.weights.all[column]) for column, value in zip(*group, strict=True))
+
+
+class Model:
+    """Learns from lessons; knows nothing before the first time."""
+
+    def __init__(self) -> None:
+        self._unit = 1.0
+        self._worth = Belief()
+        self._promise = Belief()
+
+    def learn(self, lessons: Sequence[Lesson], waiting: Sequence[Sighting]) -> None:
+        """Learn from all lessons that there are, and say anew what all that waits is worth."""
+        worths = np.array([lesson.worth for lesson in lessons])
+        self._unit = float(np.quantile(worths, _GOOD)) or float(worths.max()) or 1.0
+        worths /= self._unit
+        for lesson, worth in zip(lessons, worths.tolist(), strict=True):
+            lesson.sighting.value = worth
+        ridge = Ridge(Rows.of([lesson.sighting.row(self._unit) for lesson in lessons]), _PENALTY)
+        self._worth.learn(ridge, worths)
+        if waiting:
+            rows = Rows.of([sighting.row(self._unit) for sighting in waiting])
+            values = self._value(waiting, rows)
+            promises = self._promises(lessons, values) - _hubs([lesson.sighting for lesson in lessons])
+            self._promise.learn(ridge, promises)
+            self._score(waiting, rows, values)
+
+    def predict(self, sightings: Sequence[Sighting]) -> None:
+        """Say what URLs are worth."""
+        if sightings:
+            rows = Rows.of([sighting.row(self._unit) for sighting in sightings])
+            self._score(sightings, rows, self._value(sightings, rows))
+
+    def novelty(self, sighting: Sighting) -> float:
+        """Return the share of a URL's features that no fetched page has had, in [0, 1]."""
+        row = sighting.row(self._unit)
+        squares = row.values * row.values
+        total = float(squares.sum())
+        return float(squares[self._worth.weights.all[row.columns] == 0.0].sum()) / total if total else 0.0
+
+    def _value(self, sightings: Sequence[Sighting], rows: Rows) -> Floats:
+        values = self._worth.of(rows)
+        for sighting, value in zip(sightings, values.tolist(), strict=True):
+            sighting.value = value
+        return values
+
+    def _promises(self, lessons: Sequence[Lesson], values: Floats) -> Floats:
+        horizon = max(_NEAREST_HORIZON, len(lessons))
+        marginal = float(np.partition(values, -horizon)[-horizon]) if len(values) > horizon else 0.0
+        for lesson in lessons:
+            lesson.shown = [sighting for sighting in lesson.shown if sighting.value]
+        shown = np.array([sighting.value for lesson in lessons for sighting in lesson.shown])
+        owners = np.repeat(np.arange(len(lessons)), [len(lesson.shown) for lesson in lessons])
+        return np.minimum(_MOST_PROMISE, np.bincount(owners, np.maximum(0.0, shown - marginal), len(lessons)))
+
+    def _score(self, sightings: Sequence[Sighting], rows: Rows, values: Floats) -> None:
+        values = values + _PROMISE_COUNTS * (self._promise.of(rows) + _hubs(sightings))
+        for sighting, score in zip(sightings, _bounded(values * self._unit).tolist(), strict=True):
+            sighting.score = score
+
+    def explain(self, sighting: Sighting) -> tuple[Reason, ...]:
+        """Say what the score of a URL would be made of now; the effects add up to it."""
+        reasons = [Reason("mean of all pages", self._worth.mean * self._unit, self._worth.mean * self._unit)]
+        promise = self._promise.mean + _PROMISE_OF_HUBS * sighting.is_hub
+        for name, group in sighting.groups(self._unit).items():
+            promise += self._promise.effect(group)
+            reasons.append(Reason(name, float(len(group.columns)), self._worth.effect(group) * self._unit))
+        reasons.append(Reason("promise", promise, _PROMISE_COUNTS * promise * self._unit))
+        total = math.fsum(reason.effect for reason in reasons)
+        return (*reasons, Reason("bounds", total, bounded(total) - total))
+
+
+def bounded(value: float) -> float:
+    """Return a value between 0.1 and 0.5 as it is, and any other so that it keeps its order and is in (0, 1).
+
+    >>> bounded(0.3), bounded(0.5), bounded(5.0)
+    (0.3, 0.5, 0.95)
+    """
+    return float(_bounded(np.array([value]))[0])
+
+
+def _bounded(values: Floats) -> Floats:
+    low, high = np.minimum(values, _LOW), np.maximum(values, _HIGH)
+    return np.where(
+        values < _LOW, _LOW * np.exp(low / _LOW - 1.0), np.where(values > _HIGH, 1.0 - _HIGH * _HIGH / high, values)
+    )
+
+
+def _hubs(sightings: Sequence[Sighting]) -> Floats:
+    return _PROMISE_OF_HUBS * np.array([sighting.is_hub for sighting in sightings], np.float64)

@@ -1,0 +1,127 @@
+"""The ranker itself: it keeps what it has seen, learns when that is worth while, and says what has changed.
+
+It is silent until it knows five pages. It learns anew from all of them whenever they are five per cent more, with all
+links that are known by then: a page that links to five good pages and one unknown one says something of that one. In
+between it predicts what new links lead to. It keeps the last 5,000 pages and the best 20,000 URLs that wait.
+"""
+
+from collections.abc import Mapping, Sequence
+from random import Random
+
+from online_analysis.aggregation import Reason, Revision, ScoredLink, Scores, Weighed
+from online_analysis.document import Document
+from online_analysis.ranking.gone import Gone
+from online_analysis.ranking.model import Lesson, Model
+from online_analysis.ranking.sighting import Sighting, sight
+from online_analysis.ranking.waiting import Standing, Waiting
+
+_FEWEST = 5
+_GROWTH = 0.05
+_FEWEST_MORE = 2
+_MOST_LESSONS = 5_000
+MOST_WAITING = 20_000
+"""URLs that wait of which anything is kept."""
+_MOST_SHOWN = 1_000
+_LOTS = 16
+
+
+class LearningRanker:
+    """Learns while crawling what pages are worth; see ``online_analysis.aggregation.LinkRanker``.
+
+    ``explore`` is the share of fetches that it gives to URLs of which it knows least, whatever they seem to be worth.
+    """
+
+    name = "ranker"
+
+    def __init__(
+        self,
+        standing: Standing | None = None,
+        *,
+        explore: float = 0.0,
+        seed: int = 0,
+        most_waiting: int = MOST_WAITING,
+    ) -> None:
+        self._model = Model()
+        self._waiting = Waiting(standing or Standing(), most_waiting)
+        self._lessons: dict[str, Lesson] = {}
+        self._gone = Gone()
+        self._learned_from = 0
+        self._since = 0
+        self._explore = explore
+        self._owed = 0.0
+        self._random = Random(seed)
+
+    def follow(self, document: Document, worth: float, links: Sequence[ScoredLink], depth: int) -> Scores:
+        """Learn from a page, and say what its links are worth."""
+        found = self._see(document, worth, links, depth)
+        self._since += 1
+        if self._is_time():
+            self._learn()
+        elif self._learned_from:
+            self._model.predict([sighting for sighting in found if sighting.score is None or sighting.is_stale])
+        self._waiting.offered({link.url: link for link in reversed(links)}.values())
+        self._give_to_exploration()
+        scores = {sighting.url: sighting.score for sighting in found}
+        self._waiting.make_room()
+        return Scores(self.name, None, tuple(scores.get(link.url) for link in links))
+
+    def revised(self, n: int) -> Sequence[Revision]:
+        """Return whole scores of URLs that wait and are not as they were told."""
+        return self._waiting.revised(n)
+
+    def reweigh(self, weight: float, waiting: Mapping[str, Weighed]) -> None:
+        """Go by another weight, and by what is said of URLs that wait under other weights."""
+        self._waiting.reweigh(weight, waiting)
+
+    def settled(self, url: str) -> None:
+        """Forget a URL that does not wait any longer; one that was not fetched is worth nothing to what led to it."""
+        self._gone.add(url)
+        self._waiting.forget(url)
+
+    def explain(self, url: str) -> tuple[Reason, ...]:
+        """Say what the prediction for a URL that waits is made of."""
+        sighting = self._waiting.get(url)
+        return self._model.explain(sighting) if sighting is not None and sighting.score is not None else ()
+
+    def _see(self, document: Document, worth: float, links: Sequence[ScoredLink], depth: int) -> list[Sighting]:
+        """Keep what a page shows, and return the URLs among its links that wait."""
+        former = self._lessons.pop(document.url, None)
+        page = self._waiting.take(document.url) or (former.sighting if former else Sighting(document.url))
+        lesson = self._lessons[document.url] = Lesson(page, worth)
+        if len(self._lessons) > _MOST_LESSONS:
+            del self._lessons[next(iter(self._lessons))]
+        found: list[Sighting] = []
+        for url, shown in sight(document, worth, links, depth).items():
+            known = self._lessons.get(url)
+            sighting = known.sighting if known is not None else self._waiting.get(url)
+            if sighting is None:
+                if url in self._gone:
+                    continue
+                sighting = self._waiting.add(url)
+                if len(lesson.shown) < _MOST_SHOWN:
+                    lesson.shown.append(sighting)
+            sighting.add(shown)
+            if known is None:
+                found.append(sighting)
+        return found
+
+    def _is_time(self) -> bool:
+        n = len(self._lessons)
+        return n >= _FEWEST and self._since >= max(_FEWEST_MORE, _GROWTH * n)
+
+    def _learn(self) -> None:
+        lessons = list(self._lessons.values())
+        self._model.learn(lessons, list(self._waiting))
+        self._learned_from, self._since = len(lessons), 0
+        self._waiting.rank()
+
+    def _give_to_exploration(self) -> None:
+        """Choose a URL to be fetched for the sake of learning, where one is due: of some by lot, the least known."""
+        self._owed += self._explore if self._learned_from else 0.0
+        if self._owed < 1.0:
+            return
+        self._owed -= 1.0
+        known = [sighting for sighting in self._waiting if sighting.score is not None and not sighting.is_explored]
+        if known:
+            lots = self._random.sample(known, min(_LOTS, len(known)))
+            self._waiting.explore(max(lots, key=self._model.novelty))

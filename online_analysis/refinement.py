@@ -1,0 +1,266 @@
+"""What a reference crawl adds to a topic (ARCOMEM, section 3), by relevance feedback.
+
+The terms that pull a topic from what is not wanted to what is, are those of Rocchio's formula (J. J. Rocchio,
+"Relevance feedback in information retrieval", in G. Salton, ed., The SMART Retrieval System, 1971)::
+
+    mean of the relevant pages' vectors  -  mean of the other pages' vectors
+
+Nobody has said which pages are relevant, so it is the topic itself that does, and what it is taught may lead it away
+from what was meant. Hence the bounds: only the best third of the pages teach, and no fewer than five; a term has to be
+on a quarter of them, on several sites where they are of several, and twice as often as elsewhere; all that is learned
+has less say than what was given (``Topic.refined``); and a refinement that makes the seeds or the reference documents
+less relevant than what it was learned from, of which they speak hardly a word, or that prefers pages which the topic as
+it was given does not care for, is not taken.
+"""
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from online_analysis.page_notes import PageNote, words_of_phrase
+from online_analysis.similarity import counts_closeness, score
+from online_analysis.terms import Language, is_unspaced
+from online_analysis.topic import Topic
+
+FEWEST = 5
+"""Relevant pages that a refinement is learned from at least, and other pages that they are compared with."""
+MOST_TERMS = 20
+_BEST_SHARE = 1 / 3
+_PRESENCE, _LIFT = 0.25, 2.0
+_FEWEST_HOLDERS = 3
+_LEAST_TRUSTED, _LEAST_STANDING, _LEAST_SPOKEN = 0.8, 0.9, 0.25
+_LEAST_AGREEMENT = 0.8
+
+
+class Outcome(StrEnum):
+    """What came of a reference crawl."""
+
+    TAKEN = "taken"
+    TOO_FEW = "too few pages are relevant"
+    NO_OTHERS = "there are too few other pages to compare the relevant ones with"
+    NOTHING = "no terms distinguish the relevant pages"
+    DRIFT = "it would lead away from the topic"
+
+
+@dataclass(frozen=True, slots=True)
+class Refinement:
+    """What was learned: words and phrases as people write them, with weights in (0, 1], the heaviest first.
+
+    ``terms`` is empty unless the outcome is TAKEN; ``refused`` has what would have been added where it would have led
+    away. ``pages`` is how many there were, and ``relevant`` how many of them taught.
+    """
+
+    outcome: Outcome
+    pages: int
+    relevant: int
+    terms: Mapping[str, float] = field(default_factory=dict)
+    refused: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Trusted:
+    """What a topic is held to: addresses of seeds among the pages, the texts of reference documents.
+
+    ``relevant`` is the worth from which on a page is relevant.
+    """
+
+    relevant: float
+    seeds: frozenset[str] = frozenset()
+    texts: tuple[str, ...] = ()
+
+
+def refine(pages: Sequence[PageNote], topic: Topic, trusted: Trusted) -> Refinement:
+    """Learn from the pages of a reference crawl; a function of its arguments, whatever the order of the pages."""
+    pages = sorted(pages, key=lambda page: (-page.worth, page.url))
+    best, others = _parted(pages, trusted.relevant)
+    if len(best) < FEWEST:
+        return Refinement(Outcome.TOO_FEW, len(pages), len(best))
+    if len(others) < FEWEST:
+        return Refinement(Outcome.NO_OTHERS, len(pages), len(best))
+    learned = _heaviest(_learned(best, others, topic))
+    if not learned:
+        return Refinement(Outcome.NOTHING, len(pages), len(best))
+    refined = topic.refined(learned)
+    if _is_foreign(learned, topic, pages, trusted) or _drifts(topic, refined, pages, len(best), trusted):
+        return Refinement(Outcome.DRIFT, len(pages), len(best), refused=learned)
+    return Refinement(Outcome.TAKEN, len(pages), len(best), learned)
+
+
+def _parted(pages: Sequence[PageNote], relevant: float) -> tuple[Sequence[PageNote], Sequence[PageNote]]:
+    """Part the most relevant pages from those that are not relevant; or from all others, where few are not."""
+    number = sum(page.worth >= relevant for page in pages)
+    best = pages[: min(number, max(FEWEST, round(len(pages) * _BEST_SHARE)))]
+    others = pages[number:]
+    return best, others if len(others) >= FEWEST else pages[len(best) :]
+
+
+def _learned(best: Sequence[PageNote], others: Sequence[PageNote], topic: Topic) -> Mapping[str, float]:
+    """Learn in each language by itself, as stems of one mean nothing in another."""
+    learned: dict[str, float] = {}
+    for code in sorted({page.language for page in best}, key=str):
+        here = [page for page in best if page.language == code]
+        there = [page for page in others if page.language == code]
+        if len(here) < FEWEST or len(there) < FEWEST:
+            continue
+        for term, weight in _distinguishing(here, there, topic, code).items():
+            learned[term] = max(learned.get(term, 0.0), weight * len(here) / len(best))
+    return learned
+
+
+def _distinguishing(
+    best: Sequence[PageNote], others: Sequence[PageNote], topic: Topic, code: str | None
+) -> Mapping[str, float]:
+    vector = topic.vector(code)
+    given, language = vector.keywords.weights, vector.language
+    here, there = _Side(best, language), _Side(others, language)
+    chosen: dict[str, float] = {}
+    for name, mean in here.means.items():
+        weight = mean - there.means.get(name, 0.0)
+        known = all(term in given for term in words_of_phrase(name))
+        if weight > 0 and not known and here.holds_often(name) and here.presence(name) >= _LIFT * there.presence(name):
+            chosen[name] = weight
+    ranked = sorted(chosen, key=lambda name: (-chosen[name], name))
+    spelled = ((name, _spelled(name, best, language)) for name in _apart(ranked))
+    return {text: chosen[name] for name, text in spelled if text}
+
+
+class _Side:
+    """Pages of one kind: the mean of their vectors, and how many hold a term. A site's pages together count less."""
+
+    def __init__(self, pages: Sequence[PageNote], language: Language) -> None:
+        of_site = Counter(page.site for page in pages)
+        shares = [1.0 / math.sqrt(of_site[page.site]) for page in pages]
+        total = math.fsum(shares)
+        self.means: defaultdict[str, float] = defaultdict(float)
+        self._holding: defaultdict[str, float] = defaultdict(float)
+        self._holders: Counter[str] = Counter()
+        self._sites: dict[str, set[str]] = {}
+        self._has_sites = len(of_site) > 1
+        for page, share in zip(pages, shares, strict=True):
+            for name, weight in _unit(page, language):
+                self.means[name] += weight * share / total
+                self._holding[name] += share / total
+                self._holders[name] += 1
+                self._sites.setdefault(name, set()).add(page.site)
+
+    def presence(self, name: str) -> float:
+        """Return the share of pages that hold a term."""
+        return self._holding.get(name, 0.0)
+
+    def holds_often(self, name: str) -> bool:
+        """Tell whether a term is on enough pages, and not on those of one of several sites alone."""
+        is_known = len(self._sites[name]) > 1 or not self._has_sites
+        return self.presence(name) >= _PRESENCE and self._holders[name] >= _FEWEST_HOLDERS and is_known
+
+
+def _unit(page: PageNote, language: Language) -> Iterator[tuple[str, float]]:
+    """Yield the terms and phrases of a page with their weights in a vector of length 1; numbers say nothing."""
+    idf = language.idf
+    weights = {}
+    for name, count in (*page.counts.items(), *page.phrases.items()):
+        if any(character.isdigit() for character in name):
+            continue
+        weights[name] = (1.0 + math.log(count)) * max(idf[term] for term in words_of_phrase(name))
+    length = math.sqrt(math.fsum(weight * weight for weight in weights.values()))
+    for name, weight in weights.items():
+        yield name, weight / length
+
+
+def _apart(ranked: Iterable[str]) -> Iterator[str]:
+    """Yield names without words that a chosen phrase holds, and without phrases that overlap with another one."""
+    names = list(ranked)[: 2 * MOST_TERMS]
+    taken: set[str] = set()
+    phrases = []
+    for name in names:
+        words = words_of_phrase(name)
+        if len(words) > 1 and not taken.intersection(words):
+            phrases.append(name)
+            taken.update(words)
+    for name in names:
+        if name in phrases or (len(words_of_phrase(name)) == 1 and name not in taken):
+            yield name
+
+
+def _spelled(name: str, pages: Iterable[PageNote], language: Language) -> str:
+    """Return a word or phrase as the pages spell it most often; empty where it would not be read the same again."""
+    words = [_spelling(term, pages) for term in words_of_phrase(name)]
+    text = words[0]
+    for word in words[1:]:
+        text = text + word[1:] if is_unspaced(text) and text[-1] == word[0] else f"{text} {word}"
+    return text if tuple(language.terms(text)) == words_of_phrase(name) else ""
+
+
+def _spelling(term: str, pages: Iterable[PageNote]) -> str:
+    votes = Counter(page.words.get(term, term) for page in pages if term in page.counts)
+    return min(votes, key=lambda word: (-votes[word], word), default=term)
+
+
+def _heaviest(learned: Mapping[str, float]) -> Mapping[str, float]:
+    """Return the heaviest terms with weights up to 1."""
+    ranked = sorted(learned.items(), key=lambda item: (-item[1], item[0]))[:MOST_TERMS]
+    return {term: round(weight / ranked[0][1], 3) for term, weight in ranked if weight >= 0.001 * ranked[0][1]}
+
+
+def _drifts(topic: Topic, refined: Topic, pages: Sequence[PageNote], number: int, trusted: Trusted) -> bool:
+    """Tell whether what is trusted becomes less relevant, by itself or beside the ``number`` pages that teach.
+
+    So it does as well where the best pages become others, which were not good.
+    """
+    before, after = _worths(pages, topic), _worths(pages, refined)
+    seeds = [at for at, page in enumerate(pages) if page.url in trusted.seeds and before[at] >= trusted.relevant / 2]
+    held = [*(before[at] for at in seeds), *_of_texts(trusted.texts, topic)]
+    holds = [*(after[at] for at in seeds), *_of_texts(trusted.texts, refined)]
+    if math.fsum(holds) < _LEAST_TRUSTED * math.fsum(held):
+        return True
+    if _standing(holds, after[:number]) < _LEAST_STANDING * _standing(held, before[:number]):
+        return True
+    would_be = sorted(range(len(pages)), key=lambda at: (-after[at], pages[at].url))[:number]
+    agreed = math.fsum(before[at] for at in would_be)
+    return agreed < _LEAST_AGREEMENT * math.fsum(sorted(before, reverse=True)[:number])
+
+
+def _is_foreign(learned: Mapping[str, float], topic: Topic, pages: Sequence[PageNote], trusted: Trusted) -> bool:
+    """Tell whether seeds that are relevant, and reference documents, speak hardly a word of what was learned."""
+    known: dict[str | None, set[str]] = {}
+    for page in pages:
+        if page.url in trusted.seeds and page.worth >= trusted.relevant / 2:
+            known.setdefault(page.language, set()).update(page.counts)
+    for text in trusted.texts:
+        language = topic.vector_of(text).language
+        known.setdefault(language.code, set()).update(language.terms(text))
+    if not known:
+        return False
+    weights = math.fsum(
+        weight
+        for text, weight in learned.items()
+        if any(terms.issuperset(topic.vector(code).language.terms(text)) for code, terms in known.items())
+    )
+    return weights < _LEAST_SPOKEN * math.fsum(learned.values())
+
+
+def _standing(trusted: Iterable[float], best: Sequence[float]) -> float:
+    """Add up how relevant each of what is trusted is beside the mean of the pages that teach, 1 at most.
+
+    A reference document is the topic itself, so that it loses a little by whatever is learned.
+    """
+    mean = math.fsum(best) / len(best)
+    return math.fsum(min(1.0, worth / mean) if mean else 0.0 for worth in trusted)
+
+
+def _worths(pages: Iterable[PageNote], topic: Topic) -> list[float]:
+    return [_worth(page.counts, topic, page.language) for page in pages]
+
+
+def _of_texts(texts: Iterable[str], topic: Topic) -> list[float]:
+    worths = []
+    for text in texts:
+        vector = topic.vector_of(text)
+        worths.append(_worth(Counter(vector.language.terms(text)), topic, vector.language.code))
+    return worths
+
+
+def _worth(counts: Mapping[str, int], topic: Topic, code: str | None) -> float:
+    vector = topic.vector(code)
+    return score(vector, counts_closeness(counts, vector)) if counts else 0.0
