@@ -62,7 +62,11 @@ def simulate(
     ] = None,
     icd: Annotated[
         Path | None,
-        typer.Option("--icd", metavar="FILE", help="Take weights, scope and the like from a definition."),
+        typer.Option(
+            "--icd",
+            metavar="FILE",
+            help="Take weights, scope and the like from a definition; not its topic, nor topic.reference_crawl.",
+        ),
     ] = None,
     pages: Annotated[
         int, typer.Option("--pages", metavar="N", min=0, help="Pages a crawl. Default: as many as are relevant.")

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from itertools import repeat
 from typing import Protocol
 
-from aahcrawler.frontier.protocol import FrontierSettings, Lease, Offer, State
+from aahcrawler.frontier.protocol import FrontierSettings, Lease, Offer, Rescore, State
 from offline.simulation.frontier import MemoryFrontier
 from offline.simulation.politeness import Politeness
 from offline.simulation.strategy import Briefing
@@ -71,15 +71,35 @@ class FrontierQueue:
         """Queue pages, or re-score those that are queued."""
         self._frontier.offer(self._offers(targets, scores, depth))
 
-    def lease(self) -> Sequence[int]:
+    def lease(self, most: int | None = None) -> Sequence[int]:
         """Return the best pages: at most ``balance`` of the best queue, filled up from the queues after it."""
         numbers = []
-        for lease in self._frontier.lease("simulation", self._balance):
+        for lease in self._frontier.lease("simulation", self._balance if most is None else most):
             number = self._world.number(lease.url)
             assert number is not None  # noqa: S101 - only pages of the world are offered
             self._leases[number] = lease
             numbers.append(number)
         return numbers
+
+    def are_scored(self, numbers: Iterable[int]) -> bool:
+        """Say whether all of some leased pages have a score."""
+        return all(self._leases[number].is_scored for number in numbers)
+
+    def give_back_unscored(self, numbers: Iterable[int]) -> Sequence[int]:
+        """Put those of some leased pages back that have no score; return the others."""
+        leases = {number: self._leases[number] for number in numbers}
+        unscored = [number for number, lease in leases.items() if not lease.is_scored]
+        self._frontier.release([self._leases.pop(number) for number in unscored])
+        return [number for number in leases if number not in unscored]
+
+    def depth(self, number: int) -> int:
+        """Return how many links a leased page is away from a seed."""
+        return self._leases[number].depth
+
+    def rescore(self, targets: Iterable[int], scores: Iterable[float]) -> None:
+        """Set the scores of pages that are queued."""
+        urls = self._world.urls
+        self._frontier.rescore([Rescore(urls[n], score) for n, score in zip(targets, scores, strict=True)])
 
     def finish(self, number: int, targets: Iterable[int] = (), scores: Iterable[float] = ()) -> None:
         """End a lease and offer the page's links."""

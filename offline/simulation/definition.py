@@ -1,18 +1,19 @@
 """The Intelligent Crawl Definition of a simulated crawl, and the analysers that it asks for."""
 
+from array import array
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import yaml
 
-from aahcrawler.flow import process
+from aahcrawler.flow import Processed, process
 from aahcrawler.frontier.protocol import FrontierSettings, Update
 from knowledge_base.model import KnowledgeBase
 from offline.simulation.sample import Sample, WorldError
 from offline.simulation.understood import RecallingHelper, Understood
 from offline.simulation.visits import Judged
 from offline.simulation.world import World
-from online_analysis.aggregation import OnlineAnalyser
+from online_analysis.aggregation import OnlineAnalyser, Scores
 from online_analysis.analysers import analysers
 from online_analysis.icd import Icd, IcdError
 from online_analysis.topic import build_topic
@@ -65,11 +66,23 @@ class AnalyserJudge:
 
     def __init__(self, icd: Icd, world: World, knowledge_base: KnowledgeBase) -> None:
         texts = {name: world.understood(world.seeds([name])[0]).text for name in icd.topic.documents}
-        self._analysers: Sequence[OnlineAnalyser] = analysers(icd, build_topic(icd, texts))
+        self.topic = build_topic(icd, texts)
+        """What the analysers compare with."""
+        self._analysers: Sequence[OnlineAnalyser] = analysers(icd, self.topic)
         self._weights = icd.scoring.weights
         self._helper = RecallingHelper(knowledge_base)
 
     def __call__(self, understood: Understood) -> Judged:
         """Return the score of a page and those of its outlinks."""
-        processed = process(self._helper.recall(understood), self._helper, self._analysers, self._weights)
-        return Judged(processed.score, [link.score for link in processed.links])
+        processed = self._processed(understood)
+        links = processed.links
+        return Judged(
+            processed.score, array("d", [link.score for link in links]), array("d", [link.weight for link in links])
+        )
+
+    def analysed(self, understood: Understood) -> tuple[Scores, ...]:
+        """Return what each analyser says of a page and of its outlinks."""
+        return self._processed(understood).scores
+
+    def _processed(self, understood: Understood) -> Processed:
+        return process(self._helper.recall(understood), self._helper, self._analysers, self._weights)

@@ -7,6 +7,7 @@ from itertools import islice
 
 from aahcrawler.frontier.protocol import (
     LEASE_RAN_OUT,
+    LEAST_LEASES,
     QUIET,
     RETRIES_USED_UP,
     Counts,
@@ -17,6 +18,7 @@ from aahcrawler.frontier.protocol import (
     Offered,
     Outcome,
     QueueCounts,
+    Rescore,
     State,
 )
 from offline.simulation.politeness import Politeness, Slot
@@ -73,28 +75,41 @@ class MemoryFrontier:
 
     def _add(self, offer: Offer) -> None:
         value, sequence = round(offer.score * MILLION), len(self._urls) + 1
-        url = KnownUrl(offer.url, offer.queue, offer.kind, offer.depth, offer.via, offer.redirects, value, sequence)
+        url = KnownUrl(offer.url, offer.queue, offer.kind, offer.depth, offer.via, offer.path, value, sequence)
         self._urls[offer.url] = url
         self._ranking.push(url)
 
+    def rescore(self, scores: Sequence[Rescore]) -> tuple[bool, ...]:
+        """Set the scores of queued pages."""
+        return tuple([self._rescore(each) for each in scores])
+
+    def _rescore(self, rescore: Rescore) -> bool:
+        known = self._urls.get(rescore.url)
+        if known is None or known.state is not State.QUEUED or known.kind != "page":
+            return False
+        value = round(rescore.score * MILLION)
+        if (known.value, known.offers) != (value, 1):
+            known.value, known.offers = value, 1
+            self._ranking.push(known)
+        return True
+
     def lease(self, worker: str, n: int) -> tuple[Lease, ...]:
         """Lease at most ``n`` URLs, the best first."""
-        del worker
         self._take_back_lost()
         leases: list[Lease] = []
         with closing(self._ranking.heads()) as heads:
             for best in heads:
                 if len(leases) >= n:
                     break
-                if self._allowed(best) and self._wait(best.queue) == 0:
-                    leases += self._batch(best.queue, min(self._settings.balance, n - len(leases)))
+                if self._allowed(best) and self._is_open(best.queue, worker):
+                    leases += self._batch(worker, best.queue, min(self._settings.balance, n - len(leases)))
         return tuple(leases)
 
-    def _batch(self, queue: str, most: int) -> list[Lease]:
+    def _batch(self, worker: str, queue: str, most: int) -> list[Lease]:
         self._last_batch += 1
         leases: list[Lease] = []
         expires = self._politeness.clock() + self._settings.lease_seconds
-        self._politeness.take(self._slot(queue, self._last_batch), expires)
+        self._politeness.take(self._slot(queue, self._last_batch), expires, worker)
         while len(leases) < most and (url := self._best(queue)) is not None:
             leases.append(self._lease(url, expires))
         if self._settings.connections > 1:
@@ -107,17 +122,26 @@ class MemoryFrontier:
         self._leased[url.url] = url
         self._batches[url.batch] += 1
         self._count_taken(url, 1)
-        score, token = url.score / MILLION, str(url.batch)
-        return Lease(url.url, url.queue, score, url.depth, url.kind, url.via, url.attempt, token, url.redirects)
+        score, token, is_scored = max(0.0, url.score / MILLION), str(url.batch), url.score >= 0
+        kept = url.depth, url.kind, url.via, url.attempt, token, url.path
+        return Lease(url.url, url.queue, score, *kept, is_scored=is_scored, learned=self._politeness.learned(url.queue))
 
     def finish(
-        self, lease: Lease, state: State, *, delay: float = 0.0, links: Sequence[Offer] = (), outcome: Outcome = QUIET
+        self,
+        lease: Lease,
+        state: State,
+        *,
+        delay: float = 0.0,
+        learned: float | None = None,
+        links: Sequence[Offer] = (),
+        outcome: Outcome = QUIET,
     ) -> bool:
         """End a lease, offer links and add counts."""
         url = self._held(lease)
         if url is None:
             return (lease.url, lease.token) in self._finished
         self._politeness.rest(url.queue, delay)
+        self._politeness.learn(url.queue, learned)
         if state is State.DONE:
             self._politeness.remember(url.queue, delay)
         self._conclude(url, state, outcome.reason)
@@ -127,18 +151,20 @@ class MemoryFrontier:
             self._offer(link)
         return True
 
-    def retry(self, lease: Lease, *, delay: float, outcome: Outcome = QUIET) -> State:
+    def retry(self, lease: Lease, *, delay: float, learned: float | None = None, outcome: Outcome = QUIET) -> State:
         """Put a leased URL back, its queue to rest."""
         url = self._held(lease)
         if url is not None:
             self._politeness.rest(url.queue, delay)
+            self._politeness.learn(url.queue, learned)
             self._requeue(url, last=outcome.reason or RETRIES_USED_UP)
             self.count(outcome.tally)
         return self._urls[lease.url].state
 
-    def release(self, leases: Sequence[Lease]) -> None:
+    def release(self, leases: Sequence[Lease], *, delay: float = 0.0) -> None:
         """Put back what was not fetched."""
         for url in filter(None, map(self._held, leases)):
+            self._politeness.rest(url.queue, delay)
             url.attempt -= 1
             self._put_back(url)
 
@@ -159,6 +185,10 @@ class MemoryFrontier:
             url.attempt -= 1
             self._put_back(url)
         return len(lost)
+
+    def go_by(self, settings: FrontierSettings) -> None:
+        """Go by other settings from now on."""
+        self._settings = settings
 
     def next_ready(self) -> float | None:
         """Return in how many seconds a lease may succeed, None when none ever will."""
@@ -220,6 +250,9 @@ class MemoryFrontier:
         url = self._leased.get(lease.url)
         return url if url is not None and str(url.batch) == lease.token else None
 
+    def _is_open(self, queue: str, worker: str) -> bool:
+        return self._wait(queue) == 0 and not self._politeness.is_anothers(queue, worker)
+
     def _wait(self, queue: str) -> float | None:
         return self._politeness.wait(queue, self._settings.connections)
 
@@ -258,7 +291,8 @@ class MemoryFrontier:
             del self._finished[key]
 
     def _requeue(self, url: KnownUrl, *, last: str) -> None:
-        if url.attempt >= self._settings.attempts:
+        least = LEAST_LEASES if last == LEASE_RAN_OUT else 1
+        if url.attempt >= max(self._settings.attempts, least):
             self._conclude(url, State.FAILED, last)
         else:
             self._put_back(url)

@@ -14,6 +14,8 @@ class Politeness:
     clock: Callable[[], float]
     _opens: dict[str, float] = field(default_factory=dict)
     _usual: dict[str, float] = field(default_factory=dict)
+    _learned: dict[str, float] = field(default_factory=dict)
+    _workers: dict[str, str] = field(default_factory=dict)
     _out: dict[str, dict[Slot, float]] = field(default_factory=dict)
 
     def rest(self, queue: str, delay: float) -> None:
@@ -26,13 +28,23 @@ class Politeness:
         if delay or queue in self._usual:
             self._usual[queue] = delay
 
+    def learn(self, queue: str, learned: float | None) -> None:
+        """Keep what a queue asks for; None leaves what was kept."""
+        if learned is not None:
+            self._learned[queue] = learned
+
+    def learned(self, queue: str) -> float:
+        """Return what a queue is known to ask for."""
+        return self._learned.get(queue, 0.0)
+
     def rest_as_usual(self, queue: str) -> None:
         """Keep a queue closed for its usual delay."""
         self.rest(queue, self._usual.get(queue, 0.0))
 
-    def take(self, slot: Slot, until: float) -> None:
-        """Note that a connection is out until it is given back, or lost at a moment."""
+    def take(self, slot: Slot, until: float, worker: str) -> None:
+        """Note that a connection of a worker is out until it is given back, or lost at a moment."""
         self._out.setdefault(slot[0], {})[slot] = until
+        self._workers[slot[0]] = worker
 
     def give_back(self, slot: Slot) -> None:
         """Note that a connection is free again."""
@@ -40,6 +52,7 @@ class Politeness:
             del self._out[slot[0]][slot]
             if not self._out[slot[0]]:
                 del self._out[slot[0]]
+                del self._workers[slot[0]]
 
     def renew(self, slot: Slot, until: float) -> None:
         """Let a connection that is out be lost later."""
@@ -58,6 +71,10 @@ class Politeness:
         if len(self._out.get(queue, ())) >= connections:
             return None
         return max(0.0, self._opens[queue] - self.clock()) if queue in self._opens else 0.0
+
+    def is_anothers(self, queue: str, worker: str) -> bool:
+        """Say whether connections to a queue are out that are another worker's."""
+        return self._workers.get(queue, worker) != worker
 
     def first_loss(self) -> float:
         """Return in how many seconds the first connection that is out is lost. Some must be out."""

@@ -25,7 +25,7 @@ class KnownUrl:
     kind: Kind
     depth: int
     via: str
-    redirects: int
+    path: str
     value: float
     sequence: int
     offers: int = 1
@@ -46,12 +46,14 @@ class KnownUrl:
 
     def as_offer(self) -> Offer:
         """Return the offer that would bring it where it is."""
-        return Offer(self.url, self.queue, self.score / MILLION, self.depth, self.kind, self.via, self.redirects)
+        return Offer(self.url, self.queue, self.score / MILLION, self.depth, self.kind, self.via, self.path)
 
     def rescore(self, value: float, update: Update) -> bool:
         """Apply the update function to a new score in millionths; say whether anything changed."""
         before = self.value, self.offers
-        if update is Update.LAST:
+        if value < 0:
+            return False
+        if self.value < 0 or update is Update.LAST:
             self.value = value
         elif update is Update.MAX:
             self.value = max(self.value, value)

@@ -137,7 +137,7 @@ def simulate_sample(task: Task) -> tuple[list[Order], float]:
         orders: list[Order] = []
         for named in simulated(simulation):
             random = Random(f"{simulation.seed}/{sample.name}/{named.name}")
-            briefing = Briefing(world, visits, frontier_settings(icd), random, task.relevance)
+            briefing = Briefing(world, visits, judge, frontier_settings(icd), icd.scoring, random, task.relevance)
             pages = crawl(named.make(briefing), visits, seeds, sample.pages or len(world))
             orders.append(Order(sample, named.name, pages))
     return orders, time.process_time() - started

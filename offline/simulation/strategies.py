@@ -6,7 +6,8 @@ from functools import partial
 
 from aahcrawler.frontier.protocol import FrontierSettings, Update
 from offline.simulation.bandit import TagPathBandit
-from offline.simulation.batches import BatchBestFirst
+from offline.simulation.batched import BatchedCrawl
+from offline.simulation.batches import BATCH, BatchBestFirst
 from offline.simulation.best_first import (
     AnalyserScoring,
     BestFirst,
@@ -16,11 +17,17 @@ from offline.simulation.best_first import (
     Scoring,
 )
 from offline.simulation.chance import RandomOrder
+from offline.simulation.ranked import RankedCrawl
 from offline.simulation.shark import SharkScoring
 from offline.simulation.strategy import Briefing, MakeStrategy, Strategy
+from online_analysis.ranking import link_ranker
 
 SHIPPED = "aahcrawler"
 """The crawler as it ships: its analysers, weights, update function and balance, where the definition says nothing."""
+UNLEARNED = "aahcrawler-unlearned"
+"""The same without the ranker that learns."""
+BATCHED = "aahcrawler-batch"
+"""As shipped, with batches: of as many pages as the definition says, or of ``BATCH`` where it asks for none."""
 WIDE = 5
 """The other balance that the paper tries (section 5.1)."""
 
@@ -43,9 +50,12 @@ def strategies() -> Mapping[str, Named]:
     """Return every strategy, in the order of tables."""
     named = (
         Named(SHIPPED, "as shipped", _shipped),
+        Named(UNLEARNED, "as shipped, without the ranker", _unlearned),
+        Named(BATCHED, "as shipped, with batches", _batched),
         *_by_update("", "the crawler's scores", AnalyserScoring),
+        *_batches("", "the crawler's scores of batches", _batch),
         *_by_update("paper-", "the mean of page and anchor cosine", MeanCosineScoring),
-        *_batches(),
+        *_batches("paper-", "cosines of summed pages and anchors", _paper_batch),
         Named("shark-search", "Hersovici et al. 1998", partial(_with_update, SharkScoring, Update.MAX, 1)),
         Named("tag-path-bandit", "UCB1 over the places of links", lambda _: TagPathBandit()),
         Named("breadth-first", "in the order of discovery", partial(_with_update, EqualScoring, Update.FIRST, 1)),
@@ -82,19 +92,33 @@ def _by_update(prefix: str, about: str, scoring: Callable[[], Scoring]) -> Seque
     ]
 
 
-def _batches() -> Sequence[Named]:
+def _batches(prefix: str, about: str, make: Callable[[int, Briefing], Strategy]) -> Sequence[Named]:
     return [
-        Named(
-            "paper-" + update_name(Update.AVG, balance, batch=True),
-            "cosines of summed pages and anchors",
-            partial(_batch, balance),
-        )
+        Named(prefix + update_name(Update.AVG, balance, batch=True), about, partial(make, balance))
         for balance in (1, WIDE)
     ]
 
 
 def _shipped(briefing: Briefing) -> Strategy:
+    ranker = link_ranker(briefing.scoring)
+    if briefing.scoring.batch > 1:
+        return BatchedCrawl(briefing, briefing.settings, briefing.scoring.batch, ranker)
+    return _unlearned(briefing) if ranker is None else RankedCrawl(briefing, ranker)
+
+
+def _unlearned(briefing: Briefing) -> Strategy:
+    if briefing.scoring.batch > 1:
+        return BatchedCrawl(briefing, briefing.settings, briefing.scoring.batch)
     return BestFirst(briefing, AnalyserScoring(), briefing.settings)
+
+
+def _batched(briefing: Briefing) -> Strategy:
+    return BatchedCrawl(briefing, briefing.settings, _pages(briefing), link_ranker(briefing.scoring))
+
+
+def _pages(briefing: Briefing) -> int:
+    """Return how many pages make a batch."""
+    return briefing.scoring.batch if briefing.scoring.batch > 1 else BATCH
 
 
 def _with_update(scoring: Callable[[], Scoring], update: Update, balance: int, briefing: Briefing) -> Strategy:
@@ -102,6 +126,10 @@ def _with_update(scoring: Callable[[], Scoring], update: Update, balance: int, b
 
 
 def _batch(balance: int, briefing: Briefing) -> Strategy:
+    return BatchedCrawl(briefing, _settings(briefing.settings, Update.AVG, balance), _pages(briefing))
+
+
+def _paper_batch(balance: int, briefing: Briefing) -> Strategy:
     return BatchBestFirst(briefing, _settings(briefing.settings, Update.AVG, balance))
 
 

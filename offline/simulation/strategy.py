@@ -6,8 +6,12 @@ from random import Random
 from typing import Protocol
 
 from aahcrawler.frontier.protocol import FrontierSettings
+from offline.simulation.understood import Understood
 from offline.simulation.visits import Visit, Visits
 from offline.simulation.world import World
+from online_analysis.aggregation import Scores
+from online_analysis.icd.scoring import Scoring
+from online_analysis.topic import Topic
 
 
 class Strategy(Protocol):
@@ -32,17 +36,33 @@ class Strategy(Protocol):
         ...
 
 
+class Analysis(Protocol):
+    """The crawler's analysers at work."""
+
+    @property
+    def topic(self) -> Topic:
+        """What they compare with."""
+        ...
+
+    def analysed(self, understood: Understood) -> tuple[Scores, ...]:
+        """Return what each of them says of a page and of its outlinks."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Briefing:
     """What a strategy may use.
 
-    ``settings`` are what the definition says to the frontier. ``visits`` looks up pages that have been fetched.
-    ``relevance`` is by number, the judge's, and for the oracle alone; None where no judge is known.
+    ``settings`` are what the definition says to the frontier, ``scoring`` what it says of scores. ``visits`` looks up
+    pages that have been fetched, ``analysis`` says of them what each analyser says. ``relevance`` is by number, the
+    judge's, and for the oracle alone; None where no judge is known.
     """
 
     world: World
     visits: Visits
+    analysis: Analysis
     settings: FrontierSettings
+    scoring: Scoring
     random: Random
     relevance: Sequence[float] | None = None
 

@@ -15,23 +15,27 @@ _REMEMBERED_TEXTS = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What the crawler's analysers say of a page: its score, and those of its outlinks, in [0, 1]."""
+    """What the crawler's analysers say of a page: its score, and those of all of its outlinks, in [0, 1].
+
+    ``weights`` has the weight of the analysers that spoke of each outlink.
+    """
 
     score: float
-    links: Sequence[float]
+    links: "array[float]"
+    weights: "array[float]"
 
 
 @dataclass(frozen=True, slots=True)
 class Visit:
     """A fetched page. Everything after ``cosine`` is by link, of the links that lead to pages of the world.
 
-    ``score`` and ``scores`` are what the crawler's analysers say; ``cosine``, ``anchor_cosines`` and
+    ``judged``, ``score`` and ``scores`` are what the crawler's analysers say; ``cosine``, ``anchor_cosines`` and
     ``context_cosines`` are plain similarities of term counts with the sum of the seeds' (ARCOMEM, section 5.1), for
     strategies that others have described.
     """
 
     number: int
-    score: float
+    judged: Judged
     cosine: float
     links: tuple[int, ...]
     """The position of each link among the outlinks of the page's document."""
@@ -40,6 +44,11 @@ class Visit:
     anchor_cosines: "array[float]"
     context_cosines: "array[float]"
     tag_paths: tuple[str, ...]
+
+    @property
+    def score(self) -> float:
+        """The document score."""
+        return self.judged.score
 
 
 class Direction:
@@ -92,12 +101,12 @@ class Visits:
         links = tuple(position for position, _ in found)
         return Visit(
             number=number,
-            score=judged.score,
+            judged=judged,
             cosine=self.topic.cosine(page.terms),
             links=links,
             targets=tuple(target for _, target in found),
             scores=array("d", [judged.links[position] for position in links]),
             anchor_cosines=array("d", [self._local_cosine(page.anchors[position]) for position in links]),
             context_cosines=array("d", [self._local_cosine(page.contexts[position]) for position in links]),
-            tag_paths=tuple(page.tag_paths[position] for position in links),
+            tag_paths=tuple(page.document.outlinks[position].place for position in links),
         )

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -71,7 +72,7 @@ def test_the_oracle_fetches_relevant_pages_alone(everything: Finished) -> None:
 
 def test_best_first_prefers_the_topic_and_breadth_first_does_not(everything: Finished) -> None:
     found = orders(everything)
-    for name in ("aahcrawler", "max", "paper-first", "paper-avg", "shark-search"):
+    for name in ("aahcrawler", "aahcrawler-batch", "max", "avg-batch", "paper-first", "paper-avg", "shark-search"):
         on_topic = sum(url.startswith(SOLAR) for url in found[name, 0])
         assert on_topic > sum(url.startswith(SOLAR) for url in found["breadth-first", 0])
 
@@ -86,6 +87,15 @@ def test_a_redirect_leads_to_its_target(everything: Finished) -> None:
     assert f"{COOKING}/soup/0" in orders(everything)["breadth-first", 0]
 
 
+def test_batches_of_the_definition_are_those_of_the_crawl(world: Path) -> None:
+    asked = replace(simulation(world, "aahcrawler", "aahcrawler-batch"), template={"scoring": {"batch": 20}})
+    found = orders(finished(asked))
+    assert found["aahcrawler", 0] == found["aahcrawler-batch", 0]
+    asked = replace(simulation(world, "aahcrawler-unlearned"), template={"scoring": {"batch": 1000, "balance": 3}})
+    fetched = orders(finished(asked))["aahcrawler-unlearned", 0]
+    assert len(fetched) == len(set(fetched)) == PAGES
+
+
 def test_chance_depends_on_the_seed_alone(world: Path) -> None:
     one, again, other = (orders(finished(simulation(world, "random", seed=seed))) for seed in (1, 1, 2))
     assert one == again
@@ -95,6 +105,21 @@ def test_chance_depends_on_the_seed_alone(world: Path) -> None:
 
 def test_processes_change_nothing(world: Path, judge: Path, everything: Finished) -> None:
     assert orders(finished(simulation(world, judge=judge, processes=2))) == orders(everything)
+
+
+def test_the_ranker_learns_as_the_definition_says(tmp_path: Path) -> None:
+    world = with_reference(write_world(tmp_path / "world", pages=40), pages=60, samples=1)
+    write_topics(world, [SEEDS])
+    names = ("aahcrawler", "aahcrawler-unlearned")
+
+    def fetched(**scoring: object) -> Mapping[str, Sequence[str]]:
+        found = orders(finished(Simulation(world, names, named_folders(""), {"scoring": scoring}, keep=tmp_path / "k")))
+        return {name: found[name, 0] for name in names}
+
+    shipped, exploring, off = fetched(), fetched(explore=0.4, seed=3), fetched(weights={"text": 1, "ranker": 0})
+    assert shipped["aahcrawler"] != shipped["aahcrawler-unlearned"]
+    assert exploring["aahcrawler"] != shipped["aahcrawler"]
+    assert off["aahcrawler"] == off["aahcrawler-unlearned"] == exploring["aahcrawler-unlearned"]
 
 
 def test_a_crawl_ends_when_nothing_is_left(world: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aahcrawler.frontier.protocol import Frontier, FrontierSettings, Lease, Offer, State, Update
+from aahcrawler.frontier.protocol import Frontier, FrontierSettings, Lease, Offer, Rescore, State, Update
 from offline.simulation.frontier import MemoryFrontier
 from offline.simulation.politeness import Politeness
 from tests.frontier.conftest import Clock
@@ -43,7 +43,9 @@ offers = st.lists(
 )
 steps = st.lists(
     st.tuples(
-        st.sampled_from(["offer", "lease", "lease", "finish", "finish", "retry", "release", "wait", "recover"]),
+        st.sampled_from(
+            ["offer", "rescore", "lease", "lease", "finish", "finish", "retry", "release", "wait", "recover"]
+        ),
         offers,
         st.integers(1, 5),
         st.sampled_from([0.0, 2.0, 30.0]),
@@ -69,6 +71,8 @@ def step(frontier: Frontier, leases: Sequence[Lease], taken: Step) -> object:
     what, links, number, seconds = taken
     if what == "offer":
         return frontier.offer(links)
+    if what == "rescore":
+        return frontier.rescore([Rescore(link.url, link.score) for link in links])
     if what == "recover":
         return frontier.recover()
     if leases and what == "finish":

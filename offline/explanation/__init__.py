@@ -1,0 +1,1 @@
+"""Where a URL stands in a crawl, what its score is made of, and how it came about."""

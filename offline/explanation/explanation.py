@@ -1,0 +1,114 @@
+"""All that is known of one URL of a crawl, and what of it makes its score."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from statistics import fmean
+
+from aahcrawler import urls
+from aahcrawler.frontier.posting import Standing
+from aahcrawler.frontier.protocol import FrontierUnavailableError, State
+from aahcrawler.frontiers import Crawl, crawl_of
+from offline.explanation.history import Event, Happened, Part, history
+from offline.explanation.present import standing
+from offline.explanation.reasons import Ranked, ranked
+from online_analysis.aggregation import Reason
+from online_analysis.ranking import LearningRanker
+
+
+class UnknownUrlError(Exception):
+    """A crawl has never met a URL; the message says so."""
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What is known of a URL.
+
+    ``present`` is None where the frontier does not know it or cannot be asked, ``unasked`` saying why. ``events`` are
+    those of all crawls of the folder. ``parts`` are what its score is made of in the crawl at hand, or was made of when
+    it was fetched; ``reasons`` what the ranker's part is made of, empty where it knows nothing of the URL.
+    """
+
+    url: str
+    crawl: Crawl
+    present: Standing | None
+    unasked: str
+    events: tuple[Event, ...]
+    parts: tuple[Part, ...] = ()
+    reasons: tuple[Reason, ...] = ()
+
+    @property
+    def state(self) -> str:
+        """Where the URL is, by the frontier or else by the log."""
+        if self.present is not None:
+            return str(self.present.state)
+        states = [event.state for event in self._own if event.state is not None]
+        ends = [state for state in states if state is not State.QUEUED]
+        return str((ends or states)[-1]) if states else ""
+
+    @property
+    def score(self) -> float | None:
+        """The score that it has in the frontier, or had last by the log; None while it waits for its first one."""
+        if self.present is not None and self.present.offer is not None:
+            score = self.present.offer.score
+            return score if score >= 0 else None
+        return next((event.queued for event in reversed(self._own) if event.queued is not None), None)
+
+    @property
+    def fetched(self) -> Event | None:
+        """How it was fetched last in the crawl at hand, None where it was not."""
+        return next((event for event in reversed(self._own) if event.what is Happened.FETCHED), None)
+
+    @property
+    def _own(self) -> Sequence[Event]:
+        return [event for event in self.events if event.crawl == self.crawl.number]
+
+
+def explain(folder: Path, url: str, *, quick: bool = False) -> Explanation:
+    """Tell all that a crawl knows of a URL; ``quick`` leaves out what the ranker thinks, for which it has to learn.
+
+    Raise ``NoCrawlError`` for a folder without a crawl, ``ScoreLogError`` for a damaged log, and ``UnknownUrlError``.
+    """
+    crawl = crawl_of(folder)
+    canonical = urls.canonicalize(url)
+    if canonical is None:
+        raise UnknownUrlError(f"{url!r} is no http or https URL")
+    events = history(folder, canonical)
+    present, unasked = _ask(crawl, canonical)
+    if present is None and not events:
+        raise UnknownUrlError(f"{canonical}: {crawl.id} has never met this URL{f' ({unasked})' if unasked else ''}")
+    own = [event for event in events if event.crawl == crawl.number]
+    said = ranked(crawl, canonical) if own and not quick else Ranked()
+    return Explanation(canonical, crawl, present, unasked, events, made_of(own, said), said.reasons)
+
+
+def made_of(events: Sequence[Event], ranked: Ranked) -> tuple[Part, ...]:
+    """Return what the score of a URL is made of after the events of one crawl.
+
+    That is what was said of the link at the event which changed it last. Where that set the score, it is what was said
+    of all links to it, on average, with the weights that there were then, and what the ranker says.
+    """
+    changing, before = None, None
+    for event in events:
+        if event.queued is not None:
+            changing, before = (event if event.queued != before else changing), event.queued
+    if changing is None or not changing.is_set:
+        return changing.parts if changing is not None else ()
+    said: dict[str, list[Part]] = {}
+    for part in chain.from_iterable(event.parts for event in events if event.what is Happened.LINKED):
+        said.setdefault(part.analyser, []).append(part)
+    if ranked.reasons:
+        said[LearningRanker.name] = [Part(LearningRanker.name, ranked.weight, ranked.prediction)]
+    return tuple(_mean(name, parts, changing.weights) for name, parts in said.items())
+
+
+def _mean(analyser: str, parts: Sequence[Part], weights: Mapping[str, float]) -> Part:
+    return Part(analyser, weights.get(analyser, parts[-1].weight), fmean(part.value for part in parts))
+
+
+def _ask(crawl: Crawl, url: str) -> tuple[Standing | None, str]:
+    try:
+        return standing(crawl, url), ""
+    except FrontierUnavailableError as error:
+        return None, str(error)

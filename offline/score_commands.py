@@ -1,0 +1,39 @@
+"""``aah explain-score``: why a crawl thinks of a URL as it does.
+
+The command imports what it needs when it runs: help has to answer at once.
+"""
+# ruff: noqa: PLC0415
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from aahcrawler.exits import told
+
+score_app = typer.Typer()
+
+
+@score_app.command("explain-score")
+def explain_score(
+    crawl: Annotated[Path, typer.Argument(metavar="CRAWL", help="The folder of a crawl.")],
+    url: Annotated[str, typer.Argument(metavar="URL", help="A URL that the crawl has met.")],
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Leave out the ranker's reasons, for which it learns the log again.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Write one object of JSON.")] = False,
+) -> None:
+    """Tell what a URL's score is made of, how it came about, and where the URL is now, also while the crawl runs."""
+    from rich.console import Console
+
+    from aahcrawler.frontiers import NoCrawlError
+    from aahcrawler.scores import ScoreLogError
+    from offline.explanation.explanation import UnknownUrlError, explain
+    from offline.explanation.showing import write_json, write_tables
+
+    waiting = Console(stderr=True).status("asking the crawl, and its ranker")
+    with told(NoCrawlError, UnknownUrlError, ScoreLogError), waiting:
+        explained = explain(crawl, url, quick=quick)
+    write = write_json if as_json else write_tables
+    write(explained, sys.stdout)
