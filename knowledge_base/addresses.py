@@ -6,7 +6,7 @@ serialised http URL); fragments are ignored.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -75,7 +75,8 @@ class Address:
     @cached_property
     def segments(self) -> tuple[str, ...]:
         """Path segments, percent-decoded; the last is empty where the path ends with a slash."""
-        return tuple(unquote(segment) for segment in self.path[1:].split("/"))
+        segments = self.path[1:].split("/")
+        return tuple(map(unquote, segments)) if "%" in self.path else tuple(segments)
 
     @cached_property
     def parameters(self) -> dict[str, str]:
@@ -90,7 +91,7 @@ class Address:
 
 def _decoded(parameter: str) -> tuple[str, str]:
     name, _, value = parameter.partition("=")
-    return unquote_plus(name), unquote_plus(value)
+    return (unquote_plus(name), unquote_plus(value)) if "%" in parameter or "+" in parameter else (name, value)
 
 
 class PathGlob:
@@ -110,6 +111,11 @@ class PathGlob:
         self._fixed = frozenset(part for part in written if names_itself(part))
         self._last = self._parts[-1] or _anything
         self._anywhere = self._parts[1] if len(written) == 3 and written[0] == written[2] == "**" else None
+
+    @property
+    def fixed(self) -> frozenset[str]:
+        """Segments that every path has that fits."""
+        return self._fixed
 
     @property
     def file(self) -> str | None:
@@ -241,30 +247,43 @@ class AvoidRule:
 class AvoidRules:
     """Finds the first rule, in the order of the file, that fits an address.
 
-    Rules of other file names, and of parameters that the address does not have, cost nothing.
+    Rules of other file names and folders, and of parameters that the address does not have, cost nothing.
     """
 
     def __init__(self, rules: Iterable[AvoidRule] = ()) -> None:
         self.rules = tuple(rules)
-        self._by_file: dict[str, list[tuple[int, AvoidRule]]] = {}
-        self._by_parameter: dict[str, list[tuple[int, AvoidRule]]] = {}
-        self._others: list[tuple[int, AvoidRule]] = []
+        self._groups: dict[tuple[str | None, str | None], list[tuple[int, AvoidRule]]] = {}
+        self._by_segment: dict[str, list[tuple[int, AvoidRule]]] = {}
         for place in enumerate(self.rules):
             rule = place[1].rule
             parameter = next((name for name, _ in rule.present if "*" not in name), None)
-            if rule.path is not None and rule.path.file is not None:
-                self._by_file.setdefault(rule.path.file, []).append(place)
-            elif parameter is not None:
-                self._by_parameter.setdefault(parameter, []).append(place)
+            file = rule.path.file if rule.path is not None else None
+            if file is None and parameter is None and rule.path is not None and rule.path.fixed:
+                self._by_segment.setdefault(min(rule.path.fixed), []).append(place)
             else:
-                self._others.append(place)
+                self._groups.setdefault((file, parameter), []).append(place)
 
     def first(self, address: Address) -> AvoidRule | None:
         """Return the first rule that fits, None where none does."""
-        groups = [self._others, self._by_file.get(numbers_as_one(address.segments[-1]), ())]
-        groups += [self._by_parameter[name] for name in address.parameters if name in self._by_parameter]
-        found = [next((place for place in places if place[1].rule.matches(address)), None) for places in groups]
-        return min((place for place in found if place is not None), key=lambda place: place[0], default=(0, None))[1]
+        first: tuple[int, AvoidRule | None] = (len(self.rules), None)
+        for places in self._candidates(address):
+            for place in places:
+                if place[0] >= first[0]:
+                    break
+                if place[1].rule.matches(address):
+                    first = place
+        return first[1]
+
+    def _candidates(self, address: Address) -> Iterator[Sequence[tuple[int, AvoidRule]]]:
+        """Yield the groups of which a rule may fit, each in the order of the file."""
+        groups, segments = self._groups, address.segments
+        for file in (None, numbers_as_one(segments[-1])):
+            for parameter in (None, *address.parameters):
+                if (file, parameter) in groups:
+                    yield groups[file, parameter]
+        for segment in segments:
+            if segment in self._by_segment:
+                yield self._by_segment[segment]
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,8 +335,10 @@ class Paging:
     def strip(self, address: Address) -> Address:
         """Return the address of the first page."""
         if self.parameter:
+            if self.parameter not in address.parameters:
+                return address
             kept = tuple(raw for raw in address.query if _decoded(raw)[0] != self.parameter)
-            return address if len(kept) == len(address.query) else Address(address.prefix, address.path, kept)
+            return Address(address.prefix, address.path, kept)
         number = _part_pattern(self.part)
         path = number.sub("", address.path)
         query = tuple(raw if "=" in raw else number.sub("", raw) for raw in address.query)
@@ -342,7 +363,11 @@ class DropRules:
 
     def __init__(self, rules: Iterable[DropRule] = ()) -> None:
         self.rules = tuple(rules)
-        self._parameters = frozenset(rule.parameter for rule in self.rules if rule.parameter)
+        self._by_parameter: dict[str, list[int]] = {}
+        for number, rule in enumerate(self.rules):
+            if not rule.file:
+                self._by_parameter.setdefault(rule.parameter, []).append(number)
+        self._by_file = [number for number, rule in enumerate(self.rules) if rule.file]
         self._files = frozenset(rule.file for rule in self.rules if rule.file)
 
     def apply(self, address: Address) -> Address:
@@ -350,11 +375,12 @@ class DropRules:
         if address.is_too_long:
             return address
         for _ in range(len(self.rules) + 1):
-            if self._parameters.isdisjoint(address.parameters) and address.segments[-1] not in self._files:
+            parameters = [name for name in address.parameters if name in self._by_parameter]
+            if not parameters and address.segments[-1] not in self._files:
                 break
             before = address
-            for rule in self.rules:
-                address = rule.apply(address)
+            for number in sorted((*self._by_file, *(n for name in parameters for n in self._by_parameter[name]))):
+                address = self.rules[number].apply(address)
             if address is before:
                 break
         return address

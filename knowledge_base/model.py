@@ -147,12 +147,14 @@ class Run:
 
     ``blocks`` are what a run is made of, in document order; ``signature`` finds, within a block, the parts with which
     a run ends (author, date); ``stops`` are elements that end a run without a signature, such as headings: what came
-    before them unsigned belongs to no object.
+    before them unsigned belongs to no object. ``headings`` are stops that head the runs behind them, whatever they
+    are called.
     """
 
     blocks: tuple[Selector, ...]
     signature: tuple[Selector, ...]
     stops: tuple[Selector, ...] = ()
+    headings: tuple[Selector, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

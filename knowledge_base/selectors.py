@@ -101,7 +101,10 @@ class Selector:
         Raises `lxml.etree.XPathError` for an expression that fails on this page.
         """
         shortcut = _shortcut(self.source)
-        return (shortcut is not None and bool(shortcut(document))) or self.holds(document)
+        if shortcut is not None and shortcut(document):
+            return True
+        needed = _needed(self.source)
+        return (needed is None or bool(needed(document))) and self.holds(document)
 
 
 def compile_selector(*, xpath: str = "", css: str = "", attribute: str = "", cite: str = "") -> Selector:
@@ -189,6 +192,39 @@ def _nearer(branch: str) -> str:
         return f"child::head/child::{tag}{rest}"
     identity = _ID.match(rest)
     return f"id({identity[1]})[self::{tag}][parent::*]{rest}" if identity else ""
+
+
+_STEPS = re.compile(r"/\*(?:/{1,2}(?:[a-z-]+::)?@?[\w*.-]+)+")
+"""A path from the document element, its predicates apart."""
+
+
+@lru_cache(MOST_REMEMBERED)
+def _needed(expression: str) -> etree.XPath | None:
+    """Return an expression that finds something wherever the given one does, without asking for the page as a whole.
+
+    ``/*[not(//a)]/descendant-or-self::form`` looks at every element of a page before it looks for a form, of which
+    most pages have none. None where nothing is to be saved.
+    """
+    parts = branches(expression)
+    found = [_unconditional(branch) for branch in parts]
+    return _compile(" | ".join(found)) if found != list(parts) else None
+
+
+def _unconditional(branch: str) -> str:
+    """Return a path without the conditions on the document element that it begins with; the same if it has none."""
+    path = branch.strip()
+    steps, depth, quote, begins = "", 0, "", 0
+    for at, sign in enumerate(path):
+        if quote:
+            quote = "" if sign == quote else quote
+        elif depth and sign in "'\"":
+            quote = sign
+        elif sign in "[]":
+            depth += 1 if sign == "[" else -1
+            begins = at + 1 if steps == "/*" and not depth else begins
+        elif not depth:
+            steps += sign
+    return f"/*{path[begins:]}" if begins and _STEPS.fullmatch(steps) else branch
 
 
 class SourceLiterals:

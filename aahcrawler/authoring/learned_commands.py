@@ -21,45 +21,43 @@ Crawl = Annotated[
 
 @learned_app.command("learned")
 def list_learned(crawl: Crawl, kb: Folders = "") -> None:
-    """List the actions that a crawl has learned, beside what they replace, with the evidence."""
+    """List the actions and signs that a crawl has learned, beside what they replace, with the evidence."""
     from aahcrawler.adaptation.overlay import LEARNED, Overlay
-    from aahcrawler.authoring.promotion import compared
+    from aahcrawler.authoring.promotion import compared, described
     from knowledge_base.folders import named_folders
     from knowledge_base.loader import LoadError, load
 
     with told(LoadError):
         knowledge_base = load(*named_folders(kb))
-    actions, problems = Overlay(crawl / LEARNED).actions(knowledge_base)
+    learnt, problems = Overlay(crawl / LEARNED).learnt(knowledge_base)
     for problem in problems:
         typer.echo(str(problem), err=True)
-    for each in actions:
-        typer.echo(f"{each.name}: {each.application}, level {each.level}, action {each.action}, on {each.site}")
-        typer.echo(
-            f"  {each.failure}: {each.before} objects on {len(each.pages)} pages with the file's action, "
-            f"{each.after} with this one; {each.method}, confidence {each.confidence:.2f}, {each.date:%Y-%m-%d %H:%M}"
-        )
+    for each in learnt:
+        for line in described(each):
+            typer.echo(line)
         for row in compared(each, knowledge_base):
             typer.echo(f"  {row.part}")
             typer.echo(f"    - {' | '.join(row.before) or 'nothing'}")
             typer.echo(f"    + {' | '.join(row.after) or 'nothing'}")
         for url in each.pages:
             typer.echo(f"  learned from {url}")
-    if not actions and not problems:
+    if not learnt and not problems:
         typer.echo(f"{crawl}: nothing had to be learned")
 
 
 @learned_app.command("promote")
 def promote_learned(
     crawl: Crawl,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The action's name, as aah kb learned lists it.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Its name, as aah kb learned lists it.")],
     kb: Folders = "",
     application: Annotated[str, typer.Option("--application", help="Where several are called so: of which.")] = "",
     site: Annotated[str, typer.Option("--site", help="Where several are called so: learned on which site.")] = "",
     variant: Annotated[str, typer.Option("--as", metavar="VARIANT", help="How the variant is to be called.")] = "",
 ) -> None:
-    """Write a learned action into its application's file as a variant, with a page of the crawl as its test.
+    """Write what was learned into its application's file, with a page of the crawl as its test.
 
-    The file is that of the last folder of the knowledge base, which is made where there is none yet.
+    An action becomes a variant of its level, a sign one more sign of its level or application. The file is that of the
+    last folder of the knowledge base, which is made where there is none yet.
     """
     from aahcrawler.adaptation.overlay import LEARNED, Overlay
     from aahcrawler.authoring.archived import kept_page
@@ -71,13 +69,16 @@ def promote_learned(
     folders = named_folders(kb)
     with told(LoadError, PromotionError, CaptureError, OSError):
         (folders[-1] / "applications").mkdir(parents=True, exist_ok=True)
-        actions, _ = Overlay(crawl / LEARNED).actions(load(*folders))
-        learned = chosen(actions, name, application, site)
-        page = next(filter(None, (kept_page(crawl, url) for url in learned.pages)), None)
-        promoted = promote(learned, page, folders, variant)
-    typer.echo(f"{promoted.file}: variant {promoted.variant} of level {learned.level}")
+        learnt, _ = Overlay(crawl / LEARNED).learnt(load(*folders))
+        learned = chosen(learnt, name, application, site)
+        pages = [page for url in learned.pages if (page := kept_page(crawl, url)) is not None]
+        promoted = promote(learned, pages, folders, variant)
+    of = f"level {learned.level}" if learned.level else "the application"
+    typer.echo(f"{promoted.file}: {f'variant {promoted.variant} of ' if promoted.variant else ''}{of}")
     if promoted.captured is None:
-        typer.echo("none of the pages it was learned from is in the crawl's archive any more, so it has no test")
+        typer.echo(
+            "no page it was learned from is in the crawl's archive any more or of a known level, so it has no test"
+        )
         return
     for line in told_of(promoted.captured):
         typer.echo(line)

@@ -1,13 +1,15 @@
-"""Takes over what a crawl has learned: an action becomes a variant of its level, with a test from its evidence.
+"""Takes over what a crawl has learned: it goes into the file of its application, with a test from its evidence.
 
-The file of the application is changed as text, so that everything else in it stays as it is, comments included.
+An extraction or navigation action becomes a variant of its level, a sign one more sign of its level or application.
+The file is changed as text, so that everything else in it stays as it is, comments included.
 """
 
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 
 from lxml import etree
@@ -15,17 +17,20 @@ from lxml import etree
 from aahcrawler.adaptation.cases import LearnedAction
 from aahcrawler.adaptation.learner.learned import Learned
 from aahcrawler.adaptation.learner.paths import Written
+from aahcrawler.adaptation.learnt import Learnt
+from aahcrawler.adaptation.linking import LearnedLinks
+from aahcrawler.adaptation.signs import LearnedSign
 from aahcrawler.authoring.capture import Captured, Wish, capture
-from aahcrawler.authoring.spans import inserted, root_of
-from aahcrawler.helper import ApplicationAwareHelper
+from aahcrawler.authoring.insertion import Insertion, PromotionError, is_anywhere
+from aahcrawler.authoring.proof import prove, taken_for
+from aahcrawler.authoring.spans import Span, root_of
 from aahcrawler.page import Page
 from knowledge_base.folders import SHIPPED, chosen_files
 from knowledge_base.loader import LoadError, load
-from knowledge_base.model import Extract, KnowledgeBase
+from knowledge_base.matching import Sight
+from knowledge_base.model import Application, Extract, KnowledgeBase, Navigate, Strength, Variant
 
-
-class PromotionError(Exception):
-    """An action cannot be taken over; the message says why and what to do."""
+__all__ = ["Compared", "Promoted", "PromotionError", "chosen", "compared", "described", "promote"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,73 +44,148 @@ class Compared:
 
 @dataclass(frozen=True, slots=True)
 class Promoted:
-    """The file with the new variant, and the page that was saved as its test, None where none was at hand."""
+    """The file with what was learned, and the page that was saved as its test, None where none was at hand.
+
+    ``variant`` is empty for what is no part of one.
+    """
 
     file: Path
     variant: str
     captured: Captured | None
 
 
-def compared(learned: LearnedAction, knowledge_base: KnowledgeBase) -> tuple[Compared, ...]:
-    """Return the parts of a learned action that differ from those of the action it replaces."""
-    replaced = _replaced(learned, knowledge_base)
-    before = dict(_parts(Learned.of(replaced))) if replaced is not None else {}
-    after = dict(_parts(learned.learned))
+def compared(learned: Learnt, knowledge_base: KnowledgeBase) -> tuple[Compared, ...]:
+    """Return the parts of what was learned that differ from those of what it replaces."""
+    application = next((each for each in knowledge_base.applications if each.name == learned.application), None)
+    before = dict(_replaced_parts(learned, application)) if application is not None else {}
+    after = dict(_learned_parts(learned))
     rows = (Compared(part, before.get(part, ()), after.get(part, ())) for part in dict.fromkeys((*after, *before)))
     return tuple(row for row in rows if row.before != row.after)
 
 
-def chosen(actions: Sequence[LearnedAction], name: str, application: str, site: str) -> LearnedAction:
-    """Return the one action of that name. Raises `PromotionError` where there is none or several."""
+def described(learned: Learnt) -> Iterator[str]:
+    """Say in lines for people what was learned, and how good the evidence is."""
+    sure = f"{learned.method}, confidence {learned.confidence:.2f}, {learned.date:%Y-%m-%d %H:%M}"
+    match learned:
+        case LearnedSign():
+            of = f"sign of level {learned.level}" if learned.level else "sign of the application"
+            yield f"{learned.name}: {learned.application}, {of}, on {learned.site}"
+            yield f"  on {len(learned.pages)} pages, and on none of {learned.others} of other levels; {sure}"
+        case LearnedAction() | LearnedLinks():
+            what = "objects" if isinstance(learned, LearnedAction) else "links"
+            place = f"level {learned.level}, action {learned.action}"
+            yield f"{learned.name}: {learned.application}, {place}, on {learned.site}"
+            yield (
+                f"  {learned.failure}: {learned.before} {what} on {len(learned.pages)} pages with the file's action, "
+                f"{learned.after} with this one; {sure}"
+            )
+
+
+def chosen(learnt: Sequence[Learnt], name: str, application: str, site: str) -> Learnt:
+    """Return the only one of that name. Raises `PromotionError` where there is none or several."""
     found = [
         each
-        for each in actions
+        for each in learnt
         if each.name == name and application in ("", each.application) and site in ("", each.site)
     ]
     if len(found) == 1:
         return found[0]
     if not found:
-        known = ", ".join(sorted({each.name for each in actions})) or "nothing at all"
+        known = ", ".join(sorted({each.name for each in learnt})) or "nothing at all"
         raise PromotionError(f"nothing was learned under the name {name}; there is {known}")
     several = "; ".join(f"--application {each.application!r} --site {each.site}" for each in found)
-    raise PromotionError(f"several actions are called {name}; add one of: {several}")
+    raise PromotionError(f"several are called {name}; add one of: {several}")
 
 
-def promote(learned: LearnedAction, page: Page | None, folders: Sequence[Path], variant: str = "") -> Promoted:
-    """Write a learned action into its application's file in the last of the folders, and save ``page`` as its test.
+def promote(learned: Learnt, pages: Sequence[Page], folders: Sequence[Path], variant: str = "") -> Promoted:
+    """Write what was learned into its application's file in the last of the folders, and save a page as its test.
 
-    Actions of one level that were learned on one site go into one variant, where no other name is given.
-    Where that folder has no file of the application, the file that counts is copied there first. Nothing is written
-    where the knowledge base with the variant is not valid, or reads the page otherwise than the crawl did. Raises
-    `PromotionError`, `LoadError` and `aahcrawler.authoring.capture.CaptureError`.
+    ``pages`` are those of the evidence that are at hand; the first of them that is of a level is saved. Actions of one
+    level that were learned on one site go into one variant where it is the same template, as far as the pages show
+    signs of it, and no other name is given. Where that folder has no file of the application, the file that counts is
+    copied there first. Nothing is written where the knowledge base would not be valid, would read any of the pages
+    otherwise than what was learned does, or a saved page otherwise than now. Raises `PromotionError`, `LoadError` and
+    `aahcrawler.authoring.capture.CaptureError`.
     """
     if folders[-1] == SHIPPED and not _is_ours(SHIPPED):
         raise PromotionError(
             "the files that ship belong to the installed package; name a folder of your own: --kb shipped:FOLDER"
         )
-    source = _file_of(learned.application, folders)
-    name = variant or re.sub(r"[^a-z0-9-]+", "-", f"learned-{learned.site}".lower()).strip("-")
-    unseen = page is not None and not _is_of_level(page, learned, load(*folders))
-    text = _with_variant(source, learned, name, with_sign=unseen)
-    _prove(text, source, folders, learned, page, name)
+    source, known = _file_of(learned.application, folders), load(*folders)
+    insertion = _insertion(learned, pages, known, source, variant)
+    text = insertion.into(source.read_bytes())
+    prove(_trial(text, source, folders), known, insertion, pages, folders)
     target = folders[-1] / "applications" / source.name
     target.parent.mkdir(parents=True, exist_ok=True)
     part = target.with_suffix(".part")
     part.write_bytes(text)
     part.replace(target)
-    wish = Wish(application=learned.application, name=f"{learned.level}-{name}", replace=True)
-    return Promoted(target, name, capture(page, load(*folders), folders, wish) if page is not None else None)
+    wish = Wish(application=learned.application, name=insertion.test, replace=True)
+    after = load(*folders)
+    page = next((page for page in pages if taken_for(page, after)[1]), None)
+    return Promoted(target, insertion.variant, capture(page, after, folders, wish) if page is not None else None)
 
 
-def _is_of_level(page: Page, learned: LearnedAction, knowledge_base: KnowledgeBase) -> bool:
+def _insertion(
+    learned: Learnt, pages: Sequence[Page], knowledge_base: KnowledgeBase, source: Path, variant: str
+) -> Insertion:
+    application = knowledge_base.application(learned.application)
+    if isinstance(learned, LearnedSign):
+        return Insertion(source, learned, strength=_strength(learned))
+    unseen = any(not _is_of_level(page, learned, knowledge_base) for page in pages)
+    if isinstance(learned, LearnedLinks) and is_anywhere(learned):
+        return Insertion(source, learned, unseen=unseen)
+    replaced = _replaced(learned, application) if isinstance(learned, LearnedAction) else None
+    level = next((each for each in application.levels if each.name == learned.level), None)
+    there = {each.name: each for each in level.variants} if level is not None else {}
+    name = variant or _free_name(learned, there, pages, source)
+    signed = bool(pages) and name in there and all(_is_shown(there[name], page) for page in pages)
+    return Insertion(source, learned, name, signed, unseen, replaced)
+
+
+def _free_name(
+    learned: LearnedAction | LearnedLinks, there: Mapping[str, Variant], pages: Sequence[Page], source: Path
+) -> str:
+    """Name a variant after its site, with a number where that is of another template.
+
+    It is where it has such an action already, and where none of the pages has a sign of it.
+    """
+    first = re.sub(r"[^a-z0-9-]+", "-", f"learned-{learned.site}".lower()).strip("-")
+    names = (first if number == 1 else f"{first}-{number}" for number in count(1))
+    level = root_of(source.read_bytes()).named("level", learned.level)
+    return next(name for name in names if name not in there or _may_join(learned, level, there[name], pages))
+
+
+def _may_join(
+    learned: LearnedAction | LearnedLinks, level: Span | None, variant: Variant, pages: Sequence[Page]
+) -> bool:
+    written = level.named("variant", variant.name) if level is not None else None
+    tag = "extract" if isinstance(learned, LearnedAction) else "navigate"
+    if written is None or written.named(tag, learned.action) is not None:
+        return False
+    return any(_is_shown(variant, page) for page in pages)
+
+
+def _is_shown(variant: Variant, page: Page) -> bool:
+    return any(Sight(page).meets(when) for when in variant.when)
+
+
+def _strength(learned: LearnedSign) -> Strength:
+    """Return how much a sign of an application says: what names the software alone is enough, else two are needed."""
+    named = re.sub(r"[^a-z0-9]", "", learned.application.lower())
+    said = re.sub(r"[^a-z0-9]", "", learned.written.css.lower())
+    return Strength.STRONG if named in said else Strength.HINT
+
+
+def _is_of_level(page: Page, learned: LearnedAction | LearnedLinks, knowledge_base: KnowledgeBase) -> bool:
     """Say whether a page is taken for one of the level; the same design may have changed the signs of that."""
-    match = ApplicationAwareHelper(knowledge_base).assist(page).match
-    if match is None or match.application.name != learned.application:
+    application, level = taken_for(page, knowledge_base)
+    if application != learned.application:
         raise PromotionError(
-            f"{page.url} shows no sign of {learned.application} any more; add a <pattern> to its file that fits the "
-            "page, then promote again"
+            f"{page.url} shows no sign of {learned.application} any more; promote a sign of it that was learned, or "
+            "add a <pattern> to its file that fits the page, then promote again"
         )
-    return match.level is not None and match.level.name == learned.level
+    return level == learned.level
 
 
 def _is_ours(folder: Path) -> bool:
@@ -113,13 +193,36 @@ def _is_ours(folder: Path) -> bool:
     return (folder.parent / "pyproject.toml").exists()
 
 
-def _replaced(learned: LearnedAction, knowledge_base: KnowledgeBase) -> Extract | None:
-    try:
-        level = knowledge_base.application(learned.application).level(learned.level)
-    except KeyError:
-        return None
-    named = (action for action in level.actions if action.name == learned.action)
+def _replaced(learned: LearnedAction, application: Application) -> Extract | None:
+    level = next((each for each in application.levels if each.name == learned.level), None)
+    named = (action for action in level.actions if action.name == learned.action) if level is not None else ()
     return next((action for action in named if isinstance(action, Extract)), None)
+
+
+def _replaced_parts(learned: Learnt, application: Application) -> Iterator[tuple[str, tuple[str, ...]]]:
+    level = next((each for each in application.levels if each.name == learned.level), None)
+    match learned:
+        case LearnedAction():
+            replaced = _replaced(learned, application)
+            yield from _parts(Learned.of(replaced)) if replaced is not None else ()
+        case LearnedLinks() if level is not None:
+            named = (each for each in level.actions if isinstance(each, Navigate) and each.name == learned.action)
+            sources = (source.selector for action in named for source in action.sources)
+            yield "links", _shown(map(Written.of, sources))
+        case LearnedSign():
+            signs = level.when if level is not None else application.patterns
+            yield "sign", _shown(Written.of(sign.selector) for sign in signs if sign.selector is not None)
+
+
+def _learned_parts(learned: Learnt) -> Iterator[tuple[str, tuple[str, ...]]]:
+    match learned:
+        case LearnedAction():
+            yield from _parts(learned.learned)
+        case LearnedLinks():
+            documented = " (documented addresses)" if learned.documented else ""
+            yield "links", tuple(f"{each}{documented}" for each in _shown((learned.written,)))
+        case LearnedSign():
+            yield "sign", _shown((learned.written,))
 
 
 def _parts(learned: Learned) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -134,7 +237,7 @@ def _parts(learned: Learned) -> Iterator[tuple[str, tuple[str, ...]]]:
     yield from fields.items()
 
 
-def _shown(written: Sequence[Written]) -> tuple[str, ...]:
+def _shown(written: Iterable[Written]) -> tuple[str, ...]:
     return tuple(f"{each.css or each.xpath}{f' @{each.attribute}' if each.attribute else ''}" for each in written)
 
 
@@ -145,78 +248,14 @@ def _file_of(application: str, folders: Sequence[Path]) -> Path:
     raise PromotionError(f"no file of {', '.join(map(str, folders))} describes {application}")
 
 
-def _with_variant(file: Path, learned: LearnedAction, name: str, *, with_sign: bool) -> bytes:
-    """Return the text of an application's file with the action in a variant of its level.
-
-    A new variant comes first; one that is there and has no such action gets it, since one variant reads a page. With
-    ``with_sign`` the signs of the action are signs of the level, too.
-    """
-    text = file.read_bytes()
-    level = root_of(text).named("level", learned.level)
-    if level is None:
-        raise PromotionError(
-            f"{file} has no level {learned.level} of its own (it extends another file); write the variant there by hand"
-        )
-    variant, sign = level.named("variant", name), next(level.all("when"), None)
-    if variant is not None and variant.named("extract", learned.action) is not None:
-        raise PromotionError(
-            f"{file}: the variant {name} has an action {learned.action} already; choose another name with --as"
-        )
-    if variant is None:
-        first = next(level.all("variant"), None)
-        text = inserted(text, first.begin if first is not None else level.end, _variant(learned, name))
-    else:
-        text = inserted(text, variant.end, _action(learned))
-        text = inserted(text, next(variant.all("when"), variant.parts[0]).begin, _signs(learned, 6))
-    return inserted(text, sign.begin, _signs(learned, 4)) if with_sign and sign is not None else text
-
-
-def _variant(learned: LearnedAction, name: str) -> bytes:
-    begin = b"    " + etree.tostring(etree.Element("variant", {"name": name})).replace(b"/>", b">") + b"\n"
-    return begin + _signs(learned, 6) + _action(learned) + b"    </variant>\n"
-
-
-def _action(learned: LearnedAction) -> bytes:
-    """Return the action as it stands in a variant, with what there is to know of it."""
-    written = learned.learned.xml()
-    written.set("name", learned.action)
-    etree.indent(written, level=3)
-    said = f"Learned on {learned.site} from {len(learned.pages)} pages ({learned.method}), {learned.date:%Y-%m-%d}."
-    return f"      <!-- {said.replace('--', '-')} -->\n      ".encode() + etree.tostring(written).rstrip() + b"\n"
-
-
-def _signs(learned: LearnedAction, indent: int) -> bytes:
-    """Return the conditions under which a page is of the variant, one a line."""
-    given = ({"css": sign.css, "xpath": sign.xpath, "cite": learned.pages[0]} for sign in learned.learned.signs())
-    signs = (etree.Element("when", {key: value for key, value in each.items() if value}) for each in given)
-    return b"".join(b" " * indent + etree.tostring(sign) + b"\n" for sign in signs)
-
-
-def _prove(
-    text: bytes, source: Path, folders: Sequence[Path], learned: LearnedAction, page: Page | None, name: str
-) -> None:
-    """Load the knowledge base as it would be, and read the page with it."""
+def _trial(text: bytes, source: Path, folders: Sequence[Path]) -> KnowledgeBase:
+    """Load the knowledge base as it would be."""
     with tempfile.TemporaryDirectory(prefix="aah-") as temporary:
         trial = Path(temporary) / "kb"
         (trial / "applications").mkdir(parents=True)
         shutil.copytree(SHIPPED / "kinds", trial / "kinds")
         (trial / "applications" / source.name).write_bytes(text)
         try:
-            knowledge_base = load(*folders, trial)
+            return load(*folders, trial)
         except LoadError as error:
-            raise PromotionError(f"the file would not be valid with this variant:\n{error}") from error
-    if page is None:
-        return
-    found = ApplicationAwareHelper(knowledge_base).assist(page)
-    types = {learned.learned.type, learned.learned.first_type or learned.learned.type}
-    if not any(each.type in types for each in found.objects):
-        raise PromotionError(
-            f"with this variant nothing of type {' or '.join(sorted(types))} is found on {page.url}; "
-            "aah kb explain says why. Nothing was changed"
-        )
-    if found.match is None or found.match.variant != name:
-        shown = found.match.variant if found.match is not None else ""
-        raise PromotionError(
-            f"{page.url} is read by {f'the variant {shown}' if shown else 'the level itself'} and not by this one; "
-            f"write the action there by hand, or choose that name with --as. Nothing was changed"
-        )
+            raise PromotionError(f"the file would not be valid with this:\n{error}") from error

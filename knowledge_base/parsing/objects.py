@@ -1,7 +1,7 @@
 """Extraction actions, and what a variant puts in place of parts of one."""
 
 import zoneinfo
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from lxml import etree
@@ -15,7 +15,7 @@ def extract(element: etree._Element, earlier: Extract | None, kind: Kind, notes:
     """Read an extraction action; what the element does not say is taken from ``earlier``."""
     types = [text(element, "type"), text(element, "first-type")]
     check_types(element, (*types, *(text(child, "type") for child in element.iterchildren("instead"))), kind, notes)
-    start = earlier or Extract(text(element, "name"), "", (), ())
+    start = _without(earlier, words(element, "drop")) if earlier else Extract(text(element, "name"), "", (), ())
     read = replace(
         start,
         type=text(element, "type") or start.type,
@@ -36,6 +36,18 @@ def extract(element: etree._Element, earlier: Extract | None, kind: Kind, notes:
             place = element.find(fault[0]) if fault[0] else None
             notes.add(element if place is None else place, fault[1])
     return read
+
+
+def _without(action: Extract, dropped: Sequence[str]) -> Extract:
+    """Return an action without those of its fields and parts that a variant says its pages have not."""
+    return replace(
+        action,
+        fields=tuple(field for field in action.fields if field.name not in dropped),
+        identity=None if "identity" in dropped else action.identity,
+        parent=None if "parent" in dropped else action.parent,
+        instead=() if "instead" in dropped else action.instead,
+        run=None if "run" in dropped else action.run,
+    )
 
 
 def check_types(element: etree._Element, types: Iterable[str], kind: Kind, notes: Notes) -> None:
@@ -100,8 +112,7 @@ def _identity(element: etree._Element | None, notes: Notes) -> Identity | None:
 def _run(element: etree._Element | None, notes: Notes) -> Run | None:
     if element is None:
         return None
-    blocks, signature, stops = (selectors(element, tag, notes) for tag in ("block", "signature", "stop"))
-    return Run(blocks, signature, stops)
+    return Run(*(selectors(element, tag, notes) for tag in ("block", "signature", "stop", "heading")))
 
 
 def _field(element: etree._Element, notes: Notes) -> Field:

@@ -99,6 +99,12 @@ def test_texts_node_tests_and_operators_are_no_unknown_functions() -> None:
         ("//meta[@name='y'] | //body[@class='z']", True),
         ("//link", False),
         ("//body[last()]/div", True),
+        ("/*[not(//link)]/descendant-or-self::div[@id='one']", True),
+        ("/*[not(//div)]/descendant-or-self::div[@id='one']", False),
+        ("/*[not(//link)][not(//meta[@name=']'])]/descendant-or-self::form", False),
+        ("/*[not(//div)]/descendant-or-self::form | //meta", True),
+        ("/*[not(//div)] or //meta", True),
+        ("/*[not(//div)]//a = 'x' or //meta", True),
     ],
 )
 def test_what_is_shown_is_what_is_found(expression: str, shown: bool) -> None:
