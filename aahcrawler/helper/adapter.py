@@ -28,6 +28,14 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
+class Taken:
+    """A level that a page is taken for. ``shown`` says that the page has a sign of it, though none of the file."""
+
+    level: PageLevel
+    shown: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Followed:
     """Links that navigation led to, and those of its actions that should have found some and did not."""
 
@@ -50,7 +58,7 @@ class Adapter(Protocol):
 
     def level(
         self, page: Page, application: Application, shown: PageLevel | None, former: Metadata | None
-    ) -> PageLevel | None:
+    ) -> Taken | None:
         """Return the level to read a page by; ``shown`` is the one that it shows signs of, if any."""
         ...
 

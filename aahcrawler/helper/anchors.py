@@ -3,6 +3,9 @@
 from lxml.etree import _Element as Element
 
 from aahcrawler.page import text
+from aahcrawler.page.hidden import Hidden
+from aahcrawler.page.places import Places
+from aahcrawler.page.teasers import teaser
 
 MOST_CONTEXT = 1_000
 MOST_ANCHOR = 300
@@ -11,20 +14,25 @@ _AROUND = text.BLOCKS | {"td", "th"}
 
 
 class Contexts:
-    """Reads contexts on one page; the text around several links of one block is read once."""
+    """Reads where links stand on one page; what is around several links of one block is read once."""
 
-    def __init__(self) -> None:
+    def __init__(self, tree: Element) -> None:
         self._read: dict[Element, str] = {}
+        self.places = Places()
+        self.hidden = Hidden(tree)
 
     def around(self, element: Element) -> str:
-        """Return the plain text of the nearest block that holds the element, cut to ``MOST_CONTEXT`` characters."""
+        """Return the plain text of the nearest block that holds the element, cut to ``MOST_CONTEXT`` characters.
+
+        A heading or term is followed by the beginning of the text below it.
+        """
         block = element.getparent()
         while block is not None and block.tag not in _AROUND:
             block = block.getparent()
         if block is None:
             return ""
         if block not in self._read:
-            self._read[block] = text.excerpt(block, MOST_CONTEXT)
+            self._read[block] = f"{text.excerpt(block, MOST_CONTEXT)} {teaser(block)}".strip()
         return self._read[block]
 
 

@@ -1,8 +1,9 @@
 """The application-aware helper: what a page is, what it holds, and where to go from there (ARCOMEM, section 4.1)."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 
-from aahcrawler.helper import generic_reading
+from aahcrawler.helper import generic_reading, list_reading
 from aahcrawler.helper.adapter import Adapter
 from aahcrawler.helper.application_reading import Adaptation, ApplicationReading
 from aahcrawler.helper.assistance import Assistance, FailedAction, Failure
@@ -86,6 +87,10 @@ class ApplicationAwareHelper:
         found = generic_reading.read(page, Links(page, self._sites, self._values))
         return replace(found, failed_actions=(*found.failed_actions, *_failures(page, shown)))
 
+    def listed(self, page: Page) -> Iterator[Assistance]:
+        """Say where a sitemap, or a feed that was announced, leads, in pieces; never raises for what it holds."""
+        return list_reading.read(page, self._sites)
+
     def _adapted(self, shown: Recognised, page: Page, former: Metadata | None) -> Recognised:
         """Take a page that shows no sign of its application or of its level for what it must be all the same."""
         if self._adapter is None or not page.is_html or shown.rivals:
@@ -95,10 +100,10 @@ class ApplicationAwareHelper:
         if application is None:
             return shown
         place = recognised.place
-        level = self._adapter.level(page, application, place.level if place is not None else None, former)
-        if level is None or (place is not None and level is place.level):
+        taken = self._adapter.level(page, application, place.level if place is not None else None, former)
+        if taken is None or (place is not None and taken.level is place.level):
             return recognised
-        return replace(recognised, place=self._recogniser.assumed(page, application, level))
+        return replace(recognised, place=self._recogniser.assumed(page, application, taken, place))
 
     def _kept(self, adapter: Adapter, shown: Recognised, page: Page, former: Metadata | None) -> Recognised:
         """Let a site keep the application that it was known for although a page shows no sign of it."""

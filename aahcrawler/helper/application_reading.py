@@ -1,35 +1,36 @@
 """What the helper says of a page of a known application: its actions are run, its parts and links gathered."""
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import partial
+from functools import cached_property, partial
 
 from aahcrawler.helper.adapter import Adapter, Question
 from aahcrawler.helper.anchors import Contexts
 from aahcrawler.helper.assistance import Assistance, Failure
 from aahcrawler.helper.containers import answering_within, forum_of, thread_of
 from aahcrawler.helper.extraction import Extracted
-from aahcrawler.helper.generic_reading import MOST_TITLE, language_of, outlink_of
+from aahcrawler.helper.generic_reading import MOST_TITLE, language_of
 from aahcrawler.helper.ignored import Ignored
 from aahcrawler.helper.navigation import (
     Chosen,
     Links,
     Navigation,
-    content_links,
     embedded,
     note_junk,
     starting_points,
 )
 from aahcrawler.helper.outcome import Outcome, Runner
+from aahcrawler.helper.outlinks import outlink_of
 from aahcrawler.helper.recognition import Place
 from aahcrawler.helper.references import References
 from aahcrawler.helper.scripted import is_empty_shell
+from aahcrawler.helper.splitting import Splitting
 from aahcrawler.helper.timing import FAILING, Attempts
 from aahcrawler.helper.whereabouts import Whereabouts, named_address
 from aahcrawler.metadata import Metadata
 from aahcrawler.page import Page, generic, requisites
-from aahcrawler.webobject import Container, WebObject
+from aahcrawler.webobject import Container
 from knowledge_base.addresses import Address
 from knowledge_base.matching import Sight
 from knowledge_base.model import Application, Extract, Match, Navigate, PageLevel
@@ -57,19 +58,26 @@ class ApplicationReading:
     place: Place | None
     attempts: Attempts
     adaptation: Adaptation | None = None
-    contexts: Contexts = field(default_factory=Contexts)
     _learned: str = ""
     _thread: Container | None = None
+
+    @cached_property
+    def contexts(self) -> Contexts:
+        """Where links of the page stand."""
+        return Contexts(self.page.tree)
 
     def assistance(self) -> Assistance:
         """Run the actions of the level and gather what they find."""
         self.links.ignored = self._ignored()
         found = self._worked(self.place) if self.place is not None else None
+        if found is None and self.place is not None and self.place.otherwise is not None:
+            self.place = self.place.otherwise
+            found = self._worked(self.place)
         if self.place is None or found is None:
             self.place = None
             chosen = tuple(starting_points(self.links, self.application))
             extracted: tuple[Extracted, ...] = ()
-            document = self._document((), self._outlinks(chosen, None))
+            document = self._document((), tuple(outlink_of(link, None, self.contexts) for link in chosen))
         else:
             extracted, chosen = found
             for unsent in self.links.requests.unsent:
@@ -179,30 +187,11 @@ class ApplicationReading:
             self.attempts.fail(level, "needs-browser", Failure.NEEDS_BROWSER, detail)
 
     def _read(self, place: Place, extracted: tuple[Extracted, ...], chosen: tuple[Chosen, ...]) -> Document:
-        """Split the page: a content part for each object with a body, then the chosen links as navigation."""
-        parts: list[DocumentPart] = []
-        outlinks: dict[str, Outlink] = {}
-        for item in extracted:
-            written = _body_text(item.object)
-            if not written:
-                continue
-            within = (link for body in item.body for link in content_links(self.links, self.application, body))
-            for outlink in self._outlinks(within, len(parts)):
-                outlinks.setdefault(outlink.url, outlink)
-            parts.append(DocumentPart("content", written))
-        is_intermediate = place.level.role == "intermediate"
-        navigation = self._outlinks(chosen, len(parts) if is_intermediate else None)
-        if is_intermediate and navigation:
-            contexts = dict.fromkeys(outlink.context or outlink.anchor for outlink in navigation)
-            parts.append(DocumentPart("navigation", "\n".join(context for context in contexts if context)))
-        for outlink in navigation:
-            known = outlinks.get(outlink.url)
-            outlinks[outlink.url] = replace(known, action=outlink.action) if known else outlink
-        outlinks.pop(self._navigation(place).here.url, None)
-        return self._document(tuple(parts), tuple(outlinks.values()), extracted)
-
-    def _outlinks(self, chosen: Iterable[Chosen], part: int | None) -> tuple[Outlink, ...]:
-        return tuple(outlink_of(link, part, self.contexts) for link in chosen)
+        """Split the page into parts; it leads nowhere that is itself."""
+        found = Splitting(self.links, self.application, place, self.contexts).split(extracted, chosen)
+        here = self._navigation(place).here.url
+        outlinks = tuple(outlink for outlink in found.outlinks if outlink.url != here)
+        return self._document(found.parts, outlinks, extracted)
 
     def _document(
         self, parts: tuple[DocumentPart, ...], outlinks: tuple[Outlink, ...], extracted: tuple[Extracted, ...] = ()
@@ -217,6 +206,9 @@ class ApplicationReading:
             parts,
             outlinks,
             published if isinstance(published, datetime) else None,
+            self.application.name,
+            self.application.kind,
+            self.place.level.name if self.place is not None else "",
         )
 
     def _title(self) -> str:
@@ -249,8 +241,3 @@ class ApplicationReading:
             self._containers(chosen),
             self._learned,
         )
-
-
-def _body_text(item: WebObject) -> str:
-    body = item.first("body")
-    return body if isinstance(body, str) else ""

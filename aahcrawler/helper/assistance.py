@@ -72,7 +72,7 @@ class Assistance:
     ``match`` is None for a page of no known application. ``objects`` have distinct IRIs. ``requisites`` are absolute
     addresses of images, style sheets, scripts and fonts; they are no links. ``refused`` names each junk link once.
     ``containers`` are what objects are parts of and no objects: a thread, then the forum that it is in. ``learned``
-    names the first learned action that found any of the objects.
+    names the first learned action that found any of the objects. ``sitemaps`` are those that a sitemap names.
     """
 
     match: Match | None
@@ -83,3 +83,4 @@ class Assistance:
     failed_actions: tuple[FailedAction, ...] = ()
     containers: tuple[Container, ...] = ()
     learned: str = ""
+    sitemaps: tuple[str, ...] = ()

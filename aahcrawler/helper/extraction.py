@@ -1,7 +1,8 @@
 """Runs the extraction actions of a page level: from elements to web objects."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from lxml import etree
 from lxml.html import HtmlElement
@@ -14,7 +15,8 @@ from aahcrawler.helper.ownership import Owners, nesting
 from aahcrawler.helper.runs import Replies, run_items
 from aahcrawler.helper.whereabouts import Whereabouts
 from aahcrawler.webobject import Reference, Value, WebObject
-from knowledge_base.model import Extract, Field
+from knowledge_base.model import Extract, Field, Identity
+from knowledge_base.selectors import Selector
 
 MOST_OBJECTS = 2_000
 """Objects of one action on one page; no template shows as many."""
@@ -28,6 +30,8 @@ MOST_ELEMENTS = 400_000
 
 BODY = "body"
 _size = etree.XPath("count(descendant-or-self::*)")
+_deep = etree.XPath("boolean(self::*" + (2 * DEEP - 1) * "/*" + ")")
+"""Whether elements are nested so deeply that they count for more than others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +64,7 @@ class Extraction:
         seen: set[str] = set()
         bodies = 0
         allowance = _allowance(self.where.page.tree)
-        weight = max(1, _depth(self.where.page.tree) // DEEP)
+        weight = max(1, _depth(self.where.page.tree) // DEEP) if _deep(self.where.page.tree) else 1
         for number, item in enumerate(self._find_items()):
             allowance -= weight * int(_size(item))
             if self.reader.budget < 0 or allowance < 0 or number >= MOST_OBJECTS:
@@ -88,9 +92,26 @@ class Extraction:
                 return items
         return []
 
+    @cached_property
+    def _naming(self) -> Sequence[Selector]:
+        """What of the expressions for the fragment of an object can find anything on the page."""
+        return self._usable(self.action.identity)
+
+    @cached_property
+    def _answering(self) -> Sequence[Selector]:
+        """The same for the fragment of what an object answers."""
+        return self._usable(self.action.parent)
+
+    def _usable(self, identity: Identity | None) -> Sequence[Selector]:
+        if identity is None:
+            return ()
+        # Items of runs hold markup that is not in the source of the page.
+        is_made = self.action.run is not None
+        return identity.selectors if is_made else tuple(self.reader.narrowed(identity.selectors))
+
     def _read(self, item: HtmlElement, *, first: bool) -> Extracted | None:
         identity = self.action.identity
-        fragment = fragments.found(identity, item) if identity is not None else None
+        fragment = fragments.found(identity, self._naming, item) if identity is not None else None
         if identity is not None and fragment is None and not identity.fields:
             return None
         properties, body = self._properties(item, first=first)
@@ -100,7 +121,8 @@ class Extraction:
                 return None
         own = self.where.own.url
         properties["url"] = (Reference(f"{self.where.url}#{fragment}" if fragment else own),)
-        parent = fragments.found(self.action.parent, item) if self.action.parent is not None else None
+        answered = self.action.parent
+        parent = fragments.found(answered, self._answering, item) if answered is not None else None
         if self.action.run is not None:
             parent = self._replies.parent(item, fragment)
         if parent is not None:

@@ -1,7 +1,7 @@
 """The fragments of objects' addresses: what their page numbers them by, else who wrote them when."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from urllib.parse import quote
 
@@ -10,6 +10,7 @@ from lxml.html import HtmlElement
 from aahcrawler.page import text
 from aahcrawler.webobject import Person, Reference, Value
 from knowledge_base.model import Identity
+from knowledge_base.selectors import Selector
 
 COMPOSED = "c-"
 """How a composed fragment begins, unless the knowledge base names a prefix."""
@@ -17,9 +18,9 @@ COMPOSED = "c-"
 _LONGEST_VALUE = 100
 
 
-def found(identity: Identity, item: HtmlElement) -> str | None:
-    """Return the fragment that an object's element gives it, None where it gives none."""
-    for selector in identity.selectors:
+def found(identity: Identity, selectors: Iterable[Selector], item: HtmlElement) -> str | None:
+    """Return the fragment that an object's element gives it by some of the expressions, None where it gives none."""
+    for selector in selectors:
         for node in selector.nodes(item)[:1]:
             fragment = identity.fragment(node if isinstance(node, str) else text.fold(text.plain_text(node)))
             if fragment is not None:

@@ -1,51 +1,78 @@
 """What the helper says of a page of no known application, and what it says of pages of either sort."""
 
-from aahcrawler.helper.anchors import Contexts, anchor_text
+from collections.abc import Mapping, Sequence
+
+from lxml.etree import _Element as Element
+
+from aahcrawler.helper import generic_splitting, transcript_reading
+from aahcrawler.helper.anchors import Contexts
 from aahcrawler.helper.assistance import Assistance, Refused
-from aahcrawler.helper.navigation import Chosen, Links, abroad
+from aahcrawler.helper.listing import Listing
+from aahcrawler.helper.navigation import Links, abroad
 from aahcrawler.helper.references import References
 from aahcrawler.helper.unknown_addresses import junk
 from aahcrawler.induction import objects
+from aahcrawler.induction.objects import Reading
 from aahcrawler.page import Page, claims, feeds, generic, requisites
+from aahcrawler.page.generic import PageLink
 from aahcrawler.webobject import WebObject
-from online_analysis.document import Document, DocumentPart, Outlink
+from online_analysis.document import Document, DocumentPart, Outlink, PartRole
 
 MOST_TITLE = 500
 LANGUAGE_SAMPLE = 600
 
 
 def read(page: Page, links: Links) -> Assistance:
-    """Read an HTML page of no known application: its main content, the objects it declares or is, all its links."""
-    content = generic.main_content(page)
-    parts = (DocumentPart("content", content),) if content else ()
-    described = {link.url: link for link in generic.links(page)}
-    contexts = Contexts()
-    outlinks: dict[str, Outlink] = {}
+    """Read an HTML page of no known application: its parts, the objects it declares or is, all its links."""
+    reading = objects.read(page)
+    described, refused = _links(page, links)
+    found = generic_splitting.split(page, reading, tuple(described.values()))
+    parts = tuple(found.parts)
+    document = Document(
+        page.url,
+        language_of(page, parts, ("content", "navigation")),
+        generic.title(page)[:MOST_TITLE],
+        parts,
+        _outlinks(page, described, found.part_of),
+        generic.published(page, page.fetched_at),
+        rest=found.rest,
+    )
+    junked = (*links.refused, *refused)
+    return Assistance(None, document, _objects(page, links, reading), requisites.of_page(page), junked)
+
+
+def _links(page: Page, links: Links) -> tuple[Mapping[str, PageLink], Sequence[Refused]]:
+    """Return the links of a page to others by their canonical addresses, and those that are junk."""
+    described = {link.element: link for link in generic.links(page)}
+    found: dict[str, PageLink] = {}
     refused: dict[str, Refused] = {}
-    for link in abroad(links, ((link.url, link.element) for link in described.values())):
+    for link in abroad(links, ((each.url, element) for element, each in described.items())):
         reason = junk(link.url) if links.is_here(link.url) else None
         if reason is not None:
             refused.setdefault(link.url, Refused(link.url, reason))
-            continue
-        known = described.get(link.url)
-        outlink = Outlink(link.url, known.anchor, known.context) if known else outlink_of(link, None, contexts)
-        outlinks.setdefault(link.url, outlink)
-    outlinks.pop(page.url, None)
-    document = Document(
-        page.url,
-        language_of(page, parts),
-        generic.title(page)[:MOST_TITLE],
-        parts,
-        tuple(outlinks.values()),
-        generic.published(page, page.fetched_at),
+        elif link.element is not None:
+            found.setdefault(link.url, described[link.element])
+    found.pop(page.url, None)
+    return found, tuple(refused.values())
+
+
+def _outlinks(page: Page, described: Mapping[str, PageLink], part_of: Mapping[Element, int]) -> tuple[Outlink, ...]:
+    contexts = Contexts(page.tree)
+    return tuple(
+        Outlink(
+            url,
+            link.anchor,
+            link.context,
+            part_of.get(link.element),
+            place=contexts.places.of(link.element),
+            hidden=contexts.hidden.covers(link.element),
+        )
+        for url, link in described.items()
     )
-    junked = (*links.refused, *refused.values())
-    return Assistance(None, document, _objects(page, links), requisites.of_page(page), junked)
 
 
-def _objects(page: Page, links: Links) -> tuple[WebObject, ...]:
-    """Read the objects of a page with what they refer to."""
-    reading = objects.read(page)
+def _objects(page: Page, links: Links, reading: Reading) -> tuple[WebObject, ...]:
+    """Return the objects of a page with what they refer to."""
     if not reading.bodies:
         return reading.objects
     references = References(links, claims.permalink(page))
@@ -60,8 +87,10 @@ def _objects(page: Page, links: Links) -> tuple[WebObject, ...]:
 def read_other(page: Page, links: Links) -> Assistance:
     """Read what is no HTML: a style sheet needs the files it names, a feed leads to its entries; others yield nothing.
 
-    A feed that the application of its site calls junk leads nowhere.
+    A feed that the application of its site calls junk leads nowhere. A document that was read has its text and links.
     """
+    if page.transcript is not None:
+        return transcript_reading.read(page, page.transcript, links)
     feed = feeds.read(page) if 200 <= page.status < 300 else None
     application = links.sites.application(page.url)
     if feed is not None and (application is None or links.judge(application, page.url) is not None):
@@ -72,39 +101,22 @@ def read_other(page: Page, links: Links) -> Assistance:
 
 def _read_feed(page: Page, links: Links, feed: feeds.Feed) -> Assistance:
     """Read where a feed leads. Its entries are no objects: they are extracted from pages of their own."""
-    outlinks: dict[str, Outlink] = {}
-    refused: dict[str, Refused] = {}
+    listing = Listing(links.sites)
     for entry in feed.entries:
-        application = links.sites.application(entry.url)
-        verdict = links.judge(application, entry.url) if application is not None else None
-        if application is not None and verdict is None:
-            continue
-        reason = junk(entry.url) if application is None else None
-        if reason is not None:
-            refused.setdefault(entry.url, Refused(entry.url, reason))
-            continue
-        url = verdict.url if verdict is not None else entry.url
         context = f"{entry.title} {entry.summary}".strip()
-        outlinks.setdefault(url, Outlink(url, entry.title, context, 0))
+        listing.add(Outlink(entry.url, entry.title, context, 0, date=entry.published))
+    outlinks = listing.outlinks
     outlinks.pop(page.url, None)
     text = "\n".join(outlink.context for outlink in outlinks.values() if outlink.context)
     parts = (DocumentPart("navigation", text),) if outlinks else ()
     language = generic.language(text[:LANGUAGE_SAMPLE]) if text else None
-    document = Document(page.url, language, feed.title[:MOST_TITLE], parts, tuple(outlinks.values()))
-    return Assistance(None, document, refused=(*links.refused, *refused.values()))
+    document = Document(page.url, language, feed.title[:MOST_TITLE], parts, tuple(outlinks.values()), source="feed")
+    return Assistance(None, document, refused=(*links.refused, *listing.refused.values()))
 
 
-def outlink_of(link: Chosen, part: int | None, contexts: Contexts) -> Outlink:
-    """Describe a chosen link by its text and the text around it."""
-    if link.element is None:
-        return Outlink(link.url, "", part=part, action=link.action)
-    anchor = anchor_text(link.element)
-    return Outlink(link.url, anchor, contexts.around(link.element) or anchor, part, link.action)
-
-
-def language_of(page: Page, parts: tuple[DocumentPart, ...]) -> str | None:
-    """Tell the language from the content, where there is enough of it, else from what the page declares."""
-    sample = "\n".join(part.text for part in parts if part.role == "content")[:LANGUAGE_SAMPLE]
+def language_of(page: Page, parts: Sequence[DocumentPart], roles: Sequence[PartRole] = ("content",)) -> str | None:
+    """Tell the language from the parts of some roles, where they have enough text, else from what the page declares."""
+    sample = "\n".join(part.text for part in parts if part.role in roles)[:LANGUAGE_SAMPLE]
     detected = generic.language(sample) if sample else None
     declared = (page.tree.get("lang") or page.tree.get("xml:lang") or "").strip().lower()[:2]
     return detected or (declared if len(declared) == 2 and declared.isalpha() else None)

@@ -101,7 +101,13 @@ class Links:
 
     def is_here(self, url: str) -> bool:
         """Say whether an address is on the page's own site."""
-        return site_of(url) == self.site
+        return url.startswith(self._fronts)
+
+    @cached_property
+    def _fronts(self) -> tuple[str, ...]:
+        """How the addresses of the page's own site begin."""
+        hosts = (f"www.{self.site}", *([] if self.site.startswith("www.") else [self.site]))
+        return tuple(f"{scheme}://{host}/" for scheme in ("http", "https") for host in hosts)
 
 
 GuardedWork = Callable[[], list[Chosen]]
@@ -178,13 +184,12 @@ class Navigation:
 
     def _pages(self, action: Navigate) -> Iterator[Chosen]:
         level = self.application.level(action.to)
-        whole = self.links.sites.whole
-        first = whole(level, self.here.url)
+        first = level.first_page(self.here.address).url
         for url, element in self.links.anchors:
             if not self.links.is_here(url):
                 continue
             verdict = self.links.sites.verdict(self.application, url)
-            if verdict.reason is None and whole(level, verdict.url) == first:
+            if verdict.reason is None and level.first_page(verdict.address).url == first:
                 yield Chosen(verdict.url, element, action.name)
 
     def _verdict(self, url: str | None) -> Verdict | None:

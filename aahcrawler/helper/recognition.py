@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
+from aahcrawler.helper.adapter import Taken
 from aahcrawler.helper.assistance import FailedAction, Failure
 from aahcrawler.helper.bounds import is_too_deep
 from aahcrawler.helper.narrowing import literals_on
@@ -18,12 +19,14 @@ from knowledge_base.selectors import SourceLiterals
 class Place:
     """A level that fits a page, and the variant of it whose actions read the page, None where its own do.
 
-    ``shown`` is False where the page shows no sign of the level and is only taken for one of it.
+    ``shown`` is False where the page shows no sign of the level and is only taken for one of it; ``otherwise`` is
+    what it shows signs of then, and is where it holds nothing of what it is taken for.
     """
 
     level: PageLevel
     variant: Variant | None = None
     shown: bool = True
+    otherwise: "Place | None" = None
 
     @property
     def actions(self) -> tuple[Action, ...]:
@@ -87,10 +90,11 @@ class Recogniser:
         look = _Look(page, self._stopwatch)
         return look.as_page_of(application, look.place(application))
 
-    def assumed(self, page: Page, application: Application, level: PageLevel) -> Place:
+    def assumed(self, page: Page, application: Application, taken: Taken, otherwise: Place | None = None) -> Place:
         """Take a page for one of a level, in the variant that it shows signs of."""
         attempts = Attempts(page, application.name, self._stopwatch)
-        return Place(level, _Look(page, self._stopwatch).variant(level, attempts), shown=False)
+        variant = _Look(page, self._stopwatch).variant(taken.level, attempts)
+        return Place(taken.level, variant, shown=taken.shown, otherwise=otherwise)
 
     def _recognise_answer(self, page: Page, look: "_Look") -> Recognised:
         """Find out which application gave an answer in JSON, of whose texts none is a sign.

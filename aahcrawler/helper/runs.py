@@ -4,6 +4,7 @@ Talk pages of wikis are plain documents on which each speaker adds a paragraph, 
 signs it: who and when stand at the end of a line, and nothing else says where one comment ends and the next begins.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
@@ -22,6 +23,8 @@ MOST_RUNS = 2_500
 MOST_HEADING = 300
 _LISTS = frozenset({"dl", "ul", "ol", "menu", "dir"})
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
+_TOOLS = re.compile(r"\s*\[[^\[\]]{1,60}\]$")
+_WORDS = re.compile(r"\w")
 _QUOTES = frozenset({"blockquote", "q"})
 
 
@@ -87,25 +90,27 @@ class _Walk:
     """One container, and which of its elements mean something.
 
     ``live`` are the parts of signatures that stand in no quotation, ``parted`` are the elements that hold such a part
-    or a stop and so cannot be copied whole; ``above`` hold blocks.
+    or a stop and so cannot be copied whole; ``above`` hold blocks, ``signing`` live parts.
     """
 
     container: HtmlElement
     blocks: frozenset[HtmlElement]
     signed: frozenset[HtmlElement]
     stops: frozenset[HtmlElement]
+    headings: frozenset[HtmlElement]
     live: set[HtmlElement] = field(default_factory=set)
     parted: set[HtmlElement] = field(default_factory=set)
     above: set[HtmlElement] = field(default_factory=set)
+    signing: set[HtmlElement] = field(default_factory=set)
 
     @classmethod
     def of(cls, container: HtmlElement, run: Run) -> "_Walk":
         """Find what the selectors find, and what lies above it."""
-        blocks, signed, stops = (
+        blocks, signed, stops, headings = (
             frozenset(element for selector in selectors for element in selector.elements(container))
-            for selectors in (run.blocks, run.signature, run.stops)
+            for selectors in (run.blocks, run.signature, run.stops, run.headings)
         )
-        walk = cls(container, blocks, signed, stops)
+        walk = cls(container, blocks, signed, stops | headings, headings)
         walk._look()
         return walk
 
@@ -118,6 +123,7 @@ class _Walk:
                 quotes += node.tag in _QUOTES
                 if node in self.signed and not quotes:
                     self.live.add(node)
+                    _mark(path, self.signing)
                 if node in self.stops or node in self.live or (not quotes and Signatures.may_end(node.text)):
                     _mark(path, self.parted)
                 if node in self.blocks or node in self.stops:
@@ -140,6 +146,9 @@ class _Walk:
             elif child in self.stops:
                 yield from level.lines(behind=child)
                 yield _Stop(self._heading(child))
+                if child in self.headings and level.block is not self.container and level.block not in self.signing:
+                    # A block that nobody signs in is the heading's own: what else it holds are tools.
+                    level.block = None
             elif child not in self.blocks and child not in self.above:
                 level.inline.append(child)
             else:
@@ -151,12 +160,36 @@ class _Walk:
                     yield _Part(child, level.depth + _lists_begun(child))
 
     def _heading(self, stop: HtmlElement) -> str | None:
-        """Return the text of the innermost stop, None where it is part of no heading."""
+        """Return the text of the heading in a stop, else of the innermost stop, None where it is part of no heading."""
+        heading = next((node for node in stop.iter() if node in self.headings), None)
+        if heading is not None:
+            return text.excerpt(heading, MOST_HEADING)
         inner = next(node for _, node in etree.iterwalk(stop, events=("end",)) if node in self.stops)
         above = inner.getparent()
         if _HEADINGS.isdisjoint((stop.tag, inner.tag, above.tag if above is not None else "")):
             return None
-        return text.excerpt(inner, MOST_HEADING)
+        return _without_tools(inner)
+
+
+def _without_tools(heading: HtmlElement) -> str:
+    """Return the text of a heading without the links beside its words with which wikis let it be edited.
+
+    They stand in brackets at its end, or ask for something of an address while all other words are one element.
+    """
+    shown = text.excerpt(heading, MOST_HEADING)
+    links = list(heading.iter("a"))
+    labels = [text.excerpt(link, MOST_HEADING) for link in links]
+    if links and all("?" in (link.get("href") or "?") for link in links):
+        plain = (each for each in heading.iterdescendants() if next(each.iter("a"), None) is None)
+        words = max((text.excerpt(each, MOST_HEADING) for each in plain), key=len, default="")
+        rest = shown.replace(words, " ", 1) if words else shown
+        for label in labels:
+            rest = rest.replace(label, " ", 1)
+        if _WORDS.search(rest) is None:
+            return words or shown
+    tools = _TOOLS.search(shown)
+    is_tool = tools is not None and any(label in tools[0] for label in labels)
+    return shown[: tools.start()] if tools is not None and is_tool and tools.start() else shown
 
 
 def _mark(path: list[HtmlElement], marked: set[HtmlElement]) -> None:

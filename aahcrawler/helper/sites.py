@@ -8,6 +8,7 @@ from aahcrawler import urls
 from knowledge_base.addresses import Address, Reason
 from knowledge_base.hosts import HostIndex
 from knowledge_base.model import Application, KnowledgeBase, PageLevel, Pattern
+from knowledge_base.shapes import Shape, Shapes
 
 MOST_HOSTS = 10_000
 MOST_VERDICTS = 50_000
@@ -38,7 +39,7 @@ class Sites:
         self.hosts = HostIndex()
         self._hosts: OrderedDict[str, tuple[Application, tuple[Pattern, ...]]] = OrderedDict()
         self._most_hosts = most_hosts
-        self.verdict = lru_cache(MOST_VERDICTS)(_verdict)
+        self.verdict = lru_cache(MOST_VERDICTS)(Verdicts().of)
         self._absolute = lru_cache(MOST_VERDICTS)(urls.resolve)
         self.whole = lru_cache(MOST_VERDICTS)(_whole)
 
@@ -104,8 +105,35 @@ def _whole(level: PageLevel, url: str) -> str:
     return level.first_page(Address.parse(url)).url
 
 
-def _verdict(application: Application, url: str) -> Verdict:
-    address = application.canonical(Address.parse(url))
-    refusal = application.refusal(address)
-    level = application.level_of(address) if refusal is None else None
-    return Verdict(address.url, address, level, refusal.reason if refusal else None)
+class Verdicts:
+    """Judges addresses; of those that an application's rules do not tell apart, the first one."""
+
+    def __init__(self) -> None:
+        self._shapes: dict[Application, Shapes] = {}
+        self._known: dict[tuple[Application, Shape], tuple[Verdict, frozenset[str]]] = {}
+
+    def of(self, application: Application, url: str) -> Verdict:
+        """Return what an application says of an address."""
+        address = Address.parse(url)
+        shapes = self._shapes.get(application) or self._shapes.setdefault(application, Shapes(application))
+        shape = shapes.of(address)
+        if shape is None:
+            return _verdict(application, address)
+        known = self._known.get((application, shape))
+        if known is None:
+            verdict = _verdict(application, address)
+            if len(self._known) >= MOST_VERDICTS:
+                self._known.clear()
+            self._known[application, shape] = verdict, frozenset(map(shapes.part, verdict.address.query))
+            return verdict
+        alike, kept = known
+        query = tuple(raw for raw, part in zip(address.query, shape[1], strict=True) if part in kept)
+        canonical = Address(address.prefix, alike.address.path, query)
+        return Verdict(canonical.url, canonical, alike.level, alike.reason)
+
+
+def _verdict(application: Application, address: Address) -> Verdict:
+    canonical = application.canonical(address)
+    refusal = application.refusal(canonical)
+    level = application.level_of(canonical) if refusal is None else None
+    return Verdict(canonical.url, canonical, level, refusal.reason if refusal else None)

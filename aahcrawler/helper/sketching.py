@@ -73,7 +73,7 @@ def _fragment(
 def _numbered(identity: Identity | None, sketch: Sketch) -> str | None:
     if identity is None:
         return None
-    numbers = (fragments.found(identity, element) for element in sketch.elements)
+    numbers = (fragments.found(identity, identity.selectors, element) for element in sketch.elements)
     return next((number for number in numbers if number is not None), None)
 
 

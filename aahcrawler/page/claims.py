@@ -135,7 +135,7 @@ def is_front_page(page: Page) -> bool:
     return _FRONT_PAGE.fullmatch(own, len(origin(own))) is not None
 
 
-def _is_row_of_teasers(page: Page, lines: Sequence[str]) -> bool:
+def is_row_of_teasers(page: Page, lines: Sequence[str]) -> bool:
     """Whether running text follows several headings that link to other pages, or all of it follows one."""
     leads_away = _headings(page)
     before = teased = teasers = 0
@@ -178,7 +178,7 @@ def _main_work(works: Sequence[Item], page: Page, lines: Sequence[str]) -> Item 
     matching = [work for work, url in named if url in own]
     if matching:
         own_text = matching[0].lines("articleBody", "text")
-        return matching[0] if own_text or not (is_front_page(page) or _is_row_of_teasers(page, lines)) else None
+        return matching[0] if own_text or not (is_front_page(page) or is_row_of_teasers(page, lines)) else None
     return works[0] if len(works) == 1 and named[0][1] is None and works[0].role in ("", "mainEntity") else None
 
 

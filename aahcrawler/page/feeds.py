@@ -4,11 +4,12 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import islice
 
 from lxml import etree
 
-from aahcrawler.page import Page, markup
+from aahcrawler.page import Page, dates, markup
 from aahcrawler.page.text import excerpt, fold
 from aahcrawler.urls import resolve
 
@@ -21,20 +22,29 @@ MAX_BYTES = 5_000_000
 MAX_SUMMARY = 1_000
 """The length of a title and of a summary, in characters."""
 
+MAX_ANNOUNCED = 3
+"""How many feeds that a page announces are told."""
+
+_FEED_TYPES = frozenset({"application/rss+xml", "application/atom+xml", "application/feed+json"})
 _XML_TYPES = frozenset({"text/xml", "application/xml"})
 _COMMENTS = re.compile(r"/comments?(?:[/.]|$)|[?&](?:feed|type|mode)=\w*comments", re.IGNORECASE)
 _OF_COMMENT = re.compile(r"#[\w.:-]*comment|#c\d+$", re.IGNORECASE)
 _XML_BASE = "{http://www.w3.org/XML/1998/namespace}base"
+_DATES = ("pubDate", "published", "date", "issued", "updated", "modified")
 _SUMMARIES = ("description", "summary", "encoded", "content")
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An entry: the absolute address of its page, its title and the beginning of what the feed has of its text."""
+    """An entry: the absolute address of its page, its title and the beginning of what the feed has of its text.
+
+    ``published`` is when it was published, else when it was changed, aware and in UTC; None where that is not said.
+    """
 
     url: str
     title: str
     summary: str
+    published: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +53,17 @@ class Feed:
 
     title: str
     entries: tuple[Entry, ...]
+
+
+def announced(page: Page) -> tuple[str, ...]:
+    """Return the addresses of the first feeds that an HTML page names as its own, those of comments left out.
+
+    https://html.spec.whatwg.org/multipage/links.html#rel-alternate
+    """
+    links = (link for link in page.tree.iter("link") if "alternate" in (link.get("rel") or "").lower().split())
+    feeds = (link for link in links if (link.get("type") or "").partition(";")[0].strip().lower() in _FEED_TYPES)
+    urls = (resolve(page.base_url, link.get("href") or "") for link in feeds)
+    return tuple(islice(dict.fromkeys(url for url in urls if url and not _COMMENTS.search(url)), MAX_ANNOUNCED))
 
 
 def read(page: Page) -> Feed | None:
@@ -67,7 +88,8 @@ def read(page: Page) -> Feed | None:
     for each in entries:
         url = resolve(each.base, each.link)
         if url is not None:
-            by_url.setdefault(url, Entry(url, _plain(each.title), _plain(each.summary)))
+            published = dates.parse(each.date, now=page.fetched_at)
+            by_url.setdefault(url, Entry(url, _plain(each.title), _plain(each.summary), published))
     return Feed(_plain(title), tuple(by_url.values()))
 
 
@@ -77,6 +99,7 @@ class _Raw:
     base: str
     title: str
     summary: str
+    date: str
 
 
 def _json_feed(page: Page) -> tuple[str, Iterable[_Raw]] | None:
@@ -93,7 +116,8 @@ def _json_feed(page: Page) -> tuple[str, Iterable[_Raw]] | None:
 def _json_entries(items: list[object], base: str) -> Iterator[_Raw]:
     for item in items[:MAX_ENTRIES]:
         if isinstance(item, Mapping) and (link := _text(item, "url")):
-            yield _Raw(link, base, _text(item, "title"), _text(item, "summary", "content_text", "content_html"))
+            summary = _text(item, "summary", "content_text", "content_html")
+            yield _Raw(link, base, _text(item, "title"), summary, _text(item, "date_published", "date_modified"))
 
 
 def _text(node: Mapping[str, object], *names: str) -> str:
@@ -125,8 +149,12 @@ def _xml_entries(root: etree._Element, base: str) -> Iterator[_Raw]:
         link = _link(element)
         if link:
             parts = {name: each for each in reversed(element) if (name := _name(each))}
-            summary = next((text for name in _SUMMARIES if name in parts and (text := _content(parts[name]))), "")
-            yield _Raw(link, own, _content(parts["title"]) if "title" in parts else "", summary)
+            summary, date = _first(parts, _SUMMARIES), _first(parts, _DATES)
+            yield _Raw(link, own, _content(parts["title"]) if "title" in parts else "", summary, date)
+
+
+def _first(parts: Mapping[str, etree._Element], names: Iterable[str]) -> str:
+    return next((text for name in names if name in parts and (text := _content(parts[name]))), "")
 
 
 def _link(entry: etree._Element) -> str:

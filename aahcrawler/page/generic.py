@@ -12,6 +12,7 @@ from resiliparse.extract.html2text import extract_plain_text
 
 from aahcrawler.page import Page, claims, dates
 from aahcrawler.page.schemaorg import items
+from aahcrawler.page.teasers import teaser
 from aahcrawler.page.text import BLOCKS, excerpt, fold, plain_text
 from aahcrawler.urls import resolve
 
@@ -44,7 +45,8 @@ class PageLink:
     """A link of a page. ``url`` is absolute and canonical.
 
     ``anchor`` is the text of the link, else the alternative text, title or label it has; ``context`` the text of the
-    block it stands in, or of its neighbourhood where the block is long, at most ``MAX_CONTEXT`` characters.
+    block it stands in, or of its neighbourhood where the block is long, at most ``MAX_CONTEXT`` characters; a heading
+    or term is followed by the beginning of the text below it.
     ``element`` belongs to the page's tree. ``nofollow`` tells that every link of the page to this URL says so.
     """
 
@@ -156,7 +158,7 @@ def _label(element: Element) -> str:
 def _context(element: Element, known: dict[Element, str]) -> str:
     block = next((above for above in element.iterancestors() if above.tag in _CONTEXTS), element)
     if block not in known:
-        known[block] = excerpt(block, MAX_CONTEXT + 1)
+        known[block] = f"{excerpt(block, MAX_CONTEXT + 1)} {teaser(block)}".strip()
     whole = known[block]
     return whole if len(whole) <= MAX_CONTEXT else _neighbourhood(element)
 

@@ -2,8 +2,15 @@
 
 import re
 
-from lxml.etree import ParserError
-from lxml.html import HtmlElement, HTMLParser, document_fromstring
+from lxml.etree import ElementDefaultClassLookup, ParserError
+from lxml.html import (
+    HtmlComment,
+    HtmlElement,
+    HtmlEntity,
+    HTMLParser,
+    HtmlProcessingInstruction,
+    document_fromstring,
+)
 
 MAX_ATTRIBUTES = 256
 """How many attributes of one tag are parsed: the parser's time grows with their square."""
@@ -17,6 +24,9 @@ _TAG_AND_SOME = _TAG + rb"(?:" + _ATTRIBUTE + rb"){0,%d}+" % MAX_ATTRIBUTES
 _CALM = re.compile(rb"(?:[^<]++|<(?![a-zA-Z])|" + _TAG_AND_SOME + rb"(?!" + _ATTRIBUTE + rb"))*+")
 _FLOODED = re.compile(rb"(" + _TAG_AND_SOME + rb")((?:" + _ATTRIBUTE + rb")*+)")
 _FLOOD_BYTES = 32_768
+
+_CLASSES = ElementDefaultClassLookup(HtmlElement, HtmlComment, HtmlProcessingInstruction, HtmlEntity)
+"""What nodes are. The parser of lxml.html asks a function of Python for a class whenever one is touched."""
 
 _EARLY_END = re.compile(rb"</(?:body|html)(?=[\s/>])[^>]{0,100}>", re.IGNORECASE)
 
@@ -41,7 +51,9 @@ def empty() -> HtmlElement:
 
 
 def _parse(utf_8: bytes) -> HtmlElement:
-    return document_fromstring(utf_8, parser=HTMLParser(encoding="utf-8", huge_tree=True))
+    parser = HTMLParser(encoding="utf-8", huge_tree=True)
+    parser.set_element_class_lookup(_CLASSES)
+    return document_fromstring(utf_8, parser=parser)
 
 
 def _without_attribute_floods(utf_8: bytes) -> bytes:

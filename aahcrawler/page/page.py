@@ -6,15 +6,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
+from itertools import islice
 
 from lxml.html import HtmlElement
 
 from aahcrawler.page import charset, jsontree, markup
 from aahcrawler.page.sniffing import JSON, TEXT, sniff
+from aahcrawler.page.transcript import Transcript
 from aahcrawler.urls import resolve
 
 PARSED_BYTES = 10_000_000
 """How much of a body is decoded and parsed; what follows is archived and not looked at."""
+
+MOST_HELD = 20_000
+"""Elements of a page that are kept as objects while the page is."""
 
 _HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
 _UNKNOWN_TYPES = frozenset({"unknown/unknown", "application/unknown", "*/*"})
@@ -35,6 +40,17 @@ class Headers:
         wanted = name.lower()
         return (value for key, value in self.fields if key.lower() == wanted)
 
+    @property
+    def media_type(self) -> str:
+        """Type and subtype that are declared, in lower case; of several the last, empty where there is none."""
+        declared = ""
+        for field in self.all("content-type"):
+            for value in field.split(","):
+                essence = value.partition(";")[0].strip().lower()
+                if _MEDIA_TYPE.fullmatch(essence) and essence not in _UNKNOWN_TYPES:
+                    declared = essence
+        return declared
+
 
 @dataclass(frozen=True)
 class Page:
@@ -43,6 +59,7 @@ class Page:
     ``body`` is after transfer and content decoding and may have been cut at the crawl's size limit
     (``complete`` is False then). ``fetched_at`` is aware and in UTC. The instance keeps its parsed tree; treat the
     tree as read-only, everybody shares it. Only the first ``PARSED_BYTES`` of a body are decoded and parsed.
+    ``transcript`` is what was read from a document such as PDF, None where nobody has read it.
     """
 
     url: str
@@ -51,17 +68,12 @@ class Page:
     body: bytes
     fetched_at: datetime
     complete: bool = True
+    transcript: Transcript | None = None
 
     @cached_property
     def media_type(self) -> str:
         """Type and subtype in lower case, sniffed where the header is missing: ``text/html``."""
-        declared = ""
-        for field in self.headers.all("content-type"):
-            for value in field.split(","):
-                essence = value.partition(";")[0].strip().lower()
-                if _MEDIA_TYPE.fullmatch(essence) and essence not in _UNKNOWN_TYPES:
-                    declared = essence
-        return declared or _undeclared(self.body)
+        return self.headers.media_type or _undeclared(self.body)
 
     @cached_property
     def encoding(self) -> str:
@@ -103,6 +115,12 @@ class Page:
         document. Elements are nested at most 2,048 deep, the markup beyond is left out, and so are attributes that
         a tag has beyond ``markup.MAX_ATTRIBUTES``.
         """
+        tree = self._parsed()
+        # lxml makes an object of an element whenever it is met and nobody holds one.
+        self.__dict__["_met"] = tuple(islice(tree.iter(), MOST_HELD))
+        return tree
+
+    def _parsed(self) -> HtmlElement:
         if self.is_json:
             return jsontree.parse(self.text)
         if not self.is_html:

@@ -3,11 +3,12 @@
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from aahcrawler.exchange import Exchange
 from aahcrawler.wire.addresses import AddressPolicy
+from aahcrawler.wire.admission import Waiting
 from aahcrawler.wire.capture import Capture
 from aahcrawler.wire.connection import Connection, Patience
 from aahcrawler.wire.dial import Dialler
@@ -27,7 +28,7 @@ from aahcrawler.wire.errors import (
 )
 from aahcrawler.wire.pool import Pool
 from aahcrawler.wire.reception import Bounds, Reception
-from aahcrawler.wire.request import IDEMPOTENT, Target, WireRequest, serialise, target_of
+from aahcrawler.wire.request import IDEMPOTENT, Origin, Target, WireRequest, serialise, target_of
 from aahcrawler.wire.settings import KeepAlive, Limits, Timeouts, WireSettings
 
 __all__ = [
@@ -90,6 +91,10 @@ class _Sent:
     started: float
     deadline: float
 
+    def later(self, seconds: float) -> "_Sent":
+        """Return the same, begun so many seconds later."""
+        return replace(self, started=self.started + seconds, deadline=self.deadline + seconds) if seconds else self
+
 
 class WireClient:
     """Fetches over HTTP/1.1, follows nothing, decodes nothing, and keeps what passed.
@@ -114,26 +119,40 @@ class WireClient:
         """Return the answer to a request, whatever its status.
 
         A connection that the server had kept open, and that gives no response, is replaced by a fresh one once where
-        the method is idempotent. Raise ``WireError``; nothing else, but for cancellation.
+        the method is idempotent. Raise ``WireError`` or what the request's ``admission`` raises; nothing else, but for
+        cancellation.
         """
         target = target_of(request.url)
         started = asyncio.get_running_loop().time()
         total = self._settings.timeouts.total if request.timeout is None else request.timeout
         sent = _Sent(request, target, serialise(request, target), started, started + total)
-        kept = self._pool.take(target.origin)
+        admission = Waiting(request.admission)
+        kept = await self._kept(target.origin, admission)
         if kept is not None:
             try:
-                return await self._converse(kept, sent)
+                return await self._converse(kept, sent.later(admission.seconds))
             except (DisconnectError, ProtocolError) as error:
                 if error.exchange is not None or request.method not in IDEMPOTENT:
                     raise
-        patience = min(self._settings.timeouts.connect, sent.deadline - asyncio.get_running_loop().time())
-        return await self._converse(await self._dialler.dial(target.origin, patience), sent)
+        left = sent.later(admission.seconds).deadline - asyncio.get_running_loop().time()
+        patience = min(self._settings.timeouts.connect, left)
+        fresh = await self._dialler.dial(target.origin, patience, admission)
+        return await self._converse(fresh, sent.later(admission.seconds))
 
     async def close(self) -> None:
         """Close every connection; fetches under way end with ``DisconnectError`` or a truncated answer."""
         await self._pool.close(CLOSE_SECONDS)
         self._executor.shutdown(wait=False)
+
+    async def _kept(self, origin: Origin, admission: Waiting) -> Connection | None:
+        connection = self._pool.take(origin)
+        if connection is not None:
+            try:
+                await admission.enter(connection.address, connection.port)
+            except BaseException:
+                self._pool.put(origin, connection)
+                raise
+        return connection
 
     def _new_connection(self) -> Connection:
         return Connection(self._executor, self._pool)
@@ -170,6 +189,7 @@ class WireClient:
             head_lines=limits.head_lines,
             body_bytes=limits.body_bytes if request.max_bytes is None else request.max_bytes,
             payload_bytes=limits.payload_bytes if request.keep is None else request.keep,
+            wanted=request.wanted,
         )
 
     async def _exchange(

@@ -47,6 +47,7 @@ class Connection(asyncio.Protocol):
 
     def __init__(self, executor: Executor, owner: Owner) -> None:
         self.address = ""
+        self.port = 0
         self._loop = asyncio.get_running_loop()
         self._executor = executor
         self._owner = owner

@@ -6,6 +6,7 @@ import ssl
 from collections.abc import Callable
 
 from aahcrawler.wire.addresses import Candidate, Resolver
+from aahcrawler.wire.admission import Waiting
 from aahcrawler.wire.connection import Connection
 from aahcrawler.wire.errors import ConnectError, RefusedAddressError, TlsError, WireError, WireTimeoutError
 from aahcrawler.wire.request import Origin
@@ -28,28 +29,34 @@ class Dialler:
         self._factory = factory
         self._context = tls_context(settings)
 
-    async def dial(self, origin: Origin, patience: float) -> Connection:
+    async def dial(self, origin: Origin, patience: float, admission: Waiting) -> Connection:
         """Connect to the first address that accepts, in the order of the name service, within so many seconds.
 
+        What ``admission`` takes is not counted; what it raises is raised.
         Raise ``ResolveError``, ``RefusedAddressError``, ``ConnectError``, ``TlsError`` or ``WireTimeoutError``.
         """
-        deadline = asyncio.get_running_loop().time() + patience
+        started = asyncio.get_running_loop().time()
         try:
-            async with asyncio.timeout_at(deadline):
+            async with asyncio.timeout(patience):
                 candidates = await self._resolver.candidates(origin.host, origin.port)
         except TimeoutError as error:
             raise WireTimeoutError(f"{origin.host}: the name service did not answer in {patience:.0f} s") from error
-        return await self._first_of(candidates, origin, deadline)
+        left = patience - (asyncio.get_running_loop().time() - started)
+        return await self._first_of(candidates, origin, left, admission)
 
-    async def _first_of(self, candidates: tuple[Candidate, ...], origin: Origin, deadline: float) -> Connection:
+    async def _first_of(
+        self, candidates: tuple[Candidate, ...], origin: Origin, left: float, admission: Waiting
+    ) -> Connection:
         loop = asyncio.get_running_loop()
         failure: WireError | None = None
         for position, candidate in enumerate(candidates):
-            share = (deadline - loop.time()) / (len(candidates) - position)
+            await admission.enter(candidate.address, candidate.sockaddr[1])
+            began = loop.time()
             try:
-                return await self._connect(candidate, origin, share)
+                return await self._connect(candidate, origin, left / (len(candidates) - position))
             except (ConnectError, WireTimeoutError) as error:
                 failure = error
+            left -= loop.time() - began
         assert failure is not None  # noqa: S101  # the resolver never returns nothing
         raise failure
 
@@ -73,7 +80,7 @@ class Dialler:
         try:
             sock.setblocking(False)
             await loop.sock_connect(sock, candidate.sockaddr)
-            address = sock.getpeername()[0]
+            address, port = sock.getpeername()[:2]
             refusal = self._resolver.policy.refusal(address)
             if refusal is not None:
                 raise RefusedAddressError(f"{origin.host}: connected, but {refusal}")
@@ -81,7 +88,7 @@ class Dialler:
             sock.close()
             raise
         connection = await self._wrap(sock, origin)  # From here on the socket is the transport's to close.
-        connection.address = address
+        connection.address, connection.port = address, port
         return connection
 
     async def _wrap(self, sock: socket.socket, origin: Origin) -> Connection:

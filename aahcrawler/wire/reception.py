@@ -1,6 +1,7 @@
 """One response as it comes in: where it begins and ends, what is kept of it. No input or output of its own."""
 
 import hashlib
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from aahcrawler.exchange import Truncation
@@ -19,13 +20,15 @@ class Bounds:
     """How much of a response is taken.
 
     ``head_bytes`` and ``head_lines`` bound the head, interim responses included; ``body_bytes`` the body as it passes
-    on the wire, transfer coding included; ``payload_bytes`` is how much of the payload is kept in memory.
+    on the wire, transfer coding included; ``payload_bytes`` is how much of the payload is kept in memory. ``wanted``
+    says by status and fields whether the body is taken at all.
     """
 
     head_bytes: int
     head_lines: int
     body_bytes: int
     payload_bytes: int
+    wanted: Callable[[int, Sequence[tuple[str, str]]], bool] | None = None
 
 
 class Reception:
@@ -146,6 +149,9 @@ class Reception:
         self.head = head
         self._framing = framing_of(head, self._method)
         self.done = self._framing.complete
+        wanted = self._bounds.wanted
+        if not self.done and wanted is not None and not wanted(head.line.status, head.headers):
+            self.cut(Truncation.LENGTH)
 
     def _feed_body(self, data: bytes, framing: Framing) -> None:
         if self.done:

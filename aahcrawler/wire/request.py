@@ -1,8 +1,10 @@
 """What is asked of a server, and the exact bytes that ask it."""
 
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from aahcrawler.wire.admission import Admission
 from aahcrawler.wire.errors import InvalidRequestError
 
 IDEMPOTENT = frozenset({"GET", "HEAD", "OPTIONS", "PUT", "DELETE", "TRACE"})
@@ -24,7 +26,9 @@ class WireRequest:
     ``url`` is an absolute http or https URL in ASCII; path and query are sent as they stand, the fragment and any user
     information are not. ``headers`` are sent in their order and case. ``keep`` is how many bytes of the payload are
     kept in memory for parsing, ``max_bytes`` how long a body may be on the wire, ``timeout`` how many seconds the
-    whole exchange may take; None takes what the settings say.
+    whole exchange may take; None takes what the settings say. ``wanted`` is told status and header fields, and says
+    whether the body is worth having; one that is not is cut off before it begins, as one that is too long.
+    whole exchange may take; None takes what the settings say. ``admission`` is asked before each address is.
     """
 
     url: str
@@ -34,6 +38,8 @@ class WireRequest:
     timeout: float | None = None
     keep: int | None = None
     max_bytes: int | None = None
+    wanted: Callable[[int, Sequence[tuple[str, str]]], bool] | None = None
+    admission: Admission | None = None
 
 
 @dataclass(frozen=True, slots=True)

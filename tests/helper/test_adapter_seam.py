@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from lxml.html import HtmlElement
 
 from aahcrawler.helper import ApplicationAwareHelper, Assistance
-from aahcrawler.helper.adapter import Followed, Question
+from aahcrawler.helper.adapter import Followed, Question, Taken
 from aahcrawler.helper.assistance import Failure
 from aahcrawler.helper.navigation import Chosen, Links
 from aahcrawler.helper.outcome import Outcome, Runner
@@ -44,11 +44,12 @@ class Scripted:
 
     def level(
         self, page: Page, application: Application, shown: PageLevel | None, former: Metadata | None
-    ) -> PageLevel | None:
+    ) -> Taken | None:
         assert page.url.startswith("http")
         assert application.levels
         assert former is None or former.application
-        return self.taken_for or shown
+        level = self.taken_for or shown
+        return Taken(level) if level is not None else None
 
     def preferred(self, question: Question) -> Extract:
         self.questions.append(question)

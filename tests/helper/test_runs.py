@@ -275,3 +275,35 @@ def test_any_page_can_be_read(content: str) -> None:
         assert item.get("data-number") == str(number)
         parent = item.get("data-parent")
         assert parent is None or int(items[int(parent)].get("data-depth", "")) < int(item.get("data-depth", ""))
+
+
+@pytest.mark.parametrize(
+    "heading",
+    [
+        '<h2>Eggs<span>[<a href="/w/?section=2">edit</a>]</span></h2>',
+        '<h2>Eggs [<a href="/edit/2">edit</a> | <a href="/source/2">edit source</a>]</h2>',
+        '<h2><font>Eggs</font><span><a href="/w/?section=2">edit</a><em>[</em><em>]</em></span></h2>',
+        '<div class="heading"><h2>Eggs</h2><span>[<a href="/w/?section=2">edit</a>]</span></div>',
+    ],
+)
+def test_tools_beside_the_words_of_a_heading_are_no_part_of_it(heading: str) -> None:
+    (item,) = runs(f"{heading}<p>Newts lay them. {signed('Ada')}</p>")
+    assert item.get("data-heading") == "Eggs"
+
+
+@pytest.mark.parametrize(
+    "heading",
+    ['<h2>About <a href="/wiki/Eggs">eggs</a></h2>', '<h2>About <a href="/w/?title=Eggs">eggs</a></h2>'],
+)
+def test_links_among_the_words_of_a_heading_belong_to_it(heading: str) -> None:
+    (item,) = runs(f"{heading}<p>Newts lay them. {signed('Ada')}</p>")
+    assert item.get("data-heading") == "About eggs"
+
+
+def test_what_is_called_a_heading_heads_what_follows_and_ends_what_came_before() -> None:
+    named = Run(RUN.blocks, RUN.signature, RUN.stops, (compile_selector(css="div.topic b"),))
+    content = page(
+        f"<p>Nobody signs.</p><div class='topic'><b>Eggs</b> <i>3 new</i></div><p>Newts lay them. {signed('Ada')}</p>"
+    )
+    (item,) = run_items([content], named, NOW)
+    assert (item.get("data-heading"), item.get("data-first"), body(item)) == ("Eggs", "yes", "Newts lay them.")

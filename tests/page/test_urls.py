@@ -127,3 +127,20 @@ def test_origin_keeps_a_port_that_is_not_the_default() -> None:
     assert origin("https://a.test/x?y") == "https://a.test"
     assert origin("http://a.test:8080?y") == "http://a.test:8080"
     assert origin("") == ""
+
+
+_BASES = (
+    *("http://a.test/", "http://a.test/x/y.php?q=1", "http://a.test", "http://a.test/x/%2e%2e", "http://a.test/x/.."),
+    *("HTTP://A.test/x", "http://a.test:80/x/", "http://u@a.test/x/", "http://a.test/x?u=/a/b", "http://a.test/x#/y/"),
+    *("https://a.test/x;y/z", "http://a.test//x//y", "http://127.0.0.1:8/x/y", "http://a.test/é/x", "ftp://a.test/x/"),
+    *("data:text/html,/a/b/c/d", "http://a.test\\x/y/z", " http://a.test/x/y ", "http://a.test/x|y/z", ""),
+)
+
+
+@given(st.sampled_from(_BASES), st.from_regex(r"(\./)?[ab1_./?&=+#;%:~-]{0,10}", fullmatch=True))
+def test_references_written_plainly_lead_where_a_browser_goes(base: str, reference: str) -> None:
+    try:
+        expected = canonicalize(str(URL(reference, base).href))
+    except ValueError:
+        expected = canonicalize(reference)
+    assert resolve(base, reference) == expected

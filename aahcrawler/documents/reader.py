@@ -1,0 +1,140 @@
+"""Reading documents through a child process that is ended when it takes too long."""
+
+import json
+import os
+import selectors
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from aahcrawler.page.transcript import Sheet, Transcript, TranscriptLink
+
+PDF: Final = "application/pdf"
+SECONDS: Final = 15.0
+"""How long one document may take; what was read until then counts."""
+SERVED: Final = 100
+"""After how many documents a child is replaced: what one leaves behind in memory is gone then."""
+CHILD: Final = (sys.executable, "-P", "-m", "aahcrawler.documents.child")
+"""What answers as ``aahcrawler.documents.child`` does."""
+_LONGEST_ANSWER = 32_000_000
+
+
+class DocumentReader:
+    """Reads PDF files, one at a time; any number of threads may ask.
+
+    The child process is started with the first document and ends with ``close``, with this process, or with a document
+    that takes too long, too much memory, or the child with it. What such a document gave until then is returned.
+    """
+
+    def __init__(self, seconds: float = SECONDS, command: Sequence[str] = CHILD) -> None:
+        self._seconds = seconds
+        self._command = command
+        self._lock = threading.Lock()
+        self._child: subprocess.Popen[bytes] | None = None
+        self._served = 0
+
+    def read(self, body: bytes) -> Transcript:
+        """Return what a PDF file says, an empty transcript for what is none. Nothing is raised for what it holds."""
+        with self._lock:
+            lines = _Lines(self._seconds)
+            try:
+                found = list(self._answer(body, lines))
+            except (OSError, ValueError, RecursionError):
+                found = lines.read
+            if not lines.ended:
+                self._end()
+        return _transcript(found, complete=lines.ended)
+
+    def close(self) -> None:
+        """End the child process."""
+        with self._lock:
+            self._end()
+
+    def _answer(self, body: bytes, lines: "_Lines") -> Iterator[Any]:
+        child = self._ready()
+        assert child.stdin is not None  # noqa: S101
+        assert child.stdout is not None  # noqa: S101
+        sender = threading.Thread(target=_send, args=(child.stdin, body), daemon=True)
+        sender.start()
+        yield from lines.of(child.stdout.fileno())
+        if lines.ended:
+            sender.join()
+
+    def _ready(self) -> subprocess.Popen[bytes]:
+        if self._child is not None and self._served < SERVED and self._child.poll() is None:
+            self._served += 1
+            return self._child
+        self._end()
+        self._served = 1
+        self._child = subprocess.Popen(
+            self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        )
+        return self._child
+
+    def _end(self) -> None:
+        child, self._child = self._child, None
+        if child is None:
+            return
+        child.kill()
+        child.wait()
+        for pipe in (child.stdin, child.stdout):
+            if pipe is not None:
+                with suppress(OSError):
+                    pipe.close()
+
+
+class _Lines:
+    """The lines of one answer, as they come. ``ended`` tells whether the last one has come."""
+
+    def __init__(self, seconds: float) -> None:
+        self._deadline = time.monotonic() + seconds
+        self.ended = False
+        self.read: list[Any] = []
+
+    def of(self, descriptor: int) -> Iterator[Any]:
+        """Yield lines until the last one; fewer when the time is over, the answer too long, or the child is gone."""
+        pending, size = bytearray(), 0
+        with selectors.DefaultSelector() as selector:
+            selector.register(descriptor, selectors.EVENT_READ)
+            while size < _LONGEST_ANSWER and selector.select(max(0.0, self._deadline - time.monotonic())):
+                came = os.read(descriptor, 1 << 16)
+                if not came:
+                    return
+                size += len(came)
+                pending += came
+                if b"\n" not in came:
+                    continue
+                *lines, pending = pending.split(b"\n")
+                for line in lines:
+                    said = json.loads(line)
+                    if said is None:
+                        self.ended = True
+                        return
+                    self.read.append(said)
+                    yield said
+
+
+def _send(pipe: Any, body: bytes) -> None:
+    with suppress(OSError, ValueError):
+        pipe.write(len(body).to_bytes(8) + body)
+        pipe.flush()
+
+
+def _transcript(lines: list[Any], *, complete: bool) -> Transcript:
+    failed = any("error" in line for line in lines)
+    title, created = "", None
+    if lines and "title" in lines[0]:
+        title = str(lines[0]["title"])
+        with suppress(ValueError, OverflowError):
+            created = datetime.fromisoformat(lines[0]["created"]).astimezone(UTC) if lines[0]["created"] else None
+    sheets = tuple(_sheet(line) for line in lines if "text" in line)
+    return Transcript(title, created, sheets, complete and not failed)
+
+
+def _sheet(said: Any) -> Sheet:
+    return Sheet(said["text"], tuple(TranscriptLink(**link) for link in said["links"]))

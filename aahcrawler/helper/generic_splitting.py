@@ -1,0 +1,196 @@
+"""Splits pages of no known application into parts, and tells of each link in which of them it stands."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from lxml.etree import _Element as Element
+from lxml.html import HtmlElement
+
+from aahcrawler.helper.ownership import Owners
+from aahcrawler.helper.written import author_of, body_of
+from aahcrawler.induction.model import Nature
+from aahcrawler.induction.objects import Reading
+from aahcrawler.page import Page, generic
+from aahcrawler.page.generic import PageLink
+from aahcrawler.page.sidebars import Sidebar, sidebars
+from aahcrawler.page.text import plain_text
+from aahcrawler.page.zones import Zone, Zones
+from aahcrawler.webobject import WebObject
+from online_analysis.document import DocumentPart
+
+_WHOLES = frozenset({"article", "post", "reply"})
+_WRITTEN = _WHOLES | {"comment"}
+_LONGEST_ENTRY = 1_000
+_LONGEST_REST = 20_000
+_LEAST_LEFT = 200
+_FEWEST_ENTRIES = 3
+_MUCH = 0.2
+_RUNNING = 80
+_LEAST_BOILERPLATE = 500
+_MOST_BOILERPLATE = 50
+_SHORTEST_QUOTE = 4
+_SHORTEST_TITLE = 12
+_MOST_QUOTES = 1_000
+_QUOTED_TEXT = 100_000
+
+
+@dataclass
+class GenericSplit:
+    """The parts of a page, and the part that a link stands in, by the link's element, where it stands in one.
+
+    ``rest`` is what the main content holds beside posts or entries.
+    """
+
+    parts: list[DocumentPart] = field(default_factory=list)
+    part_of: dict[Element, int] = field(default_factory=dict)
+    rest: str = ""
+
+    def add(self, part: DocumentPart, links: Iterable[Element] = ()) -> None:
+        """Add a part that has text, with links that stand in it."""
+        if part.text:
+            self.part_of.update(dict.fromkeys(links, len(self.parts)))
+            self.parts.append(part)
+
+
+def split(page: Page, reading: Reading, links: Sequence[PageLink]) -> GenericSplit:
+    """Split an HTML page by what induction found on it.
+
+    Posts and comments are a content part each, and so is an article. Where there is neither post nor article, the
+    entries of lists, found by induction or links that stand by themselves, are one navigation part, and what else the
+    main content holds is a content part where it is long enough. Each sidebar is a part.
+    """
+    said = [item for item in reading.objects if item.type in _WRITTEN and body_of(item)]
+    entries = _entries(reading)
+    main = generic.main_content(page)
+    sorting = _Sorting(page, _regions(reading, said), entries)
+    sorting.sort(links, main if len(said) < 2 else "", lists=not _is_whole(said))
+    blocks = sidebars(sorting.beside, sorting.zones)
+    main = _without(main, (*_boilerplate(sorting.zones, len(main)), *_beside(blocks, sorting.beside)))
+    found = GenericSplit([DocumentPart("content", body_of(item), author_of(item)) for item in said], sorting.owned)
+    _add_content(found, said, sorting, _without(main, entries.values()))
+    listed = [" ".join(text.split("\n"))[:_LONGEST_ENTRY] for text in entries.values()]
+    listed += [link.context or link.anchor for link in sorting.listed]
+    found.add(DocumentPart("navigation", "\n".join(filter(None, dict.fromkeys(listed)))), sorting.entered)
+    for block in blocks:
+        found.add(DocumentPart("sidebar", block.text), block.links)
+    return found
+
+
+def _is_whole(said: Iterable[WebObject]) -> bool:
+    """Say whether a page has posts or an article, not only comments on what is not found."""
+    return any(item.type in _WHOLES for item in said)
+
+
+def _add_content(found: GenericSplit, said: Sequence[WebObject], sorting: "_Sorting", main: str) -> None:
+    """Put what the main content holds beside posts into an article that is cut, a part of its own, or the rest."""
+    if [item.type for item in said] == ["article"] and _is_cut(found.parts[0].text, main):
+        found.parts[0] = replace(found.parts[0], text=main)
+        found.part_of.update(dict.fromkeys(sorting.quoted, 0))
+        return
+    left = _without(main, (part.text for part in found.parts))
+    if not _is_whole(said) and (len(left) >= _LEAST_LEFT or len(sorting.entered) < _FEWEST_ENTRIES):
+        found.add(DocumentPart("content", left), sorting.quoted)
+        return
+    found.rest = left[:_LONGEST_REST]
+    if _is_whole(said) and not sorting.owned:
+        found.part_of.update(dict.fromkeys(sorting.quoted, 0))
+
+
+class _Sorting:
+    """Links of a page by what they stand in.
+
+    ``owned`` links stand in posts, ``entered`` ones in or as entries of lists, ``listed`` are those that are entries
+    themselves, ``quoted`` stand in the lines of the main content, and ``beside`` are all others.
+    """
+
+    def __init__(self, page: Page, regions: Mapping[HtmlElement, int], entries: Collection[HtmlElement]) -> None:
+        self.zones = Zones(page.tree, (*regions, *entries), lists=not regions)
+        self.owned: dict[Element, int] = {}
+        self.entered: list[Element] = []
+        self.listed: list[PageLink] = []
+        self.quoted: list[Element] = []
+        self.beside: dict[Element, PageLink] = {}
+        self._regions = regions
+        self._owners = Owners((*regions, *entries))
+
+    def sort(self, links: Iterable[PageLink], main: str, *, lists: bool) -> None:
+        """Sort links; ``main`` is the main content that they may be quoted in, ``lists`` says that the page is one."""
+        lines = frozenset(main.split("\n"))
+        beginning = main[:_QUOTED_TEXT]
+        for number, link in enumerate(links):
+            element = link.element
+            owner = self._owners.of(element)
+            zone = self.zones.of(element)
+            is_open = zone in (Zone.OPEN, Zone.MAIN)
+            if owner is not None and owner in self._regions:
+                self.owned[element] = self._regions[owner]
+            elif owner is not None:
+                self.entered.append(element)
+            elif is_open and (link.context in lines or (number < _MOST_QUOTES and _is_quoted(link, beginning))):
+                self.quoted.append(element)
+            elif is_open and lists and (zone is Zone.MAIN or _is_entry(link)):
+                self.listed.append(link)
+                self.entered.append(element)
+            else:
+                self.beside[element] = link
+
+
+def _is_entry(link: PageLink) -> bool:
+    """Say whether a link, with the text around it, is as long as a title; one Chinese character counts three."""
+    return len((link.context or link.anchor).encode("utf-8", "replace")) >= _SHORTEST_TITLE
+
+
+def _is_quoted(link: PageLink, text: str) -> bool:
+    return len(link.anchor) >= _SHORTEST_QUOTE and link.anchor in text
+
+
+def _regions(reading: Reading, said: Sequence[WebObject]) -> Mapping[HtmlElement, int]:
+    """Return the elements that the texts of objects stand in, with the numbers of the objects."""
+    found: dict[HtmlElement, int] = {}
+    for number, item in enumerate(said):
+        region = reading.bodies.get(item.iri)
+        for element in region.elements if region is not None else ():
+            if isinstance(element, HtmlElement):
+                found.setdefault(element, number)
+    return found
+
+
+def _entries(reading: Reading) -> Mapping[HtmlElement, str]:
+    """Return the elements of the entries of lists with their texts, those of sidebars apart; one alone is no list."""
+    lists = (
+        each for each in reading.sets if each.nature is Nature.TEASERS and not each.aside and len(each.records) > 1
+    )
+    elements = (element for each in lists for record in each.records for element in record.elements)
+    return {element: plain_text(element) for element in elements if isinstance(element, HtmlElement)}
+
+
+def _boilerplate(zones: Zones, most: int) -> Iterable[str]:
+    """Yield the texts of menus, footers and the like; one that is longer than half of the main content is spared."""
+    taken: set[Element] = set()
+    for element in zones.boilerplate[:_MOST_BOILERPLATE]:
+        if not taken.isdisjoint(element.iterancestors()):
+            continue
+        taken.add(element)
+        text = plain_text(element)
+        if len(text) <= max(most / 2, _LEAST_BOILERPLATE):
+            yield text
+
+
+def _is_cut(body: str, main: str) -> bool:
+    """Say whether the main content has much running text that the body of an article has not."""
+    missing = sum(len(line) for line in _without(main, (body,)).split("\n") if len(line) >= _RUNNING)
+    return missing > _MUCH * len(body)
+
+
+def _beside(blocks: Iterable[Sidebar], links: Mapping[Element, PageLink]) -> Iterable[str]:
+    """Yield what may be lines of sidebars: runs of text, links, and the lists' items that hold these."""
+    for block in blocks:
+        yield block.text
+        for link in block.links:
+            yield from (links[link].anchor, links[link].context)
+
+
+def _without(text: str, *taken: Iterable[str]) -> str:
+    """Return a text without the lines of others."""
+    lines = {line for texts in taken for each in texts for line in each.split("\n")}
+    return "\n".join(line for line in text.split("\n") if line not in lines) if lines else text

@@ -1,0 +1,36 @@
+"""What the helper says of a sitemap, or of a feed that is read as one: where it leads, in pieces."""
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+
+from aahcrawler.helper.assistance import Assistance
+from aahcrawler.helper.listing import Listing
+from aahcrawler.helper.sites import Sites
+from aahcrawler.page import Page, sitemaps
+from aahcrawler.page.sitemaps import Listed
+from online_analysis.document import Document, Outlink
+
+AT_ONCE = 1_000
+"""Entries of one piece."""
+
+
+def read(page: Page, sites: Sites) -> Iterator[Assistance]:
+    """Yield what a sitemap lists, some of its entries at a time: links to pages, and other sitemaps.
+
+    Addresses have the form that the application of their site calls canonical, where it is known; junk is refused.
+    """
+    entries = sitemaps.read(page)
+    while piece := tuple(islice(entries, AT_ONCE)):
+        yield _piece(page, piece, sites)
+
+
+def _piece(page: Page, entries: Iterable[Listed], sites: Sites) -> Assistance:
+    listing, nested = Listing(sites), dict[str, None]()
+    for entry in entries:
+        if entry.is_sitemap:
+            nested[entry.url] = None
+        else:
+            context = f"{entry.title} {entry.summary}".strip()
+            listing.add(Outlink(entry.url, entry.title, context, date=entry.changed))
+    document = Document(page.url, None, "", (), tuple(listing.outlinks.values()))
+    return Assistance(None, document, refused=tuple(listing.refused.values()), sitemaps=tuple(nested))

@@ -1,0 +1,117 @@
+"""Splits pages of known applications into parts, and tells of each link in which of them it stands."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from lxml.etree import _Element as Element
+
+from aahcrawler.helper.anchors import Contexts
+from aahcrawler.helper.extraction import Extracted
+from aahcrawler.helper.navigation import Chosen, Links, content_links
+from aahcrawler.helper.outlinks import outlink_of
+from aahcrawler.helper.recognition import Place
+from aahcrawler.helper.written import author_of, body_of
+from aahcrawler.page.sidebars import Sidebar, sidebars
+from aahcrawler.page.zones import Zone, Zones
+from knowledge_base.model import Application, Navigate
+from online_analysis.document import DocumentPart, LevelRole, Outlink
+
+_BOILERPLATE = frozenset({Zone.MENU, Zone.DROPPED})
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """The parts of a page, and its links with the parts that they stand in."""
+
+    parts: tuple[DocumentPart, ...] = ()
+    outlinks: tuple[Outlink, ...] = ()
+
+
+@dataclass
+class Splitting:
+    """One page of a level being split.
+
+    Each object with a body is a content part; the links that actions chose on a page of an intermediate level are one
+    navigation part, apart from those that stand in sidebars or among boilerplate; each sidebar is a part.
+    """
+
+    links: Links
+    application: Application
+    place: Place
+    contexts: Contexts
+
+    def split(self, extracted: Sequence[Extracted], chosen: Sequence[Chosen]) -> Split:
+        """Split a page by what its actions found on it."""
+        parts, outlinks = self._content(extracted)
+        zones = self._zones(extracted)
+        beside = sidebars(self._beside(chosen, outlinks), zones, signed=True)
+        found = [(link, outlink_of(link, None, self.contexts)) for link in chosen]
+        entries = self._entries(found, zones, beside)
+        entered = {link.element for link, _ in entries}
+        listed = "\n".join(dict.fromkeys(filter(None, (entry.context or entry.anchor for _, entry in entries))))
+        blocks = [(DocumentPart("navigation", listed), entered)] if listed else []
+        blocks += [
+            (DocumentPart("sidebar", sidebar.text), set(sidebar.links))
+            for sidebar in beside
+            if entered.isdisjoint(sidebar.links)
+        ]
+        part_of = {link: number for number, (_, links) in enumerate(blocks, len(parts)) for link in links}
+        for link, outlink in found:
+            known = outlinks.get(link.url)
+            part = known.part if known is not None else part_of.get(link.element)
+            leads_to = self._roles.get(link.action or "")
+            outlinks[link.url] = replace(known or outlink, part=part, action=link.action, leads_to=leads_to)
+        return Split((*parts, *(part for part, _ in blocks)), tuple(outlinks.values()))
+
+    def _content(self, extracted: Iterable[Extracted]) -> tuple[Sequence[DocumentPart], dict[str, Outlink]]:
+        """Return a part for each object that has a body, and the links that stand in these."""
+        parts: list[DocumentPart] = []
+        outlinks: dict[str, Outlink] = {}
+        for item in extracted:
+            written = body_of(item.object)
+            if not written:
+                continue
+            for body in item.body:
+                for link in content_links(self.links, self.application, body):
+                    outlinks.setdefault(link.url, outlink_of(link, len(parts), self.contexts))
+            parts.append(DocumentPart("content", written, author_of(item.object)))
+        return parts, outlinks
+
+    @cached_property
+    def _is_list(self) -> bool:
+        return self.place.level.role == "intermediate"
+
+    @cached_property
+    def _roles(self) -> Mapping[str, LevelRole]:
+        actions = (action for action in self.place.actions if isinstance(action, Navigate))
+        return {action.name: self.application.level(action.to).role for action in actions}
+
+    def _zones(self, extracted: Iterable[Extracted]) -> Zones:
+        bodies: list[Element] = [body for item in extracted for body in item.body]
+        return Zones(self.links.page.tree, bodies, lists=self._is_list)
+
+    def _beside(self, chosen: Sequence[Chosen], content: Mapping[str, Outlink]) -> Iterable[Element]:
+        """Return the links that may stand in sidebars: all that are no junk and not of the content."""
+        if not self.links.page.is_html:
+            return ()
+        apart = {refused.url for refused in self.links.refused}.union(content)
+        elements: dict[Element, None] = dict.fromkeys(each for url, each in self.links.anchors if url not in apart)
+        elements.update(dict.fromkeys(link.element for link in chosen if link.element is not None))
+        return elements
+
+    def _entries(
+        self, found: Sequence[tuple[Chosen, Outlink]], zones: Zones, beside: Sequence[Sidebar]
+    ) -> Sequence[tuple[Chosen, Outlink]]:
+        """Return the links that are entries of a list; where all stand in sidebars, the list is one of these."""
+        if not self._is_list:
+            return ()
+        aside = {link for sidebar in beside for link in sidebar.links}
+        paging = {action.name for action in self.place.actions if isinstance(action, Navigate) and action.pages}
+        entries = [each for each in found if each[0].action not in paging]
+        listed = [
+            (link, outlink)
+            for link, outlink in entries
+            if link.element is None or (link.element not in aside and zones.of(link.element) not in _BOILERPLATE)
+        ]
+        return listed or entries

@@ -1,0 +1,50 @@
+"""What a page hides from its readers by its own markup."""
+
+import re
+
+from lxml import etree
+from lxml.etree import _Element as Element
+
+_styled = etree.XPath("descendant-or-self::*[@hidden or @style]", smart_strings=False)
+_LONGEST_STYLE = 2_000
+_HIDING = re.compile(
+    r"""(?:^|;)\s*(?:
+        display\s*:\s*none
+      | visibility\s*:\s*(?:hidden|collapse)
+      | opacity\s*:\s*0*\.?0*(?=\s|;|!|$)
+      | font-size\s*:\s*0(?:\.0*)?(?:px|pt|em|rem|%)?(?=\s|;|!|$)
+      | (?:text-indent|margin-left|margin-top|left|top)\s*:\s*-\d{3,}
+    )""",
+    re.IGNORECASE | re.VERBOSE,
+)
+
+
+class Hidden:
+    """The elements of a page that an attribute ``hidden`` or an inline style hides; each element is looked at once.
+
+    Style sheets are not read: what menus and dialogs hide until they are opened is mostly hidden there.
+    """
+
+    def __init__(self, tree: Element) -> None:
+        self._known = {element: True for element in _styled(tree) if _is_hidden(element)}
+        self._any = bool(self._known)
+
+    def covers(self, element: Element) -> bool:
+        """Say whether an element is hidden or lies within one that is."""
+        if not self._any:
+            return False
+        path: list[Element] = []
+        current: Element | None = element
+        while current is not None and current not in self._known:
+            path.append(current)
+            current = current.getparent()
+        covered = current is not None and self._known[current]
+        self._known.update(dict.fromkeys(path, covered))
+        return covered
+
+
+def _is_hidden(element: Element) -> bool:
+    if element.get("hidden") is not None:
+        return True
+    style = element.get("style")
+    return style is not None and _HIDING.search(style[:_LONGEST_STYLE]) is not None

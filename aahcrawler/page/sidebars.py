@@ -1,0 +1,170 @@
+"""Blocks of links beside the content of a page: related articles, archives, tags, blogrolls."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from lxml import etree
+from lxml.etree import _Element as Element
+
+from aahcrawler.page.text import UNSEEN, excerpt, fold, plain_text
+from aahcrawler.page.zones import Zone, Zones
+
+MOST_SIDEBARS = 50
+"""Blocks of one page that are told apart."""
+
+LONGEST_SIDEBAR = 20_000
+"""Characters that are kept of one."""
+
+_FEWEST_LINKS = 2
+_MOST_TEXT_A_LINK = 300
+_FEWEST_UNSIGNED = 3
+_SHORTEST_TITLES = 20
+_LONGEST_TITLE = 300
+_CLIMB = 5
+_MOST_CHILDREN = 200
+_MOST_WRAPPERS = 20
+_LINKS_OF_AN_ENTRY = 3
+_HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
+_LISTS = frozenset({"dl", "menu", "ol", "p", "table", "ul"})
+_GROUPS = (_LISTS | {"aside", "center", "div", "form", "nav", "section", "td"}) - {"p"}
+_LONGEST_HEADING = 120
+_texts = etree.XPath("descendant::text()", smart_strings=False)
+_string = etree.XPath("string()", smart_strings=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Sidebar:
+    """A block of links. ``text`` is plain, a line for each run of text, heading first; ``links`` stand in it."""
+
+    text: str
+    links: tuple[Element, ...]
+
+
+def sidebars(links: Iterable[Element], zones: Zones, *, signed: bool = False) -> tuple[Sidebar, ...]:
+    """Return the blocks that some links of a page stand in, each link in one.
+
+    A sidebar that holds several blocks is split. Blocks of fewer than two links, and those that hold more running text
+    than links, are none. Where nothing says what a block is, three links as long as titles make one, unless only
+    ``signed`` sidebars are asked for. Time is linear in the number of links and of what lies above them.
+    """
+    wanted = dict.fromkeys(links)
+    roots, groups = _sorted(wanted, zones, signed=signed)
+    blocks = [(block, _links_of(block, wanted)) for root in roots for block in _split(root, zones)]
+    blocks += [group for group in groups.items() if len(group[1]) >= _FEWEST_UNSIGNED and _are_titles(group[1])]
+    found = (_sidebar(block, members) for block, members in blocks)
+    return tuple(islice((each for each in found if each is not None), MOST_SIDEBARS))
+
+
+def _sorted(
+    links: Iterable[Element], zones: Zones, *, signed: bool
+) -> tuple[list[Element], dict[Element, list[Element]]]:
+    """Return the sidebars that links stand in, and the links outside of all zones by the lists they are entries of."""
+    roots: list[Element] = []
+    groups: dict[Element, list[Element]] = {}
+    inside: set[Element] = set()
+    for link in links:
+        parent = link.getparent()
+        if parent is None or link in inside:
+            continue
+        zone = zones.of(parent)
+        if zone is Zone.SIDE and len(roots) < MOST_SIDEBARS:
+            roots.append(zones.sidebar(parent))
+            inside.update(roots[-1].iter("a", "area"))
+        elif not signed and zone in (Zone.OPEN, Zone.MAIN):
+            group = _group(parent)
+            if group is not None:
+                groups.setdefault(group, []).append(link)
+    return roots, groups
+
+
+def _links_of(block: Element, wanted: dict[Element, None]) -> list[Element]:
+    """Take the links of a block out of those that are wanted."""
+    found = [link for link in block.iter("a", "area") if link in wanted]
+    for link in found:
+        del wanted[link]
+    return found
+
+
+def _split(root: Element, zones: Zones) -> list[Element]:
+    """Return the elements that are blocks of their own within a sidebar, without those that are to be dropped."""
+    found: list[Element] = []
+    waiting = [root]
+    while waiting and len(found) < MOST_SIDEBARS:
+        top = waiting.pop()
+        inner = _with_links(top)
+        for _ in range(_MOST_WRAPPERS):
+            if len(inner) != 1:
+                break
+            inner = _with_links(inner[0])
+        blocks = [child for child in inner if child.tag in _GROUPS and _links_in(child, _FEWEST_LINKS) == _FEWEST_LINKS]
+        kept = [block for block in blocks if zones.of(block) is Zone.SIDE]
+        if len(kept) < len(blocks) or (len(blocks) > 1 and not _are_entries(blocks)):
+            waiting.extend(reversed(kept))
+        else:
+            found.append(top)
+    return found
+
+
+def _with_links(node: Element) -> list[Element]:
+    """Return the children that hold links and may be blocks."""
+    if node.tag in _LISTS:
+        return []
+    children = islice(node.iterchildren(etree.Element), _MOST_CHILDREN)
+    return [child for child in children if next(child.iter("a"), None) is not None]
+
+
+def _links_in(element: Element, most: int) -> int:
+    return sum(1 for _ in islice(element.iter("a"), most))
+
+
+def _are_entries(blocks: Sequence[Element]) -> bool:
+    """Say whether elements of one shape and of few links are entries of one block rather than blocks."""
+    shapes = {(block.tag, block.get("class")) for block in blocks}
+    if len(shapes) > 1 or any(_links_in(block, _LINKS_OF_AN_ENTRY + 1) > _LINKS_OF_AN_ENTRY for block in blocks):
+        return False
+    return all(next(block.iter("ul", "ol"), None) is None for block in blocks)
+
+
+def _group(parent: Element) -> Element | None:
+    """Return the list that a link with such a parent is an entry of, or whatever holds it beside others."""
+    above: Element | None = parent
+    for _ in range(_CLIMB):
+        if above is None:
+            return None
+        if above.tag in _GROUPS and _links_in(above, _FEWEST_UNSIGNED) == _FEWEST_UNSIGNED:
+            return above
+        above = above.getparent()
+    return None
+
+
+def _are_titles(links: Sequence[Element]) -> bool:
+    """Say whether links are as long as titles on average; one Chinese character counts three."""
+    lengths = [min(len(fold(_string(link)).encode("utf-8", "replace")), _LONGEST_TITLE) for link in links]
+    return sum(lengths) >= _SHORTEST_TITLES * len(lengths)
+
+
+def _sidebar(block: Element, links: list[Element]) -> Sidebar | None:
+    if len(links) < _FEWEST_LINKS:
+        return None
+    text = _text(block)
+    if not text or len(text) > _MOST_TEXT_A_LINK * len(links):
+        return None
+    heading = _heading(block)
+    return Sidebar(f"{heading}\n{text}".lstrip()[:LONGEST_SIDEBAR].rstrip(), tuple(links))
+
+
+def _text(block: Element) -> str:
+    """Return the text of a block, a line for each run of text: links are parted by style sheets, too."""
+    if next(block.iter(*UNSEEN), None) is not None:
+        return plain_text(block)
+    # Every second run is the white space between two items.
+    return "\n".join([" ".join(run.split()) for run in _texts(block) if not run.isspace()])
+
+
+def _heading(block: Element) -> str:
+    """Return the heading that stands right before a block, empty where it has one of its own."""
+    before = block.getprevious()
+    if before is None or before.tag not in _HEADINGS:
+        return ""
+    return excerpt(before, _LONGEST_HEADING)

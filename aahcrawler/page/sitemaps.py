@@ -1,0 +1,177 @@
+"""Sitemaps (sitemaps.org): XML, indexes of others, gzip, lists in plain text; read piece by piece."""
+
+import re
+import zlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import islice
+
+from lxml import etree
+
+from aahcrawler.page import Page, dates, feeds
+from aahcrawler.page.text import fold
+from aahcrawler.urls import canonicalize
+
+MAX_BYTES = 52_428_800
+"""A sitemap is read as far as this, after decompression: it may have no more."""
+
+MAX_ENTRIES = 50_000
+"""How many entries are read: a sitemap may have no more."""
+
+MAX_TITLE = 1_000
+"""The length of a title, in characters."""
+
+_PIECE = 65_536
+_MOST_ELEMENTS = 10_000
+"""No entry has so many."""
+_LONGEST_LINE = 16_384
+_DOCTYPE = re.compile(rb"<!DOCTYPE", re.IGNORECASE)
+_FEED = re.compile(rb"<(?:rss|feed|(?:\w+:)?RDF)[\s>]")
+_TITLES = ("title", "caption")
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """An entry of a sitemap: an absolute, canonical address and what is said of it.
+
+    ``title`` is that of a news article, an image or a video that the entry describes, mostly empty; ``summary`` comes
+    from feeds alone. ``changed`` is when the page was published or changed, aware, as far as that is told.
+    ``is_sitemap`` marks an entry of an index.
+    """
+
+    url: str
+    title: str = ""
+    summary: str = ""
+    changed: datetime | None = None
+    is_sitemap: bool = False
+
+
+def read(page: Page) -> Iterator[Listed]:
+    """Yield the entries of an answer to a request for a sitemap, in their order; none where it is no sitemap.
+
+    Memory is bounded by one entry. Nothing is raised for what it holds: it is read as far as that goes. A feed that
+    serves as a sitemap has its entries; a document type, and so entities, no sitemap has, and none that has is read.
+    """
+    return islice(_entries(page), MAX_ENTRIES)
+
+
+def _entries(page: Page) -> Iterator[Listed]:
+    if page.is_json:
+        yield from _of_feed(feeds.read(page))
+        return
+    pieces = _plain(page.body)
+    first = next(pieces, b"")
+    if not first.lstrip(b"\xef\xbb\xbf\xff\xfe \t\r\n\0").startswith(b"<"):
+        yield from _lines(_chained(first, pieces))
+    elif not _DOCTYPE.search(first):
+        if _FEED.search(first[:2000]):
+            yield from _of_feed(feeds.read(page))
+        else:
+            yield from _elements(_chained(first, pieces), page.fetched_at)
+
+
+def _of_feed(feed: feeds.Feed | None) -> Iterator[Listed]:
+    for entry in feed.entries if feed is not None else ():
+        yield Listed(entry.url, entry.title, entry.summary, entry.published)
+
+
+def _chained(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
+    yield first
+    yield from rest
+
+
+def _plain(body: bytes) -> Iterator[bytes]:
+    """Yield a body in pieces, decompressed where it is gzip, up to ``MAX_BYTES``."""
+    if body[:2] != b"\x1f\x8b":
+        yield from (body[at : at + _PIECE] for at in range(0, min(len(body), MAX_BYTES), _PIECE))
+        return
+    decoder = zlib.decompressobj(wbits=31)
+    left, pending = MAX_BYTES, body
+    while pending and left > 0 and not decoder.eof:
+        try:
+            piece = decoder.decompress(pending, min(_PIECE, left))
+        except zlib.error:
+            return
+        if not piece:
+            return
+        yield piece
+        left -= len(piece)
+        pending = decoder.unconsumed_tail
+
+
+def _lines(pieces: Iterable[bytes]) -> Iterator[Listed]:
+    """Yield the addresses of a list in plain text; a line that is no address ends it."""
+    rest = b""
+    for piece in pieces:
+        *lines, rest = (rest + piece).removeprefix(b"\xef\xbb\xbf").split(b"\n")
+        for line in lines:
+            if line.strip():
+                listed = _line(line)
+                if listed is None:
+                    return
+                yield listed
+        if len(rest) > _LONGEST_LINE:
+            return
+    if (listed := _line(rest)) is not None:
+        yield listed
+
+
+def _line(line: bytes) -> Listed | None:
+    url = canonicalize(line.decode("utf-8", "replace").strip())
+    return None if url is None else Listed(url)
+
+
+def _elements(pieces: Iterable[bytes], now: datetime) -> Iterator[Listed]:
+    """Yield the entries of XML; each is forgotten before the next one is read."""
+    parser = etree.XMLPullParser(
+        events=("end",), resolve_entities=False, load_dtd=False, no_network=True, recover=True, huge_tree=False
+    )
+    root: etree._Element | None = None
+    elements = 0
+    try:
+        for piece in pieces:
+            parser.feed(piece)
+            for _, element in parser.read_events():
+                elements += 1
+                if root is None:
+                    root = element.getroottree().getroot()
+                    if _name(root) not in ("urlset", "sitemapindex"):
+                        return
+                parent = element.getparent()
+                if parent is not None and parent is root:
+                    elements = 0
+                    if (listed := _listed(element, now)) is not None:
+                        yield listed
+                    _forget(parent, element)
+            if elements > _MOST_ELEMENTS:
+                return
+    except etree.XMLSyntaxError:
+        return
+
+
+def _listed(element: etree._Element, now: datetime) -> Listed | None:
+    if _name(element) not in ("url", "sitemap"):
+        return None
+    said: dict[str, str] = {}
+    for child in element.iter(etree.Element):
+        if child.text and len(said) < 16:
+            said.setdefault(_name(child), child.text)
+    url = canonicalize(said.get("loc", "").strip())
+    if url is None:
+        return None
+    written = (said.get("publication_date") or said.get("lastmod") or "").strip()
+    changed = dates.parse(written, now=now) if written[:1].isdigit() else None
+    title = next((said[name] for name in _TITLES if name in said), "")[:MAX_TITLE]
+    return Listed(url, fold(title), "", changed, _name(element) == "sitemap")
+
+
+def _forget(parent: etree._Element, element: etree._Element) -> None:
+    element.clear()
+    while element.getprevious() is not None:
+        del parent[0]
+
+
+def _name(element: etree._Element) -> str:
+    tag = element.tag
+    return tag.rpartition("}")[2] if isinstance(tag, str) else ""

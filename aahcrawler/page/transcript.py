@@ -1,0 +1,34 @@
+"""What was read from a body that is no markup, such as PDF: its text and its links."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+
+@dataclass(frozen=True, slots=True)
+class TranscriptLink:
+    """A link of a document: an address as it is written, the text that it lies on, and the text around that."""
+
+    address: str
+    anchor: str = ""
+    context: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """The text and the links of one page of a document, either of them possibly empty."""
+
+    text: str
+    links: tuple[TranscriptLink, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """What a document says, as far as it was read. ``created`` is aware and in UTC, None where that is not told.
+
+    ``complete`` is False where reading was given up: for what the document holds, or because it took too long.
+    """
+
+    title: str = ""
+    created: datetime | None = None
+    sheets: tuple[Sheet, ...] = ()
+    complete: bool = True

@@ -1,0 +1,228 @@
+"""Which stretches of a page are sidebars and which are boilerplate, by the tags, roles and names of their elements."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+from functools import lru_cache
+
+from lxml.etree import _Element as Element
+
+
+class Zone(Enum):
+    """What an element lies in."""
+
+    OPEN = "open"
+    """Nothing that says what it is."""
+    MAIN = "main"
+    """What the page declares to be its main part."""
+    CONTENT = "content"
+    """What was read already as the content of the page."""
+    SIDE = "side"
+    """A block beside the content: related articles, an archive, tags, a blogroll."""
+    MENU = "menu"
+    """A menu, a trail of links to what is above, the numbers of further pages."""
+    DROPPED = "dropped"
+    """A footer, advertising, buttons for sharing, notices about cookies, forms for logging in."""
+
+
+class Zones:
+    """Tells in which zone of a page an element lies; every element is looked at once.
+
+    ``content`` are elements that hold content, each in a zone of its own: what holds one of them, or a heading of the
+    first rank, is no sidebar and no boilerplate, whatever it is called. With ``lists``, names that the entries of a
+    list may bear as well (archives, categories, recent) say nothing within the main part of the page. ``boilerplate``
+    are the topmost elements of menus and of what is to be dropped, as far as any element in them was asked about.
+    """
+
+    def __init__(self, tree: Element, content: Iterable[Element] = (), *, lists: bool = False) -> None:
+        self._known: dict[Element, Zone] = dict.fromkeys(content, Zone.CONTENT)
+        self.boilerplate: list[Element] = []
+        self._roots: dict[Element, Element] = {}
+        self._lists = lists
+        self._holders = _above(self._known)
+        self._mains = self._holders | _above(tree.iter("main"))
+        self._headed = self._mains | _above(tree.iter("h1"))
+
+    def of(self, element: Element) -> Zone:
+        """Return the zone of an element, which is that of the nearest element above it that shows one."""
+        missing: list[Element] = []
+        step: Element | None = element
+        known = self._known
+        while step is not None and step not in known:
+            missing.append(step)
+            step = step.getparent()
+        zone = known[step] if step is not None else Zone.OPEN
+        root = self._roots.get(step) if step is not None else None
+        for each in reversed(missing):
+            if each.tag in _SIGNED:
+                above, zone = zone, self._below(zone, each)
+                if zone in _BOILERPLATE and above not in _BOILERPLATE:
+                    self.boilerplate.append(each)
+            if zone is Zone.SIDE:
+                root = self._roots[each] = root if root is not None else each
+            else:
+                root = None
+            known[each] = zone
+        return zone
+
+    def sidebar(self, element: Element) -> Element:
+        """Return the topmost element of the sidebar that an element lies in, the element itself if in none."""
+        return self._roots.get(element, element)
+
+    def _below(self, above: Zone, element: Element) -> Zone:
+        """Return the zone of an element from that of its parent and from the signs it bears."""
+        get = element.get
+        said = _said(str(element.tag), get("role"), _unnumbered(get("class")), _unnumbered(get("id")))
+        if said is _NOTHING or above is Zone.CONTENT:
+            return above
+        if above is Zone.DROPPED:
+            return Zone.SIDE if said.is_aside and element not in self._holders else above
+        if element in self._holders:
+            return Zone.MAIN if said.declared is Zone.MAIN else above
+        declared = said.declared if not said.of_section or not _is_in_section(element) else None
+        if declared is not None:
+            return Zone.SIDE if above is Zone.SIDE and declared is not Zone.DROPPED else declared
+        holders = self._mains if said.of_header else self._headed
+        if said.named is None or element in holders or (said.weak and self._lists and above is Zone.MAIN):
+            return above
+        return said.named if said.named is Zone.DROPPED or above in (Zone.OPEN, Zone.MAIN) else above
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """What an element says of itself: by its tag or role, and by its names.
+
+    ``weak`` names are borne by entries of lists as well. ``of_section`` elements are what they are for the section
+    that they stand in, if any. What is named ``of_header`` may hold a heading of the first rank, the site's name.
+    """
+
+    declared: Zone | None = None
+    named: Zone | None = None
+    weak: bool = False
+    of_section: bool = False
+    is_aside: bool = False
+    of_header: bool = False
+
+
+_NOTHING = _Said()
+
+
+def _is_in_section(element: Element) -> bool:
+    return next(element.iterancestors("article", "main", "section"), None) is not None
+
+
+def _above(elements: Iterable[Element]) -> frozenset[Element]:
+    """Return what holds any of the elements; each element is met once."""
+    found: set[Element] = set()
+    for element in elements:
+        above = element.getparent()
+        while above is not None and above not in found:
+            found.add(above)
+            above = above.getparent()
+    return frozenset(found)
+
+
+# fmt: off
+_SIGNED = frozenset({
+    "aside", "dialog", "div", "dl", "footer", "form", "header", "main", "menu", "nav", "ol", "section", "table", "td",
+    "ul",
+})
+# fmt: on
+"""Elements that are looked at; names of others tell what they are, not what they hold."""
+_TAGS = {
+    "aside": Zone.SIDE,
+    "dialog": Zone.DROPPED,
+    "footer": Zone.DROPPED,
+    "header": Zone.MENU,
+    "main": Zone.MAIN,
+    "menu": Zone.MENU,
+    "nav": Zone.MENU,
+}
+_ROLES = {
+    "alert": Zone.DROPPED,
+    "alertdialog": Zone.DROPPED,
+    "banner": Zone.MENU,
+    "complementary": Zone.SIDE,
+    "contentinfo": Zone.DROPPED,
+    "dialog": Zone.DROPPED,
+    "main": Zone.MAIN,
+    "menu": Zone.MENU,
+    "menubar": Zone.MENU,
+    "navigation": Zone.MENU,
+    "search": Zone.DROPPED,
+    "tablist": Zone.MENU,
+    "toolbar": Zone.MENU,
+}
+_BOILERPLATE = frozenset({Zone.MENU, Zone.DROPPED})
+_LONGEST_NAMES = 500
+_SUBJECTS = re.compile(
+    r"(?<!\S)(?:(?:author|category|tag|tax|term|topic)-(?!clouds?\b|lists?\b)|(?:has|no|with|without)-)\S+"
+)
+"""Classes of posts by what they are about, and of pages by what they have, which may be anything."""
+_NUMBER = re.compile(r"\d+")
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+
+
+def _words(listed: str) -> re.Pattern[str]:
+    """Compile alternatives that are whole words of a class or an id."""
+    return re.compile(rf"(?:^|[\s_-])(?:{'|'.join(listed.split())})(?=$|[\s\d_-])")
+
+
+_DROPPED_NAMES = _words(
+    "ads? adverts? advertis\\w+ adsense adsbygoogle sponsor\\w* promo(?:tion)?s? banner cookies? consent gdpr ccpa "
+    "copyright legal-?(?:notice|links|info|text) disclaimer (?:site|page|main|global)-?foot(?:er)? site-?info "
+    "powered(?:-?by)? credits? colophon share sharing sharedaddy share-?(?:bar|box|buttons?|icons?|links?|tools?) "
+    "addthis addtoany social \\w*-?socials? newsletter subscribe subscription log-?in sign-?in sign-?up "
+    "register-?(?:box|form|link) search-?(?:bar|box|field|form) modal popup pop-?over tooltip skip-?(?:link|nav|to)s? "
+    "print-?(?:button|link|view) widget_meta lang(?:uage)?s?-?(?:bar|links|list|menu|picker|select\\w*|switch\\w*)"
+)
+_SIDE_NAMES = _words("side-?(?:bars?|nav|menu|column|panel) aside rail blogroll tag-?clouds? see-?also \\w*related")
+_FOOTER = re.compile(r"(?:^|\s)foot(?:er)?(?=$|[\s\d_-])")
+_WIDGET = re.compile(r"(?:^|\s)widgets?(?=$|[\s\d_-])")
+_WEAK_SIDE_NAMES = _words(
+    "archives? categories recent recommend\\w* popular trending latest similar tags most-?read further cat-?links "
+    "nav-?box"
+)
+_MENU_NAMES = _words(
+    "nav navi navigation navigate nav-?bars? menus? menu-?bar top-?bar "
+    "bread-?crumbs? crumbs? pagination paginat\\w+ pager paging page-?links page-?numbers tabs(?!\\S) toolbar "
+    "top-?links quick-?links"
+)
+_HEADER_NAMES = _words("(?:site|page|main|global)-?header masthead")
+_NAMES = (
+    (Zone.DROPPED, _DROPPED_NAMES),
+    (Zone.DROPPED, _FOOTER),
+    (Zone.SIDE, _SIDE_NAMES),
+    (Zone.SIDE, _WIDGET),
+    (Zone.MENU, _MENU_NAMES),
+)
+"""What names say, the stronger ones first."""
+
+
+def _unnumbered(names: str | None) -> str | None:
+    """Write all numbers as one: posts bear theirs in their ids, and no name holds any."""
+    return None if names is None else _NUMBER.sub("0", names)
+
+
+@lru_cache(maxsize=20_000)
+def _said(tag: str, role: str | None, classes: str | None, key: str | None) -> _Said:
+    """Return what an element says by its tag, its role, its classes and its id."""
+    by_role = _ROLES.get(role or "")
+    declared = by_role or _TAGS.get(tag)
+    names = [_words_of(names) for names in (classes, key) if names]
+    is_header = key == "header" or any(_HEADER_NAMES.search(each) for each in names)
+    named = next((zone for zone, words in _NAMES if any(words.search(each) for each in names)), None)
+    if named is None and is_header:
+        named = Zone.MENU
+    weak = named is None and any(_WEAK_SIDE_NAMES.search(each) for each in names)
+    if declared is None and named is None and not weak:
+        return _NOTHING
+    of_section = by_role is None and tag in ("header", "footer")
+    named = Zone.SIDE if weak else named
+    return _Said(declared, named, weak, of_section, declared is Zone.SIDE, is_header and named is Zone.MENU)
+
+
+def _words_of(names: str) -> str:
+    """Return classes or an id in lower case, humps parted by hyphens, without those that tell what a post is about."""
+    return _SUBJECTS.sub(" ", _HUMP.sub("-", names[:_LONGEST_NAMES]).lower())

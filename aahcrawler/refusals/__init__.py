@@ -1,0 +1,18 @@
+"""The log of refused links: what a crawl did not want, so that it can be had when the crawl wants it after all.
+
+Files of a crawl that only grow, in ``refused/``: gzip-compressed lines of JSON. The first line of each file says which
+crawl it is of; each other one is of a page, and has the links of it that were refused, by reason.
+"""
+
+from aahcrawler.refusals.log import MOST_A_PAGE, MOST_REMEMBERED, RefusalLog, recover_refusals
+from aahcrawler.refusals.reader import RefusalLogError, Refused, read
+
+__all__ = [
+    "MOST_A_PAGE",
+    "MOST_REMEMBERED",
+    "RefusalLog",
+    "RefusalLogError",
+    "Refused",
+    "read",
+    "recover_refusals",
+]

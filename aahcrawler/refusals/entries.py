@@ -1,0 +1,36 @@
+"""What a refusal log says, line by line."""
+
+from typing import Literal, NamedTuple
+
+from pydantic import BaseModel, ConfigDict
+
+FORMAT = 1
+
+
+class Link(NamedTuple):
+    """A refused link; its page is where it led from."""
+
+    url: str
+    score: float
+    depth: int
+    kind: Literal["page", "requisite"]
+    path: str
+
+
+class Begin(BaseModel):
+    """The first line of each file. ``crawl`` counts the crawls of a definition."""
+
+    model_config = ConfigDict(frozen=True)
+
+    format: int = FORMAT
+    crawl: int
+
+
+class Page(BaseModel):
+    """A page and those of its links that were refused, by reason; ``language`` is that of the page, if known."""
+
+    model_config = ConfigDict(frozen=True)
+
+    via: str
+    language: str | None = None
+    refused: dict[str, list[Link]]

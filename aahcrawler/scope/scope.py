@@ -1,0 +1,169 @@
+"""Which URLs a crawl may fetch: judged here alone, for seeds, links, redirects and requisites alike."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final, Literal, Protocol
+from urllib.parse import urlsplit
+
+from aahcrawler.scope.canonical import Spelling
+from aahcrawler.urls import MAX_LENGTH, queue_of
+from online_analysis.analysers.spam import SpamHosts
+from online_analysis.icd import Icd
+from online_analysis.icd.rules import Facts, ScopeRules
+from online_analysis.url_patterns import UrlPattern, first_match
+
+RULE: Final = "rule:"
+"""What the reasons begin with that are rules of ``scope.rules``; the rule's name follows."""
+
+
+class Refusal(StrEnum):
+    """Why a URL is not fetched, beside the rules of the definition. Whoever is refused counts it by this reason."""
+
+    SCHEME = "scheme"
+    """It is no http or https address."""
+    TOO_LONG = "too_long"
+    """It has more characters than any URL of a page."""
+    SPAM = "spam"
+    """Its host is on the ICD's list of spam hosts."""
+    DENIED = "denied"
+    """A pattern of ``scope.deny`` matches it."""
+    OTHER_SITE = "other_site"
+    """It is on another pay-level domain than the seeds."""
+    NOT_ALLOWED = "not_allowed"
+    """No pattern of ``scope.allow`` matches it, and there are some."""
+    TOO_DEEP = "too_deep"
+    """It is more than ``scope.depth`` links away from a seed."""
+    LANGUAGE = "language"
+    """The page is in another language than those of ``scope.languages``."""
+
+
+class SourceRefusal(StrEnum):
+    """Why a URL is not fetched that something else than a page leads to; the scope has no say in that."""
+
+    NOT_VOUCHED = "not_vouched"
+    """A sitemap lists it that is neither on its host nor named by that host's robots.txt."""
+    TOO_MANY_SITEMAPS = "too_many_sitemaps"
+    """It is a sitemap beyond those of its host that are read, or one of an index of indexes."""
+    SOURCE = "source"
+    """It stands in a feed or document, and the definition wants none of these followed (``sources``)."""
+
+
+class Candidate(Protocol):
+    """A URL that may be fetched: offers and leases are such.
+
+    ``url`` is canonical, ``queue`` its pay-level domain (``urls.queue_of``), ``depth`` counts links from a seed; a
+    redirect has the depth of what redirected. ``via`` is the page that leads there, ``path`` the hops that led there
+    from a seed, both empty for a seed.
+    """
+
+    @property
+    def url(self) -> str: ...  # noqa: D102
+    @property
+    def queue(self) -> str: ...  # noqa: D102
+    @property
+    def depth(self) -> int: ...  # noqa: D102
+    @property
+    def kind(self) -> str: ...  # noqa: D102
+    @property
+    def via(self) -> str: ...  # noqa: D102
+    @property
+    def path(self) -> str: ...  # noqa: D102
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """A candidate of which nothing is known but where it is: one from outside of the crawl."""
+
+    url: str
+    queue: str
+    depth: int = 0
+    kind: Literal["page", "requisite"] = "page"
+    via: str = ""
+    path: str = ""
+
+
+class Scope:
+    """The scope of one ICD. It holds no state: the same URL always gets the same answer."""
+
+    def __init__(self, icd: Icd, queue_of: Callable[[str], str] = queue_of) -> None:
+        self._seeds = frozenset(map(queue_of, icd.seeds))
+        self._anywhere = icd.scope.sites == "anywhere"
+        self._allow = tuple(map(UrlPattern.parse, icd.scope.allow))
+        self._deny = tuple(map(UrlPattern.parse, icd.scope.deny))
+        self._spam = SpamHosts(icd.scoring.spam_hosts)
+        self._depth = icd.scope.depth
+        self._languages = frozenset(icd.scope.languages)
+        self._rules = ScopeRules(icd.scope.rules)
+        self.spelling = Spelling(icd.scope.canonical)
+        """The one spelling of each address: what is offered to the frontier has been through it."""
+
+    def admit(self, candidate: Candidate, language: str | None = None) -> str | None:
+        """Return why a URL must not be fetched, or None when it may be.
+
+        The reason is a ``Refusal``, or ``RULE`` and the name of a rule. Of several reasons the language is given, else
+        the first in the order of Refusal, rules last. ``language`` is that of the page which leads there, None where
+        nobody knows it. Images, style sheets and scripts of a page often lie on other hosts, so sites, ``allow``,
+        languages and depth do not bind them, nor does what rules require.
+        """
+        is_page = candidate.kind == "page"
+        refusal = self._foreign(language) if is_page else None
+        refusal = refusal or self._forbidden(candidate.url)
+        if refusal is None and is_page:
+            refusal = self._beyond(candidate)
+        return self._by_rule(candidate, language) if refusal is None else refusal
+
+    def admit_type(self, lease: Candidate, media_type: str) -> str | None:
+        """Return why an answer of a media type (type and subtype) must not be kept nor followed, or None.
+
+        It can only be a rule that asks for types.
+        """
+        return self._by_rule(lease, None, media_type) if self._rules.ask_type and media_type else None
+
+    @property
+    def asks_type(self) -> bool:
+        """Whether answers have to be judged by their type."""
+        return self._rules.ask_type
+
+    def is_of_seeds(self, queue: str) -> bool:
+        """Tell whether a pay-level domain is one of the seeds'."""
+        return queue in self._seeds
+
+    def _foreign(self, language: str | None) -> Refusal | None:
+        if self._languages and language is not None and language.lower().partition("-")[0] not in self._languages:
+            return Refusal.LANGUAGE
+        return None
+
+    def _forbidden(self, url: str) -> Refusal | None:
+        if not url.startswith(("http://", "https://")):
+            return Refusal.SCHEME
+        if len(url) > MAX_LENGTH:
+            return Refusal.TOO_LONG
+        if (urlsplit(url).hostname or "") in self._spam:
+            return Refusal.SPAM
+        return Refusal.DENIED if first_match(self._deny, url) else None
+
+    def _beyond(self, candidate: Candidate) -> Refusal | None:
+        if not self._anywhere and candidate.queue not in self._seeds:
+            return Refusal.OTHER_SITE
+        if self._allow and not first_match(self._allow, candidate.url):
+            return Refusal.NOT_ALLOWED
+        if self._depth is not None and candidate.depth > self._depth:
+            return Refusal.TOO_DEEP
+        return None
+
+    def _by_rule(self, candidate: Candidate, language: str | None, media_type: str | None = None) -> str | None:
+        if not self._rules:
+            return None
+        facts = Facts(
+            candidate.url,
+            candidate.queue in self._seeds,
+            candidate.depth,
+            candidate.path,
+            candidate.via,
+            language,
+            media_type,
+            candidate.kind == "requisite",
+        )
+        name = self._rules.refusal(facts)
+        return None if name is None else f"{RULE}{name}"

@@ -1,0 +1,91 @@
+"""Session ids that nobody has documented: parts of addresses that change while the page stays the same.
+
+Which parts do not matter can be told from pages that were found to be near duplicates (Bar-Yossef, Keidar and
+Schonfeld, "Do not crawl in the DUST", WWW 2007). Here only parts count that look like ids.
+"""
+
+import re
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+
+EVIDENCE = 3
+"""How many pairs of near duplicates must differ in a part alone before it counts as an id of sessions."""
+MOST_HOSTS = 10_000
+MOST_PAGES = 100_000
+"""Pages of hosts with such ids that are remembered."""
+
+_ID = re.compile(r"(?=[A-Za-z_-]*[0-9])(?=[0-9_-]*[A-Za-z])[0-9A-Za-z_-]{16,256}")
+_SEPARATOR = re.compile("([/?&;])")
+
+
+class Aliases:
+    """Which parts of a host's addresses are ids of sessions, and under which address each of its pages is known."""
+
+    def __init__(self) -> None:
+        self._evidence: OrderedDict[str, dict[str, int]] = OrderedDict()
+        self._known: OrderedDict[str, str] = OrderedDict()
+
+    def learn(self, url: str, like: str) -> None:
+        """Note that two addresses of a host show the same."""
+        part = _difference(url, like)
+        if part is None:
+            return
+        counts = self._evidence.setdefault(_host(url), {})
+        counts[part] = counts.get(part, 0) + 1
+        if counts[part] == EVIDENCE:
+            self.other(like)
+        if len(self._evidence) > MOST_HOSTS:
+            self._evidence.popitem(last=False)
+
+    def other(self, url: str) -> str | None:
+        """Return the address that a page is known under with another id; None for a new one, which it is known by now.
+
+        Costs next to nothing for hosts without such ids.
+        """
+        counts = self._evidence.get(_host(url))
+        if counts is None or max(counts.values(), default=0) < EVIDENCE:
+            return None
+        parts = _parts(url)
+        page = "".join("" if counts.get(name, 0) >= EVIDENCE and _ID.fullmatch(text) else text for name, text in parts)
+        known = self._known.setdefault(page, url)
+        if len(self._known) > MOST_PAGES:
+            self._known.popitem(last=False)
+        return known if known != url else None
+
+    def state(self) -> Mapping[str, Mapping[str, int]]:
+        """Return which parts are ids, by host; pages are found again. ``restore`` takes it."""
+        return dict(self._evidence)
+
+    def restore(self, state: Mapping[str, Mapping[str, int]]) -> None:
+        """Go on from what ``state`` returned."""
+        self._evidence.update({host: {part: int(n) for part, n in counts.items()} for host, counts in state.items()})
+
+
+def _parts(url: str) -> Sequence[tuple[str, str]]:
+    """Return the parts of a URL with a name each: parameters by theirs, segments of the path by their place."""
+    named: list[tuple[str, str]] = []
+    is_query = False
+    for place, text in enumerate(_SEPARATOR.split(url)):
+        name, mark, value = text.partition("=") if is_query else ("", "", "")
+        if mark:
+            named += (("", name + mark), (f"?{name}", value))
+        else:
+            named.append((f"{place}", text))
+        is_query = is_query or text == "?"
+    return named
+
+
+def _difference(one: str, other: str) -> str | None:
+    """Name the only part in which two URLs differ, where both have what looks like an id there."""
+    ours, theirs = _parts(one), _parts(other)
+    if len(ours) != len(theirs):
+        return None
+    differing = [(a, b) for a, b in zip(ours, theirs, strict=True) if a != b]
+    if len(differing) != 1:
+        return None
+    ((name, value), (same, another)) = differing[0]
+    return name if name == same and _ID.fullmatch(value) and _ID.fullmatch(another) else None
+
+
+def _host(url: str) -> str:
+    return url.split("/", 3)[2]

@@ -1,0 +1,152 @@
+"""How many pages a crawl fetches of addresses that are alike, by what such pages bring.
+
+A fixed number of pages for each site would cut off the large good ones and be wasted on the bad: IRLbot gives a site
+the more, the more it is known for (Lee et al., WWW 2008, section 6). Here the sites' parts earn what they get.
+"""
+
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import astuple, dataclass
+
+from aahcrawler.traps.patterns import Pattern
+
+GAIN = 8.0
+"""How many more pages one that brought something new is worth: one in eight may go on for ever."""
+SAVED = 4
+"""How many times the minimum a pattern can save up for pages that bring nothing; families save nothing up."""
+WIDER = 5
+"""How many times the minimum of a pattern a family of patterns has."""
+WIDEST = 20
+"""How many times the minimum of a pattern a host has."""
+BELIEVED = 10
+"""How many times the minimum of a pattern links to pages of it are something new before one was fetched."""
+FIRST_TRIAL = 64
+"""After how many refusals one address is let through, to see whether there is something new again; then after twice as
+many, and so on: of n refused addresses no more than log2(n) are fetched."""
+MOST_PATTERNS = 50_000
+"""Patterns and families that are remembered; of others it is forgotten what they brought, so they begin anew."""
+
+
+@dataclass(slots=True)
+class Budget:
+    """What a pattern may cost yet: ``left`` pages. ``worthwhile`` of those ``fetched`` brought something new."""
+
+    left: float
+    fetched: int = 0
+    worthwhile: int = 0
+    promised: float = 0.0
+    refused: int = 0
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether nothing more of the pattern is to be fetched."""
+        return self.left <= 0
+
+    @property
+    def has_paid(self) -> bool:
+        """Whether all pages of the pattern together have earned what they cost."""
+        return self.worthwhile > 0 and self.worthwhile * GAIN >= self.fetched
+
+    def trial(self) -> bool:
+        """Count a refusal; say whether this address is let through all the same."""
+        self.refused += 1
+        return self.refused >= FIRST_TRIAL and self.refused & (self.refused - 1) == 0
+
+
+class Budgets:
+    """The budgets of patterns and their families. ``minimum`` pages of a pattern are fetched whatever they bring.
+
+    Each page that is fetched costs one of its pattern and of each of the pattern's families; one that brings something
+    new earns ``GAIN`` for all of these. A pattern is refused when it has nothing left. One that has not earned what it
+    cost is refused as well when a family has nothing left: sites that combine parameters have more patterns than pages.
+    A family has ``WIDER`` times the minimum, a host ``WIDEST`` times.
+    """
+
+    def __init__(self, minimum: int, capacity: int = MOST_PATTERNS) -> None:
+        self.minimum = minimum
+        self._capacity = capacity
+        self._budgets: OrderedDict[str, Budget] = OrderedDict()
+        self._spent: dict[str, int] = {}
+
+    def may_refuse(self, host: str) -> bool:
+        """Say whether any budget of a host is spent: a cheap question, that is no for nearly all hosts."""
+        return host in self._spent
+
+    def refusing(self, pattern: Pattern, *, trusted: bool = False) -> Budget | None:
+        """Return the budget that stands against another page of a pattern, None where there is none.
+
+        ``trusted`` addresses are not judged by what others of their families brought.
+        """
+        own = self._budgets.get(pattern.shape)
+        if own is not None and own.is_spent:
+            return own
+        if trusted or (own is not None and own.has_paid):
+            return None
+        wider = map(self._budgets.get, pattern.families)
+        return next((budget for budget in wider if budget is not None and budget.is_spent), None)
+
+    def charge(self, pattern: Pattern, *, is_new: bool, promises: float = 0.0) -> None:
+        """Note that a page was fetched, and what it brought.
+
+        ``promises`` in [0, 1] is what its links may be worth: they earn as much, but prove nothing.
+        """
+        for name, times in self._names(pattern):
+            budget = self._budget(name, times)
+            was_spent = budget.is_spent
+            most = float(max(SAVED, times) * self.minimum)
+            budget.left = min(max(budget.left - 1, 0.0) + GAIN * (1.0 if is_new else promises), most)
+            budget.fetched += 1
+            budget.worthwhile += is_new
+            if was_spent != budget.is_spent:
+                self._note(name, 1 if budget.is_spent else -1)
+
+    def promise(self, pattern: Pattern, of: Pattern) -> bool:
+        """Take the promise of a page not fetched yet that a page ``of`` another pattern makes; False: not believed.
+
+        A link to a page that nobody has seen is something new, but not for ever: ``BELIEVED`` times the minimum is
+        believed, and ``GAIN`` for each page of the pattern that brought something new. What a page promises of its own
+        innermost family is believed only as far as such pages have brought something.
+        """
+        budget = self._budget(pattern.shape, 1)
+        credit = 0 if of.families[-1] in pattern.families else BELIEVED * self.minimum
+        is_believed = pattern.shape != of.shape and budget.promised < credit + GAIN * budget.worthwhile
+        if budget.is_spent or not is_believed:
+            return False
+        budget.promised += 1
+        return True
+
+    def _names(self, pattern: Pattern) -> Sequence[tuple[str, int]]:
+        host, *inner = pattern.families
+        return (pattern.shape, 1), (host, WIDEST), *((name, WIDER) for name in inner)
+
+    def _budget(self, name: str, times: int) -> Budget:
+        budget = self._budgets.get(name)
+        if budget is None:
+            budget = self._budgets[name] = Budget(float(times * self.minimum))
+            if len(self._budgets) > self._capacity:
+                forgotten, old = self._budgets.popitem(last=False)
+                self._note(forgotten, -1 if old.is_spent else 0)
+        else:
+            self._budgets.move_to_end(name)
+        return budget
+
+    def _note(self, name: str, change: int) -> None:
+        host = name.partition("/")[0]
+        count = self._spent.get(host, 0) + change
+        if count > 0:
+            self._spent[host] = count
+        else:
+            self._spent.pop(host, None)
+
+    def state(self) -> Mapping[str, Sequence[float]]:
+        """Return all of it, the oldest first; ``restore`` takes it."""
+        return {name: astuple(budget) for name, budget in self._budgets.items()}
+
+    def restore(self, state: Mapping[str, Sequence[float]]) -> None:
+        """Go on from what ``state`` returned. Raise ``ValueError`` or ``TypeError`` where it is none."""
+        for name, (left, fetched, worthwhile, promised, refused) in state.items():
+            budget = self._budgets[name] = Budget(
+                float(left), int(fetched), int(worthwhile), float(promised), int(refused)
+            )
+            if budget.is_spent:
+                self._note(name, 1)

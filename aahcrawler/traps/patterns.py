@@ -1,0 +1,125 @@
+"""Which addresses are alike: what a program on a server answers differs in numbers, names and the values of parameters.
+
+Budgets are kept for patterns of addresses, since an endless part of a site has endlessly many addresses but few
+patterns. A pattern is abstract enough for that, and no more: ``/wiki/X`` is one for all X.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+LONGEST_WORD = 24
+"""Characters of a segment, or of the name of a parameter, beyond which it is a value."""
+MOST_DIRECTORIES = 6
+"""How many directories of a path have a family of their own."""
+MOST_NAMES = 24
+"""How many parameters tell patterns apart."""
+
+_DISPATCH = frozenset(
+    ("act", "action", "area", "cmd", "code", "controller", "do", "func", "function", "m", "mod", "mode", "module", "op")
+).union(("option", "route", "sa", "section", "tab", "task", "type", "view"))
+"""Parameters by which software chooses what a script does; each of their values is a script of its own."""
+_SCRIPTS = frozenset(("asp", "aspx", "cfm", "cgi", "dll", "do", "exe", "fcgi", "jsp", "php", "phtml", "pl", "py"))
+_WORD = re.compile(r"[a-z][a-z_]{0,15}")
+_DIRECTORY = re.compile(r"[a-z~][a-z_~]*(?:[-.][a-z_]+)?", re.IGNORECASE)
+_FILE = re.compile(r"(.+)\.([a-z]{2,6})", re.IGNORECASE)
+_NUMBERED = re.compile(r"([a-z]{0,12}[-_.]?)[0-9]+(?:[-_.:,][0-9]+)*", re.IGNORECASE)
+_DIGEST = re.compile(r"[0-9a-f-]{16,}", re.IGNORECASE)
+_NUMBER_LAST = re.compile(r".*?([-_.]?)[0-9]+", re.DOTALL)
+_NUMBER_FIRST = re.compile(r"[0-9]+([-_.]).*", re.DOTALL)
+_INDEX = re.compile(r"[0-9]+|(?<=\[)[^\]]+")
+_SEPARATOR = re.compile("[&;]")
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """What addresses are like: ``shape`` is that of the whole, ``families`` are wider and wider patterns around it.
+
+    The families of an address are the directories that it is in, the widest first. An address with a query is also in
+    the family of its path, whatever the query asks, and in that of what the query has the script do.
+    """
+
+    shape: str
+    families: tuple[str, ...]
+
+
+@lru_cache(maxsize=16_384)
+def pattern_of(url: str) -> Pattern:
+    """Return the pattern of a canonical URL; other numbers, and another order of parameters, have the same.
+
+    >>> pattern_of("http://a.test/threads/knots-for-beginners.17/page-3").shape
+    'a.test/threads/*.#/page-#'
+    >>> pattern_of("http://a.test/shop/list.php?size=l&do=find&colour=red").shape
+    'a.test/shop/list.php?do=find&colour&size'
+    >>> pattern_of("http://a.test/2024/05/a-walk/").families
+    ('a.test/**', 'a.test/#/**', 'a.test/#/#/**')
+    """
+    host, _, rest = url.partition("://")[2].partition("/")
+    path, _, query = rest.partition("?")
+    *above, last = path.removesuffix("/").split("/")
+    directories = [host, *map(_directory, above)]
+    slash = "/" if path.endswith("/") else ""
+    shape = f"{'/'.join(directories)}/{_last(last, asked=query != '')}{slash}"
+    families = [
+        "/".join((*directories[:depth], "**")) for depth in range(1, min(len(directories), MOST_DIRECTORIES) + 1)
+    ]
+    if not query:
+        return Pattern(shape, tuple(families))
+    done, names = _asked(query)
+    families.append(f"{shape}?**")
+    if done:
+        families.append(f"{shape}?{'&'.join(done)}&**")
+    return Pattern(f"{shape}?{'&'.join((*done, *names))}", tuple(families))
+
+
+def _directory(segment: str) -> str:
+    if len(segment) <= LONGEST_WORD and _DIRECTORY.fullmatch(segment):
+        return segment
+    return _value(segment)
+
+
+def _last(segment: str, *, asked: bool) -> str:
+    """Return what the last segment is like; one that is ``asked`` something is a script whatever it is called."""
+    file = _FILE.fullmatch(segment)
+    stem, ending = (file[1], f".{file[2].lower()}") if file else (segment, "")
+    is_script = ending[1:] in _SCRIPTS or (asked and not ending)
+    if is_script and len(stem) <= LONGEST_WORD and (_WORD if asked and not ending else _DIRECTORY).fullmatch(stem):
+        return stem + ending
+    return _value(stem) + ending
+
+
+def _value(text: str) -> str:
+    if not text or text.isdigit():
+        return text and "#"
+    if found := _NUMBERED.fullmatch(text):
+        return f"{found[1]}#"
+    if _DIGEST.fullmatch(text):
+        return "*"
+    if found := _NUMBER_FIRST.fullmatch(text):
+        return f"#{found[1]}*"
+    if found := _NUMBER_LAST.fullmatch(text):
+        return f"*{found[1]}#" if found[1] else "*"
+    return "*"
+
+
+def _asked(query: str) -> tuple[list[str], list[str]]:
+    """Return what a query has the script do, and the names of its other parameters, each in order."""
+    done: set[str] = set()
+    names: set[str] = set()
+    for parameter in _SEPARATOR.split(query, maxsplit=MOST_NAMES)[:MOST_NAMES]:
+        name, mark, value = parameter.partition("=")
+        if name in _DISPATCH and _WORD.fullmatch(value):
+            done.add(parameter)
+        elif mark:
+            name = _INDEX.sub("#", name)
+            names.add(name if len(name) <= LONGEST_WORD else "*")
+        elif parameter:
+            names.add("/".join(_pieces(parameter)))
+    return sorted(done), sorted(names)
+
+
+def _pieces(path: str) -> Iterator[str]:
+    """Yield what the segments of a path behind the question mark are like."""
+    for segment in path.split("/", MOST_DIRECTORIES)[:MOST_DIRECTORIES]:
+        yield segment if _WORD.fullmatch(segment) else _value(segment)

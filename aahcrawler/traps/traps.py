@@ -1,0 +1,219 @@
+"""What a crawl knows of traps: what its pages have shown, and what that means for links to more of them."""
+
+import json
+import re
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from itertools import islice
+from urllib.parse import unquote
+
+import numpy as np
+
+from aahcrawler.traps.aliases import Aliases
+from aahcrawler.traps.budgets import Budgets
+from aahcrawler.traps.heard import Arrays, Heard, Lately
+from aahcrawler.traps.neighbours import Neighbours
+from aahcrawler.traps.patterns import pattern_of
+from aahcrawler.traps.reasons import Trap
+from aahcrawler.traps.shape import misshapen
+from aahcrawler.traps.sketch import Hashes, distance, sketch
+from aahcrawler.traps.soft_errors import SoftErrors
+from online_analysis.icd.sections import Traps as TrapsSection
+
+NEW_SHARE = 0.25
+"""How much of what a page says must be new for it to bring something new; of a relevant page, less than half of it."""
+NEW_RELEVANT_SHARE = 0.1
+FEWEST_NEW = 2
+"""Sampled shingles that are new on a page that brings something new: it has about 16."""
+NEW_LINKS = 5
+"""Links to pages of other patterns, never seen before, that make a page worth its while by themselves."""
+ALIKE = 6
+"""Bits of 64 in which the fingerprints of what the links of near duplicates are called differ at most: a list that goes
+on with other entries below the same words is none."""
+MOST_LINKS = 200_000
+"""Links that are remembered, the last ones."""
+MOST_TRIALS = 1_000
+
+_SHORTEST_OBJECT, _LONGEST_OBJECT = 20, 500
+"""Characters of an object that tell it from others: "Thanks!" says nothing new."""
+_LONG_ENOUGH = 8
+"""Characters of an address that are not in a text by chance."""
+_DIGITS = re.compile(r"[0-9]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A page that was answered with success: its canonical URL, its pay-level domain, and what it shows.
+
+    ``text`` is that of its content parts, ``other_text`` what else it says of itself, such as the entries of a list.
+    ``objects`` are the texts of its web objects, ``anchors`` is what its links are called.
+    """
+
+    url: str
+    site: str
+    text: str
+    other_text: str = ""
+    objects: tuple[str, ...] = ()
+    relevant: bool = False
+    anchors: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a page is: ``trap`` is SOFT_404, NEAR_DUPLICATE of the page ``like``, or None for a page of its own.
+
+    ``is_new`` says that it shows what no page has shown before. ``probe`` is an address that cannot exist, to be asked
+    for because the host is under suspicion; mostly empty.
+    """
+
+    trap: Trap | None = None
+    like: str = ""
+    is_new: bool = False
+    probe: str = ""
+
+
+class Traps:
+    """What one worker has learned of traps; its memory is bounded, some 60 MB when it is full.
+
+    Other workers of the crawl learn by themselves: a host is one worker's at a time, and mostly stays with it.
+    """
+
+    def __init__(self, settings: TrapsSection) -> None:
+        self._settings = settings
+        self._budgets = Budgets(settings.pages)
+        self._neighbours = Neighbours()
+        self._soft_errors = SoftErrors()
+        self._aliases = Aliases()
+        self._heard = Heard()
+        self._links = Lately(MOST_LINKS)
+        self._trials: OrderedDict[str, None] = OrderedDict()
+
+    def use(self, settings: TrapsSection) -> None:
+        """Judge by other settings from now on; what was learned stays."""
+        self._settings = settings
+        self._budgets.minimum = settings.pages
+
+    def admit(self, url: str, *, trusted: bool = False) -> Trap | None:
+        """Return why a link to a canonical URL is not followed, or a queued page not fetched; None where it is.
+
+        ``trusted`` links were chosen by navigation of a known application: they are judged by pages of their own
+        pattern alone. Costs some microseconds.
+        """
+        of = self._settings
+        if trap := misshapen(url, repeats=of.repeats, segments=of.segments, parameters=of.parameters):
+            return trap
+        if of.pages and self._budgets.may_refuse(_host(url)) and self._is_spent(url, trusted=trusted):
+            return Trap.NOVELTY
+        if of.duplicates == "skip" and self._aliases.other(url) is not None:
+            return Trap.SESSION
+        return None
+
+    def _is_spent(self, url: str, *, trusted: bool) -> bool:
+        budget = self._budgets.refusing(pattern_of(url), trusted=trusted)
+        if budget is None or url in self._trials:
+            return False
+        if not budget.trial():
+            return True
+        self._trials[url] = None
+        if len(self._trials) > MOST_TRIALS:
+            self._trials.popitem(last=False)
+        return False
+
+    def judge(self, seen: Seen, name: str) -> Verdict:
+        """Compare a page with all that were judged before, and remember it.
+
+        ``name`` are letters and digits that no page is called by: what a probe is called. A page that has web objects
+        which were not seen before is one of its own, whatever else it shows.
+        """
+        text = _without_address(seen.text, seen.url)
+        drawn = sketch(text)
+        has_new_objects = self._heard.news(_hashes(seen.objects)) > 0
+        said = sketch(f"{text} {seen.other_text}").said if seen.other_text else drawn.said
+        is_new = self._says_new(said, relevant=seen.relevant) or has_new_objects
+        probes = self._settings.soft_404 == "probe"
+        if probes and not has_new_objects and self._soft_errors.is_like_none(seen.url, drawn):
+            return Verdict(Trap.SOFT_404)
+        like = self._neighbours.nearest(seen.site, drawn)
+        anchors = sketch(seen.anchors).fingerprint
+        self._neighbours.add(seen.url, seen.site, drawn, anchors)
+        if like is None or has_new_objects:
+            return Verdict(is_new=is_new)
+        probe = self._soft_errors.suspect(seen.url, name) if probes else ""
+        if not like.is_near or distance(anchors, like.anchors) > ALIKE:
+            return Verdict(is_new=is_new, probe=probe)
+        self._aliases.learn(seen.url, like.url)
+        return Verdict(Trap.NEAR_DUPLICATE if self._settings.duplicates == "skip" else None, like.url, probe=probe)
+
+    def _says_new(self, said: Hashes, *, relevant: bool) -> bool:
+        new = self._heard.news(said)
+        return new >= FEWEST_NEW and new >= len(said) * (NEW_RELEVANT_SHARE if relevant else NEW_SHARE)
+
+    def probed(self, url: str, text: str | None) -> None:
+        """Take the answer to a probe: what it shows, None for an answer that says that there is no such page."""
+        self._soft_errors.answered(url, None if text is None else sketch(_without_address(text, url)))
+
+    def fetched(self, url: str, verdict: Verdict, links: Iterable[str]) -> None:
+        """Note what a page brought, and the ``links`` that are followed from it.
+
+        An error or a redirect is a page that shows nothing (``Verdict()``).
+        """
+        pattern = pattern_of(url)
+        unseen = [link for link in links if not self._links.knows(hash(link))]
+        kept = 0
+        if verdict.trap is None and not verdict.is_new:
+            promises = (self._budgets.promise(pattern_of(link), pattern) for link in unseen)
+            kept = sum(1 for _ in islice(filter(None, promises), NEW_LINKS))
+        self._budgets.charge(pattern, is_new=verdict.is_new, promises=kept / NEW_LINKS)
+
+    # Kept from one start to the next
+
+    def state(self) -> Arrays:
+        """Return what was learned as arrays of its own; but for links, which will count as new once more."""
+        tables = {
+            "budgets": self._budgets.state(),
+            "hosts": self._soft_errors.state(),
+            "aliases": self._aliases.state(),
+        }
+        text = np.frombuffer(json.dumps(tables, separators=(",", ":")).encode(), np.uint8)
+        return {"tables": text, **self._neighbours.state(), **self._heard.state()}
+
+    def restore(self, state: Arrays) -> None:
+        """Go on from what ``state`` returned. Raise ``ValueError`` for anything else, and change nothing then."""
+        budgets, soft_errors, aliases = Budgets(self._settings.pages), SoftErrors(), Aliases()
+        try:
+            tables = json.loads(state["tables"].tobytes())
+            budgets.restore(tables["budgets"])
+            soft_errors.restore(tables["hosts"])
+            aliases.restore(tables["aliases"])
+            neighbours, heard = Neighbours.restored(state), Heard.restored(state)
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise ValueError(f"it is no state of traps ({error!r})") from error
+        self._budgets, self._soft_errors, self._aliases = budgets, soft_errors, aliases
+        self._neighbours, self._heard = neighbours, heard
+
+
+def _host(url: str) -> str:
+    return url.split("/", 3)[2]
+
+
+def _hashes(texts: Sequence[str]) -> Hashes:
+    """Return a hash of each text that has some length, its digits left out; each once."""
+    found = {
+        int.from_bytes(
+            blake2b(_DIGITS.sub("", text[:_LONGEST_OBJECT]).encode("utf-8", "replace"), digest_size=8).digest()
+        )
+        for text in texts
+        if len(text) >= _SHORTEST_OBJECT
+    }
+    return np.fromiter(found, np.uint64, len(found))
+
+
+def _without_address(text: str, url: str) -> str:
+    """Leave a page's own address out of its text: pages that tell of errors often repeat it."""
+    path = url.split("/", 3)[3]
+    for name in (url, path, path.partition("?")[0].rstrip("/").rpartition("/")[2]):
+        if len(name) >= _LONG_ENOUGH:
+            text = text.replace(name, "").replace(unquote(name), "")
+    return text

@@ -1,0 +1,35 @@
+"""Who is asked before a request goes to an address."""
+
+import asyncio
+from typing import Protocol
+
+
+class Admission(Protocol):
+    """Lets one request pass to one address after another, as names resolve and connections are refused."""
+
+    async def enter(self, address: str, port: int) -> None:
+        """Return when a request may be sent there; raise whatever is to end the fetch instead.
+
+        Only addresses that the policy allows are asked about, before anything is connected to or sent. What this takes
+        counts against no timeout of the wire client. Entering an address ends the stay at the one before.
+        """
+        ...
+
+
+class Waiting:
+    """Asks an admission, where there is one, and keeps the seconds that it took."""
+
+    def __init__(self, admission: Admission | None) -> None:
+        self._admission = admission
+        self.seconds = 0.0
+
+    async def enter(self, address: str, port: int) -> None:
+        """See ``Admission.enter``."""
+        if self._admission is None:
+            return
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        try:
+            await self._admission.enter(address, port)
+        finally:
+            self.seconds += loop.time() - began

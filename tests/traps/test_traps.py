@@ -1,0 +1,232 @@
+import random
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from aahcrawler.traps import Seen, Trap, Traps, Verdict, is_probe
+from aahcrawler.traps.aliases import Aliases
+from aahcrawler.traps.kept import packed, unpacked
+from aahcrawler.traps.soft_errors import PROBE, SoftErrors
+from online_analysis.icd.sections import Traps as Section
+from tests.traps.test_sketch import text
+
+SITE = "a.test"
+IDS = ("k3jd8sk2lw9ax7qz4mv1", "p0o9i8u7y6t5r4e3w2q1", "zm1xn2cb3va4ld5ks6jf", "qp1wo2ei3ru4ty5al6sk")
+
+
+def seen(path: str, said: str, objects: tuple[str, ...] = (), relevant: bool = False) -> Seen:
+    return Seen(f"http://a.test{path}", SITE, said, "", objects, relevant)
+
+
+def fetch(traps: Traps, page: Seen, *links: str, name: str = "x1") -> Verdict:
+    verdict = traps.judge(page, name)
+    traps.fetched(page.url, verdict, [f"http://a.test{link}" for link in links])
+    return verdict
+
+
+def month(year: int, number: int) -> Seen:
+    names = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October")
+    days = " ".join(map(str, range(1, 31)))
+    return seen(f"/calendar/{year}/{number:02}/", f"{names[number % 10]} {year} Mo Tu We Th Fr Sa Su {days} no events")
+
+
+def months() -> Iterator[Seen]:
+    return (month(year, number) for year in range(2024, 2100) for number in range(1, 13))
+
+
+def test_an_endless_calendar_comes_to_its_end() -> None:
+    traps = Traps(Section())
+    for fetched, page in enumerate(months()):
+        if traps.admit(page.url) is not None:
+            assert traps.admit(page.url) is Trap.NOVELTY
+            assert fetched <= 60
+            return
+        fetch(traps, page, f"/calendar/{2024 + fetched // 12}/{fetched % 12 + 1:02}/")
+    pytest.fail("the calendar never ended")
+
+
+def test_combinations_of_filters_come_to_their_end() -> None:
+    traps, chance, fetched = Traps(Section()), random.Random(1), 0
+    products = [text(9, seed) for seed in range(40)]
+    names = ("brand", "colour", "fit", "price", "size", "year", "sort", "view_as", "stock")
+    for _ in range(5000):
+        chosen = chance.sample(names, chance.randint(1, len(names)))
+        url = "/shop?" + "&".join(f"{name}={chance.choice('abcdef')}" for name in chosen)
+        shown = " ".join(each for each in products if chance.random() < 0.5)
+        if traps.admit(f"http://a.test{url}") is None:
+            fetched += 1
+            fetch(traps, seen(url, f"Shop {' '.join(chosen)} {shown}"))
+    assert fetched < 500
+
+
+@pytest.mark.parametrize(
+    "url", ["/showthread.php?tid={n}", "/threads/{word}-and-{word}.{n}/", "/wiki/{word}", "/{n}/05/{word}/"]
+)
+def test_thousands_of_pages_with_something_to_say_are_all_admitted(url: str) -> None:
+    traps = Traps(Section())
+    for n in range(1500):
+        path = url.format(n=n, word=text(2, n).replace(" ", "_"))
+        assert traps.admit(f"http://a.test{path}") is None
+        fetch(traps, seen(path, text(80, n)), path, f"/user/{n}")
+
+
+def test_new_objects_are_something_new_even_where_the_text_around_them_is_long_and_the_same() -> None:
+    traps, around = Traps(Section(pages=2)), text(2000, 1)
+    for n in range(100):
+        verdict = fetch(traps, seen(f"/p?id={n}", around, (f"A comment of some length by {text(3, n)}",)))
+        assert verdict == Verdict(is_new=True)
+        assert traps.admit(f"http://a.test/p?id={n + 1}") is None
+
+
+def test_an_archive_that_leads_to_new_pages_is_followed_to_its_end() -> None:
+    traps = Traps(Section(pages=5))
+    for n in range(500):
+        assert traps.admit(f"http://a.test/page/{n}/") is None
+        links = [f"/{text(2, n * 10 + k).replace(' ', '-')}-{n}-{k}.html" for k in range(5)]
+        fetch(traps, seen(f"/page/{n}/", "older newer"), *links)
+        for link in links:
+            fetch(traps, seen(link, text(60, hash(link))))
+
+
+def test_a_near_duplicate_is_told_with_the_page_that_it_is_like() -> None:
+    traps, said = Traps(Section()), text(300, 7)
+    assert fetch(traps, seen("/thread/7", said)).trap is None
+    assert fetch(traps, seen("/print/7", said)) == Verdict(Trap.NEAR_DUPLICATE, "http://a.test/thread/7")
+    followed = Traps(Section(duplicates="follow"))
+    fetch(followed, seen("/thread/7", said))
+    assert fetch(followed, seen("/print/7", said)).trap is None
+
+
+def test_a_list_that_goes_on_below_the_same_words_is_no_duplicate_of_its_first_page() -> None:
+    traps, rules = Traps(Section()), text(300, 8)
+    for page in range(5):
+        url = f"http://a.test/board?start={page}"
+        assert traps.judge(Seen(url, SITE, rules, anchors=text(60, 100 + page)), "x").trap is None
+    again = Seen("http://a.test/board?start=0&sort=a", SITE, rules, anchors=text(60, 100))
+    assert traps.judge(again, "x").trap is Trap.NEAR_DUPLICATE
+
+
+def test_pages_with_little_text_are_no_duplicates() -> None:
+    traps = Traps(Section())
+    assert {fetch(traps, seen(f"/{letter}", "Please log in to see this page")).trap for letter in "abcdefgh"} == {None}
+    assert {fetch(traps, seen(f"/{letter}", "")).trap for letter in "abcdefgh"} == {None}
+
+
+def asked(traps: Traps, error: str, pages: int) -> list[str]:
+    verdicts = [fetch(traps, seen(f"/blog/missing-{n}", error), name=f"n{n}") for n in range(pages)]
+    return [verdict.probe for verdict in verdicts if verdict.probe]
+
+
+@pytest.mark.parametrize("words", [6, 120])
+def test_a_host_is_asked_once_and_pages_like_its_answer_are_soft_errors(words: int) -> None:
+    traps, error = Traps(Section()), "Oh no, there is nothing here. " + text(words, 5)
+    probes = asked(traps, error, 9)
+    assert [probe.startswith(f"http://a.test/blog/{PROBE}") for probe in probes] == [True]
+    assert is_probe(probes[0])
+    traps.probed(probes[0], error)
+    assert traps.judge(seen("/blog/lost", error), "x").trap is Trap.SOFT_404
+    assert traps.judge(seen("/blog/lost-too", error, ("An object that nobody has seen",)), "x").trap is None
+    assert traps.judge(seen("/blog/post", text(120, 6)), "x").trap is None
+    assert traps.judge(seen("/", error), "x").trap is not Trap.SOFT_404
+    assert asked(traps, error, 9) == []
+
+
+def test_an_error_that_repeats_the_address_is_known_for_one() -> None:
+    traps = Traps(Section())
+    verdicts = [traps.judge(seen(f"/missing-{n:05}", f"There is no /missing-{n:05} here."), "x") for n in range(9)]
+    probe = next(filter(None, (verdict.probe for verdict in verdicts)))
+    traps.probed(probe, f"There is no {probe.removeprefix('http://a.test')} here.")
+    assert traps.judge(seen("/gone-for-good", "There is no /gone-for-good here."), "x").trap is Trap.SOFT_404
+
+
+def test_nothing_changes_where_the_host_is_honest_or_nobody_asks() -> None:
+    traps = Traps(Section())
+    (probe,) = asked(traps, "Nothing here.", 9)
+    traps.probed(probe, None)
+    assert asked(traps, "Nothing here.", 9) == []
+    assert traps.judge(seen("/lost", "Nothing here."), "x").trap is None
+    assert asked(Traps(Section(soft_404="ignore")), "Nothing here.", 9) == []
+
+
+def test_hosts_are_forgotten_rather_than_kept_without_bound() -> None:
+    errors = SoftErrors(capacity=3)
+    for number in range(10):
+        errors.suspect(f"http://h{number}.test/x", "1")
+    assert len(errors.state()) == 3
+
+
+def test_a_session_id_that_nobody_has_documented_is_found_out() -> None:
+    aliases = Aliases()
+    url = "http://a.test/page?n={}&zz={}".format
+    for number, one in enumerate(IDS[1:]):
+        assert aliases.other(url(9, one)) is None
+        aliases.learn(url(number, one), url(number, IDS[0]))
+    assert aliases.other(url(7, IDS[0])) is None
+    assert aliases.other(url(7, IDS[0])) is None
+    assert aliases.other(url(7, IDS[1])) == url(7, IDS[0])
+    assert aliases.other(url(8, IDS[1])) is None
+    assert aliases.other("http://b.test/page?n=7&zz=" + IDS[1]) is None
+
+
+def test_what_looks_like_no_id_is_none() -> None:
+    aliases = Aliases()
+    for number in range(9):
+        aliases.learn(f"http://a.test/page?n={number}", "http://a.test/page?n=100")
+        aliases.learn(f"http://a.test/page?n={number}", f"http://a.test/other?n={number}")
+    assert aliases.other("http://a.test/page?n=1") is None
+    assert not aliases.state()
+
+
+def test_a_restart_goes_on() -> None:
+    traps, error = Traps(Section(pages=3)), text(60, 5)
+    asked(traps, error, 20)
+    traps.probed(f"http://a.test/blog/{PROBE}1", error)
+    state = traps.state()
+    again = Traps(Section(pages=3))
+    again.restore(state)
+    assert again.admit("http://a.test/blog/missing-7") is Trap.NOVELTY
+    assert again.judge(seen("/blog/lost", error), "x").trap is Trap.SOFT_404
+
+
+def test_a_kept_state_is_read_back_and_other_files_are_refused() -> None:
+    traps = Traps(Section())
+    fetch(traps, seen("/a/b", text(300, 1)), "/c")
+    content = packed(3, traps.state())
+    crawl, state = unpacked(content)
+    again = Traps(Section())
+    again.restore(state)
+    assert (crawl, packed(3, again.state())) == (3, content)
+    middle = len(content) // 2
+    for damaged in (
+        b"",
+        b"PK",
+        content[:-30],
+        content[:middle] + bytes(400) + content[middle + 400 :],
+        b'{"format": 1}',
+    ):
+        with pytest.raises(ValueError, match="cannot be read"):
+            unpacked(damaged)
+    for name in state:
+        with pytest.raises(ValueError, match="no state of traps"):
+            again.restore({key: array for key, array in state.items() if key != name})
+    assert packed(3, again.state()) == content
+
+
+URLS = st.builds("http://a.test/{}/{}?{}={}".format, *([st.sampled_from(["a", "b", "1", "2"])] * 4))
+
+
+@settings(max_examples=50)
+@given(st.lists(st.tuples(URLS, st.sampled_from(["", text(50, 1), text(50, 2)])), max_size=40), st.integers(1, 5))
+def test_nothing_is_refused_before_the_minimum_and_zero_refuses_nothing(
+    pages: list[tuple[str, str]], least: int
+) -> None:
+    traps, free = Traps(Section(pages=least)), Traps(Section(pages=0, duplicates="follow"))
+    for number, (url, said) in enumerate(pages):
+        if number < least:
+            assert traps.admit(url) is None
+        for each in (traps, free):
+            verdict = each.judge(Seen(url, SITE, said), "x")
+            each.fetched(url, verdict, [url])
+        assert free.admit(url) is None
