@@ -10,8 +10,11 @@ import typer
 from aahcrawler.archive.commands import archive_app
 from aahcrawler.authoring.commands import kb_app
 from aahcrawler.authoring.learned_commands import learned_app
+from aahcrawler.crawl.worker_commands import worker_app
 from aahcrawler.exits import MISTAKE, told
+from aahcrawler.operating.commands import frontier_app
 from offline.commands import store_app
+from offline.score_commands import score_app
 from offline.selection_commands import selection_app
 from offline.simulation_commands import simulation_app
 
@@ -26,9 +29,12 @@ app.add_typer(icd_app, name="icd")
 kb_app.add_typer(learned_app)
 app.add_typer(kb_app, name="kb")
 app.add_typer(archive_app, name="archive")
+app.add_typer(frontier_app)
 app.add_typer(store_app)
 app.add_typer(selection_app)
 app.add_typer(simulation_app)
+app.add_typer(score_app)
+app.add_typer(worker_app)
 
 IcdFile = Annotated[Path, typer.Argument(metavar="FILE", help="An Intelligent Crawl Definition in YAML.")]
 CrawlFolder = Annotated[Path, typer.Argument(metavar="CRAWL", help="The folder of a crawl.")]
@@ -68,10 +74,17 @@ def crawl(
     accept_changes: Annotated[
         bool, typer.Option("--accept-changes", help="Go on with a crawl although its definition was changed.")
     ] = False,
+    workers: Annotated[
+        int, typer.Option("--workers", metavar="N", min=1, max=100, help="How many processes fetch.")
+    ] = 1,
 ) -> None:
     """Crawl what a definition asks for; the same command goes on where a crawl stopped."""
     from aahcrawler.crawl.run import project_settings, run
 
+    if workers > 1:
+        from aahcrawler.crawl.crew import run_crew
+
+        raise typer.Exit(run_crew(icd, project_settings(), workers, accept_changes=accept_changes))
     raise typer.Exit(run(icd, project_settings(), accept_changes=accept_changes))
 
 

@@ -10,9 +10,7 @@ from online_analysis.icd import Icd
 FORMER = "former"
 """The folder in a crawl's folder that holds what crawls that are over have said of themselves, by their numbers."""
 SUMMARY, DEFINITION, TOPIC, FRONTIER = "crawl.json", "icd.json", "topic.json", "frontier"
-
-REDIS_URL = "AAH_REDIS_URL"
-"""The environment variable that names a shared Redis-protocol server; without it each crawl has its own."""
+SCORES, REFUSED = "scores", "refused"
 
 
 class _Numbered(BaseModel):
@@ -57,12 +55,14 @@ def frontier_settings(icd: Icd) -> FrontierSettings:
         pages_per_queue=limits.pages_per_domain,
         lease_seconds=lease_seconds(icd),
         attempts=politeness.retries + 1,
-        connections=politeness.connections,
+        connections=max(politeness.connections, *(own.connections or 1 for own in politeness.domains.values()), 1),
     )
 
 
+SHORTEST_LEASE = 30.0
+"""Seconds that a lease runs for at least, unless it is renewed."""
+
+
 def lease_seconds(icd: Icd) -> float:
-    """Return how long a worker may hold a lease: robots.txt and page, each with its longest wait, for a whole batch."""
-    politeness = icd.politeness
-    longest = 2 * (politeness.timeout.total_seconds() + politeness.max_delay.total_seconds())
-    return max(300.0, longest) * icd.scoring.balance
+    """Return after how long a worker that is not heard of any more has lost its leases; others renew them all along."""
+    return max(SHORTEST_LEASE, 2 * icd.politeness.timeout.total_seconds())

@@ -29,6 +29,8 @@ class LinkType(StrEnum):
     REQUISITE = "requisite"
     """An image, a style sheet, a script or a font that shows the page."""
     REDIRECT = "redirect"
+    FEED = "feed"
+    """A feed that a page announces, and that a definition asks for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,9 @@ class Metadata:
     definition and software. ``application``, ``level``, ``role`` and ``variant`` are as the knowledge base names
     them, None or empty where nothing was recognised. ``score`` is the page's relevance in [0, 1], ``priority`` the
     score that it was fetched with. ``media_type`` is that of the payload, empty where it is not told. ``failures``
-    are the actions that should have worked and did not.
+    are the actions that should have worked and did not. ``source`` is as in ``Document``: what is no page. ``trap``
+    says that the page is a near duplicate of the page ``like``, or a soft 404 (``aahcrawler.traps.Trap``); both are
+    empty where it is a page of its own.
     """
 
     url: str = ""
@@ -72,6 +76,9 @@ class Metadata:
     links: tuple[Link, ...] = ()
     objects: tuple[WebObject, ...] = ()
     failures: tuple[str, ...] = ()
+    source: str = ""
+    trap: str = ""
+    like: str = ""
 
 
 def write(metadata: Metadata) -> bytes:
@@ -81,7 +88,10 @@ def write(metadata: Metadata) -> bytes:
     b'{"format":1,"application":"phpBB","outlinks":[{"url":"http://a.test/","type":"page","score":0.25}]}'
     """
     said: dict[str, object] = {"format": FORMAT}
-    for name in ("url", "understood_by", "media_type", "application", "level", "role", "variant", "language", "title"):
+    for name in (
+        *("url", "understood_by", "media_type", "application", "level", "role", "variant", "language", "title"),
+        *("source", "trap", "like"),
+    ):
         said[name] = getattr(metadata, name)
     for name in ("score", "relevant", "priority"):
         said[name] = getattr(metadata, name)
@@ -116,6 +126,9 @@ def read(text: bytes) -> Metadata:
             links=tuple(_read_link(link) for link in said.get("outlinks", ())),
             objects=tuple(_read_object(each) for each in said.get("objects", ())),
             failures=tuple(map(str, said.get("failures", ()))),
+            source=str(said.get("source", "")),
+            trap=str(said.get("trap", "")),
+            like=str(said.get("like", "")),
         )
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise MetadataError(f"it cannot be read ({error!r})") from error

@@ -16,6 +16,10 @@ _HOSTING_SUFFIXES = ("dreamwidth.org", "livejournal.com", "substack.com", "tumbl
 """Hosts of independent sites that are missing from snapshots of the public suffix list."""
 
 _PATH_START = re.compile(r"[./_~%-]|[a-zA-Z0-9](?![^/?#]*:)")
+_PLAIN = re.compile(
+    r"(?:\./)?([a-zA-Z0-9_][a-zA-Z0-9_-]*+(?:[./][a-zA-Z0-9_-]++)*+(?:\?[a-zA-Z0-9_.&=+-]*+)?+)(?:#[a-zA-Z0-9_.-]*+)?+"
+)
+"""References to files of the same folder and those below it that are in canonical form as they are written."""
 _UNUSUAL = re.compile(r"[\\#\s]|/\.|%2e", re.IGNORECASE)
 
 
@@ -31,6 +35,12 @@ def resolve(base: str, reference: str) -> str | None:
     """
     if len(reference) > _MAX_INPUT:
         return None
+    plain = _PLAIN.fullmatch(reference)
+    if plain is not None:
+        folder = _folder(base)
+        if folder:
+            url = folder + plain[1]
+            return url if len(url) <= MAX_LENGTH else None
     if reference.startswith(("http://", "https://")):
         return _resolved("", reference)
     return _resolved(_directory(base) if _PATH_START.match(reference) else base, reference)
@@ -102,6 +112,13 @@ def _directory(base: str) -> str:
     path = base.partition("?")[0]
     directory = path[: path.rindex("/") + 1]
     return directory if directory.count("/") > 2 else base
+
+
+@lru_cache(maxsize=1_024)
+def _folder(base: str) -> str:
+    """Return the folder of a canonical base, up to its last slash; empty for a base of another form."""
+    path = base.partition("?")[0]
+    return path[: path.rindex("/") + 1] if "#" not in path and canonicalize(path) == path else ""
 
 
 def _serialise(parsed: URL) -> str | None:

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from enum import Enum, auto
 from functools import partial
 from http import HTTPStatus
 from pathlib import Path
@@ -29,7 +30,7 @@ from aahcrawler.exchange import Exchange, Truncation
 from aahcrawler.metadata import Metadata
 from aahcrawler.segments import OPEN, is_open, segments
 
-__all__ = ["HISTORY", "Former", "History", "Kept", "Kind"]
+__all__ = ["HISTORY", "Former", "History", "Kept", "Kind", "Writers"]
 
 HISTORY: Final = "history.sqlite"
 
@@ -47,24 +48,45 @@ _logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 
+class Writers(Enum):
+    """Who else tells a history of captures."""
+
+    ONE = auto()
+    """Nobody."""
+    FIRST = auto()
+    """Others, from now on."""
+    JOINED = auto()
+    """Others, who may be writing at this moment."""
+
+
 class History:
     """What is known of the WARC files in ``archive``, kept in ``folder``; whoever writes them tells it of each capture.
 
     When it is opened, it knows all that the WARC files hold; a kill costs nothing that had been appended to them. With
     ``beside``, it works on a private copy and writes nothing to ``folder``: beside a crawl, or where nothing may be
-    written. No method raises for trouble of the disk. Memory use does not depend on how much is known. Not for two
-    threads at once. ``clock`` gives seconds that only grow.
+    written. Of ``writers`` there may be several, in processes of their own, each of which tells of what it writes
+    itself; those that join others take what is known already for all there is. No method raises for trouble of the
+    disk. Memory use does not depend on how much is known. Not for two threads at once. ``clock`` gives seconds that
+    only grow.
     """
 
     def __init__(
-        self, archive: Path, folder: Path, *, beside: bool = False, clock: Callable[[], float] = time.monotonic
+        self,
+        archive: Path,
+        folder: Path,
+        *,
+        beside: bool = False,
+        writers: Writers = Writers.ONE,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._archive = archive
         self._path = None if beside else folder / HISTORY
         self._ledger: Ledger | None = None
         try:
             self._ledger = _private(folder / HISTORY, clock) if beside else _shared(folder / HISTORY, clock)
-            _catch_up(self._ledger, archive)
+            if writers is not Writers.JOINED:
+                _catch_up(self._ledger, archive)
+            self._ledger.shares = writers is not Writers.ONE
         except (sqlite3.Error, OSError) as error:
             self._give_up(error)
 

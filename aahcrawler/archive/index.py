@@ -4,10 +4,13 @@ States of what is known of a WARC file: ``<file>.lines``, a line for each captur
 file is written; ``<file>.cdxj``, sorted, once it has been closed; then its lines are in ``index.cdxj``, when the crawl
 has ended. At any time the ``*.cdxj`` files of the folder together are the index of all closed files, as pywb reads it.
 
+Several processes may write WARC files to one folder, and so their lines; they take turns at sorting.
+
 The lines of a file are always a beginning of what they should be: after a crash or a full disk, what follows the last
 of them is read from the WARC file itself. Trouble with the index never stops a crawl.
 """
 
+import fcntl
 import heapq
 import json
 import logging
@@ -15,7 +18,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
@@ -194,7 +197,10 @@ class IndexWriter:
 
     def _sort(self, file: str) -> None:
         try:
-            _settle(self._archive / file, self._folder)
+            with _turn(self._folder):
+                # Another process that ended meanwhile may have done it.
+                if (self._folder / (file + LINES)).exists():
+                    _settle(self._archive / file, self._folder)
         except OSError as error:
             _logger.warning("the index of %s is put off: %s", file, error)
 
@@ -212,17 +218,18 @@ def update(archive: Path, folder: Path) -> Path:
     """
     folder.mkdir(parents=True, exist_ok=True)
     target = folder / INDEX
-    covered = set(covered_files(target))
-    closed = [path for path in segments(archive, EXTENSION) if not is_open(path)]
-    for path in closed:
-        begun = (folder / (path.name + LINES)).exists() or (folder / (path.name + SORTED)).exists()
-        if begun or path.name not in covered:
-            _settle(path, folder)
-    runs = sorted(path for path in folder.glob(f"*.{EXTENSION}{SORTED}"))
-    if runs or not target.exists():
-        _write_sorted((path for path in (target, *runs) if path.exists()), target)
-    for path in runs:
-        path.unlink()
+    with _turn(folder):
+        covered = set(covered_files(target))
+        closed = [path for path in segments(archive, EXTENSION) if not is_open(path)]
+        for path in closed:
+            begun = (folder / (path.name + LINES)).exists() or (folder / (path.name + SORTED)).exists()
+            if begun or path.name not in covered:
+                _settle(path, folder)
+        runs = sorted(path for path in folder.glob(f"*.{EXTENSION}{SORTED}"))
+        if runs or not target.exists():
+            _write_sorted((path for path in (target, *runs) if path.exists()), target)
+        for path in runs:
+            path.unlink()
     return target
 
 
@@ -322,6 +329,17 @@ def replace_lines(target: Path, lines: Iterable[bytes]) -> None:
         file.flush()
         os.fsync(file.fileno())
     part.replace(target)
+
+
+@contextmanager
+def _turn(folder: Path) -> Iterator[None]:
+    """Wait until no other process sorts lines in a folder, and keep the others from it."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def _settle(warc: Path, folder: Path) -> None:

@@ -151,14 +151,18 @@ class Ledger:
     """The tables of one history. Every method may raise ``sqlite3.Error``.
 
     What is added is committed after 500 rows or, with the next one, after a second; ``commit`` and ``close`` do so at
-    once. Not for two threads at once.
+    once. One that ``shares`` its file with other processes commits each capture, so that nobody waits for it. Not for
+    two threads at once.
     """
+
+    shares = False
 
     def __init__(self, connection: sqlite3.Connection, clock: Callable[[], float]) -> None:
         self._connection = connection
         self._clock = clock
-        self._names: dict[int, str] = dict(connection.execute("SELECT id, name FROM files"))
-        self._ids = {name: number for number, name in self._names.items()}
+        self._names: dict[int, str] = {}
+        self._ids: dict[str, int] = {}
+        self._look_up_files()
         self._waiting, self._since = 0, 0.0
         self._cover: tuple[int, bytes | str, int | None, int] | None = None
 
@@ -240,6 +244,8 @@ class Ledger:
 
     def name_of(self, file: int) -> str:
         """Return the name of a file by its id."""
+        if file not in self._names:  # Another process has begun it.
+            self._look_up_files()
         return self._names[file]
 
     def id_of(self, name: str) -> int:
@@ -247,6 +253,9 @@ class Ledger:
         number = self._ids.get(name)
         if number is None:
             self._begin()
+            self._look_up_files()
+            number = self._ids.get(name)
+        if number is None:
             number = self._connection.execute("INSERT INTO files (name) VALUES (?)", (name,)).lastrowid or 0
             self._ids[name], self._names[number] = number, name
         return number
@@ -258,7 +267,7 @@ class Ledger:
             self._connection.execute(_COVER, self._cover)
         self._cover = (offset, record, metadata, file)
         self._waiting += 1
-        if self._waiting >= _COMMIT_ROWS or self._clock() - self._since >= _COMMIT_SECONDS:
+        if self.shares or self._waiting >= _COMMIT_ROWS or self._clock() - self._since >= _COMMIT_SECONDS:
             self.commit()
 
     def settle(self, file: int, size: int) -> None:
@@ -304,6 +313,10 @@ class Ledger:
         """Let go of the file, whatever becomes of what has not been committed."""
         with suppress(sqlite3.Error):
             self._connection.close()
+
+    def _look_up_files(self) -> None:
+        self._names = dict(self._connection.execute("SELECT id, name FROM files"))
+        self._ids = {name: number for number, name in self._names.items()}
 
     def _begin(self) -> None:
         if not self._connection.in_transaction:

@@ -76,7 +76,8 @@ class WarcWriter:
     while it is written. When ``write`` returns, the records are with the operating system, so that a killed process
     loses none of them; they are forced to disk at the latest after 64 MiB, on rotation and on close, which is what a
     power failure can cost. Memory use does not depend on the size of a response. Not for two threads at once. ``index``
-    is told of each response after it has been written.
+    is told of each response after it has been written. ``name`` is what files are called by, the crawl where it is
+    empty.
     """
 
     def __init__(
@@ -85,6 +86,7 @@ class WarcWriter:
         info: CrawlInfo,
         *,
         size: int = 1 << 30,
+        name: str = "",
         identity: Identity | None = None,
         index: IndexWriter | None = None,
     ) -> None:
@@ -92,7 +94,7 @@ class WarcWriter:
         self._index = index
         self._identity = identity or Identity()
         self._warcinfo_id = ""
-        series = Series(folder, info.crawl, EXTENSION, limit=size)
+        series = Series(folder, name or info.crawl, EXTENSION, limit=size)
         self._segments = SegmentWriter(series, self._identity.clock, self._warcinfo)
 
     def write(
@@ -152,6 +154,10 @@ class WarcWriter:
         if self._index is not None:
             where = (span.file, span.offset, span.ends[0] - span.offset)
             self._index.add(Entry.made(answer.fields, answer.http_head, where))
+
+    def sync(self) -> None:
+        """Force what was written to disk; in any thread."""
+        self._segments.sync()
 
     def close(self) -> None:
         """Force the current file to disk and give it its final name. Calling it twice does no harm."""

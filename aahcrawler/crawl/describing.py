@@ -10,6 +10,7 @@ from aahcrawler.frontier.protocol import Lease
 from aahcrawler.metadata import Metadata
 from aahcrawler.objects.versions import Changes, compare
 from aahcrawler.objects.writer import CaptureDescription
+from aahcrawler.traps import Trap
 
 
 def description(lease: Lease, visit: Visit, said: Metadata, capture: Capture, status: int) -> CaptureDescription:
@@ -56,7 +57,10 @@ def count(visit: Visit, reading: Reading, tally: Tally) -> None:
     said = reading.metadata
     if visit.change is not None:
         tally.add(visit.change)
-    if visit.page.status < 300 or visit.change is Change.UNCHANGED:
+    if said.trap:
+        tally.add(f"trap:{said.trap}")
+    is_page = visit.page.status < 300 or visit.change is Change.UNCHANGED
+    if is_page and said.trap != Trap.SOFT_404:
         tally.merge({"pages": 1, "relevant": int(bool(said.relevant))})
         tally.add(f"type:{said.media_type or 'unknown'}")
         tally.add(f"application:{said.application or 'unknown'}")

@@ -13,6 +13,7 @@ from scrapy.crawler import Crawler
 from scrapy.http import Response
 
 from aahcrawler.crawl.manners import StoppedError
+from aahcrawler.crawl.turns import ADDRESS_TURN, AddressTurn
 from aahcrawler.exchange import Exchange
 from aahcrawler.page.decoding import decode_content
 from aahcrawler.wire.client import Answer, WireClient, WireRequest, WireSettings
@@ -21,6 +22,8 @@ WIRE_SETTINGS = "AAH_WIRE"
 """The Scrapy setting that holds a ``WireSettings``: everything that the download handler can be told."""
 MOST_BYTES = "download_maxsize"
 """The key of ``Request.meta`` that holds how many bytes of a body are taken; what follows is cut off."""
+WANTED = "download_wanted"
+"""The key of ``Request.meta`` that holds ``WireRequest.wanted``, if anything."""
 ENDING = "download_ending"
 """The key of ``Request.meta`` that holds an ``asyncio.Event``; when it is set, the download has ``GRACE`` left."""
 GRACE = 5.0
@@ -84,7 +87,7 @@ class WireDownloadHandler(BaseDownloadHandler):
 
     The setting ``AAH_WIRE`` is a ``WireSettings``; by default large bodies go through the folder ``.spool`` and only
     public addresses are connected to. A request's ``download_timeout`` is the seconds for its whole exchange;
-    ``MOST_BYTES`` and ``ENDING`` say the rest. Its ``download_latency`` is set.
+    ``MOST_BYTES``, ``WANTED``, ``ENDING`` and ``ADDRESS_TURN`` say the rest. Its ``download_latency`` is set.
 
     Redirects, cookies, proxies and retries are none of its business. The URL is sent as the request has it.
     """
@@ -95,6 +98,7 @@ class WireDownloadHandler(BaseDownloadHandler):
         super().__init__(crawler)
         self._client = client
         self._page_bytes = page_bytes
+        self._under_way = UnderWay()
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -105,8 +109,10 @@ class WireDownloadHandler(BaseDownloadHandler):
     async def download_request(self, request: Request) -> CapturedResponse:
         """Return the answer, whatever its status.
 
-        Raise ``WireError`` where there is none, and ``StoppedError`` where it did not come before the crawl's end.
+        Raise ``WireError`` where there is none, ``AddressBusyError`` where the host's address is not to be asked soon,
+        and ``StoppedError`` where it did not come before the crawl's end.
         """
+        turn: AddressTurn | None = request.meta.get(ADDRESS_TURN)
         timeout = request.meta.get("download_timeout")
         asked = WireRequest(
             url=request.url,
@@ -115,30 +121,62 @@ class WireDownloadHandler(BaseDownloadHandler):
             body=request.body,
             timeout=None if timeout is None else float(timeout),
             max_bytes=request.meta.get(MOST_BYTES),
+            wanted=request.meta.get(WANTED),
+            admission=turn,
         )
-        answer = await _until(request.meta.get(ENDING), self._client.fetch(asked))
+        try:
+            answer = await self._under_way.until(request.meta.get(ENDING), self._client.fetch(asked))
+        finally:
+            if turn is not None:
+                await turn.leave()
         request.meta["download_latency"] = answer.latency
         return _response(request, answer, self._page_bytes)
 
     async def close(self) -> None:
         """Close the connections."""
+        self._under_way.close()
         await self._client.close()
 
 
-async def _until(ending: asyncio.Event | None, fetch: Coroutine[Any, Any, Answer]) -> Answer:
-    """Return what is fetched; raise ``StoppedError`` where that takes longer than ``GRACE`` after the ending."""
-    if ending is None:
-        return await fetch
-    fetching, waiting = asyncio.ensure_future(fetch), asyncio.ensure_future(ending.wait())
-    try:
-        await asyncio.wait((fetching, waiting), return_when=asyncio.FIRST_COMPLETED)
-        done, _ = await asyncio.wait((fetching,), timeout=GRACE)
-        if not done:
-            raise StoppedError
-        return fetching.result()
-    finally:
-        waiting.cancel()
-        fetching.cancel()
+class UnderWay:
+    """What is under way, and has ``GRACE`` left once its crawl is told to end."""
+
+    def __init__(self) -> None:
+        self._limits: dict[asyncio.Event, set[asyncio.Timeout]] = {}
+        self._watchers: list[asyncio.Task[None]] = []
+
+    async def until(self, ending: asyncio.Event | None, fetch: Coroutine[Any, Any, Answer]) -> Answer:
+        """Return what is fetched; raise ``StoppedError`` where that takes longer than ``GRACE`` after the ending."""
+        if ending is None:
+            return await fetch
+        limits = self._limits_of(ending)
+        try:
+            async with asyncio.timeout(GRACE if ending.is_set() else None) as limit:
+                limits.add(limit)
+                return await fetch
+        except TimeoutError:
+            if limit.expired():
+                raise StoppedError from None
+            raise
+        finally:
+            limits.discard(limit)
+
+    def _limits_of(self, ending: asyncio.Event) -> set[asyncio.Timeout]:
+        if ending not in self._limits:
+            self._limits[ending] = set()
+            self._watchers.append(asyncio.ensure_future(self._watch(ending)))
+        return self._limits[ending]
+
+    async def _watch(self, ending: asyncio.Event) -> None:
+        await ending.wait()
+        until = asyncio.get_running_loop().time() + GRACE
+        for limit in self._limits[ending]:
+            limit.reschedule(until)
+
+    def close(self) -> None:
+        """Watch no more."""
+        for watcher in self._watchers:
+            watcher.cancel()
 
 
 def _sent_headers(request: Request) -> Iterable[tuple[str, str]]:

@@ -5,6 +5,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 
 FORMAT = "%(asctime)s.%(msecs)03dZ %(levelname)s %(subsystem)s %(message)s"
@@ -32,13 +33,45 @@ class EventFile(logging.FileHandler):
             super().handleError(record)
 
 
+CRAWL: ContextVar[str] = ContextVar("crawl", default="")
+"""The id of the crawl that this is about, empty where that is not told: a process may serve several."""
+
+
+class OfCrawl(logging.Filter):
+    """Lets the events of one crawl pass, and those that are of none."""
+
+    def __init__(self, crawl: str) -> None:
+        super().__init__()
+        self._crawl = crawl
+
+    def filter(self, record: logging.LogRecord) -> bool:  # noqa: ARG002 - events are logged where they happen
+        """Say whether an event belongs to the crawl."""
+        return CRAWL.get() in ("", self._crawl)
+
+
 @contextmanager
-def keep_events(path: Path) -> Iterator[None]:
-    """Append events of severity INFO and above to a file; what Scrapy says only from WARNING on."""
+def keep_events(path: Path, crawl: str = "") -> Iterator[None]:
+    """Append events of severity INFO and above to a file; what Scrapy says only from WARNING on.
+
+    Events of another ``crawl`` of this process are left out.
+    """
     handler = EventFile(path, encoding="utf-8", errors="backslashreplace")
     handler.setFormatter(EventFormatter())
+    handler.addFilter(OfCrawl(crawl))
+    with listening(handler):
+        yield
+
+
+@contextmanager
+def listening(handler: logging.Handler) -> Iterator[None]:
+    """Give a handler all events of severity INFO and above while the body runs; of Scrapy's only from WARNING on.
+
+    Bodies may begin and end in any order.
+    """
     root, scrapy = logging.getLogger(), logging.getLogger("scrapy")
-    levels = root.level, scrapy.level
+    if not _LISTENING:
+        _LEVELS[:] = root.level, scrapy.level
+    _LISTENING.add(handler)
     root.addHandler(handler)
     root.setLevel(logging.INFO)
     scrapy.setLevel(logging.WARNING)
@@ -46,6 +79,13 @@ def keep_events(path: Path) -> Iterator[None]:
         yield
     finally:
         root.removeHandler(handler)
-        root.setLevel(levels[0])
-        scrapy.setLevel(levels[1])
+        _LISTENING.discard(handler)
+        if not _LISTENING:
+            root.setLevel(_LEVELS[0])
+            scrapy.setLevel(_LEVELS[1])
         handler.close()
+
+
+_LISTENING: set[logging.Handler] = set()
+_LEVELS: list[int] = []
+"""The levels of the root logger and of Scrapy's before anybody listened: logging is one for all of a process."""

@@ -8,8 +8,18 @@ from pathlib import Path
 from aahcrawler import __version__
 from knowledge_base.folders import files_of
 from online_analysis.icd import Icd
+from online_analysis.plugins import versions
 
-MEANT = ("topic", "scoring", "file", "scope.languages")
+MEANT = (
+    "topic",
+    "event",
+    "scoring",
+    "file",
+    "scope.languages",
+    "scope.canonical",
+    "sources.documents",
+    "sources.feeds",
+)
 """The parts of a definition that scores depend on; which links are followed is decided anew in every crawl."""
 
 
@@ -29,14 +39,15 @@ def files_digest(folders: Sequence[Path], learned: Path) -> str:
     return digest.hexdigest()
 
 
-def fingerprint(icd: Icd, texts: Mapping[str, str], knowledge: str) -> str:
+def fingerprint(icd: Icd, topic: Mapping[str, object], knowledge: str) -> str:
     """Return what a metadata record is ``understood_by``: equal texts mean that a page is understood the same way.
 
-    It covers the version of this software, the knowledge base (``files_digest``), what the definition means to
-    scores, and ``texts``, the reference documents from the web.
+    It covers the versions of this software, of plug-ins and models that score, the knowledge base (``files_digest``),
+    what the definition means to scores, and what the crawl keeps of its ``topic``: the reference documents from the
+    web, and what it has learned (``KeptTopic.meaning``).
     """
     meant = {path: value for path, value in icd.meaning().items() if _is_meant(path)}
-    everything = (__version__, knowledge, meant, dict(texts))
+    everything = (__version__, dict(versions(icd)), knowledge, meant, dict(topic))
     return hashlib.sha256(json.dumps(everything, sort_keys=True).encode()).hexdigest()[:32]
 
 

@@ -2,47 +2,53 @@
 
 import asyncio
 import logging
-import os
 import shutil
-import socket
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping
-from contextlib import ExitStack, asynccontextmanager, closing, suppress
-from dataclasses import dataclass, replace
+from contextlib import asynccontextmanager, closing, suppress
+from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from io import BytesIO
 from typing import ParamSpec, TypeVar
-from uuid import uuid4
 
 from aahcrawler import urls
 from aahcrawler.archive.delivery import Delivery
-from aahcrawler.archive.history import History
-from aahcrawler.archive.writer import Capture, WarcWriter
-from aahcrawler.crawl.addon import CONCURRENT_REQUESTS
+from aahcrawler.archive.writer import Capture
 from aahcrawler.crawl.archiving import NOTHING, Archiving, Enclosed
-from aahcrawler.crawl.folder import CrawlFolder
-from aahcrawler.crawl.leasing import FrontierLane, LeaseSource
+from aahcrawler.crawl.leasing import FrontierLane, LeaseSource, capacity, worker_name
+from aahcrawler.crawl.limiting import most_bytes, reached, used_up
 from aahcrawler.crawl.manners import Manners, StoppedError
+from aahcrawler.crawl.outage import Outage
+from aahcrawler.crawl.part import Alone, Part
 from aahcrawler.crawl.recrawl import Recrawl
+from aahcrawler.crawl.renewing import LeaseKeeper
 from aahcrawler.crawl.room import Measure, Room, is_full
+from aahcrawler.crawl.sharing import Sharing
+from aahcrawler.crawl.stores import Stores
 from aahcrawler.crawl.summary import summary
-from aahcrawler.crawl.tally import Tally
+from aahcrawler.crawl.tally import SharedTally
+from aahcrawler.crawl.turns import AddressTurns, Claimant
+from aahcrawler.crawl.understanding import Understanding
 from aahcrawler.crawl.wiring import LONGEST_REMAINS, request_headers, wire_settings
+from aahcrawler.crawls import lease_seconds
 from aahcrawler.exchange import Exchange
-from aahcrawler.frontier.protocol import Counts, Frontier, FrontierUnavailableError, Kind, Lease, Offer, State
+from aahcrawler.frontier.hops import Hop, extended
+from aahcrawler.frontier.protocol import Counts, FrontierUnavailableError, Kind, Lease, Offer
 from aahcrawler.helper import ApplicationAwareHelper
-from aahcrawler.objects.writer import CaptureDescription, ObjectWriter
-from aahcrawler.scope import Scope
+from aahcrawler.objects.writer import CaptureDescription
 from aahcrawler.segments import SegmentError
 from aahcrawler.webobject import Container, WebObject
 from aahcrawler.wire.errors import WireError
 from aahcrawler.wire.settings import WireSettings
 from online_analysis.aggregation import OnlineAnalyser
 from online_analysis.icd import Icd
+from online_analysis.topic import Topic
 
 logger = logging.getLogger(__name__)
 
 FINISHED = "finished"
 """Why a crawl ended that has nothing more to fetch; also Scrapy's word for it."""
+PAUSED = "an operator has paused the crawl, or what it has queued; it goes on when that is resumed"
 TICK = 1.0
 """Seconds between two looks at the time limit and the display."""
 SUMMARY_EVERY = 10.0
@@ -55,35 +61,14 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Stores:
-    """Where a crawl keeps things. ``closing`` closes them in the right order."""
-
-    folder: CrawlFolder
-    frontier: Frontier
-    archive: WarcWriter
-    history: History
-    objects: ObjectWriter
-    closing: ExitStack
-    delivery: Delivery | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Understanding:
-    """What makes sense of pages and links; ``fingerprint`` identifies all that pages are understood by."""
-
-    helper: ApplicationAwareHelper
-    analysers: tuple[OnlineAnalyser, ...]
-    scope: Scope
-    fingerprint: str = ""
-
-
 class Job:
     """A crawl that is open in this process.
 
     States: open -> running -> ended. It ends when nothing is left to lease, when a limit is reached, when it is told
     to stop, or when a store fails (``failure`` is set then). Whatever the way, the same definition goes on where it
-    stopped. While there is no ``room`` on the disk, as ``measure`` tells it, it pauses.
+    stopped. While there is no ``room`` on the disk, as ``measure`` tells it, and during an ``outage`` of the frontier's
+    server, it pauses. Limits and counts are those of the whole crawl, whoever works on it; its ``part`` says what is up
+    to this process.
     """
 
     def __init__(
@@ -92,35 +77,44 @@ class Job:
         self.icd = icd
         self.stores = stores
         self.understanding = understanding
-        self.tally = Tally(stores.frontier.tallies())
+        self.tally = SharedTally(stores.frontier.tallies())
         self.counts: Counts = stores.frontier.counts()
         self.started_at = datetime.now(UTC)
+        self.part: Part = Alone()
         self.failure: Exception | None = None
         self.reason = ""
         self.beginning = ""
         """What the opening of the crawl meant, for people."""
+        self.sharing: Sharing | None = None
+        """What tells another instance of links, where the definition asks for that."""
         self.watchers: list[Callable[[Job], None]] = []
         """Called about once a second while the job runs."""
         self.ending = asyncio.Event()
         """Set when the crawl is told to stop; what is under way is then given a little time."""
         at = stores.folder
-        written = (at.root, at.archive, at.objects, at.indexes, at.frontier)
+        written = (at.root, at.archive, at.objects, at.scores, at.indexes, at.frontier)
         self.room = Room(written, icd.archive.reserve, self.ending, measure)
         self.room.changed.append(self._show_pause)
+        self.outage = Outage(self._mend, self._disconnect)
         self.alongside: list[Callable[[], Coroutine[None, None, None]]] = [self.room.watch]
         """Run beside the crawl from its start, and cancelled at its end."""
         self.request_headers = request_headers(icd)
-        self._lane = FrontierLane(self.room)
-        self.leases = LeaseSource(
-            stores.frontier, self._lane, worker_name(), capacity(icd.limits.pages), lambda: self.room.is_short
-        )
+        self._lane = FrontierLane(self.room, self.outage)
+        worker, most = worker_name(), capacity(icd.limits.pages)
+        self.leases = LeaseSource(stores.frontier, self._lane, worker, most, lambda: bool(self._hindrance))
+        self._watching: asyncio.Task[None] | None = None
         self.manners = Manners(icd.politeness)
+        self.leases.connections = self.manners.connections_of
+        claimant = Claimant(worker, lease_seconds(icd))
+        self.address_turns = AddressTurns(claimant, self.manners.delay_of, self._lane, stores.addresses)
+        self._keeper = LeaseKeeper(stores.frontier, self.leases, self.address_turns.renew)
         self.number = stores.folder.standing.number
         """Which crawl of its definition this is, counted from 1."""
-        self.begun_at = datetime.fromtimestamp(self.tally[BEGUN], UTC)
+        self.begun_at = stores.folder.standing.begun_at or datetime.fromtimestamp(self.tally[BEGUN], UTC)
         self.recrawl = Recrawl(stores.history, self.number, self.begun_at, icd.limits.page_bytes)
         self._archiving = Archiving(stores.archive, stores.history, self.number)
         self._unsaved_seconds = 0.0
+        self._is_concluded = False
 
     # What settings and settlements ask
 
@@ -138,6 +132,30 @@ class Job:
         """Understand all pages from the next one on with another helper."""
         self.understanding = replace(self.understanding, helper=helper, fingerprint=fingerprint)
 
+    def use_definition(self, icd: Icd, understanding: Understanding) -> None:
+        """Go by another definition from the next request and page on; the frontier has to be told (``go_by``)."""
+        self.icd, self.understanding = icd, understanding
+        self.request_headers = request_headers(icd)
+        self.manners.use(icd.politeness)
+        understanding.traps.use(icd.traps)
+        self.leases.capacity = capacity(icd.limits.pages)
+        if icd.scoring.weights != self.stores.scores.weights:
+            self.stores.scores.go_by(icd.scoring)
+
+    def use_topic(self, topic: Topic, analysers: tuple[OnlineAnalyser, ...], fingerprint: str) -> None:
+        """Score all pages from the next one on by another topic, with the analysers that compare with it."""
+        self.understanding = replace(self.understanding, topic=topic, analysers=analysers, fingerprint=fingerprint)
+
+    @property
+    def pause(self) -> str:
+        """Why the crawl fetches nothing new for now and what to do, empty while it does not pause."""
+        return self._hindrance or (PAUSED if self.leases.is_paused else "")
+
+    @property
+    def _hindrance(self) -> str:
+        """Why nothing can be done for now; what an operator pauses can still be settled."""
+        return self.room.why or self.outage.why
+
     @property
     def obeys_robots(self) -> bool:
         """Whether robots.txt is asked for and obeyed."""
@@ -153,30 +171,34 @@ class Job:
         return await self._lane.call(operation, *args, **kwargs)
 
     def offer(
-        self, url: str, lease: Lease, score: float, *, depth: int | None = None, kind: Kind = "page", redirects: int = 0
+        self,
+        url: str,
+        lease: Lease,
+        score: float,
+        *,
+        depth: int | None = None,
+        kind: Kind = "page",
+        hop: Hop = Hop.LINK,
     ) -> Offer:
         """Return a canonical URL that the page of a lease leads to, as an offer; by default as deep as that page."""
-        deep = lease.depth if depth is None else depth
-        return Offer(url, urls.queue_of(url), score, deep, kind, lease.url, redirects)
+        deep, queue = lease.depth if depth is None else depth, urls.queue_of(url)
+        path = extended(lease.path, hop, is_off_site=not self.understanding.scope.is_of_seeds(queue))
+        return Offer(url, queue, score, deep, kind, lease.url, path)
 
-    def offer_foreign(self, url: str, priority: int) -> bool:
-        """Offer a URL that a Scrapy add-on asks for, with a score from its priority; False when scope refuses it."""
-        canonical = urls.canonicalize(url)
-        if canonical is None:
-            return False
-        offer = Offer(canonical, urls.queue_of(canonical), min(1.0, max(0.0, 0.5 + priority / 200)))
-        if self.understanding.scope.admit(offer.url, offer.queue) is not None:
-            return False
-        self.stores.frontier.offer([offer])
-        return True
+    async def turn(self, url: str) -> None:
+        """Wait for the turn of a URL's queue; raise ``StoppedError`` when the crawl is told to stop before that."""
+        has_come = False
+        while not has_come:
+            while self._hindrance and not self.ending.is_set():
+                await self._until_ending(TICK)
+            await self._until_ending(self.manners.turn(url))
+            if self.ending.is_set():
+                raise StoppedError
+            has_come = not self._hindrance
 
-    async def turn(self, queue: str) -> None:
-        """Wait until a queue may be asked again; raise ``StoppedError`` when the crawl is told to stop before that."""
-        await self.room.clear()
+    async def _until_ending(self, seconds: float) -> None:
         with suppress(TimeoutError):
-            await asyncio.wait_for(self.ending.wait(), self.manners.turn(queue))
-        if self.ending.is_set():
-            raise StoppedError
+            await asyncio.wait_for(self.ending.wait(), seconds)
 
     @property
     def requisites_spent(self) -> bool:
@@ -185,11 +207,7 @@ class Job:
 
     def most_bytes(self, kind: Kind) -> int | None:
         """Return how many bytes the limits leave for an answer, None where they set no bound."""
-        limits = self.icd.limits
-        left = [int(limits.bytes - self.tally["bytes"])] if limits.bytes else []
-        if kind == "requisite":
-            left.append(int(limits.requisite_bytes - self.tally["requisite_bytes"]))
-        return max(0, min(left)) if left else None
+        return most_bytes(self.icd.limits, self.tally, kind)
 
     async def archive(self, exchange: Exchange, enclosed: Enclosed = NOTHING) -> Capture:
         """Put an exchange into the archive, as soon as there is room for it."""
@@ -221,8 +239,6 @@ class Job:
         self.tally.merge(amounts)
         await self.call(self.stores.frontier.count, amounts)
 
-    # Ends
-
     def fail(self, error: Exception) -> None:
         """Stop because a store failed; nothing that was acknowledged is lost."""
         if self.failure is None:
@@ -233,6 +249,7 @@ class Job:
     def stop(self, reason: str) -> None:
         """Lease no more; what is answered within a few seconds is still settled, all else goes back."""
         self.ending.set()
+        self.outage.give_up()
         if not self.reason:
             self.reason = reason
             logger.info("stopping: %s", reason)
@@ -240,33 +257,29 @@ class Job:
 
     def check_limits(self) -> None:
         """Stop when the bytes or the time of the ICD are used up; pages are bounded by the frontier."""
-        limits = self.icd.limits
-        if limits.bytes and self.tally["bytes"] >= limits.bytes:
-            self.stop("limits.bytes reached")
-        elif limits.time and self.seconds >= limits.time.total_seconds():
-            self.stop("limits.time reached")
-
-    def _used_up(self) -> str:
-        """Name the limit on pages that keeps queued pages from being fetched, empty where none does."""
-        limits = self.icd.limits
-        if not self.counts.pages.get(State.QUEUED):
-            return ""
-        used_up = limits.pages and self.counts.pages.get(State.DONE, 0) >= limits.pages
-        return "limits.pages reached" if used_up else "limits.pages_per_domain reached"
+        if limit := reached(self.icd.limits, self.tally, self.seconds):
+            self.stop(limit)
 
     @property
     def seconds(self) -> float:
         """Seconds of crawling, those before a restart included."""
         return self.tally["seconds"] + self._unsaved_seconds
 
-    # Running
-
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Keep time, limits, watchers and ``crawl.json`` up to date while the body runs."""
         self.check_limits()  # A crawl that has used them up before fetches nothing more.
         self.room.look()
-        tasks = [asyncio.create_task(work()) for work in (self._tick, *self.alongside)]
+        loop = asyncio.get_running_loop()
+
+        def show_outage() -> None:
+            with suppress(RuntimeError):  # The loop may have ended.
+                loop.call_soon_threadsafe(self._show_pause)
+
+        self.outage.changed.append(show_outage)
+        self._watching = asyncio.create_task(self._watch())
+        self._keeper.start()
+        tasks = [asyncio.create_task(work()) for work in (self._tick, self._keep_saved, self._listen, *self.alongside)]
         try:
             yield
         finally:
@@ -276,43 +289,70 @@ class Job:
                 with suppress(asyncio.CancelledError):
                     await task
 
-    async def _tick(self) -> None:
-        try:
-            await self._keep_time()
-        except (FrontierUnavailableError, OSError) as error:
-            self.fail(error)
+    async def _watch(self) -> None:
+        """Notice a server that does not answer, until the last call was made."""
+        while True:
+            self.outage.look()
+            self._keeper.alive()
+            await asyncio.sleep(TICK)
 
-    async def _keep_time(self) -> None:
-        last = saved = asyncio.get_running_loop().time()
+    async def _tick(self) -> None:
+        """Keep the time, the limits and the display; none of that waits for the frontier's server."""
+        last = asyncio.get_running_loop().time()
         while True:
             await asyncio.sleep(TICK)
             now = asyncio.get_running_loop().time()
-            if not self.room.is_short:
+            if self.part.leads and not self.pause:
                 self._unsaved_seconds += now - last
             last = now
             self.check_limits()
             for watcher in self.watchers:
                 watcher(self)
-            if now - saved >= SUMMARY_EVERY:
-                saved = now
-                await self.leases.renew()
+
+    async def _listen(self) -> None:
+        """Take over what others have added to the crawl's counts, again and again."""
+        try:
+            while not self.part.is_alone:
+                await asyncio.sleep(TICK)
+                await self._hear()
+        except FrontierUnavailableError as error:
+            self.fail(error)
+
+    async def _keep_saved(self) -> None:
+        try:
+            while True:
+                await asyncio.sleep(SUMMARY_EVERY)
                 await self.save()
+        except (FrontierUnavailableError, OSError) as error:
+            self.fail(error)
 
     async def save(self, state: str = "") -> None:
         """Put the time that has passed into the frontier, and write ``crawl.json``; ``state`` is how it ended."""
         seconds, self._unsaved_seconds = self._unsaved_seconds, 0.0
         self.tally.add("seconds", seconds)
-        await self.call(self.stores.frontier.count, {"seconds": seconds})
+        if seconds:
+            await self.call(self.stores.frontier.count, {"seconds": seconds})
+        await self._hear()
         self.counts = await self.call(self.stores.frontier.counts)
-        if state:
-            self.stores.folder.write_summary(summary(self, state))
-        else:
+        if state and self.part.keeps:
+            await self.room.held(partial(self._conclude, state))
+        elif not state:
             self._show_state()
+
+    async def _conclude(self, state: str) -> None:
+        self.stores.folder.write_summary(summary(self, state))
+        self._is_concluded = True
+
+    async def _hear(self) -> None:
+        if not self.part.is_alone:
+            self.tally.hear(await self.call(self.stores.frontier.tallies))
 
     def _show_state(self) -> None:
         """Write ``crawl.json``, where there is room for it: the crawl goes on without."""
+        if not self.part.keeps or self._is_concluded:
+            return
         try:
-            self.stores.folder.write_summary(summary(self, "paused" if self.room.is_short else "running"))
+            self.stores.folder.write_summary(summary(self, "paused" if self.pause else "running"))
         except OSError as error:
             if not is_full(error):
                 raise
@@ -326,35 +366,33 @@ class Job:
         try:
             await self.leases.close()
             self.counts = await self.call(self.stores.frontier.counts)
-            used_up = self._used_up() if reason == FINISHED else ""
-            self.reason = self.reason or used_up or reason
+            limit = used_up(self.icd.limits, self.counts) if reason == FINISHED else ""
+            self.reason = self.reason or limit or reason
             await self.save("finished" if self.reason == FINISHED else "stopped")
         except (FrontierUnavailableError, OSError) as error:
             self.fail(error)
             with suppress(OSError):
-                self.stores.folder.write_summary(summary(self, "stopped"))
+                if self.part.keeps:
+                    self.stores.folder.write_summary(summary(self, "stopped"))
         finally:
+            self._keeper.close()
             self._lane.close()
+            if self._watching is not None:
+                self._watching.cancel()
             self._close_stores()
+
+    def _mend(self) -> None:
+        """Begin with new connections, to a server that runs."""
+        self._disconnect()
+        self.stores.revive()
+
+    def _disconnect(self) -> None:
+        self.stores.frontier.close()
+        if self.stores.addresses is not None:
+            self.stores.addresses.close()
 
     def _close_stores(self) -> None:
         try:
             self.stores.closing.close()
         except SegmentError as error:
             self.fail(error)
-
-
-def capacity(pages: int) -> int:
-    """Return how many URLs are fetched at once for a budget of ``pages``, 0 for no bound.
-
-    What is under way was chosen before its result was known, so it may take no more than a fiftieth of the budget.
-
-    >>> capacity(0), capacity(160), capacity(10_000)
-    (64, 3, 64)
-    """
-    return max(1, min(CONCURRENT_REQUESTS, pages // 50)) if pages else CONCURRENT_REQUESTS
-
-
-def worker_name() -> str:
-    """Return a name for this process that no other worker has."""
-    return f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex[:8]}"

@@ -3,14 +3,15 @@
 import asyncio
 import logging
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from scrapy.settings import BaseSettings
 
-from aahcrawler.adaptation.cases import LearnedAction
+from aahcrawler.adaptation.learnt import Learnt
 from aahcrawler.adaptation.overlay import LEARNED, Overlay
 from aahcrawler.adaptation.wiring import adaptation, teachers
+from aahcrawler.crawl.stamps import LOOK_EVERY, Stamps, stamps
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.helper.requests import Values
 from aahcrawler.helper.sites import Sites
@@ -27,12 +28,6 @@ KNOWLEDGE_BASE = "AAH_KNOWLEDGE_BASE"
 ADAPTATION = "AAH_ADAPTATION"
 """The Scrapy setting, and else the environment variable, that turns adaptation off where it is 0."""
 
-LOOK_EVERY = 1.5
-"""Seconds between two looks at the files."""
-
-Stamps = Mapping[Path, tuple[int, int]]
-"""When each file was changed last (nanoseconds), and its size."""
-
 
 def knowledge_folders(settings: BaseSettings) -> tuple[Path, ...]:
     """Return the folders that settings or environment name, the one that ships where neither does."""
@@ -43,18 +38,6 @@ def adapts(settings: BaseSettings) -> bool:
     """Say whether actions that fail on a site are to be mended; so it is unless the setting or environment says no."""
     given = settings.get(ADAPTATION, os.environ.get(ADAPTATION))
     return str(given).strip().lower() not in ("0", "no", "off", "false")
-
-
-def stamps(folders: Sequence[Path]) -> Stamps:
-    """Return the stamps of all files of the folders; files that vanish meanwhile are left out."""
-    found = {}
-    for file in files_of(folders):
-        try:
-            status = file.stat()
-        except OSError:
-            continue
-        found[file] = (status.st_mtime_ns, status.st_size)
-    return found
 
 
 class Knowledge:
@@ -73,10 +56,10 @@ class Knowledge:
         """
         self._folders = folders
         self._values = values
-        self._read = stamps(folders)
+        self._read = stamps(files_of(folders))
         self._sites = Sites()
         knowledge_base = load(*folders)
-        self._adaptation = adaptation(knowledge_base, self._keep) if adapt else None
+        self._adaptation = adaptation(knowledge_base, self._keep, self._keep) if adapt else None
         self._overlay: Overlay | None = None
         self._overlay_read: object = None
         self.helper = self._helper(knowledge_base, self._sites)
@@ -94,7 +77,7 @@ class Knowledge:
         last = self._read
         while True:
             await asyncio.sleep(LOOK_EVERY)
-            now = await asyncio.to_thread(stamps, self._folders)
+            now = await asyncio.to_thread(lambda: stamps(files_of(self._folders)))
             if now != self._read and now == last and await self._reload(now):
                 changed(self.helper)
             last = now
@@ -112,7 +95,7 @@ class Knowledge:
             return False
         sites = self._sites.under(knowledge_base)
         if self._adaptation is not None:
-            self._adaptation.ask(teachers(knowledge_base))
+            self._adaptation.ask(teachers(knowledge_base), knowledge_base)
         self.helper = await asyncio.to_thread(self._helper, knowledge_base, sites)
         self._sites = sites
         logger.info("knowledge base replaced (%s): %d applications", difference, len(knowledge_base.applications))
@@ -121,7 +104,7 @@ class Knowledge:
     def _helper(self, knowledge_base: KnowledgeBase, sites: Sites) -> ApplicationAwareHelper:
         return ApplicationAwareHelper(knowledge_base, sites, values=self._values, adapter=self._adaptation)
 
-    def _keep(self, learned: LearnedAction) -> None:
+    def _keep(self, learned: Learnt) -> None:
         """Log what was learned and keep it; a disk that refuses costs the file, not the crawl."""
         logger.info("%s", learned)
         if self._overlay is None:
@@ -136,10 +119,10 @@ class Knowledge:
         if self._adaptation is None or self._overlay is None or self._overlay.stamp() == self._overlay_read:
             return
         self._overlay_read = self._overlay.stamp()
-        actions, problems = self._overlay.actions(knowledge_base)
+        learnt, problems = self._overlay.learnt(knowledge_base)
         for problem in problems:
             logger.error("%s", problem)
-        for learned in actions:
+        for learned in learnt:
             try:
                 self._adaptation.adopt(learned)
             except BadExpressionError as error:

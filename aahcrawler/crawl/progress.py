@@ -4,13 +4,14 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
+from typing import Protocol
 
 from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from aahcrawler.crawl.job import Job
+from aahcrawler.crawl.summary import Countable
 from aahcrawler.crawl.tally import Tally
 from aahcrawler.frontier.protocol import State
 
@@ -37,23 +38,33 @@ class Rate:
         return (pages - before) / (now - then) if now > then else 0.0
 
 
+class Shown(Countable, Protocol):
+    """What is shown of a crawl."""
+
+    @property
+    def seconds(self) -> float:
+        """Seconds of crawling."""
+
+
+Show = Callable[[Shown], None]
+"""Shows how far a crawl is by now."""
+
+
 @contextmanager
-def shown(job: Job, console: Console) -> Iterator[None]:
-    """Show the progress of a job while the body runs."""
+def display(console: Console) -> Iterator[Show]:
+    """Show what is handed on, about once a second, while the body runs."""
     rate = Rate()
     if not console.is_terminal:
-        job.watchers.append(_plain(console, rate))
-        yield
+        yield _plain(console, rate)
         return
     with Live(console=console, refresh_per_second=2, transient=True) as live:
-        job.watchers.append(lambda job: live.update(_table(job, rate)))
-        yield
+        yield lambda crawl: live.update(_table(crawl, rate))
 
 
-def _plain(console: Console, rate: Rate) -> Callable[[Job], None]:
+def _plain(console: Console, rate: Rate) -> Show:
     last = 0.0
 
-    def show(job: Job) -> None:
+    def show(job: Shown) -> None:
         nonlocal last
         pages_per_second = rate(job.tally["pages"])
         if time.monotonic() - last >= LINE_EVERY:
@@ -64,21 +75,21 @@ def _plain(console: Console, rate: Rate) -> Callable[[Job], None]:
     return show
 
 
-def _table(job: Job, rate: Rate) -> Table:
+def _table(job: Shown, rate: Rate) -> Table:
     table = Table(title=Text(job.icd.title), show_header=False, title_justify="left")
     for name, value in facts_of(job, rate(job.tally["pages"])).items():
         table.add_row(name, Text(value))
     return table
 
 
-def facts_of(job: Job, pages_per_second: float) -> dict[str, str]:
+def facts_of(job: Shown, pages_per_second: float) -> dict[str, str]:
     """Return what is worth showing, by name: counts, rates, and the time left by the limits."""
     tally, counts = job.tally, job.counts
     pages = int(tally["pages"])
     ratio = f"{tally['relevant'] / pages:.2f}" if pages else "-"
     applications = ", ".join(f"{name} {n}" for name, n in list(tally.group("application").items())[:4])
     return {
-        **({"paused": job.room.why} if job.room.is_short else {}),
+        **({"paused": job.pause} if job.pause else {}),
         "pages": f"{pages:,}",
         **({"since before": since_before(tally)} if job.number > 1 else {}),
         "pages/s": f"{pages_per_second:.1f}",
@@ -115,7 +126,7 @@ def adapted(tally: Tally) -> dict[str, str]:
     }
 
 
-def time_left(job: Job, pages_per_second: float) -> str:
+def time_left(job: Shown, pages_per_second: float) -> str:
     """Return when the first of the limits will be reached at the present rate.
 
     ``no limit`` where there is none, ``-`` while nothing can be said.

@@ -9,7 +9,12 @@ from aahcrawler.frontier.protocol import Lease
 from aahcrawler.helper.assistance import FailedAction, Failure, Refused
 from aahcrawler.metadata import Link, LinkType, Metadata
 from aahcrawler.page import Page, requisites
+from aahcrawler.scores import Lesson
+from aahcrawler.traps import Verdict
 from aahcrawler.webobject import Container
+from online_analysis.aggregation import Scores
+from online_analysis.batching import Contribution
+from online_analysis.document import Document
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +23,10 @@ class Reading:
 
     ``containers`` are the threads and forums that its objects are parts of, ``failed`` the actions that did not do
     their work, and ``learned`` names a learned action that did. ``error`` is the type of what was raised where nothing
-    could be understood.
+    could be understood. ``scores`` are what analysers said of a page that was looked at now, ``lesson`` what the
+    ranker learned from it, and ``contribution`` what it brings into the batch that its links are scored with, None
+    where they have their scores already. ``document`` is a page's text and links, where it was looked at now, and
+    ``verdict`` what it was found to be beside the pages before it.
     """
 
     metadata: Metadata
@@ -27,6 +35,11 @@ class Reading:
     failed: tuple[FailedAction, ...] = ()
     learned: str = ""
     error: str = ""
+    scores: tuple[Scores, ...] = ()
+    lesson: Lesson | None = None
+    document: Document | None = None
+    contribution: Contribution | None = None
+    verdict: Verdict | None = None
 
 
 def of_page(lease: Lease, page: Page, processed: Processed, relevant_at: float) -> Metadata:
@@ -50,6 +63,7 @@ def of_page(lease: Lease, page: Page, processed: Processed, relevant_at: float) 
         links=tuple(_links(processed)),
         objects=assistance.objects,
         failures=tuple(map(str, assistance.failed_actions)),
+        source=document.source,
     )
 
 

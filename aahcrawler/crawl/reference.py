@@ -88,8 +88,7 @@ class _Asking:
 
     async def answer(self, url: str) -> Answer:
         """Ask for a URL when its site's turn has come; what comes is bounded in time and size."""
-        queue = urls.queue_of(url)
-        await asyncio.sleep(self.manners.turn(queue))
+        await asyncio.sleep(self.manners.turn(url))
         request = WireRequest(
             url,
             tuple(request_headers(self.icd).items()),
@@ -103,7 +102,7 @@ class _Asking:
                 error.exchange.close()
             raise
         finally:
-            self.manners.answered(queue)
+            self.manners.ended(url)
         with closing(answer.exchange) as exchange:
             self.keep(exchange)
         return answer

@@ -7,6 +7,7 @@ from collections import OrderedDict
 from contextlib import closing
 from dataclasses import dataclass
 from http import HTTPStatus
+from itertools import islice
 from typing import Self, cast
 
 from protego import Protego
@@ -15,11 +16,13 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import IgnoreRequest
 
 from aahcrawler import urls
+from aahcrawler.crawl.announced import MOST_NAMED, AnnouncedSitemaps
 from aahcrawler.crawl.archiving import Enclosed, identified
 from aahcrawler.crawl.download import ENDING, MOST_BYTES, CapturedResponse
 from aahcrawler.crawl.job import Job
-from aahcrawler.crawl.leasing import LEASE
+from aahcrawler.crawl.leasing import LEASE, LostLeaseError
 from aahcrawler.crawl.recrawl import UNKNOWN, Asked, LostError
+from aahcrawler.crawl.turns import ADDRESS_TURN
 from aahcrawler.crawl.wiring import PRODUCT
 from aahcrawler.page import Headers, Page
 from aahcrawler.wire.errors import WireError, WireReason
@@ -69,6 +72,11 @@ class Rules:
         """The Crawl-delay in seconds, 0 where none is given."""
         return float((self.parsed and self.parsed.crawl_delay(PRODUCT)) or 0.0)
 
+    @property
+    def sitemaps(self) -> tuple[str, ...]:
+        """The first sitemaps that are named, as they are written."""
+        return () if self.parsed is None else tuple(islice(self.parsed.sitemaps, MOST_NAMED))
+
 
 class RobotsMiddleware:
     """Holds a leased request until its host's robots.txt is known and its queue's turn has come, or drops it."""
@@ -77,6 +85,7 @@ class RobotsMiddleware:
         self._crawler = crawler
         self._job = job
         self._rules: OrderedDict[str, asyncio.Future[Rules]] = OrderedDict()
+        self._sitemaps = AnnouncedSitemaps(job)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -86,19 +95,24 @@ class RobotsMiddleware:
     async def process_request(self, request: Request) -> None:
         """Let an allowed request pass when it may be sent.
 
-        Raise ``RobotsDeniedError``, ``RobotsUnreachableError``, ``StoppedError`` when the crawl ends meanwhile, and
-        ``WireError`` for a host that cannot be talked to.
+        Raise ``RobotsDeniedError``, ``RobotsUnreachableError``, ``StoppedError`` when the crawl ends meanwhile,
+        ``WireError`` for a host that cannot be talked to, and ``LostLeaseError`` for a lease that ran out meanwhile.
         """
         if LEASE not in request.meta:
             return
-        queue = request.meta[LEASE].queue
+        named: tuple[str, ...] = ()
         if self._job.obeys_robots:
-            rules = await self._of(urls.origin(request.url), queue)
+            rules = await self._of(urls.origin(request.url))
+            self._job.manners.obey(request.url, rules.delay)
             if not rules.allow(request.url):
                 raise RobotsDeniedError(request.url)
-        await self._job.turn(queue)
+            named = rules.sitemaps
+        await self._sitemaps.of(request.meta[LEASE], named)
+        await self._job.turn(request.url)
+        if not await self._job.leases.holds(request.meta[LEASE]):
+            raise LostLeaseError
 
-    async def _of(self, origin: str, queue: str) -> Rules:
+    async def _of(self, origin: str) -> Rules:
         known = self._rules.get(origin)
         if known is not None and (not known.done() or known.result().expires > asyncio.get_running_loop().time()):
             return await asyncio.shield(known)
@@ -113,7 +127,7 @@ class RobotsMiddleware:
             coming.set_exception(error)
             coming.exception()  # Those who wait get it; without a reader asyncio would complain.
             raise
-        self._job.manners.obey(queue, rules.delay)
+        self._job.manners.obey(origin, rules.delay)
         coming.set_result(rules)
         return rules
 
@@ -153,13 +167,18 @@ class RobotsMiddleware:
         return Page(url, response.status, Headers(response.wire_headers), response.body, when)
 
     async def _download(self, url: str, asked: Asked) -> CapturedResponse:
-        queue = urls.queue_of(url)
-        await self._job.turn(queue)
+        await self._job.turn(url)
         request = Request(
             url,
             headers={**self._job.request_headers, **asked.conditions},
             dont_filter=True,
-            meta={"download_slot": queue, "verbatim_url": True, MOST_BYTES: LARGEST, ENDING: self._job.ending},
+            meta={
+                "download_slot": urls.queue_of(url),
+                "verbatim_url": True,
+                MOST_BYTES: LARGEST,
+                ENDING: self._job.ending,
+                ADDRESS_TURN: self._job.address_turns.turn(url),
+            },
         )
         assert self._crawler.engine is not None  # noqa: S101
         try:
@@ -169,7 +188,7 @@ class RobotsMiddleware:
             await self._job.keep_remains(error)
             raise
         finally:
-            self._job.manners.answered(queue)
+            self._job.manners.ended(url)
         assert isinstance(response, CapturedResponse)  # noqa: S101
         original = asked.former.original if asked.former is not None and asked.conditional else None
         with closing(response.exchange) as exchange:

@@ -96,11 +96,6 @@ class Room:
             self.look()
             await asyncio.sleep(LOOK_EVERY)
 
-    async def clear(self) -> None:
-        """Wait until the crawl is not paused."""
-        while self.is_short and not self._ending.is_set():
-            await self._pause()
-
     async def held(self, write: Callable[[], Awaitable[T]]) -> T:
         """Make a write, and make it again for as long as there is no room for it.
 

@@ -7,19 +7,17 @@ from scrapy.crawler import AsyncCrawlerProcess
 from scrapy.settings import Settings
 
 from aahcrawler.crawl.folder import CrawlRefusedError
-from aahcrawler.crawl.job import FINISHED, Job
+from aahcrawler.crawl.garbage import seldom_collected
+from aahcrawler.crawl.job import Job
 from aahcrawler.crawl.knowledge import adapts, knowledge_folders
 from aahcrawler.crawl.opening import open_job
-from aahcrawler.crawl.progress import shown
+from aahcrawler.crawl.outcome import DONE, FAILED, MISTAKE, outcome, say, tell_undelivered
+from aahcrawler.crawl.progress import display
 from aahcrawler.crawl.spider import AahSpider
 from aahcrawler.frontier.protocol import FrontierUnavailableError
-from aahcrawler.report import ReportError, write_report
 from aahcrawler.segments import SegmentError
 from knowledge_base.loader import LoadError
 from online_analysis.icd import IcdError
-
-DONE, FAILED, MISTAKE = 0, 1, 2
-"""Exit codes: the crawl ended in good order; a store failed; nothing was begun, something has to be mended."""
 
 
 def project_settings() -> Settings:
@@ -40,52 +38,23 @@ def run(icd: Path, settings: Settings, *, accept_changes: bool = False) -> int:
     try:
         job = open_job(icd, knowledge_folders(settings), accept_changes=accept_changes, adapt=adapts(settings))
     except (IcdError, CrawlRefusedError, LoadError, FrontierUnavailableError, SegmentError, OSError) as error:
-        _say(console, str(error))
+        say(console, str(error))
         return MISTAKE
     except KeyboardInterrupt:
-        _say(console, f"{icd}: interrupted before the crawl began")
+        say(console, f"{icd}: interrupted before the crawl began")
         return DONE
-    _say(console, f"{job.stores.folder.root}: {job.beginning}")
-    with job.stores.closing:
+    say(console, f"{job.stores.folder.root}: {job.beginning}")
+    with job.stores.closing, seldom_collected():
         _crawl(process, job, console)
-    _say(console, _outcome(job))
-    if job.delivery is not None and job.delivery.progress.waiting:
-        left, folder = job.delivery.progress, job.stores.folder.root
-        _say(console, f"files still to be delivered to {left.target}: {left.waiting}; aah archive deliver {folder}")
+    say(console, outcome(job.stores.folder.root, job, job.failure))
+    tell_undelivered(console, job.stores.folder.root, job.delivery)
     return FAILED if job.failure else DONE
 
 
 def _crawl(process: AsyncCrawlerProcess, job: Job, console: Console) -> None:
-    with shown(job, console):
+    with display(console) as show:
+        job.watchers.append(show)
         process.crawl(AahSpider, job=job)
         process.start()
     if process.bootstrap_failed:
         job.fail(CrawlRefusedError(f"the spider could not be started, see {job.stores.folder.log}"))
-
-
-def _outcome(job: Job) -> str:
-    folder = job.stores.folder.root
-    if job.failure:
-        said = str(job.failure).rstrip(".")
-        return f"{folder}: stopped: {said}; the same command goes on from here"
-    pages, objects = int(job.tally["pages"]), int(job.tally["objects"])
-    return f"{folder}: {pages:,} pages, {objects:,} web objects; {_ending(job.reason)}.{_report(folder)}"
-
-
-def _ending(reason: str) -> str:
-    if reason == FINISHED:
-        return reason
-    if reason.startswith("limits."):
-        return f"stopped, {reason}"
-    return "stopped; the same command goes on from here"
-
-
-def _report(folder: Path) -> str:
-    try:
-        return f" See {write_report(folder)}"
-    except ReportError:  # A crawl that was ended at once, by a second Ctrl-C, may have no summary yet.
-        return ""
-
-
-def _say(console: Console, text: str) -> None:
-    console.print(text, markup=False, highlight=False, soft_wrap=True)

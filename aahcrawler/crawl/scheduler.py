@@ -1,5 +1,7 @@
 """Scrapy's scheduler, reduced to a buffer: the order of fetching is the frontier's."""
 
+import asyncio
+import logging
 from collections import deque
 from typing import Self, cast
 
@@ -7,9 +9,15 @@ from scrapy import Request
 from scrapy.core.scheduler import BaseScheduler
 from scrapy.crawler import Crawler
 
+from aahcrawler import urls
 from aahcrawler.crawl.job import Job
 from aahcrawler.crawl.leasing import LEASE
 from aahcrawler.crawl.spider import AahSpider
+from aahcrawler.frontier.protocol import FrontierUnavailableError, Offer, Offered
+from aahcrawler.scores import Source
+from aahcrawler.segments import SegmentError
+
+logger = logging.getLogger(__name__)
 
 
 class LeaseScheduler(BaseScheduler):
@@ -22,6 +30,7 @@ class LeaseScheduler(BaseScheduler):
     def __init__(self, job: Job) -> None:
         self._job = job
         self._buffer: deque[Request] = deque()
+        self._offering: set[asyncio.Task[None]] = set()
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -37,8 +46,32 @@ class LeaseScheduler(BaseScheduler):
         if LEASE in request.meta:
             self._buffer.append(request)
             return True
-        return self._job.offer_foreign(request.url, request.priority)
+        return self._offer(request.url, request.priority)
 
     def next_request(self) -> Request | None:
         """Return the next leased request, None while there is none."""
         return self._buffer.popleft() if self._buffer else None
+
+    def _offer(self, url: str, priority: int) -> bool:
+        """Have a URL offered that an add-on asks for, with a score from its priority; False when scope refuses it."""
+        scope = self._job.understanding.scope
+        canonical = scope.spelling.url(url)
+        if canonical is None:
+            return False
+        offer = Offer(canonical, urls.queue_of(canonical), min(1.0, max(0.0, 0.5 + priority / 200)))
+        if scope.admit(offer) is not None:
+            return False
+        offering = asyncio.ensure_future(self._queue(offer))
+        self._offering.add(offering)
+        offering.add_done_callback(self._offering.discard)
+        return True
+
+    async def _queue(self, offer: Offer) -> None:
+        try:
+            (offered,) = await self._job.call(self._job.stores.frontier.offer, [offer])
+            if offered is Offered.ADDED:
+                self._job.stores.scores.offered(Source.REQUEST, [(offer.url, offer.score)])
+        except FrontierUnavailableError as error:
+            self._job.fail(error)
+        except SegmentError as error:  # It is queued all the same.
+            logger.warning("%s is queued, and the score log does not say so: %s", offer.url, error)

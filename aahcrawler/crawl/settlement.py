@@ -1,9 +1,9 @@
 """How a lease ends: what is written, what is queued, and in which order.
 
-A page is understood first. Then its response, its request and what was understood are archived, all or none, and the
-history is told; then come its triples, and then, in one atomic step of the frontier, its links, its counts and its
-end. A crash before that step leaves the lease to run out, so the page is fetched again; after it this crawl never
-fetches it again.
+A page is understood first, and what was said of its links is logged. Then its response, its request and what was
+understood are archived, all or none, and the history is told; then come its triples, and then, in one atomic step of
+the frontier, its links, its counts and its end. A crash before that step leaves the lease to run out, so the page is
+fetched again; after it this crawl never fetches it again.
 """
 
 import logging
@@ -14,22 +14,31 @@ from time import time
 
 from aahcrawler.archive.writer import Capture
 from aahcrawler.crawl.archiving import Enclosed, identified
+from aahcrawler.crawl.batches import Batches
 from aahcrawler.crawl.comprehension import Comprehension
 from aahcrawler.crawl.describing import count, description
+from aahcrawler.crawl.documents import Documents
 from aahcrawler.crawl.download import CapturedResponse
 from aahcrawler.crawl.job import Job
+from aahcrawler.crawl.leasing import LostLeaseError
+from aahcrawler.crawl.lists import ListKind, Lists, list_kind
 from aahcrawler.crawl.manners import StoppedError
-from aahcrawler.crawl.outlinks import Outlinks
-from aahcrawler.crawl.reading import Reading, needs_requisites
+from aahcrawler.crawl.outlinks import NOWHERE, Led, Outlinks
+from aahcrawler.crawl.ranking import Ranking
+from aahcrawler.crawl.reading import Reading, needs_requisites, of_redirect
 from aahcrawler.crawl.recrawl import UNKNOWN, Asked, LostError, Visit
+from aahcrawler.crawl.rescoping import SCOPE
 from aahcrawler.crawl.robots import RobotsDeniedError, RobotsUnreachableError
 from aahcrawler.crawl.room import is_full
 from aahcrawler.crawl.tally import Tally
+from aahcrawler.crawl.trapping import TrappedError, Trapping
 from aahcrawler.crawl.troubles import is_local
+from aahcrawler.crawl.turns import AddressBusyError
 from aahcrawler.exchange import Truncation
 from aahcrawler.frontier.protocol import Lease, Offer, Outcome, State
 from aahcrawler.objects.vocabulary import crawl as crawl_iri
 from aahcrawler.page import Headers, Page
+from aahcrawler.traps import is_probe
 from aahcrawler.wire.errors import RefusedAddressError, WireError
 
 logger = logging.getLogger(__name__)
@@ -53,12 +62,19 @@ class Settlement:
 
     def __init__(self, job: Job) -> None:
         self._job = job
-        self._comprehension = Comprehension(job)
+        self.trapping = Trapping(job)
+        self._comprehension = Comprehension(job, self.trapping)
         self._outlinks = Outlinks(job)
+        self._lists = Lists(job, self._outlinks)
+        self.documents = Documents(job)
+        self.ranking = Ranking(job)
+        self.batches = Batches(job)
         self._frontier = job.stores.frontier
 
     async def answered(self, lease: Lease, response: CapturedResponse, asked: Asked = UNKNOWN) -> None:
         """Understand an answer, which was ``asked`` for so, archive it, queue its links, and finish its lease."""
+        manners, rest = self._job.manners, rest_asked(response)
+        manners.answered(lease.url, response.status, response.captured.latency, rest)
         try:
             if self._worth_another_try(lease, response):
                 await self._try_again(lease, response)
@@ -68,7 +84,7 @@ class Settlement:
             await self.failed(lease, error)
         finally:
             response.exchange.close()
-            self._job.manners.answered(lease.queue)
+            manners.ended(lease.url)
             self._job.leases.settled(lease)
 
     async def failed(self, lease: Lease, error: Exception) -> None:
@@ -107,8 +123,14 @@ class Settlement:
         match error:
             case WireError():
                 await self._end_with_trouble(lease, error)
+            case LostLeaseError():
+                logger.warning("%s: its lease had run out before it was asked for", lease.url)
             case StoppedError():
                 await self._job.call(self._frontier.release, [lease])
+            case AddressBusyError():
+                await self._let_others_go_first(lease, error)
+            case TrappedError(trap=trap):
+                await self._end(lease, State.BLOCKED, trap)
             case SpentError():
                 await self._end(lease, State.BLOCKED, "requisite_bytes")
             case RobotsDeniedError():
@@ -119,8 +141,15 @@ class Settlement:
                 logger.error("%s: unforeseen trouble", lease.url, exc_info=error)
                 await self._end(lease, State.FAILED, type(error).__name__)
 
+    async def _let_others_go_first(self, lease: Lease, error: AddressBusyError) -> None:
+        """Give back a lease whose address is being asked for others, until its turn has come."""
+        logger.info("%s: given back, for %s", lease.url, error)
+        await self._job.leases.give_back_behind(lease)
+        await self._job.call(self._frontier.release, [lease], delay=error.seconds)
+        await self._job.count({"address_busy": 1})
+
     async def _end_with_trouble(self, lease: Lease, error: WireError) -> None:
-        self._job.manners.answered(lease.queue)
+        self._job.manners.ended(lease.url)
         await self._job.keep_remains(error)
         if isinstance(error, RefusedAddressError):
             await self._end(lease, State.BLOCKED, "address")
@@ -148,11 +177,14 @@ class Settlement:
 
     async def _retry(self, lease: Lease, reason: str, rest: float = 0.0) -> None:
         """Let the URL be fetched again; its queue rests longer with every attempt."""
-        pause = max(rest, self._job.manners.delay_of(lease.queue), 2.0 ** min(lease.attempt - 1, 10))
+        pause = max(rest, self._job.manners.delay_of(lease.url), 2.0 ** min(lease.attempt - 1, 10))
         last = lease.attempt >= self._job.attempts
         outcome = Outcome(reason, {f"error:{reason}": 1.0} if last else {"retries": 1.0})
         logger.info("%s attempt %d: %s; its site rests for %.0f s", lease.url, lease.attempt, reason, pause)
-        await self._job.call(self._frontier.retry, lease, delay=pause, outcome=outcome)
+        learned = self._job.manners.learned(lease.url)
+        state = await self._job.call(self._frontier.retry, lease, delay=pause, learned=learned, outcome=outcome)
+        if state is State.FAILED:
+            await self.ranking.ended(lease, state, reason)
         await self._job.leases.give_back_behind(lease)
         self._job.tally.merge(outcome.tally)
 
@@ -160,21 +192,84 @@ class Settlement:
 
     async def _finish(self, lease: Lease, response: CapturedResponse, asked: Asked) -> None:
         page, known = _page(lease, response), self._job.understanding
+        kind = list_kind(lease)
+        if kind is not None:
+            await self._finish_list(lease, response, page, kind)
+            return
+        refusal = known.scope.admit_type(lease, page.media_type) if 200 <= page.status < 300 else None
+        if refusal is not None:
+            await self._put_aside(lease, refusal)
+            return
         try:
             visit = self._job.recrawl.visit(lease, page, response.exchange, asked, known.fingerprint)
         except LostError:
             await self._ask_plainly(lease, response)
             return
+        tally = _tally(lease, visit, response, asked)
+        visit = await self.documents.read(lease, visit, tally)
         found = self._comprehension.read(lease, visit)
+        led = self._outlinks.of(lease, visit, found.metadata, tally) if found is not None else NOWHERE
+        if lease.kind == "page":
+            led = led if found is None else self.trapping.learn(lease, visit, found, led)
+            await self.ranking.answered(lease, response.status, found, led)
+            await self._learn(found)
+        await self._keep_refused(lease, found, led)
         capture = await self._job.archive(response.exchange, _enclosed(lease, page, visit, found))
-        tally, offers = _tally(lease, visit, response, asked), []
-        if found is not None:
-            offers = self._outlinks.offers(lease, visit, found.metadata, tally)
-            if lease.kind == "page":
-                await self._describe(lease, visit, found, capture, page.status)
-                count(visit, found, tally)
+        if found is not None and lease.kind == "page":
+            await self._describe(lease, visit, found, capture, page.status)
+            count(visit, found, tally)
         logger.info("%s %d %s", lease.url, page.status, visit.change or lease.kind)
+        offers, outcome = self.batches.offers(found, led), Outcome(tally=tally.counts)
+        if await self._commit(lease, State.DONE, offers, outcome, rest_asked(response)):
+            if self._job.sharing is not None and found is not None:
+                self._job.sharing.links(lease.url, led.pages, led.refused, are_scored=found.contribution is None)
+            await self.batches.add(found, led)
+
+    async def _put_aside(self, lease: Lease, refusal: str) -> None:
+        """Block a URL for what its answer is; it comes back when the scope changes."""
+        blocking, delay = self._job.stores.blocking, self._job.manners.delay_of(lease.url)
+        if blocking is None:
+            await self._end(lease, State.BLOCKED, refusal)
+            return
+
+        def at_once() -> bool:
+            self._frontier.release([lease], delay=delay)
+            return blocking.block_urls([lease.url], f"{SCOPE}{refusal}")[0]
+
+        if await self._job.call(at_once):
+            logger.info("%s %s: %s", lease.url, State.BLOCKED, refusal)
+            await self._job.count({f"blocked:{refusal}": 1})
+            await self.ranking.ended(lease, State.BLOCKED, refusal)
+
+    async def _finish_list(self, lease: Lease, response: CapturedResponse, page: Page, kind: ListKind) -> None:
+        """Archive a sitemap, or a feed that was announced, and offer what it lists."""
+        size, offers = response.exchange.response_size, NOWHERE.offers
+        tally = Tally({"answers": 1, "bytes": size, f"status:{page.status}": 1, kind: 1})
+        await self._job.archive(response.exchange, Enclosed(identified(page.body, declared=page.media_type)))
+        if 200 <= page.status < 300:
+            await self._lists.read(lease, page, tally)
+        elif page.status < 400:
+            offers = self._outlinks.of(lease, Visit(page), of_redirect(lease, page), tally).offers
+        logger.info("%s %d %s", lease.url, page.status, kind)
         await self._commit(lease, State.DONE, offers, Outcome(tally=tally.counts), rest_asked(response))
+
+    async def _learn(self, found: Reading | None) -> None:
+        """Learn what a page says of the topic; errors and what is remembered say nothing."""
+        refining = self._job.understanding.refining
+        if refining is None or found is None or found.document is None or found.metadata.score is None:
+            return
+        await refining.answered(found.document, found.metadata.score, self._job.room.held)
+
+    async def _keep_refused(self, lease: Lease, found: Reading | None, led: Led) -> None:
+        """Keep the links that are refused, for the case that the definition is changed."""
+        log, language = self._job.stores.refusals, None if found is None else found.metadata.language
+        if log is None or not led.rejected:
+            return
+
+        async def once() -> None:
+            log.refused(lease.url, language, led.rejected)
+
+        await self._job.room.held(once)
 
     async def _ask_plainly(self, lease: Lease, response: CapturedResponse) -> None:
         """Archive a 304 that stands for nothing any more, and ask again, at once and without conditions."""
@@ -198,13 +293,22 @@ class Settlement:
 
     async def _commit(
         self, lease: Lease, state: State, links: Sequence[Offer], outcome: Outcome, rest: float = 0.0
-    ) -> None:
-        delay = max(rest, self._job.manners.delay_of(lease.queue)) if state is not State.BLOCKED else 0.0
-        if await self._job.call(self._frontier.finish, lease, state, delay=delay, links=links, outcome=outcome):
+    ) -> bool:
+        """Finish a lease; False where it had been lost."""
+        manners = self._job.manners
+        delay = max(rest, manners.delay_of(lease.url)) if state is not State.BLOCKED else 0.0
+        learned = manners.learned(lease.url)
+        held = await self._job.call(
+            self._frontier.finish, lease, state, delay=delay, learned=learned, links=links, outcome=outcome
+        )
+        if held:
             self._job.tally.merge(outcome.tally)
+            if state is not State.DONE:
+                await self.ranking.ended(lease, state, outcome.reason)
             self._job.check_limits()
         else:
             logger.warning("%s: its lease had run out, so it is fetched again", lease.url)
+        return held
 
 
 def _page(lease: Lease, response: CapturedResponse) -> Page:
@@ -235,7 +339,7 @@ def _tally(lease: Lease, visit: Visit, response: CapturedResponse, asked: Asked)
     if asked.conditional:
         tally.add("conditional")
     if lease.kind == "requisite" and (visit.unmodified or not 300 <= response.status < 400):
-        tally.merge({"requisites": 1, "requisite_bytes": size})
+        tally.merge({"probes" if is_probe(lease.url) else "requisites": 1, "requisite_bytes": size})
     return tally
 
 

@@ -8,6 +8,7 @@ predecessor's files are moved out of the way before anything else happens.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -38,10 +39,14 @@ class Start(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Which crawl of a folder is at hand, counted from 1, and what starting it means."""
+    """Which crawl of a folder is at hand, counted from 1, and what starting it means.
+
+    ``begun_at`` is when it began, where others know that; None where its frontier does.
+    """
 
     number: int
     start: Start
+    begun_at: datetime | None = None
 
 
 FIRST = Standing(1, Start.BEGUN)
@@ -68,6 +73,26 @@ def stand(root: Path, icd: Icd) -> Standing:
     if (root / DEFINITION).exists():
         return Standing(at_hand, Start.GOES_ON)
     return Standing(at_hand, Start.ANEW if at_hand > 1 else Start.BEGUN)
+
+
+def joined(root: Path, number_at_hand: int, *, may_change: bool) -> Standing | None:
+    """Tell how a crawl stands in a folder that may have had no part in those before it, None where it holds later ones.
+
+    With ``may_change`` those before it are put away.
+    """
+    kept = number(root)
+    if kept > number_at_hand:
+        return None
+    if not may_change:
+        return Standing(number_at_hand, Start.GOES_ON)
+    if kept < number_at_hand and (root / DEFINITION).exists():
+        if not (root / SUMMARY).exists():
+            write_whole(root / SUMMARY, f'{{"crawl": {kept}}}\n')
+        for step in putting_away(root, kept):
+            step()
+    if (root / DEFINITION).exists():
+        return Standing(number_at_hand, Start.GOES_ON)
+    return Standing(number_at_hand, Start.ANEW if number_at_hand > 1 else Start.BEGUN)
 
 
 def putting_away(root: Path, crawl: int) -> tuple[Callable[[], None], ...]:

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from aahcrawler import __version__
 from aahcrawler.archive.delivery import Delivery
-from aahcrawler.crawl.room import Room
+from aahcrawler.crawl.sharing import Sharing
 from aahcrawler.crawl.tally import Tally
 from aahcrawler.frontier.protocol import Counts, State
 from online_analysis.icd import Icd
@@ -18,11 +18,18 @@ class Countable(Protocol):
     icd: Icd
     number: int
     begun_at: datetime
-    tally: Tally
     counts: Counts
     started_at: datetime
     reason: str
-    room: Room
+    sharing: Sharing | None
+
+    @property
+    def tally(self) -> Tally:
+        """Every count."""
+
+    @property
+    def pause(self) -> str:
+        """Why the crawl fetches nothing for now."""
 
     @property
     def delivery(self) -> Delivery | None:
@@ -35,7 +42,8 @@ def summary(job: Countable, state: str) -> dict[str, object]:
     ``crawl`` counts the crawls of this definition from 1. ``state`` is ``running``, ``paused``, ``stopped`` or
     ``finished``, and ``reason`` says why it pauses or ended; ``begun_at`` is when this crawl began, ``started_at`` when
     this process opened it. ``seconds`` and all counts include what came before a restart. ``frontier`` counts URLs by
-    state, ``delivery`` closed files at ``archive.target``, where there is one.
+    state, ``delivery`` closed files at ``archive.target``, where there is one, and ``posts`` what became of what this
+    process told another instance.
     """
     urls = {f"pages_{state}": job.counts.pages.get(state, 0) for state in State}
     urls |= {f"requisites_{state}": job.counts.requisites.get(state, 0) for state in State}
@@ -45,7 +53,7 @@ def summary(job: Countable, state: str) -> dict[str, object]:
         "title": job.icd.title,
         "software": f"AAHCrawler/{__version__}",
         "state": state,
-        "reason": job.reason or job.room.why,
+        "reason": job.reason or job.pause,
         "begun_at": job.begun_at.isoformat(timespec="seconds"),
         "started_at": job.started_at.isoformat(timespec="seconds"),
         "updated_at": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -53,4 +61,5 @@ def summary(job: Countable, state: str) -> dict[str, object]:
         **job.tally.summary(),
         "frontier": {**urls, "queues": job.counts.queues},
         **({"delivery": asdict(job.delivery.progress)} if job.delivery else {}),
+        **({"posts": asdict(job.sharing.posts)} if job.sharing else {}),
     }

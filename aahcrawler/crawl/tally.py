@@ -5,12 +5,13 @@ from typing import Final
 
 GROUPS: Final = (
     *("application", "level", "object", "status", "type", "refused", "blocked", "error"),
-    *("failure", "failed", "mended", "learned"),
+    *("failure", "failed", "mended", "learned", "trap"),
 )
 """Counts that have a second word: ``status:200``, ``refused:login``.
 
 ``failure`` counts actions that failed by reason, ``failed`` by where and reason, ``mended`` those of them whose objects
-were found all the same, ``learned`` pages by the learned action that found their objects.
+were found all the same, ``learned`` pages by the learned action that found their objects, ``trap`` pages that were
+found to be near duplicates or soft 404s.
 """
 SINGLE: Final = (
     "answers",
@@ -23,9 +24,18 @@ SINGLE: Final = (
     "objects",
     "requisites",
     "robots",
+    "sitemaps",
+    "feeds",
+    "listed",
+    "probes",
+    "documents",
+    "documents_cut",
     "conditional",
     "asked_again",
     "retries",
+    "address_busy",
+    "rescored",
+    "batches",
     "bytes",
     "requisite_bytes",
     "seconds",
@@ -70,3 +80,20 @@ class Tally:
         numbers = {name: round(self[name], 3) if name == "seconds" else int(self[name]) for name in SINGLE}
         ratio = round(self["relevant"] / self["pages"], 4) if self["pages"] else None
         return {**numbers, "harvest_ratio": ratio, **{group: self.group(group) for group in GROUPS}}
+
+
+class SharedTally(Tally):
+    """The counts of a crawl that others count for as well; ``own`` are those of this process, since it was started."""
+
+    def __init__(self, counts: Mapping[str, float]) -> None:
+        super().__init__(counts)
+        self.own: dict[str, float] = {}
+
+    def add(self, name: str, amount: float = 1) -> None:
+        """Add to a count."""
+        super().add(name, amount)
+        self.own[name] = self.own.get(name, 0) + amount
+
+    def hear(self, counts: Mapping[str, float]) -> None:
+        """Take over what the counts are by now."""
+        self.counts = dict(counts)

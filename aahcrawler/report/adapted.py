@@ -65,15 +65,25 @@ def learned(known: Sequence[Evidence], used: Mapping[str, int], begun: str) -> s
 
 
 def _learned(each: Evidence, begun: str) -> str:
-    place = "/".join((each.application, each.level, each.action))
+    place = "/".join(filter(None, (each.application, each.level, each.action)))
     when = "" if _is_since(each.date, begun) else ", in a former crawl"
     method = _METHODS.get(each.method, each.method)
     first, rest = each.pages[0] if each.pages else "", len(each.pages) - 1
     pages = f"{escape(first)}{f' and {rest} more' if rest > 0 else ''}"
     return (
         f"<b>{escape(each.name)}</b> for {escape(place)} on {escape(each.site)}, {escape(method)}{when}: "
-        f"{each.after:,} objects on {len(each.pages):,} pages where the action of the file found {each.before:,} "
-        f"({escape(each.failure)}); confidence {each.confidence:.2f}. Evidence: {pages}"
+        f"{_counted(each)}; confidence {each.confidence:.2f}. Evidence: {pages}"
+    )
+
+
+def _counted(each: Evidence) -> str:
+    if each.kind == "sign":
+        of = "its level" if each.level else "the application"
+        return f"a sign of {of}, on {each.after:,} pages of it and on none of {each.before:,} others"
+    what = "links" if each.kind == "links" else "objects"
+    return (
+        f"{each.after:,} {what} on {len(each.pages):,} pages where the action of the file found {each.before:,} "
+        f"({escape(each.failure)})"
     )
 
 

@@ -15,7 +15,9 @@ from aahcrawler.adaptation.overlay import LEARNED, Evidence, Overlay
 from aahcrawler.objects.reader import PageRow, ReadError, page_rows
 from aahcrawler.report import adapted
 from aahcrawler.report.chart import Line, bars, line_chart
+from aahcrawler.report.topic import learned_topic, read_learned
 from aahcrawler.urls import queue_of
+from online_analysis.learning import NOTHING, Learned
 
 MOST_DOMAINS = 30
 """Domains that the report lists; the others are counted in one row."""
@@ -84,12 +86,13 @@ def write_report(crawl: Path) -> Path:
         former = _read(before) if before.exists() else None
         rows = tuple(row for row in page_rows(crawl) if row.is_page and row.crawl == summary.crawl)
         learned = Overlay(crawl / LEARNED).evidence()
+        topic = read_learned(crawl)
     except FileNotFoundError:
         raise ReportError(f"{crawl}: no crawl.json here; name the output folder of a crawl") from None
     except (ValueError, ValidationError, ReadError, OSError) as error:
         raise ReportError(f"{crawl}: cannot be read: {error}") from error
     target = crawl / "report.html"
-    target.write_text(report(summary, rows, former, learned), "utf-8")
+    target.write_text(report(summary, rows, former, learned, topic), "utf-8")
     return target
 
 
@@ -98,11 +101,15 @@ def _read(path: Path) -> Summary:
 
 
 def report(
-    summary: Summary, rows: Sequence[PageRow], former: Summary | None = None, learned: Sequence[Evidence] = ()
+    summary: Summary,
+    rows: Sequence[PageRow],
+    former: Summary | None = None,
+    learned: Sequence[Evidence] = (),
+    topic: Learned = NOTHING,
 ) -> str:
     """Return the report as HTML, with what changed since the ``former`` crawl, where there was one.
 
-    ``learned`` is all that this crawl and those before it have learned.
+    ``learned`` is all that this crawl and those before it have learned of sites, and ``topic`` of their topic.
 
     Everything that came from a page is escaped; there are no scripts in it.
     """
@@ -110,6 +117,7 @@ def report(
     sections = (
         *((("Since the crawl before", _since(summary, former)),) if former is not None else ()),
         ("Relevance over time", _relevance(rows)),
+        *((("What was learned of the topic", learned_topic(topic)),) if not topic.is_empty else ()),
         ("Pages by application and level", bars(_applications(rows), "No page yet.")),
         ("Web objects by type", bars(summary.object, "No web object was found.")),
         ("Actions that failed, and what was learned", _adapted(summary, learned)),

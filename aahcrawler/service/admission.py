@@ -6,7 +6,8 @@ from functools import lru_cache
 from urllib.parse import urlsplit
 
 from aahcrawler import urls
-from aahcrawler.scope import Refusal, Scope
+from aahcrawler.frontier.hops import Hop, extended
+from aahcrawler.scope import Address, Scope
 from aahcrawler.wire.addresses import AddressPolicy
 from online_analysis.icd import Icd
 
@@ -48,18 +49,22 @@ class Admission:
 
     def target(self, text: str) -> Target | Fault:
         """Return what a URL is called in the crawl, or why it is none."""
-        url = urls.canonicalize(text)
+        url = self._scope.spelling.url(text)
         if url is None:
             return Fault.TOO_LONG if len(text) > urls.MAX_LENGTH else Fault.URL
         queue = urls.queue_of(url)
         return Target(url, queue) if 0 < len(queue.encode()) <= 255 else Fault.URL
 
     def refusal(self, target: Target) -> str | None:
-        """Return why the crawl does not fetch a URL, a ``Refusal`` or ``PRIVATE``; None when it may."""
-        refused: Refusal | None = self._scope.admit(target.url, target.queue)
+        """Return why the crawl does not fetch a URL, as ``Scope.admit`` does, or ``PRIVATE``; None when it may."""
+        refused = self._scope.admit(Address(target.url, target.queue, path=self.path(target)))
         if refused is not None:
-            return refused.value
+            return str(refused)
         return PRIVATE if self._is_private_host(urlsplit(target.url).hostname or "") else None
+
+    def path(self, target: Target) -> str:
+        """Return the hops that lead to a posted URL: one, from outside."""
+        return extended("", Hop.POST, is_off_site=not self._scope.is_of_seeds(target.queue))
 
     def _judge_host(self, host: str) -> bool:
         mapped = self._addresses.mapped(host, _ANY_PORT)

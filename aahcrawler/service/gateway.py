@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from aahcrawler.crawls import REDIS_URL, frontier_settings
+from aahcrawler.crawls import frontier_settings
 from aahcrawler.frontier.connection import connect
+from aahcrawler.frontier.environment import REDIS_URL
 from aahcrawler.frontier.protocol import FrontierFullError, FrontierSettings, FrontierUnavailableError
 from aahcrawler.frontier.redis_frontier import RedisFrontier
 from aahcrawler.service.catalog import Crawl

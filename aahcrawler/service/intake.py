@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from aahcrawler import urls
 from aahcrawler.frontier.posting import Effect, Post, Posted
 from aahcrawler.frontier.protocol import Offer
-from aahcrawler.service.admission import Fault
+from aahcrawler.service.admission import Fault, Target
 from aahcrawler.service.catalog import Crawl
 from aahcrawler.service.gateway import Gateway
 from aahcrawler.service.items import Item, Outcome, Result, identity, invalid
@@ -65,9 +65,12 @@ class Intake:
         refusal = None if entry.blacklist else crawl.admission.refusal(target)
         if refusal is not None:
             return Result(url=target.url, outcome=Outcome.OUT_OF_SCOPE, reason=refusal)
-        via = (urls.canonicalize(entry.source) if entry.source else None) or ""
+        source = crawl.admission.target(entry.source) if entry.source else None
+        via = source.url if isinstance(source, Target) else ""
         key, content = identity(entry.said(target.url), batch.key, position)
-        return Post(Offer(target.url, target.queue, entry.score or 0.0, via=via), key, content, entry.wish)
+        path = crawl.admission.path(target)
+        offer = Offer(target.url, target.queue, entry.score or 0.0, via=via, path=path)
+        return Post(offer, key, content, entry.wish)
 
 
 def _result(post: Post, posted: Posted) -> Result:

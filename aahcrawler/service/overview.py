@@ -81,5 +81,7 @@ class Overview:
         shown = UrlShown(url=target.url, state=standing.state, immediate=standing.at_front, reason=standing.reason)
         offer = standing.offer
         return shown.model_copy(
-            update={"score": offer.score, "depth": offer.depth, "via": offer.via} if offer is not None else {}
+            update={"score": offer.score if offer.score >= 0 else None, "depth": offer.depth, "via": offer.via}
+            if offer is not None
+            else {}
         )

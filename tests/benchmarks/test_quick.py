@@ -1,7 +1,7 @@
 from pathlib import Path
 
 from benchmarks.damage import damaged
-from benchmarks.quick import Known, Method, attempt, costs
+from benchmarks.quick import Known, Method, Repairs, attempt, costs
 from benchmarks.reading import wanted
 from tests.benchmarks import tinysite
 
@@ -25,18 +25,24 @@ def test_without_repair_a_redesign_costs_objects_and_with_memory_they_are_found_
     copy = damaged(of.site, tmp_path / "copy", 7, seed)
     repaired, repairs = attempt(of, copy, Method.REPAIR, memory=True)
     assert {str(each.first("body")) for each in repaired.objects} & bodies
-    taken = costs(repaired, repairs.first())
-    assert (taken["pages_to_repair"] is None) == (not repairs.learned)
+    assert len(repairs.taken) == len(repairs.learned)
+    assert all(taken >= 2 for taken in repairs.taken)
 
 
-def test_costs_count_the_pages_of_a_level_until_the_last_of_its_actions_is_learned(tmp_path: Path) -> None:
+def test_costs_of_learning_are_those_of_a_level_until_the_last_of_its_actions_is_learned(tmp_path: Path) -> None:
     of = known(tmp_path)
     reading, _ = attempt(of, of.site, Method.NONE)
-    assert costs(reading, {})["pages_to_repair"] is None
     assert costs(reading, {})["ms_per_page_learning"] is None
-    assert costs(reading, {"topic": 3})["pages_to_repair"] == 3
-    assert costs(reading, {"topic": 3, "board": 0})["pages_to_repair"] == 3
-    assert costs(reading, {"board": 0})["pages_to_repair"] == 1
+    assert costs(reading, {"topic": len(reading.seen)})["ms_per_page_learning"] is not None
+
+
+def test_pages_on_which_an_action_works_do_not_count_as_pages_of_its_repair(tmp_path: Path) -> None:
+    of = known(tmp_path)
+    repairs = Repairs(of.trimmed)
+    for page in of.pages:
+        repairs.assist(page, None)
+    assert set(repairs.adapter.failing.values()) <= {0}
+    assert repairs.taken == []
 
 
 def test_objects_and_pages_are_written_as_the_scorer_reads_them(tmp_path: Path) -> None:

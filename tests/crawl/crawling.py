@@ -21,6 +21,7 @@ seeds: {seeds}
 topic: {{keywords: [harbour, flood, dike, storm surge]}}
 politeness: {{delay: 0, timeout: 5 s}}
 network: {{allow_private: true}}
+traps: {{pages: 0, duplicates: follow, soft_404: ignore}} # The pages of made-up sites look alike.
 output: {output}
 """
 
@@ -67,11 +68,11 @@ class Running:
 
 @contextmanager
 def running(
-    *arguments: str | Path, environment: Mapping[str, str] = os.environ, cwd: Path | None = None
+    *arguments: str | Path, environment: Mapping[str, str] = os.environ, cwd: Path | None = None, code: str = ""
 ) -> Iterator[Running]:
-    """Run ``aah`` beside the block; it is killed at its end if it has not ended by then."""
+    """Run ``aah`` beside the block, or ``code`` in its place; it is killed at the end if it has not ended by then."""
     process = subprocess.Popen(
-        command(*arguments),
+        [sys.executable, "-c", code, *map(str, arguments)] if code else command(*arguments),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

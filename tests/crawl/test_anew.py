@@ -11,14 +11,17 @@ from typing import Any
 import pytest
 
 from aahcrawler.archive.history import Former
-from aahcrawler.crawl.beginning import clear, offer_former, offer_seeds
+from aahcrawler.crawl.beginning import Beginning, clear
 from aahcrawler.crawls import frontier_name, number
 from aahcrawler.frontier.connection import connect
 from aahcrawler.frontier.embedded import EmbeddedServer
-from aahcrawler.frontier.protocol import FrontierSettings, Offer, Offered, State
+from aahcrawler.frontier.protocol import FrontierSettings, Offer, Offered, State, Update
 from aahcrawler.frontier.redis_frontier import RedisFrontier
 from aahcrawler.objects import vocabulary as v
 from aahcrawler.scope import Scope
+from aahcrawler.scores import Source, entries
+from aahcrawler.scores.reader import read
+from online_analysis.analysers import ScoredSeed
 from online_analysis.icd import Icd
 from tests.crawl.articles import article_site, path
 from tests.crawl.board import know
@@ -26,6 +29,7 @@ from tests.crawl.crawling import Ended, aah, rows, running, summary, write_icd
 from tests.crawl.site import Reply, Site, serving
 from tests.crawl.verifying import assert_whole
 from tests.offline.shapes import crawl_violations
+from tests.scores.logs import score_log
 
 PAGES = 24
 EDITED = (2, 5, 9, 14, 20)
@@ -141,6 +145,32 @@ def test_the_folder_of_a_server_is_emptied_and_can_be_used_again(tmp_path: Path)
         assert frontier.state("http://a.test/") is None
 
 
+def test_postings_are_scored_seeds_as_far_as_they_are_wanted_and_new(server: EmbeddedServer, tmp_path: Path) -> None:
+    said = (
+        "id: t\ncontact: a@b.org\nseeds: [http://a.test/seed]\ntopic: {keywords: [flood]}\nscope: {deny: [/denied]}\n"
+    )
+    with (
+        closing(RedisFrontier(server.url, "posted", FrontierSettings(update=Update.SUM))) as frontier,
+        score_log(tmp_path / "scores") as log,
+    ):
+        beginning = Beginning(frontier, Scope(Icd.parse(said.encode())), log)
+        for _ in range(2):  # The same again is what a crawl that goes on says.
+            beginning.seeds(["http://a.test/seed"])
+            beginning.postings(
+                ScoredSeed(f"HTTP://A.test/{name}", score)
+                for name, score in (("seed", 0.9), ("new#top", 0.4), ("denied", 0.8))
+            )
+            beginning.postings([ScoredSeed("mailto:a@b.test", 0.3)])
+        offered = {offer.url: (offer.score, offer.depth) for offer in frontier.iterate(9)}
+        frontier.remove()
+    assert offered == {"http://a.test/seed": (1.0, 0), "http://a.test/new": (0.4, 0)}
+    logged = [found.entry for found in read(tmp_path / "scores")]
+    assert [(entry.source, entry.url, entry.score) for entry in logged if isinstance(entry, entries.Offered)] == [
+        (Source.SEED, ["http://a.test/seed"], [1.0]),
+        (Source.POSTING, ["http://a.test/new"], [0.4]),
+    ]
+
+
 class Memory:
     """A history of pages, by what is known of them."""
 
@@ -153,7 +183,7 @@ class Memory:
             yield Former(**{**unknown, "depth": 0, "priority": 0.5, **known, "url": f"http://a.test/{name}"})
 
 
-def test_former_pages_are_offered_as_they_were_worth(server: EmbeddedServer) -> None:
+def test_former_pages_are_offered_as_they_were_worth(server: EmbeddedServer, tmp_path: Path) -> None:
     poor = {"relevant": False, "score": 0.1}
     history: Any = Memory(
         seed={"priority": 0.9},
@@ -169,8 +199,10 @@ def test_former_pages_are_offered_as_they_were_worth(server: EmbeddedServer) -> 
     scope = Scope(Icd.parse(f"{said}scope: {{depth: 3, deny: [/denied]}}".encode()))
     seeds = ["http://a.test/seed"]
     with closing(RedisFrontier(server.url, frontier_name("t", 2), FrontierSettings())) as frontier:
-        offer_seeds(seeds, frontier, scope)
-        assert offer_former(history, seeds, frontier, scope) == 8
+        with score_log(tmp_path / "scores") as log:
+            beginning = Beginning(frontier, scope, log)
+            beginning.seeds(seeds)
+            assert beginning.former(history, seeds) == 8
         offered = {offer.url.rpartition("/")[2]: (offer.score, offer.depth) for offer in frontier.iterate(20)}
         frontier.remove()
     assert offered == {

@@ -25,7 +25,6 @@ def of(more: str = "", texts: dict[str, str] | None = None, knowledge: str = "kn
         "politeness: {delay: 5 s}\n",
         "scope: {depth: 3, deny: [/x]}\n",
         "archive: {size: 2 GB}\n",
-        "event: {start: 2024-05-01, end: 2024-05-31}\n",
         "# a comment\n",
     ],
 )
@@ -34,10 +33,22 @@ def test_what_scores_do_not_depend_on_changes_nothing(more: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "more", ["scoring: {relevant: 0.5}\n", "scoring: {weights: {url: 0.5}}\n", "scope: {languages: [en]}\n"]
+    "more",
+    [
+        "scoring: {relevant: 0.5}\n",
+        "scoring: {weights: {url: 0.5}}\n",
+        "scope: {languages: [en]}\n",
+        "event: {start: 2024-05-01, end: 2024-05-31}\n",
+    ],
 )
 def test_what_they_do_depend_on_changes_it(more: str) -> None:
     assert of(more) != of()
+
+
+def test_so_do_the_versions_of_what_scores(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = of()
+    monkeypatch.setattr("aahcrawler.crawl.fingerprint.versions", lambda _: {"shouting": "shouting 2.0"})
+    assert of() != before
 
 
 def test_so_do_topic_texts_and_knowledge() -> None:

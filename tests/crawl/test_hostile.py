@@ -26,7 +26,7 @@ from tests.crawl.hostility import (
 from tests.crawl.site import Reply, Site, html, links, serving
 from tests.crawl.world import LOOPBACK, Crawled, crawl, define, network
 
-MOST_MEMORY = 450
+MOST_MEMORY = 480
 LONGEST = 100
 FOUND = ("large", "bomb", "bomb-of-bombs", "iframe", *(name for name in MARKUP if name != "many-codings"))
 

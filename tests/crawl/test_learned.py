@@ -1,6 +1,7 @@
 """What a crawl learns is kept in its folder, and serves it again after a restart, and its other workers."""
 
 import logging
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,9 @@ from scrapy.settings import Settings
 
 from aahcrawler.crawl.knowledge import ADAPTATION, Knowledge, adapts
 from aahcrawler.helper import Assistance
-from tests.adaptation.redesigned import bodies, new, said, thread
+from aahcrawler.page import Page
+from tests.adaptation.redesigned import SITE, bodies, new, said, thread
+from tests.helper.saved_pages import html_page
 
 FORUM = """<?xml version="1.0"?>
 <application name="Harbour Board" kind="web-forum">
@@ -23,6 +26,14 @@ FORUM = """<?xml version="1.0"?>
       <field name="date" kind="datetime"><select css="time" attribute="datetime"/></field>
       <field name="body"><select css=".said"/></field>
     </extract>
+  </level>
+</application>
+"""
+
+BOARD = """  <level name="board" role="intermediate">
+    <when css=".board"/>
+    <address path="/board" parameters="b"/>
+    <navigate name="threads" to="thread"><select css=".row a"/></navigate>
   </level>
 </application>
 """
@@ -51,6 +62,30 @@ def test_a_crawl_goes_on_with_what_it_learned_before(folders: tuple[Path, ...], 
     assert [file.suffix for file in (tmp_path / "crawl" / "learned").glob("*.xml")] == [".xml"]
     (again,) = crawled(folders, tmp_path / "crawl", 4)
     assert (bodies(again.objects), again.failed_actions) == (said(4), ())
+
+
+def board(number: int) -> Page:
+    rows = "".join(f'<p class="subject"><a href="/thread?t={n}">Thread {n}</a></p>' for n in range(number, number + 3))
+    return html_page(f"{SITE}/board?b={number}", f'<html><body class="board forum-sign">{rows}</body></html>')
+
+
+def test_signs_and_navigation_that_one_worker_learned_serve_another(
+    folders: tuple[Path, ...], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (folders[0] / "applications" / "harbour.xml").write_text(FORUM.replace("</application>\n", BOARD), "utf-8")
+    one, other = Knowledge(folders), Knowledge(folders)
+    one.share(tmp_path / "crawl")
+    for number in (1, 2, 3):
+        one.helper.assist(board(number))
+        one.helper.assist(thread(number, new, signs="topic-view forum-sign"))
+    other.share(tmp_path / "crawl")
+    assert caplog.text == ""
+    found = other.helper.assist(board(7))
+    assert [link.url for link in found.document.outlinks] == [f"{SITE}/thread?t={n}" for n in (7, 8, 9)]
+    assert found.failed_actions == ()
+    page = thread(8, new, signs="topic-view forum-sign")
+    read = other.helper.assist(replace(page, url=f"{SITE}/rewritten/8"))
+    assert (bodies(read.objects), read.failed_actions) == (said(8), ())
 
 
 def test_what_is_learned_is_logged(folders: tuple[Path, ...], tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -1,11 +1,14 @@
 import asyncio
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from math import inf
 
 import pytest
 
+from aahcrawler.crawl import leasing
 from aahcrawler.crawl.leasing import FrontierLane, LeaseSource
 from aahcrawler.frontier.protocol import FrontierUnavailableError, Lease
 
@@ -61,6 +64,49 @@ def test_never_more_leases_are_out_than_there_is_room_for(lane: FrontierLane) ->
     assert len(seen) == len(set(seen)) == 25
     assert most <= 4
     assert max(shelf.asked) <= 4
+
+
+def test_a_queue_has_no_more_connections_than_are_its_own(lane: FrontierLane) -> None:
+    shelf = Shelf(12)
+    others = [replace(lease, queue="b.test", url=f"{lease.url}b", token=f"{lease.token}b") for lease in shelf.queued]
+    shelf.queued += others
+    under_way: Counter[str] = Counter()
+    most: dict[str, int] = {}
+
+    async def crawl() -> list[str]:
+        source = LeaseSource(shelf, lane, "w", 9)  # type: ignore[arg-type]
+        source.connections = lambda queue: 2 if queue == "a.test" else 5
+        seen = []
+
+        def settle(lease: Lease) -> None:
+            under_way[lease.queue] -= 1
+            source.settled(lease)
+
+        async for lease in source:
+            seen.append(lease.url)
+            under_way[lease.queue] += 1
+            most[lease.queue] = max(most.get(lease.queue, 0), under_way[lease.queue])
+            asyncio.get_running_loop().call_later(0.002, settle, lease)
+        assert (source.out, source._behind, source._queues, source._joined) == (0, {}, {}, {})
+        return seen
+
+    assert len(set(asyncio.run(crawl()))) == 24
+    assert most["a.test"] == 2
+    assert 2 < most["b.test"] <= 5
+
+
+def test_what_joined_a_connection_goes_back_with_it(lane: FrontierLane) -> None:
+    shelf = Shelf(3)
+
+    async def crawl() -> None:
+        source = LeaseSource(shelf, lane, "w", 3)  # type: ignore[arg-type]
+        source.connections = lambda _: 1
+        async for lease in source:
+            await source.give_back_behind(lease)
+            source.settled(lease)
+
+    asyncio.run(crawl())
+    assert [lease.url for lease in shelf.released] == ["http://a.test/1", "http://a.test/2"]
 
 
 def test_it_waits_for_leases_that_are_out_before_it_ends(lane: FrontierLane) -> None:
@@ -188,3 +234,44 @@ def test_what_was_to_share_a_connection_goes_back_when_its_site_needs_a_rest(lan
     assert asyncio.run(crawl()) == ["0", "3", "4"]
     assert [lease.url[-1] for lease in shelf.released] == ["1", "2"]
     assert [url[-1] for url in shelf.renewed] == ["0", "1", "2", "3", "4", "4"]
+
+
+class Paused(Shelf):
+    """An operator has paused what it holds, for some questions."""
+
+    pauses = 2
+
+    def lease(self, worker: str, n: int) -> tuple[Lease, ...]:
+        return () if self.pauses else super().lease(worker, n)
+
+    def next_ready(self) -> float | None:
+        if not self.pauses:
+            return super().next_ready()
+        self.pauses -= 1
+        return inf
+
+
+def test_it_does_not_end_while_an_operator_pauses_it(lane: FrontierLane, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(leasing, "LONGEST_WAIT", 0.05)
+    shelf = Paused(2)
+    seen: list[bool] = []
+
+    async def crawl() -> int:
+        source = LeaseSource(shelf, lane, "w", 3)  # type: ignore[arg-type]
+        watching = asyncio.create_task(watch(source))
+        number = 0
+        async for lease in source:
+            seen.append(source.is_paused)
+            number += 1
+            source.settled(lease)
+        watching.cancel()
+        return number
+
+    async def watch(source: LeaseSource) -> None:
+        while True:
+            seen.append(source.is_paused)
+            await asyncio.sleep(0.01)
+
+    assert asyncio.run(crawl()) == 2
+    assert seen[-2:] == [False, False]
+    assert any(seen)

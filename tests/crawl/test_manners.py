@@ -1,6 +1,7 @@
 """What a webmaster sees of a crawl: whom it is from, what it asks for, and how often."""
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -76,21 +77,27 @@ def _endless_robots() -> Iterator[bytes]:
 
 
 @pytest.fixture(scope="module")
-def site() -> Iterator[Site]:
+def site() -> Site:
     site = Site()
     write(site)
-    with serving(site) as served:
-        yield served
+    return site
 
 
 @pytest.fixture(scope="module")
-def crawled(site: Site, tmp_path_factory: pytest.TempPathFactory) -> Crawled:
+def machines(site: Site) -> Iterator[dict[str, str]]:
+    """Serve each host on a port of its own, which on loopback is a machine of its own; return where."""
+    with ExitStack() as served:
+        yield {f"{host}.test": f"127.0.0.1:{served.enter_context(serving(site)).port}" for host in HOSTS}
+
+
+@pytest.fixture(scope="module")
+def crawled(site: Site, machines: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Crawled:
     names = [f"{host}.test" for host in HOSTS]
     done = crawl(
         tmp_path_factory.mktemp("manners"),
         [f"http://{name}/" for name in (*names, "dead.test")],
         politeness={"delay": f"{DELAY} s", "max_delay": "1 s", "retries": "1", "timeout": "5 s"},
-        network=network(site, *names, **{"dead.test": NOWHERE}),
+        network=network(site, **machines, **{"dead.test": NOWHERE}),
     )
     assert done.ended.code == 0, done.ended.err
     return done

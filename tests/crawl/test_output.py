@@ -27,11 +27,13 @@ VOID = {"meta", "br", "hr"}
 ABOUT = ["id", "crawl", "title", "software", "state", "reason"]
 TIMES = ["begun_at", "started_at", "updated_at"]
 CHANGES = ["new", "changed", "unchanged", "gone"]
-SINGLE = ["relevant", "objects", "requisites", "robots", "conditional", "asked_again", "retries"]
+SINGLE = ["relevant", "objects", "requisites", "robots", "sitemaps", "feeds", "listed", "probes"]
+CALLS = ["documents", "documents_cut", "conditional", "asked_again", "retries", "address_busy", "rescored", "batches"]
 BYTES = ["bytes", "requisite_bytes"]
 DERIVED = ["seconds", "failed_actions", "harvest_ratio"]
 GROUPS = ["application", "level", "object", "status", "type", "refused", "blocked", "error"]
-ADAPTED = ["failure", "failed", "mended", "learned"]
+ADAPTED = ["failure", "failed", "mended", "learned", "trap"]
+FOLDERS = ["archive", "indexes", "objects", "scores", "frontier", "traps", "refused"]
 REQUISITES = ["/style.css", "/more.css", "/back.png", "/photo.jpg", "/app.js"]
 
 
@@ -80,7 +82,7 @@ def test_scrapy_crawls_the_same(world: Site, crawl: Path, tmp_path: Path) -> Non
     other = tmp_path / "crawl"
     for table in ("pages", "objects"):
         assert timeless(other, table) == timeless(crawl, table)
-    timed = {*TIMES, "seconds", *BYTES}
+    timed = {*TIMES, "seconds", "rescored", *BYTES}
     mine, theirs = summary(crawl), summary(other)
     assert {name: mine[name] for name in mine if name not in timed} == {
         name: theirs[name] for name in theirs if name not in timed
@@ -89,7 +91,7 @@ def test_scrapy_crawls_the_same(world: Site, crawl: Path, tmp_path: Path) -> Non
 
 def test_the_folder_holds_what_the_readme_says(crawl: Path) -> None:
     names = {path.name for path in crawl.iterdir() if not path.name.startswith(".")}
-    assert names == {"archive", "indexes", "objects", "frontier", "crawl.json", "crawl.log", "report.html", "icd.json"}
+    assert names == {*FOLDERS, "crawl.json", "crawl.log", "report.html", "icd.json"}
     assert_whole(crawl)
     for line in (crawl / "crawl.log").read_text("utf-8").splitlines():
         time, severity, subsystem, _ = line.split(" ", 3)
@@ -102,7 +104,7 @@ def test_the_summary_has_every_count(crawl: Path) -> None:
     found = summary(crawl)
     assert list(found) == [
         *(*ABOUT, *TIMES, "relevant_at"),
-        *("answers", "pages", *CHANGES, *SINGLE, *BYTES, *DERIVED),
+        *("answers", "pages", *CHANGES, *SINGLE, *CALLS, *BYTES, *DERIVED),
         *GROUPS,
         *ADAPTED,
         "frontier",

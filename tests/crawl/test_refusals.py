@@ -135,7 +135,7 @@ def test_without_a_server_for_the_frontier_it_says_what_to_install(tmp_path: Pat
     (line,) = refused(crawl_with(icd, empty))
     assert line.startswith("no server for the frontier was found: install redis-server or valkey-server")
     (line,) = refused(crawl_with(icd, {"AAH_REDIS_URL": f"redis://127.0.0.1:{free_port()}/0"}))
-    assert line.startswith("the frontier's server cannot be reached; start it, then start the crawl again")
+    assert line.startswith("the frontier's server cannot be reached; see that it runs at this address")
     (line,) = refused(crawl_with(icd, {"AAH_REDIS_URL": "localhost"}))
     assert line.startswith("'localhost' is no address of a frontier's server")
 

@@ -1,7 +1,7 @@
 """robots.txt: whom its groups mean, what happens where it cannot be had, and files written to do harm."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import fields
 from datetime import UTC, datetime
 from io import BytesIO
@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scrapy import Request
 
+from aahcrawler import urls
 from aahcrawler.archive.history import Former
 from aahcrawler.archive.records import Original
 from aahcrawler.crawl import robots
@@ -30,6 +31,7 @@ from aahcrawler.crawl.robots import (
     RobotsUnreachableError,
     Rules,
 )
+from aahcrawler.crawl.turns import ADDRESS_TURN, AddressBusyError
 from aahcrawler.exchange import Exchange
 from aahcrawler.frontier.protocol import Lease
 from aahcrawler.page import Headers, Page
@@ -43,6 +45,7 @@ from aahcrawler.wire.errors import (
     WireTimeoutError,
 )
 from online_analysis.icd import Politeness
+from online_analysis.icd.sections import Sources
 
 URL = "http://a.test/page"
 
@@ -190,15 +193,21 @@ class Bench:
         self.ending = asyncio.Event()
         self.manners = Manners(Politeness(delay=delay))  # type: ignore[arg-type]
         self.request_headers = {"User-Agent": "AAHCrawler/1"}
+        self.icd = SimpleNamespace(sources=Sources())
+        self.address_turns = SimpleNamespace(turn=lambda url: f"turn of {url}")
+        self.leases = SimpleNamespace(holds=self.holds)
         engine = SimpleNamespace(download_async=self.download_async)
         crawler: Any = SimpleNamespace(engine=engine)
         job: Any = self
         self.middleware = RobotsMiddleware(crawler, job)
 
-    async def turn(self, queue: str) -> None:
+    async def holds(self, _: Lease) -> bool:
+        return True
+
+    async def turn(self, url: str) -> None:
         if self.stopped:
             raise StoppedError
-        self.turns.append(queue)
+        self.turns.append(urls.queue_of(url))
 
     async def count(self, amounts: Mapping[str, float]) -> None:
         self.counted.append(amounts)
@@ -256,7 +265,7 @@ def test_many_requests_wait_for_one_robots_txt() -> None:
     assert bench.archived == [ROBOTS]
     assert bench.counted == [{"robots": 1, "bytes": len(DENY), "conditional": 0}]
     assert bench.turns == ["a.test"] * 11
-    assert bench.manners.delay_of("a.test") == 7
+    assert bench.manners.delay_of("http://a.test/") == 7
 
 
 def test_the_request_for_it_is_honest_bounded_and_ends_with_the_crawl() -> None:
@@ -266,6 +275,7 @@ def test_the_request_for_it_is_honest_bounded_and_ends_with_the_crawl() -> None:
     assert request.headers["User-Agent"] == b"AAHCrawler/1"
     assert request.meta[MOST_BYTES] == LARGEST
     assert request.meta[ENDING] is bench.ending
+    assert request.meta[ADDRESS_TURN] == f"turn of {request.url}"
     assert LEASE not in request.meta
 
 
@@ -340,8 +350,8 @@ def test_redirects_are_followed_politely() -> None:
     bench = Bench({ROBOTS: (301, "/r2"), "http://a.test/r2": (302, other), other: (200, DENY)})
     assert bench.run("http://a.test/no") == [RobotsDeniedError.__name__]
     assert bench.turns == ["a.test", "a.test", "b.test"]
-    assert bench.manners.delay_of("a.test") == 7
-    assert bench.manners.delay_of("b.test") == 0
+    assert bench.manners.delay_of("http://a.test/") == 7
+    assert bench.manners.delay_of("http://b.test/") == 0
 
 
 @pytest.mark.parametrize("location", ["/robots.txt", "", "mailto:x@a.test"])
@@ -389,60 +399,9 @@ def test_when_the_crawl_ends_nothing_more_is_asked() -> None:
     assert bench.asked == []
 
 
-# Turns
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-def of(clock: Clock) -> Callable[..., Manners]:
-    return lambda **fields: Manners(Politeness(**fields), clock)
-
-
-def test_turns_of_a_queue_are_a_delay_apart(clock: Clock, of: Callable[..., Manners]) -> None:
-    manners = of(delay=2.0)
-    assert [manners.turn("a"), manners.turn("a"), manners.turn("b"), manners.turn("a")] == [0, 2, 0, 4]
-    clock.now += 10
-    assert manners.turn("a") == 0
-
-
-def test_the_delay_counts_from_the_end_of_an_answer(clock: Clock, of: Callable[..., Manners]) -> None:
-    manners = of(delay=2.0)
-    manners.turn("a")
-    clock.now += 1.5
-    manners.answered("a")
-    assert manners.turn("a") == 2.0
-
-
-def test_a_crawl_delay_prevails_where_it_is_longer_and_is_capped(of: Callable[..., Manners]) -> None:
-    manners = of(delay=2.0, max_delay=10.0)
-    for asked, kept in ((1.0, 2.0), (5.0, 5.0), (3.0, 5.0), (1e300, 10.0)):
-        manners.obey("a", asked)
-        assert manners.delay_of("a") == kept
-    assert manners.delay_of("b") == 2.0
-
-
-def test_without_a_delay_nothing_is_remembered(of: Callable[..., Manners]) -> None:
-    manners = of(delay=0.0)
-    assert [manners.turn("a") for _ in range(3)] == [0, 0, 0]
-
-
-def test_turns_that_have_come_are_forgotten(clock: Clock, of: Callable[..., Manners]) -> None:
-    manners = of(delay=1.0)
-    for number in range(30_000):
-        manners.turn(str(number))
-        clock.now += 0.01
-    assert manners.turn("29999") == pytest.approx(0.99)
-    assert manners.turn("0") == 0
-    assert len(manners._next) <= 10_001
+def test_a_busy_address_is_busy_for_all_who_wait_for_its_rules() -> None:
+    bench = Bench({"http://a.test/robots.txt": AddressBusyError("192.0.2.1", 2.0)})
+    assert bench.run(URL, "http://a.test/b") == ["AddressBusyError"] * 2
+    assert len(bench.asked) == 1
+    bench.answers = {"http://a.test/robots.txt": (404, "")}
+    assert bench.run() == ["allowed"]

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from filelock import FileLock
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -23,18 +22,23 @@ from aahcrawler.archive.writer import Capture
 from aahcrawler.crawl.archiving import LARGE
 from aahcrawler.crawl.download import Captured, CapturedResponse
 from aahcrawler.crawl.folder import CrawlFolder
-from aahcrawler.crawl.job import Job, Stores, Understanding
+from aahcrawler.crawl.job import Job
 from aahcrawler.crawl.manners import StoppedError
+from aahcrawler.crawl.occupancy import Occupancy
 from aahcrawler.crawl.outlinks import MOST_REDIRECTS
 from aahcrawler.crawl.recrawl import UNKNOWN, Asked
 from aahcrawler.crawl.robots import RobotsDeniedError, RobotsUnreachableError
 from aahcrawler.crawl.settlement import AGAIN, LONGEST_REST, Settlement, SpentError, rest_asked
+from aahcrawler.crawl.stores import Stores
+from aahcrawler.crawl.turns import AddressBusyError
+from aahcrawler.crawl.understanding import Understanding
 from aahcrawler.exchange import Exchange, Truncation
 from aahcrawler.frontier.protocol import Counts, FrontierUnavailableError, Lease, Offer, Outcome, State
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.metadata import Metadata
 from aahcrawler.objects.writer import CaptureDescription
 from aahcrawler.scope import Scope
+from aahcrawler.scores import Findings, Lessons
 from aahcrawler.segments import SegmentError
 from aahcrawler.webobject import Container, WebObject
 from aahcrawler.wire.errors import (
@@ -50,7 +54,7 @@ from aahcrawler.wire.errors import (
 )
 from knowledge_base.loader import load
 from knowledge_base.model import KnowledgeBase
-from online_analysis.aggregation import OnlineAnalyser, Scores
+from online_analysis.aggregation import OnlineAnalyser, Revision, Scores
 from online_analysis.document import Document
 from online_analysis.icd import Icd
 
@@ -74,6 +78,8 @@ class Recorder:
     finished: list[tuple[State, float, list[str], Outcome]] = field(default_factory=list)
     retried: list[tuple[float, Outcome]] = field(default_factory=list)
     released: list[str] = field(default_factory=list)
+    rested: list[float] = field(default_factory=list)
+    learned: list[float] = field(default_factory=list)
     archived: list[bytes] = field(default_factory=list)
     originals: list[Original | None] = field(default_factory=list)
     told: list[Metadata | None] = field(default_factory=list)
@@ -91,18 +97,23 @@ class Recorder:
 
     # The frontier
 
-    def finish(self, _: Lease, state: State, *, delay: float, links: Sequence[Offer], outcome: Outcome) -> bool:
+    def finish(
+        self, _: Lease, state: State, *, delay: float, learned: float, links: Sequence[Offer], outcome: Outcome
+    ) -> bool:
         self.did("finish")
+        self.learned.append(learned)
         self.finished.append((state, delay, [link.url for link in links], outcome))
         return self.held
 
-    def retry(self, _: Lease, *, delay: float, outcome: Outcome) -> State:
+    def retry(self, _: Lease, *, delay: float, learned: float, outcome: Outcome) -> State:
         self.did("retry")
+        self.learned.append(learned)
         self.retried.append((delay, outcome))
         return State.QUEUED
 
-    def release(self, leases: Sequence[Lease]) -> None:
+    def release(self, leases: Sequence[Lease], *, delay: float = 0.0) -> None:
         self.did("release")
+        self.rested.append(delay)
         self.released += [lease.url for lease in leases]
 
     def count(self, amounts: Mapping[str, float]) -> None:
@@ -150,6 +161,29 @@ class Objects:
         self.recorder.objects.append(len([*objects]) + len([*containers]))
 
 
+class Log:
+    """A score log that keeps nothing but what was said of pages and how they ended."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self.recorder = recorder
+        self.pages: list[Findings] = []
+        self.ends: list[tuple[str, str, str]] = []
+        self.rest: list[tuple[object, ...]] = []
+
+    def judged(self, found: Findings) -> None:
+        self.recorder.did("scores")
+        self.pages.append(found)
+
+    def ended(self, url: str, state: str, reason: str = "") -> None:
+        self.ends.append((url, state, reason))
+
+    def asked(self, n: int) -> None:
+        self.rest.append(("asked", n))
+
+    def rescored(self, revisions: Sequence[Revision]) -> None:
+        self.rest.append(("rescored", [(each.url, each.score) for each in revisions]))
+
+
 class Flood:
     """Gives every link the same score."""
 
@@ -167,16 +201,21 @@ class Broken(Flood):
 class Bench:
     """A settlement of a job whose stores are recorders."""
 
-    def __init__(self, tmp_path: Path, known: KnowledgeBase, analyser: OnlineAnalyser) -> None:
+    def __init__(
+        self, tmp_path: Path, known: KnowledgeBase, analyser: OnlineAnalyser, ranker: Lessons | None = None
+    ) -> None:
         self.recorder = Recorder()
         icd = Icd.parse(DEFINITION.encode())
-        folder = CrawlFolder(tmp_path, FileLock(tmp_path / ".lock"))
+        folder = CrawlFolder(tmp_path, Occupancy(tmp_path))
         frontier: Any = self.recorder
         archive: Any = Archive(self.recorder)
         objects: Any = Objects(self.recorder)
         self.history = History(tmp_path / "archive", tmp_path / "indexes")
-        stores = Stores(folder, frontier, archive, self.history, objects, ExitStack())
-        self.job = Job(icd, stores, Understanding(ApplicationAwareHelper(known), (analyser,), Scope(icd)))
+        self.log = Log(self.recorder)
+        scores: Any = self.log
+        stores = Stores(folder, frontier, archive, self.history, objects, scores, ExitStack())
+        helper = ApplicationAwareHelper(known)
+        self.job = Job(icd, stores, Understanding(helper, (analyser,), Scope(icd), ranker=ranker))
         self.settlement = Settlement(self.job)
         self.settled = 0
         self.job.leases.settled = self._settle  # type: ignore[method-assign]
@@ -234,7 +273,7 @@ def exchange_of(body: bytes, truncated: Truncation | None = None) -> Exchange:
 def test_the_page_is_finished_after_everything_about_it_was_written(bench: Bench) -> None:
     bench.answer(lease(), answer())
     recorder = bench.recorder
-    assert recorder.done == ["archive", "objects", "finish"]
+    assert recorder.done == ["scores", "archive", "objects", "finish"]
     state, delay, links, outcome = recorder.finished[0]
     assert (state, delay) == (State.DONE, 2.0)
     assert links == ["http://a.test/b", "http://a.test/i.png"]
@@ -254,7 +293,7 @@ def test_a_page_that_an_analyser_breaks_on_is_fetched_all_the_same(tmp_path: Pat
     bench = Bench(tmp_path, known, Broken())
     with bench.history:
         bench.answer(lease(), answer())
-    assert bench.recorder.done == ["archive", "objects", "finish"]
+    assert bench.recorder.done == ["scores", "archive", "objects", "finish"]
     state, _, links, outcome = bench.recorder.finished[0]
     assert (state, links) == (State.DONE, [])
     assert outcome.tally["error:ZeroDivisionError"] == outcome.tally["pages"] == 1
@@ -273,7 +312,7 @@ def test_whatever_else_goes_wrong_ends_the_url_and_not_the_crawl(bench: Bench) -
     assert bench.job.failure is None
 
 
-@pytest.mark.parametrize("where", ["archive", "objects", "finish"])
+@pytest.mark.parametrize("where", ["scores", "archive", "objects", "finish"])
 def test_a_store_that_fails_ends_the_crawl_and_not_the_url(bench: Bench, where: str) -> None:
     error = FrontierUnavailableError("gone") if where == "finish" else SegmentError("no room")
     bench.recorder.fails_at = {where: error}
@@ -366,14 +405,14 @@ def test_a_304_that_nobody_asked_for_is_an_error(bench: Bench) -> None:
 )
 def test_a_redirect_is_archived_and_its_target_offered(bench: Bench, location: str, offered: list[str]) -> None:
     bench.answer(lease(), answer(b"", 301, Location=location))
-    assert bench.recorder.done == ["archive", "objects", "finish"]
+    assert bench.recorder.done == ["scores", "archive", "objects", "finish"]
     state, _, links, outcome = bench.recorder.finished[0]
     assert (state, links) == (State.DONE, offered)
     assert outcome.tally["status:301"] == 1
 
 
 def test_too_many_redirects_in_a_row_are_refused(bench: Bench) -> None:
-    bench.answer(lease(redirects=MOST_REDIRECTS), answer(b"", 302, Location="/b"))
+    bench.answer(lease(path="L" + "R" * MOST_REDIRECTS), answer(b"", 302, Location="/b"))
     _, _, links, outcome = bench.recorder.finished[0]
     assert links == []
     assert outcome.tally["refused:redirects"] == 1
@@ -398,6 +437,14 @@ def test_the_last_attempt_ends_the_url_and_leaves_the_site_in_peace(bench: Bench
     state, delay, _, outcome = bench.recorder.finished[0]
     assert (state, delay) == (State.DONE, 30.0)
     assert outcome.tally["status:503"] == 1
+
+
+def test_what_a_site_needs_is_told_to_the_frontier_for_the_next_worker(bench: Bench) -> None:
+    bench.answer(lease(), answer())
+    bench.answer(lease(), answer(b"busy", 429))
+    bench.answer(lease(attempt=3), answer())
+    assert bench.recorder.learned == [0, 4, pytest.approx(3.2)]
+    assert bench.recorder.retried[0][0] == 4
 
 
 def test_a_body_that_was_broken_off_is_asked_for_again(bench: Bench) -> None:
@@ -463,6 +510,13 @@ def test_what_had_to_be_let_go_at_the_end_goes_back(bench: Bench) -> None:
     bench.fail(lease(), StoppedError())
     assert bench.recorder.released == ["http://a.test/"]
     assert bench.recorder.done == ["release"]
+
+
+def test_what_finds_its_address_busy_goes_back_until_its_turn_comes(bench: Bench) -> None:
+    bench.fail(lease(), AddressBusyError("192.0.2.1", 3.5))
+    assert (bench.recorder.released, bench.recorder.rested) == (["http://a.test/"], [3.5])
+    assert bench.recorder.counted == {"address_busy": 1}
+    assert bench.recorder.retried == []
 
 
 @pytest.mark.parametrize("error", [FrontierUnavailableError("gone"), SegmentError("no room")])

@@ -52,6 +52,7 @@ def define(folder: Path, seeds: Sequence[str], **sections: object) -> Path:
         "topic": {"keywords": ["harbour", "flood", "dike", "storm surge"]},
         "politeness": {"delay": "0", "timeout": "5 s", "retries": "1"},
         "network": {"allow_private": LOOPBACK},
+        "traps": {"soft_404": "ignore"},  # The pages of made-up sites look alike.
         "output": str(folder / "crawl"),
         **sections,
     }

@@ -50,7 +50,7 @@ def test_other_paths_are_not_found(server: WorldServer, path: str) -> None:
 def test_robots_differ_by_site(server: WorldServer) -> None:
     status, headers, body = ask(server, TOWN, "/robots.txt")
     assert (status, headers["content-type"]) == (200, "text/plain")
-    assert "Crawl-delay: 0.5" in body
+    assert "Crawl-delay: 0.2" in body
     assert "Disallow: /subscribers/" in ask(server, "coastcourier.example", "/robots.txt")[2]
 
 

@@ -14,13 +14,13 @@ import pytest
 import yaml
 from hypothesis import HealthCheck, given, settings
 
+from aahcrawler.definitions import from_meaning
 from aahcrawler.frontier.embedded import EmbeddedServer
 from aahcrawler.frontier.protocol import FrontierSettings, State
 from aahcrawler.frontier.redis_frontier import RedisFrontier
 from aahcrawler.service.access import is_loopback
 from aahcrawler.service.app import ServiceSettings
 from aahcrawler.service.catalog import Catalog
-from aahcrawler.service.definitions import from_meaning
 from aahcrawler.service.serving import Listening, RefusedToServeError, prepare
 from online_analysis.icd import Icd, changes
 from tests.crawl.crawling import Running, aah, until

@@ -10,6 +10,8 @@ from online_analysis.icd import ANALYSERS, Icd
 
 _MEANING = TypeAdapter(dict[str, str])
 _WEIGHTS = "scoring.weights."
+_DOMAINS = ["politeness", "domains"]
+_CANONICAL = ["scope", "canonical"]
 _FILES = "file"
 """Digests of the texts of files, which say nothing about URLs."""
 
@@ -36,15 +38,28 @@ def from_meaning(meaning: Mapping[str, str], output: Path) -> Icd:
     """
     fields: dict[str, object] = {"output": output}
     for path, text in meaning.items():
-        names = path.split(".", 2)
+        names = _names(path)
         if names[0] != _FILES:
             _put(fields, names, _value(text))
     weighted = tuple(path.removeprefix(_WEIGHTS) for path in meaning if path.startswith(_WEIGHTS))
     return Icd.model_validate(fields, context={"analysers": tuple(dict.fromkeys((*ANALYSERS, *weighted)))})
 
 
+def _names(path: str) -> list[str]:
+    """Split a path into section, field and key; what is said of a domain has its field behind the key.
+
+    Fields of ``scope.canonical`` stand one section deeper.
+    """
+    section, *names = path.split(".", 2)
+    if [section, *names[:1]] == _DOMAINS and len(names) > 1:
+        return [section, names[0], *names[1].rsplit(".", 1)]
+    if [section, *names[:1]] == _CANONICAL and len(names) > 1:
+        return [section, names[0], *names[1].split(".", 1)]
+    return [section, *names]
+
+
 def _put(fields: dict[str, object], path: list[str], value: object) -> None:
-    """Put a value where its path says: field, section and field, or section, field and key, which may hold dots."""
+    """Put a value where its path says: field, section and field, or section, field and key."""
     for name in path[:-1]:
         inner = fields.setdefault(name, {})
         if not isinstance(inner, dict):

@@ -1,0 +1,31 @@
+"""How often garbage in reference cycles is looked for while crawls run, and among what."""
+
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+YOUNG = 20_000
+"""Objects that are made, beyond those that go, between two looks at the young ones; some pages make as many."""
+
+
+@contextmanager
+def seldom_collected() -> Iterator[None]:
+    """Look for garbage more rarely until the block ends, and not among what is there already.
+
+    A knowledge base and its indexes are hundreds of thousands of objects that stay as long as the crawl: to look at all
+    of them again and again is in vain.
+    """
+    usual = gc.get_threshold()
+    gc.set_threshold(YOUNG, *usual[1:])
+    spare()
+    try:
+        yield
+    finally:
+        gc.set_threshold(*usual)
+        gc.unfreeze()
+
+
+def spare() -> None:
+    """Take what is there for what stays: a crawl has been opened."""
+    gc.collect()
+    gc.freeze()

@@ -1,0 +1,220 @@
+"""Workers that share a server: who fetches what, who joins, who leaves, who is killed."""
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from shutil import copy2, copytree
+
+import pytest
+
+from aahcrawler.crawl.submitting import submit
+from aahcrawler.frontier.embedded import EmbeddedServer
+from aahcrawler.frontier.registry import CrawlState
+from aahcrawler.frontier.shared import Server, connected
+from tests.crawl.articles import article, english, path
+from tests.crawl.crawling import Running, aah, rows, running, summary, until
+from tests.crawl.site import Reply, Site, links, serving
+from tests.crawl.verifying import assert_counts, assert_whole
+
+ICD = """\
+id: {name}
+contact: test@example.org
+seeds: {seeds}
+topic: {{keywords: [harbour, flood, dike, storm surge]}}
+politeness: {{delay: 0, timeout: 5 s}}
+scope: {{sites: seeds}}
+network: {{allow_private: true, resolve: {resolve}}}
+"""
+LONG = 120.0
+"""Seconds that workers may take to begin: a busy machine starts three processes slowly."""
+HASTY = "from aahcrawler import cli, crawls; crawls.SHORTEST_LEASE = 12.0; cli.main()"
+"""Runs ``aah`` with leases that run out soon."""
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    with EmbeddedServer(tmp_path / "server") as embedded, connected(embedded.url) as server:
+        yield server
+
+
+class World:
+    """Sites by their hosts, each on a loopback address of its own."""
+
+    def __init__(self, sites: dict[str, Site]) -> None:
+        self.sites = sites
+
+    @property
+    def fetched(self) -> list[tuple[str, str]]:
+        """Host and path of every request, in no order, robots.txt apart."""
+        return [(host, at) for host, site in self.sites.items() for at in site.paths()]
+
+    def define(self, folder: Path, name: str, *hosts: str) -> Path:
+        """Write a definition that crawls some of the hosts."""
+        file = folder / f"{name}.yaml"
+        resolve = {host: f"127.0.0.{number + 2}:{site.port}" for number, (host, site) in enumerate(self.sites.items())}
+        seeds = json.dumps([f"http://{host}/" for host in hosts])
+        file.write_text(ICD.format(name=name, seeds=seeds, resolve=json.dumps(resolve)), "utf-8")
+        return file
+
+
+@contextmanager
+def world(hosts: int, pages: int, pause: float = 0.0) -> Iterator[World]:
+    """Serve some hosts; each has a front page, and articles that link to one another."""
+    sites = {f"site{number}.test": site_of(f"site{number}.test", pages, pause) for number in range(hosts)}
+    with ExitStack() as stack:
+        for number, site in enumerate(sites.values()):
+            stack.enter_context(serving(site, f"127.0.0.{number + 2}"))
+        yield World(sites)
+
+
+def site_of(host: str, pages: int, pause: float) -> Site:
+    site = Site()
+    replies = {"/": english("Floods", links(path(1), path(2)))}
+    for here in range(1, pages):
+        near = [to for to in (2 * here + 1, 2 * here + 2) if to < pages]
+        replies[path(here)] = article(here, "/", *map(path, near))
+    for at, reply in replies.items():
+        body = reply.body.replace(b"</body>", f"<p>{host} {at}</p></body>".encode())
+        site.pages[at] = Reply(body, reply.status, reply.headers, pause)
+    return site
+
+
+def submitted(server: Server, *files: Path) -> None:
+    for file in files:
+        submit(file, server.address, server.registry, server.presence)
+
+
+@contextmanager
+def worker(server: Server, folder: Path, *more: str, code: str = "") -> Iterator[Running]:
+    with running("worker", "--redis", server.address, "--folder", folder, *more, code=code) as process:
+        yield process
+
+
+def states(server: Server) -> dict[str, CrawlState]:
+    return {crawl.id: crawl.state for crawl in server.registry.crawls()}
+
+
+def fetched_by(server: Server) -> dict[str, str]:
+    """Return which worker logged each page."""
+    return {
+        event.message.partition(" ")[0]: event.worker
+        for _, event in server.events.read()
+        if event.subsystem == "crawl.settlement" and " 200 " in event.message
+    }
+
+
+def test_two_workers_of_one_folder_share_two_crawls(server: Server, tmp_path: Path) -> None:
+    with world(4, 8, pause=0.05) as there:
+        submitted(server, there.define(tmp_path, "a", "site0.test", "site1.test", "site2.test"))
+        submitted(server, there.define(tmp_path, "b", "site3.test", "site2.test"))
+        here = tmp_path / "here"
+        with worker(server, here, "--until-finished") as ann, worker(server, here, "--until-finished") as bob:
+            codes = [each.ended(LONG).code for each in (ann, bob)]
+        assert codes == [0, 0]
+        asked = Counter(there.fetched)
+        assert set(asked.values()) == {1, 2}
+        assert {host for (host, _), times in asked.items() if times == 2} == {"site2.test"}, "it is of both crawls"
+        assert {site.busiest[host] for host, site in there.sites.items()} == {1}
+    assert len(set(fetched_by(server).values())) == 2
+    for name, pages in (("a", 24), ("b", 16)):
+        assert_whole(here / name)
+        assert_counts(here / name)
+        assert summary(here / name)["pages"] == pages
+        assert summary(here / name)["state"] == "finished"
+        assert len(rows(here / name)) == pages
+        index = (here / name / "indexes" / "index.cdxj").read_text("utf-8")
+        assert len([line for line in index.splitlines() if "robots.txt" not in line]) == pages
+        assert (here / name / "report.html").exists()
+        log = (here / name / "crawl.log").read_text("utf-8")
+        own, other = ("site0.test", "site3.test") if name == "a" else ("site3.test", "site0.test")
+        assert f"http://{own}/ 200" in log
+        assert other not in log, "the events of each crawl are in its own log"
+    assert set(states(server).values()) == {CrawlState.ENDED}
+    assert server.presence.workers() == ()
+    assert {event.crawl for _, event in server.events.read()} == {"", "a", "b"}
+
+
+def test_a_killed_workers_urls_are_fetched_by_one_that_has_joined(server: Server, tmp_path: Path) -> None:
+    with world(6, 10, pause=0.4) as there:
+        submitted(server, there.define(tmp_path, "a", *there.sites))
+        with worker(server, tmp_path / "ann", "--at-once", "1", code=HASTY) as ann:
+            ann.until(lambda: len(there.fetched) >= 1, LONG)
+            with worker(server, tmp_path / "bob", "--until-finished", code=HASTY) as bob:
+                bob.until(lambda: len(set(fetched_by(server).values())) == 2 or ann.process.poll() is not None, LONG)
+                ann.kill()
+                ann.ended(LONG)
+                ended = bob.ended(LONG)
+        assert ended.code == 0, ended.err
+        asked = Counter(there.fetched)
+        assert len(asked) == 60
+        assert sum(asked.values()) <= 60 + 1, "what the killed one was fetching is fetched again"
+        assert {site.busiest[host] for host, site in there.sites.items()} == {1}
+    assert len(set(fetched_by(server).values())) == 2, "both took part"
+    assert summary(tmp_path / "bob" / "a")["pages"] == 60
+    assert_brought_together([tmp_path / name / "a" for name in ("bob", "ann")], tmp_path / "all", set(asked))
+
+
+def assert_brought_together(folders: list[Path], whole: Path, pages: set[tuple[str, str]]) -> None:
+    """See that folders of several machines become one by copying, as the documentation says."""
+    copytree(folders[0], whole)
+    for folder in folders[1:]:
+        for part in ("archive", "objects", "scores"):
+            for file in (folder / part).iterdir():
+                assert not (whole / part / file.name).exists()
+                copy2(file, whole / part / file.name)
+    mended = aah("archive", "repair", whole)
+    assert mended.code == 0, mended.err
+    checked = aah("archive", "check", whole)
+    assert checked.code == 0, checked.out
+    assert {row["url"] for row in rows(whole)} == {f"http://{host}{at}" for host, at in pages}
+
+
+def test_workers_leave_in_good_order_and_go_on(server: Server, tmp_path: Path) -> None:
+    with world(2, 12, pause=0.5) as there:  # It takes longer than a worker's heart to beat.
+        sent = aah("submit", there.define(tmp_path, "a", *there.sites), "--redis", server.address)
+        assert (sent.code, sent.out) == (0, "a: crawl 1 is active\n"), sent.err
+        with worker(server, tmp_path / "here") as ann:
+            ann.until(lambda: len(there.fetched) >= 4, LONG)
+            until(lambda: bool(server.presence.workers()) and bool(server.presence.workers()[0].crawls), LONG)
+            ann.interrupt()
+            ended = ann.ended(LONG)
+        assert ended.code == 0, ended.err
+        assert states(server) == {"a": CrawlState.ACTIVE}
+        assert server.presence.workers() == ()
+        listed = aah("crawls", "--redis", server.address).out
+        assert listed.startswith("a  crawl 1, version 1: active, ")
+        assert listed.endswith(" queued, 0 leased, 0 workers\n")
+        assert summary(tmp_path / "here" / "a")["state"] == "stopped"
+        ended = aah(
+            "worker", "--redis", server.address, "--folder", tmp_path / "here", "--until-finished", timeout=LONG
+        )
+        assert ended.code == 0, ended.err
+        assert len(there.fetched) == len(set(there.fetched)) == 24
+    assert_whole(tmp_path / "here" / "a")
+    assert_counts(tmp_path / "here" / "a")
+
+
+def test_a_crew_of_two_crawls_as_one_does(tmp_path: Path) -> None:
+    with world(3, 10, pause=0.1) as there:
+        icd = there.define(tmp_path, "a", *there.sites)
+        icd.write_text(f"{icd.read_text('utf-8')}output: {json.dumps(str(tmp_path / 'a'))}\n", "utf-8")
+        with running("crawl", icd, "--workers", "2") as crew:
+            crew.until(lambda: len(there.fetched) >= 6, LONG)
+            crew.interrupt()
+            ended = crew.ended(LONG)
+        assert ended.code == 0, ended.err
+        assert "stopped; the same command goes on from here" in ended.err
+        assert summary(tmp_path / "a")["state"] == "stopped"
+        ended = aah("crawl", icd, "--workers", "2", timeout=LONG)
+        assert ended.code == 0, ended.err
+        assert ended.err.splitlines()[-1].startswith(f"{tmp_path / 'a'}: 30 pages, 27 web objects; finished. See ")
+        assert len(there.fetched) == len(set(there.fetched)) == 30
+        assert_whole(tmp_path / "a")
+        assert_counts(tmp_path / "a")
+        again = aah("crawl", icd)
+        assert again.code == 0, again.err
+        assert "crawl 2 begun anew, knowing 30 pages" in again.err
+    assert (summary(tmp_path / "a")["state"], summary(tmp_path / "a")["pages"]) == ("finished", 30)
+    assert summary(tmp_path / "a")["unchanged"] == 30
