@@ -61,14 +61,14 @@ def rows(plan: Plan, known: Known, site: RecordedSite, methods: Sequence[Method 
 
     Other libraries always read recorded pages, and remember no addresses.
     """
-    shown = changed(plan, site, folder)
+    shown, whole = changed(plan, site, folder), known.undamaged(site)
     for method in methods:
         memory = plan.memory and isinstance(method, Method)
         head: dict[str, Cell] = {"known": known.site.name, "site": site.name, "memory": memory, "method": method}
         measured = _measured(plan, known, shown, method, folder / method)
         if plan.absent:
             measured |= {"recall": None, "precision": None}
-        after, whole = measured["ms_per_page_after"], known.undamaged(site)
+        after = measured["ms_per_page_after"]
         ratio = round(float(after) / whole, 3) if after and whole else None
         damage: dict[str, Cell] = {"damage": plan.damage, "seed": plan.seed, "absent": plan.absent}
         yield {**head, **damage, **dict.fromkeys(MEASURED), **measured, "cost_ratio": ratio}

@@ -1,8 +1,9 @@
 """A forum of any size made from a fixed seed: its pages look like phpBB's, ten posts a thread, about 25 kB each."""
 
 import random
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache
 from html import escape
 
 from wordfreq import top_n_list
@@ -75,17 +76,37 @@ user{user}</a> &raquo; <time datetime="2023-03-01T08:15:00+00:00">Wed Mar 01, 20
 """
 
 
+@cache
+def _paragraphs() -> list[str]:
+    chance, words = random.Random(SEED), top_n_list("en", 3000)
+    return [" ".join(chance.choices(words, k=chance.randint(30, 60))).capitalize() + "." for _ in range(3000)]
+
+
 @dataclass(frozen=True)
 class Forum:
-    """A board with so many threads; every page is a pure function of its address."""
+    """A board with the threads from ``first`` up to ``threads``, ``size`` to a forum; a forum begins at ``first``.
+
+    Every page is a pure function of its address, and no two boards have a thread in common that share no number.
+    """
 
     threads: int
+    first: int = 0
+    size: int = FORUM
 
     @property
     def pages(self) -> int:
         """How many pages there are: the board's index, lists of threads, and threads."""
-        lists = sum(-(-self._size(forum) // LISTED) for forum in range(self._forums))
-        return 1 + lists + self.threads
+        lists = sum(-(-self._size(forum) // LISTED) for forum in self._forums)
+        return 1 + lists + self.threads - self.first
+
+    def addresses(self) -> Iterator[str]:
+        """Yield the address of each page, relative to the board, as the pages themselves write it."""
+        yield "index.php"
+        for forum in self._forums:
+            for start in range(0, self._size(forum), LISTED):
+                yield f"viewforum.php?f={forum}&start={start}" if start else f"viewforum.php?f={forum}"
+        for thread in range(self.first, self.threads):
+            yield f"viewtopic.php?t={thread}"
 
     def page(self, file: str, parameters: dict[str, str]) -> bytes | None:
         """Return the page of a file and its parameters, None where there is none."""
@@ -102,30 +123,25 @@ class Forum:
         return None
 
     @property
-    def _forums(self) -> int:
-        return -(-self.threads // FORUM)
+    def _forums(self) -> range:
+        return range(self.first // self.size, -(-self.threads // self.size))
 
     def _size(self, forum: int) -> int:
-        return min(FORUM, self.threads - forum * FORUM)
-
-    @cached_property
-    def _paragraphs(self) -> list[str]:
-        chance, words = random.Random(SEED), top_n_list("en", 3000)
-        return [" ".join(chance.choices(words, k=chance.randint(30, 60))).capitalize() + "." for _ in range(3000)]
+        return min(self.size, self.threads - forum * self.size)
 
     def _title(self, thread: int) -> str:
-        return escape(f"{self._paragraphs[thread % 3000][:40].strip()} {thread}")
+        return escape(f"{_paragraphs()[thread % 3000][:40].strip()} {thread}")
 
     def _index(self) -> str:
         rows = "".join(
             f'<li class="row"><a href="./viewforum.php?f={forum}" class="forumtitle">Harbour number {forum}</a></li>\n'
-            for forum in range(self._forums)
+            for forum in self._forums
         )
         body = f'<div class="forabg"><ul class="topiclist forums">\n{rows}</ul></div>'
         return _PAGE.format(title="Board index", head="", section="index", crumb="", body=body)
 
     def _list(self, forum: int, start: int) -> str:
-        if not (0 <= forum < self._forums and 0 <= start < self._size(forum) and start % LISTED == 0):
+        if not (forum in self._forums and 0 <= start < self._size(forum) and start % LISTED == 0):
             raise ValueError(start)
         chance = random.Random(f"{SEED}:{forum}:{start}")
         rows = "".join(
@@ -137,7 +153,7 @@ class Forum:
                 views=chance.randrange(10**5),
                 last=(thread + 1) * POSTS,
             )
-            for number, thread in enumerate(range(forum * FORUM, forum * FORUM + self._size(forum)))
+            for number, thread in enumerate(range(forum * self.size, forum * self.size + self._size(forum)))
             if start <= number < start + LISTED
         )
         starts, address = range(0, self._size(forum), LISTED), f"./viewforum.php?f={forum}"
@@ -160,13 +176,15 @@ class Forum:
         )
 
     def _thread(self, thread: int) -> str:
-        if not 0 <= thread < self.threads:
+        if not self.first <= thread < self.threads:
             raise ValueError(thread)
         chance, title = random.Random(f"{SEED}:{thread}"), self._title(thread)
         posts = "".join(self._post(thread, place, title, chance) for place in range(POSTS))
         body = f'<h2 class="topic-title"><a href="./viewtopic.php?t={thread}">{title}</a></h2>\n{posts}'
         head = f'<link rel="canonical" href="./viewtopic.php?t={thread}">\n'
-        return _PAGE.format(title=title, head=head, section="viewtopic", crumb=self._crumb(thread // FORUM), body=body)
+        return _PAGE.format(
+            title=title, head=head, section="viewtopic", crumb=self._crumb(thread // self.size), body=body
+        )
 
     def _post(self, thread: int, place: int, title: str, chance: random.Random) -> str:
         user = chance.randrange(2, 2000)
@@ -179,5 +197,5 @@ class Forum:
             day=chance.randint(1, 28),
             first=' class="first"' if place == 0 else "",
             title=title if place == 0 else f"Re: {title}",
-            text="<br>\n<br>\n".join(chance.choices(self._paragraphs, k=2)),
+            text="<br>\n<br>\n".join(chance.choices(_paragraphs(), k=2)),
         )

@@ -1,9 +1,11 @@
-"""Serve a made-up forum from a process of its own, and count what it was asked for.
+"""Serve made-up forums from a process of its own, and count what it was asked for.
 
-    python -m benchmarks.forum_server --threads N
+    python -m benchmarks.forum_server --threads N [--hosts N]
 
-The port is the first line of the output. Each page has an entity tag and a date, by which conditional requests are
-answered with 304. ``/-/counts`` says in JSON what was asked and sent since it was last asked for.
+With one host it is 127.0.0.1; several are 127.0.0.2 and those after it, each with a board of its own, so many threads
+long. The port, the same for all, is the first line of the output; pages have been made by then, as far as they are
+kept. Each page has an entity tag and a date, by which conditional requests are answered with 304. ``/-/counts`` says in
+JSON what was asked and sent since it was last asked for.
 """
 
 import argparse
@@ -18,27 +20,67 @@ from urllib.parse import parse_qsl, urlsplit
 from urllib.request import urlopen
 from zlib import crc32
 
-from benchmarks.forum import Forum
+from benchmarks.forum import FORUM, Forum
 
 COUNTS = "/-/counts"
 MODIFIED = "Wed, 01 Mar 2023 08:15:00 GMT"
+MOST_KEPT = 5000
+"""Pages that are held in memory; others are made whenever they are asked for."""
 
 
 @dataclass
 class Counts:
-    """Requests, those answered with 304, and bytes sent; robots.txt among them."""
+    """Requests, those answered with 304, and bytes sent, robots.txt among them; ``pages`` counts each page once."""
 
     requests: int = 0
     not_modified: int = 0
     bytes: int = 0
+    pages: int = 0
+
+
+class Boards:
+    """The boards of all hosts, and what was asked of them."""
+
+    def __init__(self, boards: dict[str, Forum]) -> None:
+        self._boards = boards
+        self._kept: dict[tuple[str, str], bytes | None] = {}
+        self._asked: set[tuple[str, str]] = set()
+        self.counts = Counts()
+
+    def make(self) -> None:
+        """Make as many pages as are kept."""
+        for host, board in self._boards.items():
+            for address in board.addresses():
+                if len(self._kept) >= MOST_KEPT:
+                    return
+                self._kept[host, f"/{address}"] = self._made(host, f"/{address}")
+
+    def counted(self) -> Counts:
+        """Return the counts, and begin anew."""
+        counts, self.counts = self.counts, Counts()
+        counts.pages = len(self._asked)
+        self._asked.clear()
+        return counts
+
+    def page(self, host: str, target: str) -> bytes | None:
+        """Return the page at an address of a host, None where there is none."""
+        key = (host, target)
+        body = self._kept[key] if key in self._kept else self._made(host, target)
+        if body is not None:
+            self._asked.add(key)
+        return body
+
+    def _made(self, host: str, target: str) -> bytes | None:
+        address = urlsplit(target)
+        return self._boards[host].page(address.path.lstrip("/"), dict(parse_qsl(address.query)))
 
 
 class Answering(asyncio.Protocol):
     """One connection, which stays open; requests are answered one after the other."""
 
-    def __init__(self, forum: Forum, counts: list[Counts]) -> None:
-        self._forum = forum
-        self._counts = counts
+    def __init__(self, host: str, boards: Boards) -> None:
+        self._host = host
+        self._boards = boards
         self._pending = b""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -57,22 +99,20 @@ class Answering(asyncio.Protocol):
         request, *lines = head.split("\r\n")
         target = request.split(" ")[1]
         if target == COUNTS:
-            counts, self._counts[0] = self._counts[0], Counts()
-            return _message("200 OK", json.dumps(asdict(counts)).encode(), "application/json")
+            return _message("200 OK", json.dumps(asdict(self._boards.counted())).encode(), "application/json")
         fields = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
         answer = self._page(target, fields)
-        self._counts[0].requests += 1
-        self._counts[0].bytes += len(answer)
+        self._boards.counts.requests += 1
+        self._boards.counts.bytes += len(answer)
         return answer
 
     def _page(self, target: str, fields: dict[str, str]) -> bytes:
         tag = f'"{crc32(target.encode()):08x}"'
         validators = f"ETag: {tag}\r\nLast-Modified: {MODIFIED}\r\n"
         if fields.get("if-none-match") == tag:
-            self._counts[0].not_modified += 1
+            self._boards.counts.not_modified += 1
             return f"HTTP/1.1 304 Not Modified\r\n{validators}\r\n".encode()
-        address = urlsplit(target)
-        body = self._forum.page(address.path.lstrip("/"), dict(parse_qsl(address.query)))
+        body = self._boards.page(self._host, target)
         if body is None:
             return _message("404 Not Found", b"<h1>Not found</h1>")
         return _message("200 OK", body, fields=validators)
@@ -85,9 +125,10 @@ def _message(status: str, body: bytes, media_type: str = "text/html; charset=utf
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """A forum that is being served."""
+    """Forums that are being served, at the addresses of their boards."""
 
     url: str
+    urls: tuple[str, ...]
 
     def counts(self) -> Counts:
         """Return what was asked and sent since this was last asked."""
@@ -95,32 +136,54 @@ class Served:
             return Counts(**json.load(answer))
 
 
+def boards(threads: int, hosts: int = 1) -> dict[str, Forum]:
+    """Return the board of each host, so many threads long; no two have a page in common.
+
+    >>> [(host, board.pages) for host, board in boards(20, 2).items()]
+    [('127.0.0.2', 22), ('127.0.0.3', 22)]
+    """
+    if hosts == 1:
+        return {"127.0.0.1": Forum(threads)}
+    size = min(threads, FORUM)
+    step = -(-threads // size) * size
+    return {f"127.0.0.{2 + n}": Forum(n * step + threads, n * step, size) for n in range(hosts)}
+
+
 @contextmanager
-def serving(threads: int) -> Iterator[Served]:
-    """Serve a forum from another process until the block ends."""
-    command = [sys.executable, "-m", "benchmarks.forum_server", "--threads", str(threads)]
+def serving(threads: int, hosts: int = 1) -> Iterator[Served]:
+    """Serve forums from another process until the block ends."""
+    command = [sys.executable, "-m", "benchmarks.forum_server", "--threads", str(threads), "--hosts", str(hosts)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
         try:
-            yield Served(f"http://127.0.0.1:{int(server.stdout.readline())}/")
+            port = int(server.stdout.readline())
+            urls = tuple(f"http://{host}:{port}/" for host in boards(threads, hosts))
+            yield Served(urls[0], urls)
         finally:
             server.terminate()
 
 
-async def serve(threads: int) -> None:
+async def serve(served: dict[str, Forum]) -> None:
     """Serve until the process is ended."""
-    forum, counts = Forum(threads), [Counts()]
+    answering, port = Boards(served), 0
+    answering.make()
     loop = asyncio.get_running_loop()
-    server = await loop.create_server(lambda: Answering(forum, counts), "127.0.0.1", 0)
-    print(server.sockets[0].getsockname()[1], flush=True)
-    await server.serve_forever()
+    servers = []
+    for host in served:
+        server = await loop.create_server(lambda host=host: Answering(host, answering), host, port)  # type: ignore[misc]
+        port = server.sockets[0].getsockname()[1]
+        servers.append(server)
+    print(port, flush=True)
+    await asyncio.gather(*(server.serve_forever() for server in servers))
 
 
 def main() -> None:
     """Serve until the process is ended."""
-    parser = argparse.ArgumentParser(description="Serve a made-up forum.")
+    parser = argparse.ArgumentParser(description="Serve made-up forums.")
     parser.add_argument("--threads", type=int, default=1000)
-    asyncio.run(serve(parser.parse_args().threads))
+    parser.add_argument("--hosts", type=int, default=1)
+    arguments = parser.parse_args()
+    asyncio.run(serve(boards(arguments.threads, arguments.hosts)))
 
 
 if __name__ == "__main__":

@@ -58,11 +58,20 @@ def interpreter() -> Path:
     """Return an interpreter that has the libraries; an environment is made where there is none."""
     if all(importlib.util.find_spec(name) for name in ("scrapling", "autoscraper")):
         return Path(sys.executable)
-    python = ENVIRONMENT / "bin" / "python"
-    if not (ENVIRONMENT / "made").is_file():
-        venv.create(ENVIRONMENT, with_pip=True, clear=True)
-        subprocess.run([python, "-I", "-m", "pip", "install", "-q", *PINNED], check=True)
-        (ENVIRONMENT / "made").touch()
+    return _made(ENVIRONMENT, PINNED)
+
+
+def interpreter_with(name: str, pinned: Sequence[str]) -> Path:
+    """Return the interpreter of an environment of this name, which is made on first use."""
+    return _made(ENVIRONMENT / name, pinned)
+
+
+def _made(environment: Path, pinned: Sequence[str]) -> Path:
+    python = environment / "bin" / "python"
+    if not (environment / "made").is_file():
+        venv.create(environment, with_pip=True, clear=not any(environment.glob("*/made")))
+        subprocess.run([python, "-I", "-m", "pip", "install", "-q", *pinned], check=True)
+        (environment / "made").touch()
     return python
 
 

@@ -1,10 +1,11 @@
 """Running a command and watching what memory it and its children hold together."""
 
+import resource
 import subprocess
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 SAMPLE_EVERY = 0.1
@@ -12,27 +13,35 @@ SAMPLE_EVERY = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A command that ended: its exit code, wall seconds, output, and the peak of its process tree's memory in MiB."""
+    """A command that ended: its exit code, wall seconds, output, and the memory that its process tree held in MiB.
+
+    ``cpu_seconds`` is processor time, user and system, of all of its processes that were waited for.
+    """
 
     code: int
     seconds: float
-    peak_mib: float
     output: str
+    cpu_seconds: float = 0.0
+    resident_mib: list[float] = field(default_factory=list)
+
+    @property
+    def peak_mib(self) -> float:
+        """The most memory that was held at once."""
+        return max(self.resident_mib, default=0.0)
 
 
 def run(command: Sequence[str], environment: Mapping[str, str], timeout: float) -> Finished:
     """Run a command to its end; its resident memory is sampled every 0.1 s, shared pages counted once a process."""
-    started = time.monotonic()
+    started, used = time.monotonic(), _children_seconds()
     process = subprocess.Popen(
         command, env=dict(environment), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
-    peak = 0.0
+    resident: list[float] = []
     ended = threading.Event()
 
     def sample() -> None:
-        nonlocal peak
         while not ended.wait(SAMPLE_EVERY):
-            peak = max(peak, sum(map(_resident_mib, _tree(process.pid))))
+            resident.append(sum(map(_resident_mib, _tree(process.pid))))
 
     watcher = threading.Thread(target=sample, daemon=True)
     watcher.start()
@@ -45,7 +54,13 @@ def run(command: Sequence[str], environment: Mapping[str, str], timeout: float) 
     finally:
         ended.set()
         watcher.join()
-    return Finished(process.returncode, time.monotonic() - started, peak, output)
+    seconds, cpu = time.monotonic() - started, _children_seconds() - used
+    return Finished(process.returncode, seconds, output, cpu, resident)
+
+
+def _children_seconds() -> float:
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 def _tree(root: int) -> list[int]:

@@ -13,7 +13,7 @@ NEVER = "/.."
 """An XPath expression that finds nothing on any page."""
 
 _PARTS = ("pattern", "needs-browser", "ignore", "when", "unless", "own", "instead", "item", "select", "without")
-_RUN_PARTS = ("block", "signature", "stop")
+_RUN_PARTS = ("block", "signature", "stop", "heading")
 _ACTIONS = ("navigate", "pages", "extract", "use")
 
 

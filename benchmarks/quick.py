@@ -2,15 +2,20 @@
 
 import tempfile
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
 
+from aahcrawler.adaptation.adapter import Adaptation
 from aahcrawler.adaptation.cases import LearnedAction
-from aahcrawler.adaptation.wiring import adaptation
+from aahcrawler.adaptation.detecting import Detecting
+from aahcrawler.adaptation.learner.wrappers import learn
+from aahcrawler.adaptation.wiring import teachers
 from aahcrawler.helper import ApplicationAwareHelper, Assistance
+from aahcrawler.helper.adapter import Question
+from aahcrawler.helper.outcome import Outcome, Runner
 from aahcrawler.metadata import Metadata
 from aahcrawler.page import Page
 from benchmarks.reading import Reading, application_of, read, understood, wanted
@@ -25,6 +30,9 @@ from knowledge_base.model import Application, KnowledgeBase
 
 Former = Mapping[str, Metadata]
 """What an earlier crawl understood, by canonical address."""
+
+FIRST_PAGES = 10
+"""Pages that are read before anything is measured."""
 
 SCORES = ("recall", "precision", "title", "author", "date", "false_objects")
 
@@ -74,7 +82,10 @@ class Known:
         """Return the milliseconds that a page of a site costs with the whole knowledge base; measured once."""
         if site.name not in self._undamaged:
             whole = ApplicationAwareHelper(load(self.source))
-            reading = read(wanted(site_pages(site), self.application), whole.assist)
+            pages = tuple(wanted(site_pages(site), self.application))
+            # What is loaded once, such as the model of languages, is no cost of a page.
+            read(pages[:FIRST_PAGES], whole.assist)
+            reading = read(pages, whole.assist)
             self._undamaged[site.name] = milliseconds([seen.seconds for seen in reading.seen])
         return self._undamaged[site.name]
 
@@ -96,21 +107,53 @@ class Method(StrEnum):
     """With the trimmed knowledge base and adaptation."""
 
 
+Action = tuple[str, str]
+"""The names of a level and of an action of it."""
+
+
+class Watched(Adaptation):
+    """Adaptation that counts for each action the pages on which it failed since it was last repaired."""
+
+    def __init__(self, knowledge_base: KnowledgeBase, told: Callable[[LearnedAction], None]) -> None:
+        super().__init__(teachers(knowledge_base), learn, told, Detecting(knowledge_base))
+        self.failing: Counter[Action] = Counter()
+
+    def settled(self, question: Question, outcome: Outcome, runner: Runner) -> Outcome:
+        """Count a page on which an action failed: other objects are there than it found, or none and it says so."""
+        key = (question.level.name, question.action.name)
+        before = self.failing[key]
+        self.failing[key] += 1
+        settled = super().settled(question, outcome, runner)
+        if self.failing[key] and settled.failure is None and settled.extracted == outcome.extracted:
+            self.failing[key] = before
+        return settled
+
+
 @dataclass
 class Repairs:
-    """Adaptation at work on one site: which actions were learned, and on the how-manieth page, counted from 0."""
+    """Adaptation at work on one site: which actions were learned, and on the how-manieth page, counted from 0.
+
+    ``taken`` says of each that was learned on how many pages it had failed, with the one on which it was learned.
+    """
 
     knowledge_base: KnowledgeBase
     pages: int = 0
     learned: list[tuple[int, LearnedAction]] = field(default_factory=list)
+    taken: list[int] = field(default_factory=list)
+
+    @cached_property
+    def adapter(self) -> Watched:
+        """The adapter of the helper."""
+        return Watched(self.knowledge_base, self._note)
 
     @cached_property
     def helper(self) -> ApplicationAwareHelper:
         """A helper that adapts."""
-        return ApplicationAwareHelper(self.knowledge_base, adapter=adaptation(self.knowledge_base, self._note))
+        return ApplicationAwareHelper(self.knowledge_base, adapter=self.adapter)
 
     def _note(self, learned: LearnedAction) -> None:
         self.learned.append((self.pages, learned))
+        self.taken.append(self.adapter.failing.pop((learned.level, learned.action), 0))
 
     def assist(self, page: Page, former: Metadata | None) -> Assistance:
         """Read the next page."""
@@ -132,7 +175,8 @@ class Repairs:
 def measure(known: Known, site: RecordedSite, method: Method, memory: bool = False) -> dict[str, Cell]:
     """Read a site with what is left of the knowledge base; return scores, pages until repair, and costs."""
     reading, repairs = attempt(known, site, method, memory)
-    return {**scores(site, reading), **costs(reading, repairs.first())}
+    taken = max(repairs.taken, default=None)
+    return {**scores(site, reading), "pages_to_repair": taken, **costs(reading, repairs.first())}
 
 
 def attempt(known: Known, site: RecordedSite, method: Method, memory: bool = False) -> tuple[Reading, Repairs]:
@@ -150,25 +194,17 @@ def attempt(known: Known, site: RecordedSite, method: Method, memory: bool = Fal
 
 
 def costs(reading: Reading, repaired: Mapping[str, int]) -> dict[str, Cell]:
-    """Return what repairs took: ``repaired`` tells on which page the actions of a level had all been learned.
+    """Return what pages cost: ``repaired`` tells on which page the actions of a level had all been learned first.
 
-    ``pages_to_repair`` counts the pages of a level up to there, for the level that took the most. The pages of these
-    levels up to there are those of learning; all others are those after it, or without need of it.
+    The pages of these levels up to there are those of learning; all others are those after it, or without need of it.
     """
     learning: list[float] = []
     after: list[float] = []
-    pages: Counter[str] = Counter()
     for number, seen in enumerate(reading.seen):
         match = seen.assistance.match
         level = match.level.name if match is not None and match.level is not None else ""
-        learns = number <= repaired.get(level, -1)
-        pages[level] += learns
-        (learning if learns else after).append(seen.seconds)
-    return {
-        "pages_to_repair": max((pages[level] for level in repaired), default=None),
-        "ms_per_page_learning": milliseconds(learning),
-        "ms_per_page_after": milliseconds(after),
-    }
+        (learning if number <= repaired.get(level, -1) else after).append(seen.seconds)
+    return {"ms_per_page_learning": milliseconds(learning), "ms_per_page_after": milliseconds(after)}
 
 
 def milliseconds(seconds: Sequence[float]) -> float | None:

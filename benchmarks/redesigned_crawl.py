@@ -125,16 +125,18 @@ def only(crawled: Path, captures: set[str], target: Path) -> Path:
 
 
 def pages_to_repair(learned: Sequence[LearnedAction], rows: Sequence[PageRow]) -> Mapping[tuple[str, str], int]:
-    """Return for each level and action how many pages of the level were fetched until an action was first learned.
+    """Return for each level and action how many pages of the level were fetched while it failed, until it was learned.
 
-    That was on the last of the pages that it was learned from; what was learned in another crawl does not count.
+    That is from the first of the pages that it was first learned from, on which it had failed, to the last of them;
+    what was learned in another crawl does not count.
     """
     places = {row.url: place for place, row in enumerate(rows)}
+    ends: dict[tuple[str, str], int] = {}
     taken: dict[tuple[str, str], int] = {}
     for action in learned:
-        last = max((places[url] for url in action.pages if url in places), default=None)
-        if last is not None:
-            count = sum(row.level_name == action.level for row in rows[: last + 1])
-            key = (action.level, action.action)
-            taken[key] = min(count, taken.get(key, count))
+        found = [places[url] for url in action.pages if url in places]
+        key = (action.level, action.action)
+        if found and (key not in ends or max(found) < ends[key]):
+            ends[key] = max(found)
+            taken[key] = sum(row.level_name == action.level for row in rows[min(found) : max(found) + 1])
     return taken

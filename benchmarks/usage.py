@@ -139,12 +139,16 @@ class _Sign:
         return bool(self.expression.used)
 
 
+RunParts = tuple[tuple[Expression, ...], tuple[Expression, ...], tuple[Expression, ...], tuple[Expression, ...]]
+"""Blocks, signatures, stops and headings."""
+
+
 @dataclass
 class _Action:
     """An extraction action, with the one of its level that it changes, if it is a variant's."""
 
     items: tuple[Expression, ...]
-    run: tuple[tuple[Expression, ...], tuple[Expression, ...], tuple[Expression, ...]] | None
+    run: RunParts | None
     within: tuple[Expression, ...]
     fields: tuple["_Field", ...]
 
@@ -163,16 +167,14 @@ class _Action:
         for each in self.fields:
             each.look_at(view, found, literals)
 
-    def _runs(
-        self, run: tuple[tuple[Expression, ...], ...], containers: list[HtmlElement], view: View
-    ) -> list[HtmlElement]:
-        blocks, signatures, stops = run
-        for expression in (*blocks, *stops):
+    def _runs(self, run: RunParts, containers: list[HtmlElement], view: View) -> list[HtmlElement]:
+        blocks, signatures, stops, headings = run
+        for expression in (*blocks, *stops, *headings):
             expression.look_within(containers, view.literals)
         within = [element for block in blocks for element in block.elements(containers)]
         for expression in signatures:
             expression.look_within(within, view.literals)
-        whole = Run(*(tuple(each.selector for each in part) for part in (blocks, signatures, stops)))
+        whole = Run(*(tuple(each.selector for each in part) for part in run))
         return run_items(containers, whole, view.page.fetched_at)
 
 
@@ -289,13 +291,12 @@ class Usage:
             tuple(self._field(child) for child in element.iterchildren("field")),
         )
 
-    def _run(
-        self, element: etree._Element
-    ) -> tuple[tuple[Expression, ...], tuple[Expression, ...], tuple[Expression, ...]]:
+    def _run(self, element: etree._Element) -> RunParts:
         return (
             self._expressions_of(element, "block"),
             self._expressions_of(element, "signature"),
             self._expressions_of(element, "stop"),
+            self._expressions_of(element, "heading"),
         )
 
     def _field(self, element: etree._Element) -> _Field:

@@ -1,0 +1,242 @@
+"""A crawl by two workers, with all that can be done to it: processes, network, clocks, disks."""
+
+import asyncio
+import json
+import os
+import signal
+import struct
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from fastwarc.warc import ArchiveIterator
+from redis import Redis
+
+from aahcrawler.crawls import frontier_name, frontier_settings
+from aahcrawler.frontier.embedded import EmbeddedServer
+from aahcrawler.frontier.protocol import State
+from aahcrawler.frontier.redis_frontier import RedisFrontier
+from benchmarks.fault_network import Cable
+from benchmarks.fault_site import FaultSite
+from online_analysis.icd import Icd
+
+DELAY = 0.2
+CRAWL = "faults"
+AAH = [sys.executable, "-m", "aahcrawler.cli"]
+SOURCE = Path(__file__).parent / "interposer.c"
+_FAULTS = struct.Struct("dii")
+
+
+class Machine:
+    """What one process believes of its clock and its disk; see ``interposer.c``. Without a compiler, the truth."""
+
+    def __init__(self, path: Path, library: Path | None) -> None:
+        self._path = path
+        self._library = library
+        self._offset = 0.0
+        self.disk()
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What the process is to be started with."""
+        return {"LD_PRELOAD": str(self._library), "FAULTS": str(self._path)} if self._library else {}
+
+    def jump(self, seconds: float) -> None:
+        """Set the clock forwards or back."""
+        self._offset += seconds
+        self.disk()
+
+    def disk(self, delay: float = 0.0, *, is_full: bool = False) -> None:
+        """Let the disk be as slow or as full from now on."""
+        with self._path.open("r+b" if self._path.exists() else "wb") as file:
+            file.write(_FAULTS.pack(self._offset, round(delay * 1000), is_full))
+
+
+class Worker:
+    """``aah worker`` in a process and a folder of its own."""
+
+    def __init__(self, folder: Path, machine: Machine, server: str) -> None:
+        self.folder = folder
+        self.machine = machine
+        self._environment = {**os.environ, **machine.environment}
+        self._command = [*AAH, "worker", "--redis", server, "--folder", str(folder), "--until-finished"]
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def code(self) -> int | None:
+        """How it ended; None while it runs."""
+        return self._process.poll() if self._process is not None else -1
+
+    def start(self) -> None:
+        """Begin, or go on."""
+        with (self.folder / "output.txt").open("ab") as output:
+            self._process = subprocess.Popen(self._command, env=self._environment, stdout=output, stderr=output)
+
+    def kill(self) -> None:
+        """End it without a chance to do anything about it."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+
+    def stops(self) -> int:
+        """Count how often it stopped the crawl because it had to."""
+        return (self.folder / "output.txt").read_text("utf-8").count(": stopped: ")
+
+    def archived(self) -> Iterator[str]:
+        """Yield the URL of each answer in its archive."""
+        for path in sorted((self.folder / CRAWL / "archive").glob("*.warc.gz")):
+            with path.open("rb") as file:
+                for record in ArchiveIterator(file, parse_http=False):
+                    if record.headers["WARC-Type"] in {"response", "revisit"}:
+                        yield record.headers["WARC-Target-URI"]
+
+
+class FaultCrawl:
+    """A crawl of a made-up site that runs, by two workers that share a server."""
+
+    def __init__(self, folder: Path, site: FaultSite, library: Path | None) -> None:
+        self.site = site
+        self._loop = asyncio.new_event_loop()
+        self.server = EmbeddedServer(folder / "server")
+        self.server_machine = Machine(folder / "server.machine", library)
+        self._socket = folder / "cable"
+        self._folder = folder
+        self._definition = folder / "icd.yaml"
+        self._library = library
+        self.workers: list[Worker] = []
+        self.cable: Cable
+
+    @property
+    def is_over(self) -> bool:
+        """Whether every worker has ended by itself."""
+        return all(worker.code is not None for worker in self.workers)
+
+    def revive(self) -> None:
+        """Start the server again, on its own machine."""
+        with _environment(self.server_machine.environment):
+            self.server.revive()
+
+    def kill_server(self, number: signal.Signals = signal.SIGKILL) -> None:
+        """Send the server a signal."""
+        if self.server.pid is not None:
+            os.kill(self.server.pid, number)
+
+    def operator(self) -> Redis:
+        """Return a connection to the server, past the network."""
+        return Redis.from_url(self.server.url)
+
+    def cut(self) -> None:
+        """Cut the network between workers and server."""
+        self._loop.call_soon_threadsafe(self.cable.cut)
+
+    def mend(self) -> None:
+        """Mend it."""
+        self._loop.call_soon_threadsafe(self.cable.mend)
+
+    def frontier(self) -> RedisFrontier:
+        """Return the crawl's frontier, past the network."""
+        icd = Icd.load(self._definition)
+        return RedisFrontier(self.server.url, frontier_name(icd.id, 1), frontier_settings(icd))
+
+    def archived(self) -> Counter[str]:
+        """Count the answers of both archives by URL."""
+        return Counter(url for worker in self.workers for url in worker.archived())
+
+    def states(self) -> Mapping[str, State | None]:
+        """Return where each page is, as the frontier says."""
+        frontier = self.frontier()
+        try:
+            return {url: frontier.state(url) for url in self.site.urls()}
+        finally:
+            frontier.close()
+
+    def stuck(self) -> int:
+        """Count queues that hold URLs which are queued or leased."""
+        frontier = self.frontier()
+        try:
+            counts = frontier.queue_counts().values()
+            return sum(1 for each in counts if each.pages_queued + each.pages_leased + each.requisites_queued)
+        finally:
+            frontier.close()
+
+    @contextmanager
+    def running(self, workers: int) -> Iterator["FaultCrawl"]:
+        """Run it until the block ends; workers that still run are killed then."""
+        thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        thread.start()
+        try:
+            with _environment(self.server_machine.environment):
+                self.server.__enter__()
+            self.cable = Cable(self._socket, Path(unquote(urlsplit(self.server.url).path)))
+            for serving in (self.site.serve(), self.cable.serve()):
+                asyncio.run_coroutine_threadsafe(serving, self._loop).result(10)
+            self._submit()
+            self.workers = [self._worker(number) for number in range(workers)]
+            for worker in self.workers:
+                worker.start()
+            yield self
+        finally:
+            for worker in self.workers:
+                worker.kill()
+            self.server.stop()
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            thread.join()
+
+    def until(self, condition: Callable[[], bool], seconds: float) -> bool:
+        """Wait for a condition; False when it does not hold in time."""
+        deadline = time.monotonic() + seconds
+        while not condition():
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(0.01)
+        return True
+
+    def _submit(self) -> None:
+        definition = {
+            "id": CRAWL,
+            "contact": "test@example.org",
+            "seeds": self.site.seeds(),
+            "topic": {"keywords": ["harbour", "flood", "dike", "storm surge"]},
+            "politeness": {"delay": f"{DELAY} s", "timeout": "5 s", "retries": 20},
+            "network": self.site.network(),
+            "archive": {"reserve": 0},
+            "traps": {"pages": 0, "duplicates": "follow", "soft_404": "ignore"},
+        }
+        lines = (f"{name}: {json.dumps(value)}\n" for name, value in definition.items())
+        self._definition.write_text("".join(lines), "utf-8")
+        command = [*AAH, "submit", str(self._definition), "--redis", self.server.url]
+        subprocess.run(command, check=True, capture_output=True)
+
+    def _worker(self, number: int) -> Worker:
+        folder = self._folder / f"worker{number}"
+        folder.mkdir()
+        return Worker(folder, Machine(folder / "machine", self._library), f"unix://{self._socket}")
+
+
+@contextmanager
+def _environment(more: Mapping[str, str]) -> Iterator[None]:
+    """Add to this process's environment, which its children inherit, while the block runs."""
+    before = dict(os.environ)
+    os.environ.update(more)
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
+def interposer(folder: Path) -> Path | None:
+    """Compile the library that lies to processes about clocks and disks; None where there is no C compiler."""
+    library = folder / "interposer.so"
+    command = ["cc", "-O2", "-shared", "-fPIC", "-o", str(library), str(SOURCE), "-ldl"]
+    try:
+        subprocess.run(command, check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return library

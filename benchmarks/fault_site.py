@@ -1,0 +1,104 @@
+"""A made-up site of several domains that notes when each request came and when its answer was over."""
+
+import asyncio
+from dataclasses import dataclass, field
+from itertools import pairwise
+from time import monotonic
+
+ANSWER_SECONDS = 0.03
+CLOCK_SLACK = 0.02
+"""Seconds by which two machines' clocks and schedulers may differ over a delay."""
+
+
+@dataclass(slots=True)
+class Request:
+    """A request, and when it began and ended, in monotonic seconds; ``end`` is infinite until it has ended."""
+
+    url: str
+    begin: float
+    end: float = float("inf")
+
+
+@dataclass(slots=True)
+class FaultSite:
+    """``domains`` of ``pages`` pages, each on an address of its own; a page leads to two more, and to another domain.
+
+    Domains are known as ``d0.test`` and so on; ``network`` is the section of a definition that leads there.
+    """
+
+    domains: int
+    pages: int
+    port: int = 0
+    requests: list[Request] = field(default_factory=list)
+
+    def urls(self) -> set[str]:
+        """Return the URLs of all pages."""
+        return {self._url(domain, page) for domain in range(self.domains) for page in range(self.pages)}
+
+    def seeds(self) -> list[str]:
+        """Return the front page of each domain."""
+        return [self._url(domain, 0) for domain in range(self.domains)]
+
+    def network(self) -> dict[str, object]:
+        """Return how a crawl gets to the domains."""
+        resolve = {f"d{domain}.test": f"{address(domain)}:{self.port}" for domain in range(self.domains)}
+        return {"allow_private": ["127.0.0.0/8"], "resolve": resolve}
+
+    def too_early(self, delay: float) -> int:
+        """Count requests to a domain, robots.txt too, sooner than ``delay`` after the end of the one before."""
+        found = 0
+        for domain in range(self.domains):
+            prefix = f"http://d{domain}.test/"
+            to_domain = sorted(
+                (each for each in self.requests if each.url.startswith(prefix)), key=lambda each: each.begin
+            )
+            found += sum(later.begin - earlier.end < delay - CLOCK_SLACK for earlier, later in pairwise(to_domain))
+        return found
+
+    async def serve(self) -> None:
+        """Listen on the addresses of all domains."""
+        for domain in range(self.domains):
+            server = await asyncio.start_server(self._answer, address(domain), self.port)
+            self.port = server.sockets[0].getsockname()[1]
+
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while head := await reader.readuntil(b"\r\n\r\n"):
+                await self._one(head.decode("latin-1"), writer)
+        except (OSError, asyncio.IncompleteReadError):
+            pass
+        finally:
+            writer.close()
+
+    async def _one(self, head: str, writer: asyncio.StreamWriter) -> None:
+        lines = head.split("\r\n")
+        path = lines[0].split(" ")[1]
+        fields = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines[1:])}
+        request = Request(f"http://{fields['host']}{path}", monotonic())
+        self.requests.append(request)
+        try:
+            await asyncio.sleep(ANSWER_SECONDS)
+            writer.write(self._message(fields["host"], path))
+            await writer.drain()
+        finally:
+            request.end = monotonic()
+
+    def _message(self, host: str, path: str) -> bytes:
+        name = path.strip("/").removesuffix(".html") or "0"
+        if not name.isdecimal() or int(name) >= self.pages:
+            return b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
+        domain, page = int(host[1:].partition(".")[0]), int(name)
+        led = [self._url(domain, to) for to in (2 * page + 1, 2 * page + 2) if to < self.pages]
+        led.append(self._url((domain + 1) % self.domains, page))
+        links = "".join(f'<li><a href="{url}">{url}</a></li>' for url in led)
+        text = f"<h1>Storm {page}</h1><p>The storm surge of year {page} broke the dike of harbour {domain}.</p>"
+        body = f"<!doctype html><html lang=en><title>Storm {page}</title><body>{text}<ul>{links}</ul></html>".encode()
+        return b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
+
+    def _url(self, domain: int, page: int) -> str:
+        return f"http://d{domain}.test/{f'{page}.html' if page else ''}"
+
+
+def address(domain: int) -> str:
+    """Return the loopback address of a domain."""
+    return f"127.0.1.{domain + 1}"

@@ -1,0 +1,235 @@
+"""Let things go wrong at random points of a real crawl, and see at its end that nothing did.
+
+    python -m benchmarks.faults [--rounds N] [--faults NAME...] [--seed N] [--json FILE]
+
+For each kind of fault, two workers (``aah worker``) with folders of their own crawl a made-up site of eight domains on
+loopback, one request at a time to each and a delay in between. They share a Redis-protocol server that they reach
+through a socket which can be cut. One round is one fault, at a random moment of the crawl (``--seed`` sets the chance):
+
+- ``server killed``: the frontier's server is killed (SIGKILL) and started again within a second;
+- ``server frozen``: it stands still (SIGSTOP) for up to two seconds;
+- ``network cut``: all connections to it end, whatever is on its way, and none can be made for up to 1.5 seconds;
+- ``worker killed``: one worker is killed and started again within half a second;
+- ``clock jump``: the wall clock of the server or of a worker jumps by up to two hours, forwards or back;
+- ``slow disk``: each write to a file and each sync of the server or of a worker takes up to half a second longer, for
+  1.5 seconds;
+- ``disk full``: the server or a worker can write nothing for 1.5 seconds;
+- ``out of memory``: the server refuses to store anything (``maxmemory``) for up to three seconds, in which workers stop
+  the crawl; they try again later;
+- ``scripts flushed``: the server forgets its scripts (SCRIPT FLUSH).
+
+Clocks and disks are those of the process under test alone: ``interposer.c`` is compiled and loaded into it. Without a C
+compiler these three are left out.
+
+Rows: ``lost`` counts pages that are in no archive, or not done in the frontier; ``duplicates_beyond_in_flight``
+requests for a page that was asked for before, and was not being fetched or settled when a fault struck;
+``stuck_queues`` queues that hold URLs when the crawl has ended, or asked for nothing in 90 seconds;
+``politeness_violations`` requests to a domain, robots.txt too, that began sooner than the delay after the one before
+had ended, by the web server's own log; ``stopped`` how often a worker stopped the crawl, as it does where the server is
+out of memory, and for no other of these faults.
+"""
+
+import argparse
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from random import Random
+from signal import SIGCONT, SIGSTOP
+
+from benchmarks.fault_crawl import DELAY, FaultCrawl, Machine, interposer
+from benchmarks.fault_site import FaultSite, Request
+from benchmarks.results import Row, report
+
+WORKERS, DOMAINS = 2, 8
+PAGES_A_ROUND = 40
+LEAST_PAGES = 300
+STANDSTILL = 90.0
+"""Seconds without a request after which a crawl stands still; leases run for half a minute."""
+SETTLING = 2.0
+"""Seconds after an answer within which a page may not have been finished yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Struck:
+    """When a fault lasted, in monotonic seconds."""
+
+    begin: float
+    end: float
+
+
+Fault = Callable[[FaultCrawl, Random], None]
+
+
+def server_killed(crawl: FaultCrawl, chance: Random) -> None:
+    """Kill the server."""
+    crawl.kill_server()
+    crawl.until(lambda: crawl.server.pid is None, 10)
+    time.sleep(chance.uniform(0, 1))
+    crawl.revive()
+
+
+def server_frozen(crawl: FaultCrawl, chance: Random) -> None:
+    """Let the server stand still."""
+    crawl.kill_server(SIGSTOP)
+    time.sleep(chance.uniform(0.1, 2))
+    crawl.kill_server(SIGCONT)
+
+
+def network_cut(crawl: FaultCrawl, chance: Random) -> None:
+    """Cut the network."""
+    crawl.cut()
+    time.sleep(chance.uniform(0.1, 1.5))
+    crawl.mend()
+
+
+def worker_killed(crawl: FaultCrawl, chance: Random) -> None:
+    """Kill a worker."""
+    worker = chance.choice(crawl.workers)
+    if worker.code is None:
+        worker.kill()
+        time.sleep(chance.uniform(0, 0.5))
+        worker.start()
+
+
+def clock_jump(crawl: FaultCrawl, chance: Random) -> None:
+    """Set a clock."""
+    _victim(crawl, chance).jump(chance.uniform(1, 7200) * chance.choice((-1, 1)))
+
+
+def slow_disk(crawl: FaultCrawl, chance: Random) -> None:
+    """Slow down a disk."""
+    victim = _victim(crawl, chance)
+    victim.disk(chance.uniform(0.1, 0.5))
+    time.sleep(1.5)
+    victim.disk()
+
+
+def disk_full(crawl: FaultCrawl, chance: Random) -> None:
+    """Fill a disk."""
+    victim = _victim(crawl, chance)
+    victim.disk(is_full=True)
+    time.sleep(1.5)
+    victim.disk()
+
+
+def out_of_memory(crawl: FaultCrawl, chance: Random) -> None:
+    """Let the server refuse to store anything."""
+    with crawl.operator() as operator:
+        operator.config_set("maxmemory", 1)
+        time.sleep(chance.uniform(0.5, 3))
+        operator.config_set("maxmemory", 0)
+
+
+def scripts_flushed(crawl: FaultCrawl, _: Random) -> None:
+    """Let the server forget its scripts."""
+    with crawl.operator() as operator:
+        operator.script_flush()
+
+
+def _victim(crawl: FaultCrawl, chance: Random) -> Machine:
+    return chance.choice([crawl.server_machine, *(worker.machine for worker in crawl.workers)])
+
+
+FAULTS: dict[str, Fault] = {
+    "server killed": server_killed,
+    "server frozen": server_frozen,
+    "network cut": network_cut,
+    "worker killed": worker_killed,
+    "clock jump": clock_jump,
+    "slow disk": slow_disk,
+    "disk full": disk_full,
+    "out of memory": out_of_memory,
+    "scripts flushed": scripts_flushed,
+}
+INTERPOSED = {"clock jump", "slow disk", "disk full"}
+
+
+def strike(crawl: FaultCrawl, fault: Fault, rounds: int, chance: Random) -> list[Struck]:
+    """Let a fault happen again and again while the crawl runs, each time after it went on from the one before."""
+    struck: list[Struck] = []
+    while len(struck) < rounds and not crawl.is_over:
+        asked = len(crawl.site.requests)
+        crawl.until(partial(_goes_on, crawl, asked), 40)
+        time.sleep(chance.uniform(0, 1))
+        begin = time.monotonic()
+        fault(crawl, chance)
+        struck.append(Struck(begin, time.monotonic()))
+    return struck
+
+
+def run(name: str, rounds: int, seed: int, folder: Path, library: Path | None) -> Row:
+    """Crawl with a kind of fault and return what came of it."""
+    site = FaultSite(DOMAINS, max(LEAST_PAGES, PAGES_A_ROUND * rounds) // DOMAINS)
+    with FaultCrawl(folder, site, library).running(WORKERS) as crawl:
+        crawl.until(lambda: bool(site.requests), 60)
+        struck = strike(crawl, FAULTS[name], rounds, Random(f"{seed} {name}"))
+        await_end(crawl)
+        stopped = sum(worker.stops() for worker in crawl.workers)
+        stuck, states = crawl.stuck(), crawl.states()
+    archived = crawl.archived()
+    return {
+        "fault": name,
+        "rounds": len(struck),
+        "pages": len(site.urls()),
+        "lost": sum(states[url] != "done" or not archived[url] for url in site.urls()),
+        "duplicates_beyond_in_flight": beyond_in_flight(site.requests, site.urls(), struck),
+        "stuck_queues": stuck,
+        "politeness_violations": site.too_early(DELAY),
+        "stopped": stopped,
+    }
+
+
+def await_end(crawl: FaultCrawl) -> None:
+    """Wait until the crawl is over, or stands still."""
+    asked = 0
+    while not crawl.is_over and len(crawl.site.requests) > asked:
+        asked = len(crawl.site.requests)
+        crawl.until(partial(_goes_on, crawl, asked), STANDSTILL)
+
+
+def _goes_on(crawl: FaultCrawl, asked: int) -> bool:
+    return crawl.is_over or len(crawl.site.requests) > asked
+
+
+def beyond_in_flight(requests: Sequence[Request], pages: set[str], struck: Sequence[Struck]) -> int:
+    """Count requests for pages that were asked for before and were not under way when a fault struck."""
+    before: dict[str, Request] = {}
+    found = 0
+    for request in sorted(requests, key=lambda each: each.begin):
+        former = before.get(request.url)
+        if former is not None and request.url in pages:
+            found += not any(former.begin <= each.end and each.begin <= former.end + SETTLING for each in struck)
+        before[request.url] = request
+    return found
+
+
+def main() -> None:
+    """Let every fault happen, and report."""
+    parser = argparse.ArgumentParser(description="Let things go wrong in a crawl, and see that nothing does.")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--faults", nargs="+", choices=list(FAULTS), default=list(FAULTS))
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--keep", type=Path, help="keep the crawls' folders here")
+    parser.add_argument("--json", type=Path)
+    arguments = parser.parse_args()
+    rows = []
+    with tempfile.TemporaryDirectory(prefix="faults-") as temporary:
+        folder = arguments.keep or Path(temporary)
+        folder.mkdir(parents=True, exist_ok=True)
+        library = interposer(folder)
+        for number, name in enumerate(arguments.faults):
+            if library is None and name in INTERPOSED:
+                print(f"{name}: left out, for there is no C compiler")
+                continue
+            at = folder / str(number)
+            at.mkdir()
+            rows.append(run(name, arguments.rounds, arguments.seed, at, library))
+            print(rows[-1], flush=True)
+    report(rows, arguments.json)
+
+
+if __name__ == "__main__":
+    main()

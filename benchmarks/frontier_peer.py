@@ -1,0 +1,99 @@
+"""scrapy-redis on the URLs of ``benchmarks.frontier``; run by an interpreter that has it, from the project's folder.
+
+    python -m benchmarks.frontier_peer ADDRESS URLS MEASURED ROW.json
+
+Most requests are brought in by pipelines of many; the last MEASURED ones, and all that follows, go through
+``RFPDupeFilter`` and ``SpiderPriorityQueue`` as the scheduler calls them.
+"""
+
+import json
+import random
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from benchmarks.frontier_urls import pages
+
+FILLING = 1000
+
+
+def requests(urls: int, spider: Any) -> Iterator[Any]:
+    """Yield a request for each URL, as a spider that follows links makes them."""
+    from scrapy import Request  # noqa: PLC0415 - the project's own interpreter reads this module, too
+
+    for page in pages(urls):
+        meta = {"depth": 1, "link_text": ""}
+        headers = {"Referer": page.url}
+        for link in page.links:
+            priority = round(link.score * 1000)
+            yield Request(link.url, spider.parse, priority=priority, meta=meta, headers=headers)
+
+
+def fill(server: Any, queue: Any, seen: Any, source: Iterable[Any]) -> None:
+    """Bring in requests as the scheduler would, many in one pipeline."""
+    pipeline = server.pipeline(transaction=False)
+    for request in source:
+        pipeline.sadd(seen.key, seen.request_fingerprint(request))
+        pipeline.execute_command("ZADD", queue.key, -request.priority, queue._encode_request(request))  # noqa: SLF001
+        if len(pipeline) >= FILLING:
+            pipeline.execute()
+    pipeline.execute()
+
+
+def timed(server: Any, operations: int, operation: Callable[[], object]) -> tuple[int, float]:
+    """Return how many operations a second a call does, and the microseconds of processor time of each."""
+    served, cpu, started = server_seconds(server), time.process_time(), time.perf_counter()
+    operation()
+    wall = time.perf_counter() - started
+    spent = time.process_time() - cpu + server_seconds(server) - served
+    return round(operations / wall), round(1e6 * spent / operations, 1)
+
+
+def server_seconds(server: Any) -> float:
+    """Return the processor time that the server has taken."""
+    said = server.info("cpu")
+    return float(said["used_cpu_user"]) + float(said["used_cpu_sys"])
+
+
+def main(address: str, urls: int, measured: int, target: Path) -> None:
+    """Run it."""
+    from redis import Redis  # noqa: PLC0415 - as above
+    from scrapy import Spider  # noqa: PLC0415
+    from scrapy_redis.dupefilter import RFPDupeFilter  # noqa: PLC0415
+    from scrapy_redis.queue import SpiderPriorityQueue  # noqa: PLC0415
+
+    server = Redis.from_url(address)
+    empty = allocated(server)
+    spider = type("BenchSpider", (Spider,), {"name": "bench", "parse": lambda _self, _response: None})()
+    queue = SpiderPriorityQueue(server, spider, "%(spider)s:requests")
+    seen = RFPDupeFilter(server, "bench:dupefilter")
+    source = requests(urls, spider)
+    fill(server, queue, seen, islice(source, urls - measured))
+    last = list(source)
+    row: dict[str, float] = {}
+    row["offers_per_second"], row["offer_us"] = timed(
+        server, measured, lambda: [queue.push(each) for each in last if not seen.request_seen(each)]
+    )
+    row["bytes_per_queued_url"] = round((allocated(server) - empty) / urls, 1)
+    chance = random.Random(2)
+    again = [each.replace(priority=chance.randrange(1000)) for each in last]
+    row["rescores_per_second"], row["rescore_us"] = timed(
+        server, measured, lambda: [queue.push(each) for each in again]
+    )
+    before = allocated(server)
+    row["leases_per_second"], row["lease_us"] = timed(server, measured, lambda: [queue.pop() for _ in range(measured)])
+    row["bytes_per_finished_url"] = round(row["bytes_per_queued_url"] - (before - allocated(server)) / measured, 1)
+    target.write_text(json.dumps(row), "utf-8")
+
+
+def allocated(server: Any) -> float:
+    """Return the server's memory without buffers and caches."""
+    stats = server.memory_stats()
+    return float(stats["total.allocated"] - stats["aof.buffer"] - stats["clients.normal"] - stats["lua.caches"])
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), Path(sys.argv[4]))

@@ -1,0 +1,111 @@
+"""What traps cost a crawl that knows of them, and one that does not.
+
+    python -m benchmarks.traps [--pages N] [--site NAME] [--json FILE]
+
+Made-up sites with an ordinary part and a trap are crawled on loopback, each with the ICD's defaults and with all of its
+section ``traps`` off, until nothing is left or N pages have been fetched. A row a site and setting: ``fetched`` pages,
+probes included; ``worthwhile`` of all that there are on the site, how many were ``found``, and their share;
+``wrongly_refused``, worthwhile pages that were not found although the crawl came to its end, None where it did not.
+
+With ``--recorded`` the recorded sites, which have no traps, are crawled without a network instead, one theme of each
+application, with the knowledge base that ships and with none: ``wrongly_refused`` counts pages that hold objects, that
+a crawl without traps finds, and that a crawl with them does not; ``missed`` names three of them.
+"""
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+from benchmarks import traps_recorded
+from benchmarks.processes import run
+from benchmarks.recorded import RecordedSite, recorded_sites
+from benchmarks.results import Cell, Row, report
+from benchmarks.trap_sites import SITES, serving
+
+PAGES = 800
+LONGEST = 1800.0
+OFF = "traps: {pages: 0, repeats: 0, segments: 0, parameters: 0, duplicates: follow, soft_404: ignore}\n"
+ICD = """\
+id: traps
+contact: benchmark@example.org
+seeds: [{seed}]
+topic: {{keywords: [nothing of all this]}}
+scoring: {{weights: {{text: 1, ranker: 0}}}}
+politeness: {{delay: 0, connections: 4}}
+network: {{allow_private: true}}
+limits: {{pages: {pages}}}
+output: {output}
+"""
+
+
+class CrawlError(Exception):
+    """A crawl did not end well; the message is its output."""
+
+
+def measure(name: str, pages: int, *, on: bool) -> Row:
+    """Crawl a site, with what the ICD says of traps or without any of it."""
+    grounds = SITES[name]
+    with tempfile.TemporaryDirectory() as place, serving(grounds) as (url, asked):
+        definition, output = Path(place, "icd.yaml"), Path(place, "crawl")
+        text = ICD.format(seed=json.dumps(url), pages=pages, output=json.dumps(str(output)))
+        definition.write_text(text + ("" if on else OFF), "utf-8")
+        ended = run([sys.executable, "-m", "aahcrawler.cli", "crawl", str(definition)], os.environ, LONGEST)
+        if ended.code:
+            raise CrawlError(ended.output)
+        said = json.loads((output / "crawl.json").read_text("utf-8"))
+    found = {plain(path) for path in asked} & grounds.worthwhile
+    total = len(grounds.worthwhile)
+    missed = total - len(found) if said["state"] == "finished" else None
+    return {
+        "site": name,
+        "traps": "on" if on else "off",
+        "fetched": len(asked),
+        "worthwhile": total,
+        "found": len(found),
+        "share": len(found) / total,
+        "wrongly_refused": missed,
+        "refused": sum(said["refused"].values()),
+        "blocked": sum(said["blocked"].values()),
+        "soft_404": said["trap"].get("soft_404", 0),
+        "near_duplicates": said["trap"].get("near_duplicate", 0),
+        "probes": said["probes"],
+        "cpu_seconds": round(ended.cpu_seconds, 1),
+    }
+
+
+def plain(target: str) -> str:
+    """Return a path with its query without the id of the visit."""
+    parts = urlsplit(target)
+    query = urlencode([(name, value) for name, value in parse_qsl(parts.query) if name != "visit"])
+    return f"{parts.path}?{query}" if query else parts.path
+
+
+def one_theme_each(sites: Sequence[RecordedSite]) -> Sequence[RecordedSite]:
+    """Return the first theme of each application: all of an application's themes have the same addresses."""
+    return list({site.app: site for site in reversed(sites)}.values())[::-1]
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the benchmark."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.traps", description=__doc__)
+    parser.add_argument("--pages", type=int, default=PAGES, help=f"pages that a crawl fetches at most ({PAGES})")
+    parser.add_argument("--site", choices=sorted(SITES), action="append", help="only this one; may be given again")
+    parser.add_argument("--json", type=Path, help="write the rows to this file as well")
+    parser.add_argument("--recorded", action="store_true", help="read recorded sites instead of made-up ones")
+    given = parser.parse_args(arguments)
+    rows: list[dict[str, Cell]] = []
+    if given.recorded:
+        report([row for site in one_theme_each(recorded_sites()) for row in traps_recorded.rows(site)], given.json)
+        return
+    for name in given.site or SITES:
+        rows += [dict(measure(name, given.pages, on=on)) for on in (True, False)]
+    report(rows, given.json)
+
+
+if __name__ == "__main__":
+    main()
