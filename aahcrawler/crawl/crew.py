@@ -24,10 +24,10 @@ from scrapy.settings import Settings
 
 from aahcrawler.archive.delivery import Delivery
 from aahcrawler.archive.index import update
+from aahcrawler.crawl.attaching import AtServer, own_frontier
 from aahcrawler.crawl.definitions import DefinitionFile
 from aahcrawler.crawl.events import keep_events
 from aahcrawler.crawl.folder import CrawlFolder, CrawlRefusedError
-from aahcrawler.crawl.frontiers import AtServer, own_frontier
 from aahcrawler.crawl.job import BEGUN, SUMMARY_EVERY
 from aahcrawler.crawl.knowledge import knowledge_folders
 from aahcrawler.crawl.leasing import capacity, worker_name
@@ -37,12 +37,12 @@ from aahcrawler.crawl.progress import Show, display
 from aahcrawler.crawl.sharing import Sharing
 from aahcrawler.crawl.summary import summary
 from aahcrawler.crawl.tally import Tally
-from aahcrawler.crawl.travelling import sent
 from aahcrawler.frontier.environment import REDIS_URL
 from aahcrawler.frontier.protocol import Counts, FrontierUnavailableError
 from aahcrawler.frontier.registry import CrawlState, Registered, RegistryError
 from aahcrawler.frontier.shared import Server, connected
 from aahcrawler.segments import SegmentError
+from aahcrawler.travelling import sent
 from knowledge_base.loader import LoadError, load
 from online_analysis.icd import Icd, IcdError
 

@@ -21,13 +21,13 @@ from aahcrawler.archive.target import target_mistakes
 from aahcrawler.archive.writer import WarcWriter, recover_archive
 from aahcrawler.crawl import succession
 from aahcrawler.crawl.aligning import actions
+from aahcrawler.crawl.attaching import AtServer, others_frontier, own_frontier
 from aahcrawler.crawl.batches import score_leftovers
 from aahcrawler.crawl.beginning import Beginning
 from aahcrawler.crawl.definitions import DefinitionFile, DefinitionSource
 from aahcrawler.crawl.events import keep_events
 from aahcrawler.crawl.fingerprint import files_digest, fingerprint
 from aahcrawler.crawl.folder import CrawlFolder, CrawlRefusedError
-from aahcrawler.crawl.frontiers import AtServer, others_frontier, own_frontier
 from aahcrawler.crawl.job import BEGUN, Job
 from aahcrawler.crawl.knowledge import Knowledge
 from aahcrawler.crawl.posting import Pace, ScorePoster

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from aahcrawler.crawl.travelling import unpacked
 from aahcrawler.frontier.protocol import FrontierUnavailableError
 from aahcrawler.frontier.registry import Registry, RegistryError, UnknownCrawlError
+from aahcrawler.travelling import unpacked
 from online_analysis.icd import Icd, IcdError, Mistake
 
 

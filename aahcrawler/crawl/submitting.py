@@ -6,12 +6,12 @@ from pathlib import Path
 
 from aahcrawler.crawl.registered import RegisteredDefinition
 from aahcrawler.crawl.succession import Ended, is_over
-from aahcrawler.crawl.travelling import packed
 from aahcrawler.crawls import frontier_name, frontier_settings
 from aahcrawler.frontier.presence import Presence
 from aahcrawler.frontier.protocol import State
 from aahcrawler.frontier.redis_frontier import RedisFrontier
 from aahcrawler.frontier.registry import CrawlState, Registered, Registry
+from aahcrawler.travelling import packed
 from online_analysis.icd import Icd, IcdError
 
 

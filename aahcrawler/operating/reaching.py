@@ -5,13 +5,13 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from aahcrawler.crawl.travelling import unpacked
 from aahcrawler.crawls import DEFINITION, frontier_name, frontier_settings
 from aahcrawler.definitions import read_definition
 from aahcrawler.frontier.environment import REDIS_URL
 from aahcrawler.frontier.redis_control import RedisControl
 from aahcrawler.frontier.redis_registry import RedisRegistry
 from aahcrawler.frontiers import NoCrawlError, crawl_of, server_of
+from aahcrawler.travelling import unpacked
 from online_analysis.icd import Icd
 
 

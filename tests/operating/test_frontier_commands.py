@@ -10,12 +10,12 @@ import pytest
 from typer.testing import CliRunner
 
 from aahcrawler.cli import app
-from aahcrawler.crawl.travelling import packed
 from aahcrawler.crawls import frontier_settings
 from aahcrawler.frontier.embedded import EmbeddedServer
 from aahcrawler.frontier.protocol import Offer, State
 from aahcrawler.frontier.redis_control import RedisControl
 from aahcrawler.frontier.redis_registry import RedisRegistry
+from aahcrawler.travelling import packed
 from tests.crawl.crawling import Running, running, until
 from tests.crawl.site import Reply, Site, html, links, serving
 from tests.crawl.world import define

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from aahcrawler.crawl.travelling import packed, unpacked
 from aahcrawler.frontier.registry import Definition
+from aahcrawler.travelling import packed, unpacked
 from online_analysis.icd import IcdError
 from tests.crawl.crawling import write_icd
 
