@@ -19,11 +19,13 @@ operator: Test archive
 contact: test@example.org
 seeds: {seeds}
 topic: {{keywords: [harbour, flood, dike, storm surge]}}
-politeness: {{delay: 0, timeout: 5 s}}
+politeness: {{delay: 0}}
 network: {{allow_private: true}}
 traps: {{pages: 0, duplicates: follow, soft_404: ignore}} # The pages of made-up sites look alike.
 output: {output}
 """
+PATIENCE = 300.0
+"""Seconds that anything may take which ends or comes to pass by itself: a busy machine starts a process slowly."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +37,7 @@ class Ended:
     err: str
 
 
-def aah(*arguments: str | Path, timeout: float = 60) -> Ended:
+def aah(*arguments: str | Path, timeout: float = PATIENCE) -> Ended:
     """Run ``aah`` to its end."""
     done = subprocess.run(command(*arguments), capture_output=True, text=True, timeout=timeout, check=False)
     return Ended(done.returncode, done.stdout, done.stderr)
@@ -47,6 +49,11 @@ class Running:
 
     process: subprocess.Popen[str]
 
+    @property
+    def runs(self) -> bool:
+        """Whether it has not ended yet."""
+        return self.process.poll() is None
+
     def interrupt(self) -> None:
         """Send what a terminal sends to its whole foreground group on Ctrl-C."""
         os.killpg(self.process.pid, signal.SIGINT)
@@ -55,12 +62,12 @@ class Running:
         """End the process, and no other, without a chance to do anything about it."""
         self.process.kill()
 
-    def until(self, condition: Callable[[], bool], seconds: float = 30) -> None:
+    def until(self, condition: Callable[[], bool], seconds: float = PATIENCE) -> None:
         """Wait for a condition to hold; fail when the command ends before, or when it takes too long."""
-        until(lambda: condition() or self.process.poll() is not None, seconds)
-        assert self.process.poll() is None, self.ended()
+        until(lambda: condition() or not self.runs, seconds)
+        assert self.runs, self.ended()
 
-    def ended(self, timeout: float = 60) -> Ended:
+    def ended(self, timeout: float = PATIENCE) -> Ended:
         """Wait for the end."""
         out, err = self.process.communicate(timeout=timeout)
         return Ended(self.process.returncode, out, err)
@@ -87,7 +94,7 @@ def running(
             process.kill()
 
 
-def until(condition: Callable[[], bool], seconds: float = 30) -> None:
+def until(condition: Callable[[], bool], seconds: float = PATIENCE) -> None:
     """Wait for a condition to hold; fail when it does not in time."""
     deadline = time.monotonic() + seconds
     while not condition():
@@ -100,7 +107,7 @@ def command(*arguments: str | Path) -> list[str]:
     return [sys.executable, "-m", "aahcrawler.cli", *map(str, arguments)]
 
 
-def scrapy(*arguments: str | Path, timeout: float = 60) -> Ended:
+def scrapy(*arguments: str | Path, timeout: float = PATIENCE) -> Ended:
     """Run ``scrapy`` in the project to its end."""
     project = Path(__file__).parents[2]
     done = subprocess.run(

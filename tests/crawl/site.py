@@ -110,10 +110,12 @@ class _Handler(BaseHTTPRequestHandler):
             site.under_way[host] += 1
             site.busiest[host] = max(site.busiest.get(host, 0), site.under_way[host])
         try:
-            self._answer(self._validated(site.reply(self.path, host)))
-        finally:
+            reply = self._validated(site.reply(self.path, host))
+            time.sleep(reply.pause)
+        finally:  # Before the asker has the reply, and asks for more.
             with self.server.lock:
                 site.under_way[host] -= 1
+        self._answer(reply)
 
     def _validated(self, reply: Reply) -> Reply:
         """Evaluate the conditions of a request as RFC 9110 says, section 13.2.2."""
@@ -128,7 +130,6 @@ class _Handler(BaseHTTPRequestHandler):
         return Reply(status=304, headers=kept, pause=reply.pause)
 
     def _answer(self, reply: Reply) -> None:
-        time.sleep(reply.pause)
         if reply.raw is not None:
             self.close_connection = True
             for piece in reply.raw():

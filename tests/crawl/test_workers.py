@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from shutil import copy2, copytree
+from signal import SIGKILL
 
 import pytest
 
@@ -15,6 +16,7 @@ from aahcrawler.frontier.registry import CrawlState
 from aahcrawler.frontier.shared import Server, connected
 from tests.crawl.articles import article, english, path
 from tests.crawl.crawling import Running, aah, rows, running, summary, until
+from tests.crawl.gate import Gate
 from tests.crawl.site import Reply, Site, links, serving
 from tests.crawl.verifying import assert_counts, assert_whole
 
@@ -23,13 +25,11 @@ id: {name}
 contact: test@example.org
 seeds: {seeds}
 topic: {{keywords: [harbour, flood, dike, storm surge]}}
-politeness: {{delay: 0, timeout: 5 s}}
+politeness: {{delay: 0}}
 scope: {{sites: seeds}}
 network: {{allow_private: true, resolve: {resolve}}}
 """
-LONG = 120.0
-"""Seconds that workers may take to begin: a busy machine starts three processes slowly."""
-HASTY = "from aahcrawler import cli, crawls; crawls.SHORTEST_LEASE = 12.0; cli.main()"
+HASTY = "from aahcrawler import cli, crawls; crawls.lease_seconds = lambda icd: 20.0; cli.main()"
 """Runs ``aah`` with leases that run out soon."""
 
 
@@ -60,16 +60,16 @@ class World:
 
 
 @contextmanager
-def world(hosts: int, pages: int, pause: float = 0.0) -> Iterator[World]:
-    """Serve some hosts; each has a front page, and articles that link to one another."""
-    sites = {f"site{number}.test": site_of(f"site{number}.test", pages, pause) for number in range(hosts)}
+def world(hosts: int, pages: int, gate: Gate, pause: float = 0.0) -> Iterator[World]:
+    """Serve some hosts; each has a front page, and articles that link to one another. All pages pass the gate."""
+    sites = {f"site{number}.test": site_of(f"site{number}.test", pages, gate, pause) for number in range(hosts)}
     with ExitStack() as stack:
         for number, site in enumerate(sites.values()):
             stack.enter_context(serving(site, f"127.0.0.{number + 2}"))
         yield World(sites)
 
 
-def site_of(host: str, pages: int, pause: float) -> Site:
+def site_of(host: str, pages: int, gate: Gate, pause: float) -> Site:
     site = Site()
     replies = {"/": english("Floods", links(path(1), path(2)))}
     for here in range(1, pages):
@@ -77,7 +77,7 @@ def site_of(host: str, pages: int, pause: float) -> Site:
         replies[path(here)] = article(here, "/", *map(path, near))
     for at, reply in replies.items():
         body = reply.body.replace(b"</body>", f"<p>{host} {at}</p></body>".encode())
-        site.pages[at] = Reply(body, reply.status, reply.headers, pause)
+        site.pages[at] = gate.holding(Reply(body, reply.status, reply.headers, pause))
     return site
 
 
@@ -106,13 +106,16 @@ def fetched_by(server: Server) -> dict[str, str]:
 
 
 def test_two_workers_of_one_folder_share_two_crawls(server: Server, tmp_path: Path) -> None:
-    with world(4, 8, pause=0.05) as there:
+    gate = Gate()
+    with world(4, 8, gate, pause=0.05) as there:
         submitted(server, there.define(tmp_path, "a", "site0.test", "site1.test", "site2.test"))
         submitted(server, there.define(tmp_path, "b", "site3.test", "site2.test"))
-        here = tmp_path / "here"
-        with worker(server, here, "--until-finished") as ann, worker(server, here, "--until-finished") as bob:
-            codes = [each.ended(LONG).code for each in (ann, bob)]
-        assert codes == [0, 0]
+        here, what = tmp_path / "here", ("--until-finished", "--at-once", "2")
+        with worker(server, here, *what) as ann, worker(server, here, *what) as bob:
+            until(lambda: gate.held > 2 or not ann.runs or not bob.runs)  # More than one of them alone asks for.
+            gate.open()
+            ended = [each.ended() for each in (ann, bob)]
+        assert [each.code for each in ended] == [0, 0], [each.err for each in ended]
         asked = Counter(there.fetched)
         assert set(asked.values()) == {1, 2}
         assert {host for (host, _), times in asked.items() if times == 2} == {"site2.test"}, "it is of both crawls"
@@ -137,15 +140,19 @@ def test_two_workers_of_one_folder_share_two_crawls(server: Server, tmp_path: Pa
 
 
 def test_a_killed_workers_urls_are_fetched_by_one_that_has_joined(server: Server, tmp_path: Path) -> None:
-    with world(6, 10, pause=0.4) as there:
+    gate = Gate()
+    with world(6, 10, gate, pause=0.1) as there:
         submitted(server, there.define(tmp_path, "a", *there.sites))
         with worker(server, tmp_path / "ann", "--at-once", "1", code=HASTY) as ann:
-            ann.until(lambda: len(there.fetched) >= 1, LONG)
-            with worker(server, tmp_path / "bob", "--until-finished", code=HASTY) as bob:
-                bob.until(lambda: len(set(fetched_by(server).values())) == 2 or ann.process.poll() is not None, LONG)
+            ann.until(lambda: gate.held == 1)
+            with worker(server, tmp_path / "bob", "--until-finished", "--at-once", "1", code=HASTY) as bob:
+                bob.until(lambda: gate.held == 2 or not ann.runs)
+                gate.let_pass()
+                bob.until(lambda: (len(set(fetched_by(server).values())) == 2 and gate.held == 2) or not ann.runs)
                 ann.kill()
-                ann.ended(LONG)
-                ended = bob.ended(LONG)
+                assert ann.ended().code == -SIGKILL
+                gate.open()
+                ended = bob.ended()
         assert ended.code == 0, ended.err
         asked = Counter(there.fetched)
         assert len(asked) == 60
@@ -172,14 +179,15 @@ def assert_brought_together(folders: list[Path], whole: Path, pages: set[tuple[s
 
 
 def test_workers_leave_in_good_order_and_go_on(server: Server, tmp_path: Path) -> None:
-    with world(2, 12, pause=0.5) as there:  # It takes longer than a worker's heart to beat.
+    gate = Gate(free=4)
+    with world(2, 12, gate, pause=0.2) as there:
         sent = aah("submit", there.define(tmp_path, "a", *there.sites), "--redis", server.address)
         assert (sent.code, sent.out) == (0, "a: crawl 1 is active\n"), sent.err
         with worker(server, tmp_path / "here") as ann:
-            ann.until(lambda: len(there.fetched) >= 4, LONG)
-            until(lambda: bool(server.presence.workers()) and bool(server.presence.workers()[0].crawls), LONG)
+            ann.until(lambda: gate.held > 0 and any(each.crawls for each in server.presence.workers()))
             ann.interrupt()
-            ended = ann.ended(LONG)
+            gate.open()
+            ended = ann.ended()
         assert ended.code == 0, ended.err
         assert states(server) == {"a": CrawlState.ACTIVE}
         assert server.presence.workers() == ()
@@ -187,9 +195,7 @@ def test_workers_leave_in_good_order_and_go_on(server: Server, tmp_path: Path) -
         assert listed.startswith("a  crawl 1, version 1: active, ")
         assert listed.endswith(" queued, 0 leased, 0 workers\n")
         assert summary(tmp_path / "here" / "a")["state"] == "stopped"
-        ended = aah(
-            "worker", "--redis", server.address, "--folder", tmp_path / "here", "--until-finished", timeout=LONG
-        )
+        ended = aah("worker", "--redis", server.address, "--folder", tmp_path / "here", "--until-finished")
         assert ended.code == 0, ended.err
         assert len(there.fetched) == len(set(there.fetched)) == 24
     assert_whole(tmp_path / "here" / "a")
@@ -197,17 +203,19 @@ def test_workers_leave_in_good_order_and_go_on(server: Server, tmp_path: Path) -
 
 
 def test_a_crew_of_two_crawls_as_one_does(tmp_path: Path) -> None:
-    with world(3, 10, pause=0.1) as there:
+    gate = Gate(free=6)
+    with world(3, 10, gate, pause=0.1) as there:
         icd = there.define(tmp_path, "a", *there.sites)
         icd.write_text(f"{icd.read_text('utf-8')}output: {json.dumps(str(tmp_path / 'a'))}\n", "utf-8")
         with running("crawl", icd, "--workers", "2") as crew:
-            crew.until(lambda: len(there.fetched) >= 6, LONG)
+            crew.until(lambda: gate.held > 0)
             crew.interrupt()
-            ended = crew.ended(LONG)
+            gate.open()
+            ended = crew.ended()
         assert ended.code == 0, ended.err
         assert "stopped; the same command goes on from here" in ended.err
         assert summary(tmp_path / "a")["state"] == "stopped"
-        ended = aah("crawl", icd, "--workers", "2", timeout=LONG)
+        ended = aah("crawl", icd, "--workers", "2")
         assert ended.code == 0, ended.err
         assert ended.err.splitlines()[-1].startswith(f"{tmp_path / 'a'}: 30 pages, 27 web objects; finished. See ")
         assert len(there.fetched) == len(set(there.fetched)) == 30
