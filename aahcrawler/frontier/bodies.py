@@ -46,16 +46,29 @@ def pack_body(body: Body) -> bytes:
 
 def unpack_body(kept: bytes) -> Body:
     """Read the body of a record. Raise ValueError for one that a later version wrote."""
-    if kept[0] == 0:
+    url, via, path, named = unpack_words(kept)
+    return Body(url, queue_of_words(url, named), via, path)
+
+
+def unpack_words(kept: bytes) -> list[str]:
+    """Read a URL, the page that linked there, the path, and what ``queue_of_words`` makes the queue of.
+
+    Raise ValueError for a body that a later version wrote.
+    """
+    number, size = kept[0], len(kept) - 1
+    if number == 0:
         text = kept[1:]
-    elif kept[0] == _NUMBER:
-        frame = _FRAME + _block_header(len(kept) - 1) + kept[1:]
-        text = _codec().decompressor.decompress(frame, max_output_size=_LONGEST)
+    elif number == _NUMBER:
+        header = _HEADERS[size] if size < len(_HEADERS) else _header(size)
+        text = _codec().decompressor.decompress(header + kept[1:], _LONGEST)
     else:
-        raise ValueError(f"a queued URL was written with dictionary {kept[0]}, which this version does not have")
-    url, via, path, queue = text.decode().split("\n")
-    queue = queue[1:] if queue.startswith("=") else ".".join(_host(url).split(".")[-int(queue) :])
-    return Body(url, queue, via, path)
+        raise ValueError(f"a queued URL was written with dictionary {number}, which this version does not have")
+    return text.decode().split("\n")
+
+
+def queue_of_words(url: str, named: str) -> str:
+    """Return the queue of a URL by what its body says of it."""
+    return named[1:] if named[0] == "=" else ".".join(_host(url).split(".")[-int(named) :])
 
 
 def written(body: Body) -> bytes:
@@ -73,6 +86,14 @@ def _host(url: str) -> str:
 
 def _block_header(size: int) -> bytes:
     return (size << 3 | _LAST_COMPRESSED).to_bytes(_BLOCK_BYTES, "little")
+
+
+def _header(size: int) -> bytes:
+    return _FRAME + _block_header(size)
+
+
+_HEADERS = tuple(map(_header, range(512)))
+"""What stands before bodies of most lengths."""
 
 
 @cache

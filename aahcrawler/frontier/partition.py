@@ -244,15 +244,14 @@ class Partition(Keyspace):
 
     # Rules
 
-    def _take(self, worker: str, n: int) -> tuple[Lease, ...]:
+    def _take(self, worker: str, n: int) -> Sequence[Lease]:
         # A call whose answer was lost is made again with the same number.
         asked = self._answered.get(worker, 0) + 1
         while n > 0:
             arguments = n, worker, f"{self._id}:{worker}", asked, self._book.version
-            answer: list[bytes] | int = self.call("lease", *arguments)
+            answer: bytes | int = self.call("lease", *arguments)
             if not isinstance(answer, int):
-                each = zip(answer[::2], answer[1::2], strict=True)
-                return tuple(records.unpack_lease(int(learned), record) for learned, record in each)
+                return records.unpack_leases(answer)
             self._book = self._read_rules()
         return ()
 

@@ -10,7 +10,7 @@ from hashlib import blake2b
 from math import isfinite
 from typing import Final, NamedTuple
 
-from aahcrawler.frontier.bodies import Body, pack_body, unpack_body
+from aahcrawler.frontier.bodies import Body, pack_body, queue_of_words, unpack_body, unpack_words
 from aahcrawler.frontier.hops import LETTERS as HOPS
 from aahcrawler.frontier.hops import MOST_HOPS
 from aahcrawler.frontier.protocol import Kind, Lease, Offer, QueueCounts, Rescore, State
@@ -33,6 +33,9 @@ _LEASED, _REQUISITE, _POSTED, _FRONT, _WIDE, _SEVERAL, _HELD = 1, 2, 4, 8, 16, 3
 _KIND_LETTERS: dict[Kind, bytes] = {"page": b"p", "requisite": b"r"}
 _OFFER_HEAD = struct.Struct(">8scHd6sB")
 _RECORD_HEAD = struct.Struct(">BBH6s5s")
+_PLAIN_LEASE = struct.Struct(">BBH6s5sid5s")
+"""The record of a leased URL but for its body, where it has neither a wide value nor several offers."""
+_TAKEN, _SIZE = struct.Struct(">dH"), struct.Struct(">I")
 _NARROW, _DOUBLE, _OFFERS, _LEASE = struct.Struct(">i"), struct.Struct(">d"), struct.Struct(">I"), struct.Struct(">d5s")
 _RESCORE = struct.Struct(">8sd")
 _QUEUE = struct.Struct(">cB5sdB5sdIIII")
@@ -136,7 +139,7 @@ class Record(NamedTuple):
         if flags & _LEASED:
             since, batch = _LEASE.unpack_from(raw, at)
             at += _LEASE.size
-            token, state = f"{int.from_bytes(batch, 'big')}-{since:.0f}", State.LEASED
+            token, state = _token(since, batch), State.LEASED
         elif flags & _HELD:
             state = STATES[raw[at : at + 1]]
             at += 1
@@ -193,24 +196,49 @@ def reason_of(raw: bytes) -> str:
     return raw[_ENDED_HEAD:].decode()
 
 
-def unpack_lease(learned: int, raw: bytes) -> Lease:
-    """Return the lease of a URL that has just been leased; ``learned`` in microseconds."""
-    record = Record.unpack(raw)
-    url, queue, via, path = unpack_body(record.body)
-    score = record.score
+def unpack_leases(packed: bytes) -> list[Lease]:
+    """Read the answer of ``lua/lease.lua``."""
+    leases: list[Lease] = []
+    at = 0
+    while at < len(packed):
+        learned, taken = _TAKEN.unpack_from(packed, at)
+        at += _TAKEN.size
+        lease: Lease | None = None
+        for _ in range(taken):
+            start = at + _SIZE.size
+            at = start + _SIZE.unpack_from(packed, at)[0]
+            lease = _unpack_lease(packed[start:at], learned / _MILLION, lease)
+            leases.append(lease)
+    return leases
+
+
+def _unpack_lease(raw: bytes, learned: float, other: Lease | None) -> Lease:
+    """Return a lease; ``other`` is one that was taken from the same queue together with it."""
+    flags = raw[0]
+    if flags & (_WIDE | _SEVERAL):
+        record = Record.unpack(raw)
+        attempt, depth, score, token, body = record.attempt, record.depth, record.score, record.token, record.body
+    else:
+        _flags, attempt, depth, _queue, _sequence, value, since, batch = _PLAIN_LEASE.unpack_from(raw)
+        score, token, body = value / _MILLION, other.token if other else _token(since, batch), raw[_PLAIN_LEASE.size :]
+    url, via, path, named = unpack_words(body)
     return Lease(
         url,
-        queue,
+        other.queue if other else queue_of_words(url, named),
         max(0.0, score),
-        record.depth,
-        record.kind,
+        depth,
+        "requisite" if flags & _REQUISITE else "page",
         via,
-        record.attempt,
-        record.token,
+        attempt,
+        token,
         path,
-        is_scored=score >= 0,
-        learned=learned / _MILLION,
+        score >= 0,
+        learned,
     )
+
+
+def _token(since: float, batch: bytes) -> str:
+    return f"{int.from_bytes(batch, 'big')}-{since:.0f}"
 
 
 def unpack_queue(raw: bytes) -> tuple[str, QueueCounts]:

@@ -1,7 +1,8 @@
 -- ARGV[3]: how many URLs at most; ARGV[4]: the worker; ARGV[5]: who asks, ARGV[6]: for the how manieth time; ARGV[7]: the
--- version of the rules that the URLs are going to be matched with. Returns what was learned of its queue, and record of
--- each, in the order of leasing; or the version of the rules where that is another one. A call that is repeated, because
--- its answer was lost, is given the same again, as far as these leases hold.
+-- version of the rules that the URLs are going to be matched with. Returns the leases in the order of leasing, packed
+-- into one value: what was learned of a queue, how many of its URLs follow, and of each the length and the record; or the
+-- version of the rules where that is another one. A call that is repeated, because its answer was lost, is given the same
+-- again, as far as these leases hold.
 if total('rules') ~= tonumber(ARGV[7]) then return total('rules') end
 
 -- Bounds how long the server is held when very many leases or delays end at once; the rest follows with the next call.
@@ -38,15 +39,16 @@ end
 
 -- The queues that stand ready, the best first, read some at a time. Those with connections of another worker stand ready
 -- for that worker alone; these are passed over.
-local AHEAD = 32
+local AHEAD = 8
 local ahead = {p = {at = 1, more = true}, r = {at = 1, more = true}}
 local passed, number_passed = {}, 0
+local left = tonumber(ARGV[3])
 
 local function look_ahead(kind)
   write_down()
-  local most = AHEAD + number_passed
-  local entries = call('ZRANGE', OWN .. 'ready:' .. kind, 0, most - 1, 'WITHSCORES')
-  entries.at, entries.more = 1, #entries == 2 * most
+  local most = AHEAD + number_passed + math.ceil(left / BALANCE)
+  local entries = call('ZRANGE', OWN .. 'ready:' .. kind, 0, most - 1)
+  entries.at, entries.more = 1, #entries == most
   ahead[kind] = entries
 end
 
@@ -62,7 +64,7 @@ local function is_candidate(name, kind)
   return false
 end
 
--- The queue whose best URL of a kind is the best of all, and that URL's rank.
+-- The queue whose best URL of a kind is the best of all.
 local function first(kind)
   while number_passed < AT_ONCE do
     local entries = ahead[kind]
@@ -71,18 +73,17 @@ local function first(kind)
       if not entries.more then return end
       look_ahead(kind)
     elseif is_candidate(entry:sub(6), kind) then
-      return entry:sub(6), tonumber(entries[entries.at + 1])
+      return queue(entry:sub(6))
     else
-      entries.at = entries.at + 2
+      entries.at = entries.at + 1
     end
   end
 end
 
 local function best_queue()
-  local page, page_rank, requisite, requisite_rank
-  if pages_open() then page, page_rank = first('p') end
-  if total('rq') > 0 then requisite, requisite_rank = first('r') end
-  return requisite and (not page or requisite_rank <= page_rank) and requisite or page
+  local page = pages_open() and first('p')
+  local requisite = total('rq') > 0 and first('r')
+  return requisite and (not page or requisite.r.best <= page.p.best) and requisite or page
 end
 
 local function best_kind(q)
@@ -94,21 +95,22 @@ end
 local ASKED, ask = SHARED .. 'asked:' .. ARGV[5], tonumber(ARGV[6])
 local given = {}
 
+local EXPIRES = string.format('%.0f', NOW + LEASE)
+local expiring, answer = {}, {}
+
 -- What was leased by a call of this number, nil where there was none yet; nothing where later ones were made.
 local function given_before()
   local kept = call('GET', ASKED)
   if not kept or struct.unpack('>d', kept) < ask then return nil end
-  local again = {}
-  if struct.unpack('>d', kept) > ask then return again end
+  if struct.unpack('>d', kept) > ask then return '' end
   for at = 9, #kept, 13 do
     local fp, batch = struct.unpack('>c8I5', kept, at)
     local r, state, raw = read(fp)
     if state == 'l' and r.batch == batch then
-      again[#again + 1] = string.format('%.0f', polite(r.queue).learned)
-      again[#again + 1] = raw
+      answer[#answer + 1] = struct.pack('>dI2I4', polite(r.queue).learned, 1, #raw) .. raw
     end
   end
-  return again
+  return table.concat(answer)
 end
 
 local function remember()
@@ -116,60 +118,58 @@ local function remember()
   call('SET', ASKED, struct.pack('>d', ask) .. table.concat(given), 'PX', math.ceil(LEASE / 1000))
 end
 
-local function take(q, kind, batch, alone, fp)
-  local r = read(fp)
-  r.state, r.since, r.batch, r.alone = 'l', NOW, batch, alone
-  r.attempt = math.min(r.attempt + 1, MOST_ATTEMPTS)
-  tally(q, kind, 'q', -1)
-  tally(q, kind, 'l', 1)
-  note_score(OWN .. 'leases', fp, NOW + LEASE)
-  given[#given + 1] = struct.pack('>c8I5', r.fp, batch)
-  return write(r)
+-- Lease the URLs of these members of a queue; `lease` is what their records say of that.
+local function take(members, batch_bytes, lease, flag)
+  for _, m in ipairs(members) do
+    local fp = m:sub(6)
+    local raw = leased(fp, lease, flag)
+    expiring[#expiring + 1], expiring[#expiring + 2] = EXPIRES, fp
+    given[#given + 1], given[#given + 2] = fp, batch_bytes
+    answer[#answer + 1], answer[#answer + 2] = struct.pack('>I4', #raw), raw
+  end
 end
 
-local function take_batch(q, most, leases)
-  local batch = next_number('batch')
-  local taken = 0
-  local p = polite(q.name)
-  local learned = string.format('%.0f', p.learned)
-  local kind = best_kind(q)
+local function take_batch(q, most)
+  local batch, p = next_number('batch'), polite(q.name)
+  local batch_bytes = struct.pack('>I5', batch)
+  local lease, flag = struct.pack('>d', NOW) .. batch_bytes, most == 1 and LEASED + ALONE or LEASED
+  local head, taken, kind = #answer + 1, 0, best_kind(q)
+  answer[head] = ''
   while kind and taken < most do
     local members = pop(q, kind, q.requisites == 0 and math.min(most - taken, pages_left(q)) or 1)
-    for i = 1, #members, 2 do
-      leases[#leases + 1] = learned
-      leases[#leases + 1] = take(q, kind, batch, most == 1, members[i]:sub(6))
-      taken = taken + 1
-    end
+    take(members, batch_bytes, lease, flag)
+    tally(q, kind, 'q', -#members)
+    tally(q, kind, 'l', #members)
+    taken = taken + #members
     kind = taken < most and best_kind(q)
   end
   if taken == 0 then error('queue ' .. q.label .. ' stands ready and has nothing to lease') end
+  answer[head] = struct.pack('>dI2', p.learned, taken)
   if most > 1 then note_field(OWN .. 'batches', batch, taken) end
-  note_score(SHARED .. 'slots', slot(q.name, ARGV[1], batch), NOW + LEASE)
+  note_score(SHARED .. 'slots', slot(q.name, ARGV[1], batch), EXPIRES)
   q.taken = true
   p.out = p.out + 1
   p.worker = ARGV[4]
   p.changed = true
   if CONNECTIONS > 1 then rest(q.name, p.delay) end
-  return taken
+  left = left - taken
 end
 
 local before = given_before()
 if before then return before end
-if total('paused') == 1 then return {} end
+if total('paused') == 1 then return '' end
 take_back_lost()
 wake_due(AT_ONCE)
 wake()
-local leases = {}
-local left = tonumber(ARGV[3])
 while left > 0 do
-  local name = best_queue()
-  if not name then break end
-  local q = queue(name)
-  if opens_at(name) <= NOW then left = left - take_batch(q, math.min(left, BALANCE), leases) end
+  local q = best_queue()
+  if not q then break end
+  if opens_at(q.name) <= NOW then take_batch(q, math.min(left, BALANCE)) end
   settle(q)
   -- One that is ready still has another place among the others.
   if q.place == 'r' then ahead = {p = {at = 1, more = true}, r = {at = 1, more = true}} end
 end
+score_all(OWN .. 'leases', expiring)
 remember()
 flush()
-return leases
+return table.concat(answer)

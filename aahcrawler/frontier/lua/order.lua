@@ -51,7 +51,7 @@ end
 local function drop_chunk(q, kind, entry)
   local key = OWN .. kind .. ':' .. q.name
   call('ZREM', key, entry)
-  local first = call('ZRANGE', key, 0, 0)[1]
+  local first = call('ZRANGE', key, '0', '0')[1]
   if not first then
     q[kind].chunked = false
   elseif first:sub(1, 20) ~= START then
@@ -89,15 +89,28 @@ end
 local function first_chunk(q, kind)
   local key = OWN .. kind .. ':' .. q.name
   if not q[kind].chunked then return key end
-  local entry = call('ZRANGE', key, 0, 0)[1]
+  local entry = call('ZRANGE', key, '0', '0')[1]
   return chunk_key(key, entry), entry
 end
 
--- Take the best URLs out, `most` at most and one at least; return their members, each followed by its rank.
+-- Say which URL is the best of one kind: a member and its rank, or nothing.
+local function set_head(head, top)
+  head.sequence = top[1] and struct.unpack('>I5', top[1]) or 0
+  head.best = tonumber(top[2] or 0)
+  head.stale = false
+end
+
+-- Take the best URLs out, `most` at most and one at least; return their members, which the caller counts.
 local function pop(q, kind, most)
   local key, entry = first_chunk(q, kind)
-  local members = call('ZPOPMIN', key, most)
-  if entry and call('EXISTS', key) == 0 then drop_chunk(q, kind, entry) end
-  q[kind].stale = true
+  local members = call('ZRANGE', key, '0', string.format('%d', most - 1))
+  call('ZREMRANGEBYRANK', key, '0', string.format('%d', #members - 1))
+  local is_last = (kind == 'p' and q.pages or q.requisites) == #members
+  local top = is_last and {} or call('ZRANGE', key, '0', '0', 'WITHSCORES')
+  set_head(q[kind], top)
+  if entry and not top[1] then
+    drop_chunk(q, kind, entry)
+    q[kind].stale = not is_last
+  end
   return members
 end

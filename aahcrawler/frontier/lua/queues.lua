@@ -70,11 +70,9 @@ local function refresh(q, kind)
   if head.stale then
     local top = {}
     if (kind == 'p' and q.pages or q.requisites) > 0 then
-      top = call('ZRANGE', (first_chunk(q, kind)), 0, 0, 'WITHSCORES')
+      top = call('ZRANGE', (first_chunk(q, kind)), '0', '0', 'WITHSCORES')
     end
-    head.sequence = top[1] and struct.unpack('>I5', top[1]) or 0
-    head.best = tonumber(top[2] or 0)
-    head.stale = false
+    set_head(head, top)
   end
   return head
 end

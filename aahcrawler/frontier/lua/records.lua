@@ -9,7 +9,7 @@
 
 local RECORD, LEASED, REQUISITE, POSTED, FRONT, WIDE, SEVERAL, ALONE, HELD = 128, 1, 2, 4, 8, 16, 32, 64, 64
 local band = bit.band
-local HEAD = '>BBI2c6I5'
+local HEAD, HEAD_BYTES = '>BBI2c6I5', 15
 -- Of most URLs: queued pages with one offer.
 local PLAIN, PLAIN_BYTES = '>BBI2c6I5i4', 19
 local NARROW = 2147483647
@@ -35,11 +35,12 @@ local function bucket_number(fp, buckets)
   return number < buckets and number or number - low
 end
 
+local BUCKET = OWN .. 'u:'
 local last, last_key
 
 local function bucket(fp)
   if fp ~= last then
-    last, last_key = fp, OWN .. 'u:' .. bucket_number(fp, math.max(total('buckets'), 1))
+    last, last_key = fp, BUCKET .. string.format('%d', bucket_number(fp, math.max(total('buckets'), 1)))
   end
   return last_key
 end
@@ -142,6 +143,20 @@ local function write(r)
     raw = packed_record(r)
   end
   call('HSET', bucket(r.fp), r.fp, raw)
+  return raw
+end
+
+-- Lease a queued URL; of a lease is given what its record says of it, and its flags. Returns the record. Of that nothing
+-- else changes but the attempt: most of a URL's record is nobody's business then.
+local function leased(fp, lease, flags)
+  local key = bucket(fp)
+  local raw = call('HGET', key, fp)
+  local before, attempt = raw:byte(1, 2)
+  local middle = before == RECORD and PLAIN_BYTES
+    or HEAD_BYTES + (band(before, WIDE) ~= 0 and 8 or 4) + (band(before, SEVERAL) ~= 0 and 4 or 0)
+  raw = string.char(before + flags, math.min(attempt + 1, MOST_ATTEMPTS)) .. raw:sub(3, middle) .. lease
+    .. raw:sub(middle + 1)
+  call('HSET', key, fp, raw)
   return raw
 end
 

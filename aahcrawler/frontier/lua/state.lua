@@ -81,10 +81,22 @@ local function note_field(key, field, value)
   noted(fields, key, field, value)
 end
 
+-- A server looks through all of a small zset for each member that comes in. From a member on that is as long as this it
+-- keeps one as a tree, until all members are gone.
+local MANY, LARGE, LONG = 16, 128, string.rep('-', 128)
+
 local function call_with_all(command, key, values)
   for first = 1, #values, MEMBERS_AT_ONCE do
     call(command, key, unpack(values, first, math.min(first + MEMBERS_AT_ONCE - 1, #values)))
   end
+end
+
+-- Give members of a zset their scores: score and member in turn.
+local function score_all(key, values)
+  local is_to_grow = #values >= 2 * MANY and call('ZCARD', key) <= LARGE
+  if is_to_grow then call('ZADD', key, '0', LONG) end
+  call_with_all('ZADD', key, values)
+  if is_to_grow then call('ZREM', key, LONG) end
 end
 
 local function write_down()
@@ -98,7 +110,7 @@ local function write_down()
       end
     end
     call_with_all('ZREM', key, out)
-    call_with_all('ZADD', key, into)
+    score_all(key, into)
   end
   for key, of_key in pairs(fields) do
     local values = {}
