@@ -3,10 +3,11 @@
 import asyncio
 import tempfile
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 from aahcrawler import urls
@@ -56,12 +57,27 @@ def fetch_documents(icd: Icd, spool: Path, keep: Callable[[Exchange], object]) -
     """Fetch the reference documents of an ICD one after another; ``keep`` is given every exchange.
 
     They are named by a person, so robots.txt, which speaks to crawlers that follow links, is not asked. The caller's
-    event loop, whether it runs or is going to, is left alone: a thread with a loop of its own does the work.
+    event loop, whether it runs or is going to, is left alone: a thread with a loop of its own does the work. Ctrl-C
+    ends it at once.
     """
     if not icd.document_urls():
         return Fetched()
+    begun: Future[Callable[[], object]] = Future()
+
+    async def fetch() -> Fetched:
+        task, loop = asyncio.current_task(), asyncio.get_running_loop()
+        assert task is not None  # noqa: S101
+        begun.set_result(partial(loop.call_soon_threadsafe, task.cancel))
+        return await _fetch_all(icd, spool, keep)
+
     with ThreadPoolExecutor(1, thread_name_prefix="reference") as executor:
-        return executor.submit(lambda: asyncio.run(_fetch_all(icd, spool, keep))).result()
+        fetching = executor.submit(lambda: asyncio.run(fetch()))
+        try:
+            return fetching.result()
+        except KeyboardInterrupt:
+            with suppress(RuntimeError):  # The loop may have ended.
+                begun.result()()
+            raise
 
 
 async def _fetch_all(icd: Icd, spool: Path, keep: Callable[[Exchange], object]) -> Fetched:

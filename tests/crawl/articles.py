@@ -1,7 +1,10 @@
 """A site of articles that link on to one another, as many as a test wants."""
 
 import json
+import sys
+from dataclasses import replace
 
+from tests.crawl.gate import Gate
 from tests.crawl.site import Reply, Site, links
 
 
@@ -31,15 +34,16 @@ def path(number: int) -> str:
     return f"/flood/{number}.html"
 
 
-def article_site(number: int, pause: float = 0.0) -> Site:
+def article_site(number: int, pause: float = 0.0, gate: Gate | None = None) -> Site:
     """Return a site of a front page and ``number`` articles, each linking on to two new ones and back to old ones.
 
-    Every answer takes ``pause`` seconds.
+    Every answer takes ``pause`` seconds, after it has passed the gate.
     """
-    site = Site()
+    site, gate = Site(), gate or Gate(free=sys.maxsize)
     replies = {"/": english("Floods", links(path(1), path(2)))}
     for here in range(1, number + 1):
         near = [target for target in (2 * here + 1, 2 * here + 2, here // 2, here - 1) if 1 <= target <= number]
         replies[path(here)] = article(here, "/", *map(path, near))
-    site.pages.update((at, Reply(reply.body, reply.status, reply.headers, pause)) for at, reply in replies.items())
+    for at, reply in replies.items():
+        site.pages[at] = gate.holding(replace(reply, pause=pause))
     return site

@@ -19,11 +19,19 @@ operator: Test archive
 contact: test@example.org
 seeds: {seeds}
 topic: {{keywords: [harbour, flood, dike, storm surge]}}
-politeness: {{delay: 0}}
+politeness: {{delay: 0, timeout: 10 min}}
 network: {{allow_private: true}}
 traps: {{pages: 0, duplicates: follow, soft_404: ignore}} # The pages of made-up sites look alike.
 output: {output}
 """
+PATIENT = """
+from aahcrawler import cli
+from aahcrawler.crawl import download, worker
+
+download.GRACE = worker.GRACE = 600.0
+cli.main()
+"""
+"""Runs ``aah`` so that what is under way when it is told to end has more than seconds to do so."""
 PATIENCE = 300.0
 """Seconds that anything may take which ends or comes to pass by itself: a busy machine starts a process slowly."""
 

@@ -6,19 +6,23 @@ from pathlib import Path
 import pytest
 
 from tests.crawl.articles import article, article_site, path
-from tests.crawl.crawling import aah, rows, running, summary, write_icd
-from tests.crawl.site import Reply, Site, html, links, serving
+from tests.crawl.crawling import PATIENT, aah, rows, running, summary, write_icd
+from tests.crawl.gate import Gate
+from tests.crawl.site import Site, html, links, serving
 from tests.crawl.verifying import assert_counts, assert_whole
 
 
 def test_a_crawl_that_was_stopped_goes_on_and_fetches_nothing_twice(tmp_path: Path) -> None:
     crawl = tmp_path / "crawl"
-    with serving(article_site(40, pause=0.05)) as site:
+    gate = Gate(free=15)
+    with serving(article_site(40, gate=gate)) as site:
         icd = write_icd(tmp_path, site.url)
-        with running("crawl", icd) as crawler:
-            crawler.until(lambda: len(site.paths()) >= 15)
+        with running("crawl", icd, code=PATIENT) as crawler:
+            crawler.until(lambda: gate.held > 0)
             crawler.interrupt()
-            ended = crawler.ended(20)
+            crawler.until(lambda: "stopping: shutdown" in (crawl / "crawl.log").read_text("utf-8"))
+            gate.open()
+            ended = crawler.ended()
         assert ended.code == 0, ended.err
         assert ended.err.splitlines()[-1].startswith(f"{crawl}: {len(site.paths())} pages, ")
         assert "stopped; the same command goes on from here" in ended.err
@@ -35,17 +39,17 @@ def test_a_crawl_that_was_stopped_goes_on_and_fetches_nothing_twice(tmp_path: Pa
 
 def test_a_second_interrupt_ends_the_crawl_at_once(tmp_path: Path) -> None:
     crawl = tmp_path / "crawl"
-    waits = [25.0, 0.0]
-    site = Site({"/": html("Front", links("/slow")), "/slow": lambda _: Reply(article(1).body, pause=waits.pop(0))})
+    gate = Gate()
+    site = Site({"/": html("Front", links("/slow")), "/slow": gate.holding(article(1))})
     with serving(site):
         icd = write_icd(tmp_path, site.url)
-        icd.write_text(icd.read_text("utf-8").replace("5 s", "30 s"), "utf-8")
-        with running("crawl", icd) as crawler:
-            crawler.until(lambda: "/slow" in site.paths())
+        with running("crawl", icd, code=PATIENT) as crawler:
+            crawler.until(lambda: gate.held > 0)
             crawler.interrupt()
             crawler.until(lambda: "stopping: shutdown" in (crawl / "crawl.log").read_text("utf-8"))
             crawler.interrupt()
-            ended = crawler.ended(8)
+            ended = crawler.ended()
+        gate.open()
         assert (ended.code, "Traceback" in ended.err) == (0, False), ended.err
         assert "stopped; the same command goes on from here" in ended.err
         assert not (crawl / "frontier" / "server.json").exists()
@@ -55,14 +59,15 @@ def test_a_second_interrupt_ends_the_crawl_at_once(tmp_path: Path) -> None:
 
 
 def test_an_interrupt_before_the_first_page_leaves_nothing_behind(tmp_path: Path) -> None:
-    site = Site({"/": html("Front"), "/about": Reply(pause=20)})
+    gate = Gate()
+    site = Site({"/": html("Front"), "/about": gate.holding(html("About"))})
     with serving(site):
         icd = write_icd(tmp_path, site.url)
         icd.write_text(icd.read_text("utf-8").replace("topic: {", f"topic: {{documents: [{site.url}about], "), "utf-8")
         with running("crawl", icd) as crawler:
-            crawler.until(lambda: "/about" in site.paths())
+            crawler.until(lambda: gate.held > 0)
             crawler.interrupt()
-            ended = crawler.ended(8)
+            ended = crawler.ended()
     assert ended.code == 0
     assert ended.err == f"{icd}: interrupted before the crawl began\n"
     assert not (tmp_path / "crawl" / "icd.json").exists()
