@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from time import process_time
 
 import pytest
 from hypothesis import given, settings
@@ -39,6 +38,7 @@ from tests.adaptation.lessons_by_hand import (
     read,
     texts,
 )
+from tests.pace import at_most
 
 Post = Callable[[int], str]
 
@@ -586,10 +586,9 @@ class TestHostilePages:
     def test_pages_of_hundred_thousand_elements_take_no_time(self) -> None:
         many = page("<div class='message'>" * 20 + "<b>x</b>" * 100_000)
         lessons = [lesson(many, Marks("//div[b]", {"body": "b[1]"})), lesson(many, Marks("//b[position() < 2000]"))]
-        start = process_time()
-        assert learn(lessons[:1], posts()) is None
-        assert learn(lessons[1:], posts()) is None
-        assert process_time() - start < 5
+        with at_most(5):
+            assert learn(lessons[:1], posts()) is None
+            assert learn(lessons[1:], posts()) is None
 
     def test_the_work_has_an_end_where_nothing_fits(self) -> None:
         def shuffled(n: int) -> str:
@@ -597,9 +596,8 @@ class TestHostilePages:
             return f'<div class="a{n % 5}">{inner}<p>{said(n)}</p></div>'
 
         marks = Marks("//div[p][position() mod 2 = 1]", {"author": "span[last()]", "body": "p"})
-        start = process_time()
-        learn([lesson(each, marks) for each in pages(shuffled, *((n, n + 40) for n in range(1, 200, 40)))], posts())
-        assert process_time() - start < 10
+        with at_most(10):
+            learn([lesson(each, marks) for each in pages(shuffled, *((n, n + 40) for n in range(1, 200, 40)))], posts())
 
     def test_names_with_quotation_marks_break_nothing(self) -> None:
         def odd(n: int) -> str:

@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -22,6 +21,7 @@ from aahcrawler.archive.target import DamagedCopyError, Target, TargetError, che
 from online_analysis.icd import Icd
 from tests.crawl.articles import article_site
 from tests.crawl.crawling import aah, running, summary, until, write_icd
+from tests.crawl.gate import Gate
 from tests.crawl.site import serving
 
 QUICK = Rhythm(look=0.02, shortest=0.02, longest=0.05, end=5.0)
@@ -76,7 +76,7 @@ class Shelf:
 
     def put(self, source: BinaryIO, name: str) -> None:
         if self.closed:
-            self.closed.wait(30)
+            self.closed.wait()
         if self.trouble or name.endswith(self.refused or "-"):
             raise self.trouble or PermissionError("not this one")
         self.puts.append(name)
@@ -178,10 +178,8 @@ def test_one_file_that_is_refused_keeps_no_other_back(crawl: Path) -> None:
 def test_the_end_of_a_crawl_is_not_held_up(crawl: Path, hangs: bool) -> None:
     opened = threading.Event()
     shelf = Shelf(closed=opened) if hangs else Shelf(trouble=OSError("away"))
-    begun = time.monotonic()
-    with delivering(crawl, shelf, Rhythm(look=0.02, shortest=0.02, longest=300.0, end=0.5)) as delivery:
+    with delivering(crawl, shelf, Rhythm(look=0.02, shortest=0.02, longest=3600.0, end=0.5)) as delivery:
         until(lambda: shelf.connected > 0)
-    assert time.monotonic() - begun < 5
     assert delivery.progress.waiting == 2 + len(RECORDS)
     assert json.loads((crawl / "crawl.json").read_text())["delivery"]["waiting"] == 3
     opened.set()
@@ -361,16 +359,16 @@ from aahcrawler.archive.delivery import Delivery, Rhythm
 from aahcrawler.archive.target import Target
 
 class Slow:
-    def __init__(self, file): self.file = file
+    def __init__(self, file): self.file, self.delays = file, iter([0, 600])
     def read(self, size):
-        time.sleep(0.2)
+        time.sleep(next(self.delays))
         return self.file.read(size)
 
 class SlowTarget(Target):
     def put(self, source, name): super().put(Slow(source), name)
 
 with Delivery(Path(sys.argv[1]), "harbour", sys.argv[2], Rhythm(look=0.05), SlowTarget):
-    time.sleep(60)
+    time.sleep(600)
 """
 
 
@@ -393,10 +391,12 @@ def test_a_kill_in_the_middle_of_a_copy_leaves_no_half_of_it(crawl: Path, tmp_pa
 def test_a_crawl_delivers_while_it_runs(tmp_path: Path) -> None:
     crawl, target = tmp_path / "crawl", tmp_path / "target"
     more = f"archive: {{target: {target}, size: 5 kB}}\n"
-    with serving(article_site(40, pause=0.05)) as site:
+    gate = Gate(free=30)
+    with serving(article_site(40, gate=gate)) as site:
         icd = write_icd(tmp_path, site.url, more=more)
         with running("crawl", icd) as crawler:
             crawler.until(lambda: bool(list(target.glob("test/archive/*.warc.gz"))))
+            gate.open()
             ended = crawler.ended()
     assert ended.code == 0, ended.err
     assert "still to be delivered" not in ended.err

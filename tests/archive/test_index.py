@@ -19,6 +19,7 @@ from aahcrawler.archive.index import IndexWriter, LineSorter, rebuild, update
 from aahcrawler.archive.surt import surt
 from tests.archive.exchanges import INFO, exchange_of, page_exchange
 from tests.archive.test_segments import ROOT, files_up_to
+from tests.pace import at_most
 
 KEYS = [
     # From the documentation of the Internet Archive's surt and of the CDX formats.
@@ -58,11 +59,10 @@ def test_a_key_is_one_word_of_ascii(url: str) -> None:
 
 
 def test_keys_of_hostile_urls_are_quick() -> None:
-    begun = time.process_time()
-    for url in ("%" + "25" * 40_000, "cfid=" * 12_000, "&" * 60_000, "../" * 20_000, "(s(" * 20_000):
-        surt("http://a.test/" + url)
-        surt("http://a.test/?" + url)
-    assert time.process_time() - begun < 5
+    with at_most(5):
+        for url in ("%" + "25" * 40_000, "cfid=" * 12_000, "&" * 60_000, "../" * 20_000, "(s(" * 20_000):
+            surt("http://a.test/" + url)
+            surt("http://a.test/?" + url)
 
 
 def written(tmp_path: Path, count: int = 7, size: int = 1500) -> tuple[Path, Path]:

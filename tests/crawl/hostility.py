@@ -105,7 +105,6 @@ FAULTS: dict[str, tuple[Reply, str]] = {
     "no-http": (raw(b"220 mail.test ready\r\n"), "protocol"),
     "header-bomb": (raw(b"HTTP/1.1 200 OK\r\n", *[b"X-Header: " + b"y" * 8000 + b"\r\n"] * 100), "headers"),
     "header-swarm": (raw(b"HTTP/1.1 200 OK\r\n", b"a: b\r\n" * 4000 + b"\r\n"), "headers"),
-    "silent": (Reply(pause=4.0), "timeout"),
 }
 """Answers that are none, and the reason that is counted."""
 

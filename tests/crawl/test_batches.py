@@ -19,6 +19,7 @@ from online_analysis.icd import Icd
 from online_analysis.topic import build_topic
 from tests.crawl.articles import article_site
 from tests.crawl.crawling import aah, running, summary, write_icd
+from tests.crawl.gate import Gate
 from tests.crawl.site import Site, html, serving
 from tests.crawl.test_scores import told
 from tests.crawl.test_settlement import DEFINITION, Bench, Flood, answer, lease
@@ -81,13 +82,16 @@ def test_balance_takes_several_of_a_domain_and_its_links_still_wait_for_the_batc
 
 
 def test_a_worker_that_is_killed_with_a_batch_loses_nothing(tmp_path: Path) -> None:
-    site = article_site(60, pause=0.02)
+    gate = Gate()
+    site = article_site(60, gate=gate)
     with serving(site):
         icd = write_icd(tmp_path, site.url, more="scoring: {batch: 25}\n")
-        for at in (10, 35):
+        for more in (10, 25):
+            gate.let_pass(more)
             with running("crawl", icd) as crawler:
-                crawler.until(lambda at=at: len(site.paths()) >= at)  # type: ignore[misc]
+                crawler.until(lambda: gate.held > 0)
                 crawler.kill()
+        gate.open()
         ended = aah("crawl", icd)
         assert ended.code == 0, ended.err
     asked = Counter(site.paths())

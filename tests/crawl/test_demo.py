@@ -17,6 +17,7 @@ from examples import demo
 from examples.serve import WORLD, serve
 from tests.crawl.crawling import aah, rows, summary
 from tests.crawl.verifying import archived, assert_whole
+from tests.pace import allowed
 
 PROJECT = Path(__file__).parents[2]
 FORUM, COOKING, FOOTBALL = "harbourforum.example", "oven-and-ladle.example", "kickoff-weekly.example"
@@ -40,7 +41,8 @@ def test_the_demo_collects_the_flood_and_avoids_what_it_should(tmp_path: Path) -
     )
     assert done.returncode == 0, done.stderr
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 20, "it waits for little else"
+    used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    assert used < allowed(20)
     lines = done.stdout.splitlines()[-5:]
     assert [line.split()[0] for line in lines] == ["Collected", "Extracted", "Avoided", "Strayed", "Open"]
     crawl = tmp_path / "crawls" / "demo"
@@ -58,7 +60,7 @@ def test_the_demo_collects_the_flood_and_avoids_what_it_should(tmp_path: Path) -
     assert not [url for url in captured if "coastcourier.example/subscribers" in url], "robots.txt forbids it"
     assert not [url for url in captured if re.search(r"mode=(login|register|reply)|sid=|wp-login|action=login", url)]
     counted = summary(crawl)
-    assert counted["seconds"] < 30
+    assert counted["seconds"] < 30 + 10 * used, "it waits for little else than the processor"
     assert counted["refused"]["spam"] > 0
     assert counted["blocked"]["robots"] > 0
     assert {"phpBB", "WordPress", "MyBB"} < set(counted["application"])

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 from tests.crawl.articles import article, english
 from tests.crawl.crawling import rows
@@ -76,14 +77,14 @@ def test_feeds_that_are_linked_or_announced_lead_to_their_entries(tmp_path: Path
         "/atom": Reply(b"<feed><entry><link href='/c'/></entry></feed>", headers={"Content-Type": "text/xml"}),
         "/robots.txt": Reply(b"", 404),
     }
-    more = {
+    more: dict[str, Any] = {
         "sources": {"feeds": "announced"},
         "scope": {"rules": [{"name": "no b", "refuse": {"path": "F", "url": "*site.test/b"}}]},
         "limits": {"requisite_bytes": "0"},
     }
     with serving(Site(pages, other=article(9))) as site:
         hosts = network(site, "site.test")
-        crawled = crawl(tmp_path, [f"{HOST}/", f"{HOST}/news"], network=hosts, timeout=90, **more)
+        crawled = crawl(tmp_path, [f"{HOST}/", f"{HOST}/news"], network=hosts, **more)
         assert sorted(site.paths()) == ["/", "/a", "/atom", "/c", "/feed.json", "/j", "/moved", "/news", "/page"]
     summary = crawled.summary
     assert (summary["feeds"], summary["listed"], summary["pages"]) == (3, 3, 6)

@@ -20,7 +20,7 @@ from aahcrawler.crawl.folder import CrawlFolder
 from online_analysis.icd import Icd
 folder = CrawlFolder.open(Icd.load(Path(sys.argv[1])))
 print("held", flush=True)
-time.sleep(60)
+time.sleep(600)
 """
 
 

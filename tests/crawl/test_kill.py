@@ -12,6 +12,7 @@ from pathlib import Path
 
 from tests.crawl.articles import article_site
 from tests.crawl.crawling import Ended, Running, aah, rows, running, summary, write_icd
+from tests.crawl.gate import Gate
 from tests.crawl.site import Site, serving
 from tests.crawl.verifying import archived, assert_counts, assert_whole
 
@@ -23,7 +24,7 @@ id: killed
 contact: test@example.org
 seeds: {seeds}
 topic: {{keywords: [harbour, flood, dike, storm surge]}}
-politeness: {{delay: 0, timeout: 5 s, connections: 4}}
+politeness: {{delay: 0, timeout: 10 min, connections: 4}}
 network: {{allow_private: true}}
 traps: {{pages: 0, duplicates: follow, soft_404: ignore}}
 output: {output}
@@ -55,10 +56,11 @@ def is_running(pid: int) -> bool:
 class Rounds:
     """Rounds of one crawl; each is begun by the same command."""
 
-    def __init__(self, site: Site, folder: Path, seed: int) -> None:
+    def __init__(self, site: Site, gate: Gate, folder: Path, seed: int) -> None:
         self.icd = write_icd(folder, site.url, text=ICD)
         self.crawl = folder / "crawl"
         self.site = site
+        self.gate = gate
         self.chance = random.Random(seed)
         self.sockets: list[Path] = []
         self.begun: list[int] = []
@@ -66,10 +68,12 @@ class Rounds:
     def kill(self, after: int = 1, within: float = 0.5, servers: int = 0, *, both: bool = False) -> Ended:
         """Begin a round, kill the crawler some time after it asked for some pages, and wait for its end.
 
-        Before that its server is killed some times, and with ``both`` together with it.
+        Before that its server is killed some times, and with ``both`` together with it. It gets so few pages that many
+        are left for the rounds to come, however late it is killed.
         """
         asked = len(self.site.paths())
         self.begun.append(asked)
+        self.gate.let_pass(after + 3 * CONNECTIONS)
         with running("crawl", self.icd) as crawler:
             crawler.until(lambda: len(self.site.paths()) >= asked + after)
             for _ in range(servers):
@@ -78,20 +82,23 @@ class Rounds:
             server = server_of(self.crawl)
             self.sockets.append(server.socket)
             if both:
+                crawler.process.send_signal(signal.SIGSTOP)  # It is to see nothing of its server's end.
                 os.kill(server.pid, signal.SIGKILL)
             crawler.kill()
-            return crawler.ended(15)
+            return crawler.ended()
 
     def _outlive_server(self, crawler: Running) -> None:
         """Kill the server, and wait until the crawler goes on with another one."""
         time.sleep(self.chance.uniform(0, 0.2))
         os.kill(server_of(self.crawl).pid, signal.SIGKILL)
         asked = len(self.site.paths())
+        self.gate.let_pass(3 * CONNECTIONS)
         crawler.until(lambda: len(self.site.paths()) > asked + CONNECTIONS)
 
     def kill_early(self) -> Ended:
         """Begin a round and kill the crawler while it opens its stores."""
         self.begun.append(len(self.site.paths()))
+        self.gate.let_pass(CONNECTIONS)
         with running("crawl", self.icd) as crawler:
             lock = self.crawl / "frontier" / "server.json"
             held = lock.stat().st_mtime_ns if lock.exists() else 0
@@ -99,10 +106,11 @@ class Rounds:
             time.sleep(self.chance.uniform(0, 0.05))
             self.sockets.append(server_of(self.crawl).socket)
             crawler.kill()
-            return crawler.ended(15)
+            return crawler.ended()
 
     def finish(self) -> Ended:
         self.begun.append(len(self.site.paths()))
+        self.gate.open()
         return aah("crawl", self.icd)
 
 
@@ -143,15 +151,16 @@ def tear(crawl: Path) -> list[Path]:
 
 
 def test_nothing_is_lost_whatever_is_killed_and_whenever(tmp_path: Path) -> None:
-    with serving(article_site(PAGES, PAUSE)) as site:
-        rounds = Rounds(site, tmp_path, seed=1)
+    gate = Gate()
+    with serving(article_site(PAGES, PAUSE, gate)) as site:
+        rounds = Rounds(site, gate, tmp_path, seed=1)
         assert rounds.kill().code == -signal.SIGKILL
         assert rounds.kill(after=2 * CONNECTIONS, servers=2).code == -signal.SIGKILL
         torn = tear(rounds.crawl)
         assert len(torn) == 2
         assert rounds.kill(both=True).code == -signal.SIGKILL
         rounds.kill_early()
-        assert len(set(site.paths())) < len(site.pages), "the kills came too late to mean anything"
+        assert len(set(site.paths())) < len(site.pages), "much is left to be done"
         ended = rounds.finish()
         assert ended.code == 0, ended.err
         assert_nothing_lost(rounds, site)

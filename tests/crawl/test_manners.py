@@ -5,13 +5,13 @@ from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from fastwarc.warc import ArchiveIterator, WarcRecordType
 
 from tests.crawl.crawling import rows
+from tests.crawl.gate import Gate
 from tests.crawl.site import Answer, Reply, Site, html, links, serving
 from tests.crawl.world import NOWHERE, Crawled, crawl, gaps, network
 
@@ -47,9 +47,11 @@ def busy(site: Site) -> None:
 
 def write(site: Site) -> None:
     front = html("Front", links("/a#part", "/b", "/private/c", "/a?x=1#other") + '<img src="/i.png">')
+    front = replace(front, headers=COOKIE, pause=0.1)
+    together = Gate(together=2)
     image = Reply(b"\x89PNG\r\n\x1a\n", headers={"Content-Type": "image/png", "Set-Cookie": "image=1"})
     for host in HOSTS:
-        site.pages[f"//{host}.test/"] = replace(front, headers=COOKIE, pause=0.1)
+        site.pages[f"//{host}.test/"] = together.holding(front) if host in {"fast", "picky"} else front
     site.pages |= {
         "/a": html("A"),
         "/b": html("B"),
@@ -57,7 +59,7 @@ def write(site: Site) -> None:
         "/private/c": html("C"),
         "/i.png": image,
         "//slow.test/robots.txt": robots("User-agent: *\nCrawl-delay: 0.6\nDisallow: /private/\n"),
-        "//greedy.test/robots.txt": robots("User-agent: *\nCrawl-delay: 500\nDisallow: /a\nDisallow: /i.png\n"),
+        "//greedy.test/robots.txt": robots("User-agent: *\nCrawl-delay: 100000\nDisallow: /a\nDisallow: /i.png\n"),
         "//broken.test/robots.txt": Reply(b"", 500, PLAIN),
         "//closed.test/robots.txt": Reply(raw=lambda: (b"HTTP/1.1 200 OK\r\nContent-Le",)),
         "//moved.test/robots.txt": Reply(b"", 301, {"Location": "/rules.txt"}),
@@ -96,7 +98,7 @@ def crawled(site: Site, machines: dict[str, str], tmp_path_factory: pytest.TempP
     done = crawl(
         tmp_path_factory.mktemp("manners"),
         [f"http://{name}/" for name in (*names, "dead.test")],
-        politeness={"delay": f"{DELAY} s", "max_delay": "1 s", "retries": "1", "timeout": "5 s"},
+        politeness={"delay": f"{DELAY} s", "max_delay": "1 s", "retries": "1", "timeout": "10 min"},
         network=network(site, **machines, **{"dead.test": NOWHERE}),
     )
     assert done.ended.code == 0, done.ended.err
@@ -120,8 +122,7 @@ def test_nothing_but_plain_gets_without_cookies_and_fragments(site: Site) -> Non
 @pytest.mark.usefixtures("crawled")
 def test_one_host_has_one_request_at_a_time_while_others_have_theirs(site: Site) -> None:
     assert set(site.busiest.values()) == {1}
-    fronts = sorted(asked.at for asked in site.asked if asked.path == "/")
-    assert min(later - earlier for earlier, later in pairwise(fronts)) < 0.1
+    assert len(site.of("fast.test")) > 2, "its front page came when that of another host had been asked for"
 
 
 @pytest.mark.usefixtures("crawled")
@@ -142,7 +143,7 @@ def test_a_crawl_delay_is_capped(site: Site) -> None:
     waited = gaps(site.of("greedy.test"))
     assert [request.path for request in site.of("greedy.test")] == ["/robots.txt", "/", "/b", "/private/c"]
     assert min(waited) >= 1.0 * EXACT
-    assert max(waited) < 100  # Of 500 that are asked for.
+    assert max(waited) < 10_000  # Of 100,000 that are asked for.
 
 
 def test_robots_txt_is_obeyed_and_what_it_forbids_is_counted(site: Site, crawled: Crawled) -> None:
@@ -213,7 +214,6 @@ def test_retry_after_is_honoured(site: Site) -> None:
     assert waited[1] >= REST * EXACT
     assert waited[3] >= REST * EXACT
     assert waited[5] >= REST * EXACT
-    assert max(waited) < 60
 
 
 def test_every_robots_txt_is_archived(site: Site, crawled: Crawled) -> None:
@@ -251,10 +251,11 @@ def test_robots_txt_can_be_ignored(tmp_path: Path) -> None:
     assert ignored.summary["blocked"] == {}
 
 
-def many(pause: float = 0.0) -> Site:
-    """Return a site whose front page leads to nine others at once."""
-    paths = [f"/{number}" for number in range(9)]
-    return Site({"/": html("Front", links(*paths)), **{path: replace(html(path), pause=pause) for path in paths}})
+def many(together: int = 1) -> Site:
+    """Return a site whose front page leads to nine others at once; they are answered once so many are asked for."""
+    paths, gate = [f"/{number}" for number in range(9)], Gate(together=together)
+    pages = {path: gate.holding(replace(html(path), pause=0.05)) for path in paths}
+    return Site({"/": html("Front", links(*paths)), **pages})
 
 
 def test_the_delay_is_kept_where_several_urls_are_taken_from_a_site_at_once(tmp_path: Path) -> None:
@@ -266,7 +267,7 @@ def test_the_delay_is_kept_where_several_urls_are_taken_from_a_site_at_once(tmp_
 
 
 def test_as_many_connections_as_the_definition_allows(tmp_path: Path) -> None:
-    with serving(many(pause=0.3)) as site:
+    with serving(many(together=2)) as site:
         politeness = {"delay": "0", "connections": "2"}
         taken = crawl(tmp_path, [site.url], politeness=politeness, scoring={"balance": "3"})
     assert taken.summary["pages"] == 10

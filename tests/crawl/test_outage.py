@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import os
-import re
 import signal
 import threading
 import time
@@ -27,6 +26,7 @@ from aahcrawler.frontier.ownership import served_at
 from aahcrawler.frontier.protocol import FrontierAwayError, FrontierUnavailableError, Lease
 from tests.crawl.articles import article_site
 from tests.crawl.crawling import Running, aah, running, summary, until, write_icd
+from tests.crawl.gate import Gate
 from tests.crawl.site import Site, serving
 from tests.crawl.verifying import assert_counts, assert_whole
 
@@ -112,7 +112,7 @@ def test_a_server_that_does_not_answer_is_told_and_cut_off_when_the_crawl_ends()
 
     def wait() -> None:
         try:
-            outage.held(lambda: answered.wait(10) and 1 // 0)
+            outage.held(lambda: answered.wait() and 1 // 0)
         except FrontierAwayError as error:
             errors.append(error)
 
@@ -123,10 +123,10 @@ def test_a_server_that_does_not_answer_is_told_and_cut_off_when_the_crawl_ends()
         outage.look()
         return condition()
 
-    until(lambda: looked(lambda: outage.why == outages.SILENT), 5)
+    until(lambda: looked(lambda: outage.why == outages.SILENT))
     assert not answered.is_set()
     outage.give_up()
-    until(lambda: looked(answered.is_set), 5)
+    until(lambda: looked(answered.is_set))
     call.join()
     assert str(errors) == str([FrontierAwayError(outages.SILENT)])
     with pytest.raises(FrontierAwayError):
@@ -200,7 +200,7 @@ def test_leases_are_renewed_while_the_event_loop_is_held_up() -> None:
         await anext(aiter(source))
         keeper = LeaseKeeper(ledger, source, every=0.05)  # type: ignore[arg-type]
         keeper.start()
-        until(lambda: len(ledger.renewals) >= 2, 5)  # Nothing else runs in the loop meanwhile.
+        until(lambda: len(ledger.renewals) >= 2)  # Nothing else runs in the loop meanwhile.
         await asyncio.sleep(0)
         keeper.close()
         lane.close()
@@ -224,8 +224,10 @@ def kill(server: EmbeddedServer) -> None:
     until(lambda: server.pid is None)
 
 
-def is_paused(crawl: Path) -> bool:
-    return (crawl / "crawl.json").exists() and summary(crawl)["state"] == "paused"
+def is_paused(crawl: Path, why: str) -> bool:
+    """Whether it pauses for this reason; that a server takes long to answer is another one."""
+    found = summary(crawl) if (crawl / "crawl.json").exists() else {"state": ""}
+    return found["state"] == "paused" and why in found["reason"]
 
 
 def assert_everything_once(site: Site, crawl: Path) -> None:
@@ -235,16 +237,17 @@ def assert_everything_once(site: Site, crawl: Path) -> None:
 
 
 def test_a_crawl_waits_for_its_server_and_asks_for_nothing_twice(tmp_path: Path) -> None:
-    crawl = tmp_path / "crawl"
-    with serving(article_site(PAGES, pause=0.05)) as site, EmbeddedServer(tmp_path / "server") as server:
+    crawl, gate = tmp_path / "crawl", Gate(free=8)
+    with serving(article_site(PAGES, gate=gate)) as site, EmbeddedServer(tmp_path / "server") as server:
         icd = write_icd(tmp_path, site.url)
         with crawling(icd, server) as crawler:
-            crawler.until(lambda: len(site.paths()) >= 8)
+            crawler.until(lambda: gate.held > 0)
             Redis.from_url(server.url).script_flush()
-            crawler.until(lambda: len(site.paths()) >= 14)
+            gate.let_pass(5)
+            crawler.until(lambda: gate.held > 0)
             kill(server)
-            crawler.until(lambda: is_paused(crawl))
-            assert "cannot be reached" in summary(crawl)["reason"]
+            gate.open()
+            crawler.until(lambda: is_paused(crawl, "cannot be reached"))
             asked = len(site.paths())
             with pytest.raises(AssertionError, match="did not come to pass"):
                 until(lambda: len(site.paths()) > asked + 1, 1.0)
@@ -253,22 +256,24 @@ def test_a_crawl_waits_for_its_server_and_asks_for_nothing_twice(tmp_path: Path)
         assert ended.code == 0, ended.err
         assert_everything_once(site, crawl)
     log = (crawl / "crawl.log").read_text("utf-8")
-    assert len(re.findall("WARNING crawl.outage paused: the frontier's server cannot be reached", log)) == 1
-    assert len(re.findall("WARNING crawl.outage the frontier's server is back after", log)) == 1
+    told = [line.partition(" crawl.outage ")[2] for line in log.splitlines() if " WARNING crawl.outage " in line]
+    (begun,) = (n for n, said in enumerate(told) if said.startswith("paused: the frontier's server cannot be reached"))
+    assert told[begun + 1].startswith("the frontier's server is back after")
 
 
 def test_sigterm_ends_a_crawl_in_good_order_while_its_server_is_away(tmp_path: Path) -> None:
-    crawl = tmp_path / "crawl"
+    crawl, gate = tmp_path / "crawl", Gate(free=8)
     with (
-        serving(article_site(PAGES, pause=0.05)) as site,
+        serving(article_site(PAGES, gate=gate)) as site,
         EmbeddedServer(tmp_path / "server") as server,
         crawling(write_icd(tmp_path, site.url), server) as crawler,
     ):
-        crawler.until(lambda: len(site.paths()) >= 8)
+        crawler.until(lambda: gate.held > 0)
         kill(server)
-        crawler.until(lambda: is_paused(crawl))
+        gate.open()
+        crawler.until(lambda: is_paused(crawl, "cannot be reached"))
         crawler.process.terminate()
-        ended = crawler.ended(20)
+        ended = crawler.ended()
     assert (ended.code, summary(crawl)["state"]) == (1, "stopped")
     assert "stopped: the frontier's server cannot be reached" in ended.err
     assert_whole(crawl)
@@ -276,7 +281,8 @@ def test_sigterm_ends_a_crawl_in_good_order_while_its_server_is_away(tmp_path: P
 
 @pytest.mark.parametrize("command", ["crawl", "worker"])
 def test_sigterm_ends_a_crawl_in_good_order_while_its_server_does_not_answer(command: str, tmp_path: Path) -> None:
-    with serving(article_site(PAGES, pause=0.05)) as site, EmbeddedServer(tmp_path / "server") as server:
+    gate = Gate(free=8)
+    with serving(article_site(PAGES, gate=gate)) as site, EmbeddedServer(tmp_path / "server") as server:
         icd = write_icd(tmp_path, site.url)
         crawl = tmp_path / "crawl" if command == "crawl" else tmp_path / "test"
         what: list[str | Path] = ["crawl", icd]
@@ -284,14 +290,14 @@ def test_sigterm_ends_a_crawl_in_good_order_while_its_server_does_not_answer(com
             assert aah("submit", icd, "--redis", server.url).code == 0
             what = ["worker", "--redis", server.url, "--folder", tmp_path]
         with running(*what, environment={**os.environ, REDIS_URL: server.url}) as crawler:
-            crawler.until(lambda: len(site.paths()) >= 8)
+            crawler.until(lambda: gate.held > 0)
             assert server.pid is not None
             os.kill(server.pid, signal.SIGSTOP)
+            gate.open()
             try:
-                crawler.until(lambda: is_paused(crawl))
-                assert "does not answer" in summary(crawl)["reason"]
+                crawler.until(lambda: is_paused(crawl, "does not answer"))
                 crawler.process.terminate()
-                ended = crawler.ended(20)
+                ended = crawler.ended()
             finally:
                 os.kill(server.pid, signal.SIGCONT)
     assert (ended.code, summary(crawl)["state"]) == (1, "stopped")
@@ -301,16 +307,17 @@ def test_sigterm_ends_a_crawl_in_good_order_while_its_server_does_not_answer(com
 
 
 def test_a_server_that_is_out_of_memory_ends_a_crawl_which_goes_on_later(tmp_path: Path) -> None:
-    crawl = tmp_path / "crawl"
-    with serving(article_site(PAGES, pause=0.05)) as site:
+    crawl, gate = tmp_path / "crawl", Gate(free=8)
+    with serving(article_site(PAGES, gate=gate)) as site:
         icd = write_icd(tmp_path, site.url)
         with running("crawl", icd) as crawler:
-            crawler.until(lambda: len(site.paths()) >= 8)
+            crawler.until(lambda: gate.held > 0)
             address = served_at(crawl / "frontier")
             assert address is not None
             with closing(connect(address)) as operator:
                 operator.config_set("maxmemory", 1)
-            ended = crawler.ended(20)
+            gate.open()
+            ended = crawler.ended()
         assert ended.code == 1
         assert "stopped: the frontier's server has used up its memory (maxmemory); give it more" in ended.err
         again = aah("crawl", icd)
@@ -322,16 +329,18 @@ def test_a_server_that_is_out_of_memory_ends_a_crawl_which_goes_on_later(tmp_pat
 
 
 def test_a_server_with_another_password_ends_a_crawl(tmp_path: Path) -> None:
+    gate = Gate(free=8)
     with (
-        serving(article_site(PAGES, pause=0.05)) as site,
+        serving(article_site(PAGES, gate=gate)) as site,
         EmbeddedServer(tmp_path / "server") as server,
         crawling(write_icd(tmp_path, site.url), server) as crawler,
         closing(connect(server.url)) as operator,
     ):
-        crawler.until(lambda: len(site.paths()) >= 8)
+        crawler.until(lambda: gate.held > 0)
         operator.config_set("requirepass", "another")
         operator.client_kill_filter(_type="normal", skipme=True)
-        ended = crawler.ended(20)
+        gate.open()
+        ended = crawler.ended()
     assert (ended.code, summary(tmp_path / "crawl")["state"]) == (1, "stopped")
     assert "stopped: the frontier's server accepts no user name and password" in ended.err
     assert_whole(tmp_path / "crawl")

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from io import StringIO
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -99,7 +100,7 @@ def test_the_rate_is_that_of_the_last_seconds() -> None:
 
 def test_plain_lines_come_at_intervals(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [1000.0]
-    monkeypatch.setattr("aahcrawler.crawl.progress.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("aahcrawler.crawl.progress.time", SimpleNamespace(monotonic=lambda: now[0]))
     job, out = crawl("A [b]title[/]"), StringIO()
     with display(Console(file=out, width=40)) as show:
         for _ in range(11):

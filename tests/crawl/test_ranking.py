@@ -50,7 +50,7 @@ class RankedBench(Bench):
 
         async def crawl() -> None:
             task = asyncio.create_task(self.settlement.ranking.run())
-            for _ in range(100):
+            for _ in range(10_000):
                 await asyncio.sleep(0.005)
                 if task.done() or len(self.log.rest) >= 2 * turns:
                     break

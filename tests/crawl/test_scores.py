@@ -8,6 +8,7 @@ from aahcrawler.scores.entries import Judged, Rescored
 from aahcrawler.scores.reader import read
 from tests.crawl.articles import article, article_site, path
 from tests.crawl.crawling import aah, running, summary, write_icd
+from tests.crawl.gate import Gate
 from tests.crawl.site import serving
 
 
@@ -25,15 +26,17 @@ def told(crawl: Path, url: str) -> dict[str, Any]:
 
 def test_a_killed_crawl_goes_on_with_what_its_ranker_knew_and_tells_all_of_it(tmp_path: Path) -> None:
     crawl = tmp_path / "crawl"
-    site = article_site(40, pause=0.02)
+    gate = Gate(free=15)
+    site = article_site(40, gate=gate)
     site.pages["/posted.html"] = article(99)
     with serving(site):
         (tmp_path / "posts.jsonl").write_text(posting(site.url + "posted.html"), "utf-8")
         icd = write_icd(tmp_path, site.url, more="limits: {pages: 30}\n")
         icd.write_text(icd.read_text("utf-8").replace("topic: {", "topic: {posts: posts.jsonl, "), "utf-8")
         with running("crawl", icd) as crawler:
-            crawler.until(lambda: len(site.paths()) >= 15)
+            crawler.until(lambda: gate.held > 0)
             crawler.kill()
+        gate.open()
         ended = aah("crawl", icd)
         assert ended.code == 0, ended.err
     log = (crawl / "crawl.log").read_text("utf-8")

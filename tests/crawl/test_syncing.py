@@ -22,7 +22,7 @@ class Store:
 def test_stores_are_synced_in_a_thread_of_its_own_until_the_end() -> None:
     first, second = Store(), Store()
     with synced(first, second, every=0.01):
-        until(lambda: bool(second.threads), 5)
+        until(lambda: bool(second.threads))
     assert first.threads == second.threads
     assert threading.get_ident() not in first.threads
 

@@ -13,7 +13,7 @@ from aahcrawler.frontier.embedded import EmbeddedServer
 from aahcrawler.frontier.environment import REDIS_URL
 from tests.crawl.crawling import aah, running
 from tests.crawl.site import Reply, Site, html, links, serving
-from tests.crawl.world import crawl, define, gaps, network
+from tests.crawl.world import apart, crawl, define, network
 
 A, B = "http://a.test/", "http://b.test/"
 EXACT = 0.99
@@ -65,12 +65,12 @@ def test_what_can_be_had_soon_is_waited_for(lane: FrontierLane) -> None:
     async def run() -> float:
         loop = asyncio.get_running_loop()
         of = AddressTurns(Claimant("one", 60.0), lambda _: 0.2, lane, clock=loop.time)
-        await of.turn(A).enter("192.0.2.1", 80)
         began = loop.time()
+        await of.turn(A).enter("192.0.2.1", 80)
         await of.turn(B).enter("192.0.2.1", 80)
         return loop.time() - began
 
-    assert 0.2 * EXACT <= asyncio.run(run()) < 2.0
+    assert asyncio.run(run()) >= 0.2 * EXACT
 
 
 def test_another_address_of_the_same_request_ends_the_claim_of_the_first(lane: FrontierLane) -> None:
@@ -115,7 +115,7 @@ def test_domains_of_one_address_are_fetched_from_a_delay_apart(tmp_path: Path) -
     assert done.summary["pages"] == 12
     assert done.summary["retries"] == 0
     assert done.summary["address_busy"] > 0
-    assert min(gaps(site.asked)) >= 0.15 * EXACT
+    assert apart(site.asked, 0.15)
 
 
 def test_what_is_claimed_stays_claimed_while_it_is_renewed(lane: FrontierLane) -> None:
@@ -159,7 +159,7 @@ def test_two_workers_ask_one_address_as_one_does(tmp_path: Path, monkeypatch: py
             for name, of in hosts.items()
         ]
         with running("crawl", definitions[0]) as first:
-            second = aah("crawl", definitions[1], timeout=90)
-            assert (first.ended(90).code, second.code) == (0, 0)
-    assert min(gaps(site.asked)) >= 0.2 * EXACT
+            second = aah("crawl", definitions[1])
+            assert (first.ended().code, second.code) == (0, 0)
+    assert apart(site.asked, 0.2)
     assert len(site.asked) == 12

@@ -7,6 +7,7 @@ from aahcrawler.crawl import download
 from aahcrawler.crawl.download import UnderWay
 from aahcrawler.crawl.manners import StoppedError
 from aahcrawler.wire.client import Answer
+from tests import skipping
 
 
 async def answer(seconds: float) -> Answer:
@@ -26,7 +27,7 @@ def outcome(seconds: float, ending_after: float | None) -> Any:
         finally:
             under_way.close()
 
-    return asyncio.run(run())
+    return skipping.run(run())
 
 
 @pytest.mark.parametrize("ending_after", [0, 0.02])

@@ -15,7 +15,7 @@ from aahcrawler.frontier.embedded import EmbeddedServer
 from aahcrawler.frontier.registry import CrawlState
 from aahcrawler.frontier.shared import Server, connected
 from tests.crawl.articles import article, english, path
-from tests.crawl.crawling import Running, aah, rows, running, summary, until
+from tests.crawl.crawling import PATIENT, Running, aah, rows, running, summary, until
 from tests.crawl.gate import Gate
 from tests.crawl.site import Reply, Site, links, serving
 from tests.crawl.verifying import assert_counts, assert_whole
@@ -25,7 +25,7 @@ id: {name}
 contact: test@example.org
 seeds: {seeds}
 topic: {{keywords: [harbour, flood, dike, storm surge]}}
-politeness: {{delay: 0}}
+politeness: {{delay: 0, timeout: 10 min}}
 scope: {{sites: seeds}}
 network: {{allow_private: true, resolve: {resolve}}}
 """
@@ -183,7 +183,7 @@ def test_workers_leave_in_good_order_and_go_on(server: Server, tmp_path: Path) -
     with world(2, 12, gate, pause=0.2) as there:
         sent = aah("submit", there.define(tmp_path, "a", *there.sites), "--redis", server.address)
         assert (sent.code, sent.out) == (0, "a: crawl 1 is active\n"), sent.err
-        with worker(server, tmp_path / "here") as ann:
+        with worker(server, tmp_path / "here", code=PATIENT) as ann:
             ann.until(lambda: gate.held > 0 and any(each.crawls for each in server.presence.workers()))
             ann.interrupt()
             gate.open()
@@ -218,7 +218,9 @@ def test_a_crew_of_two_crawls_as_one_does(tmp_path: Path) -> None:
         ended = aah("crawl", icd, "--workers", "2")
         assert ended.code == 0, ended.err
         assert ended.err.splitlines()[-1].startswith(f"{tmp_path / 'a'}: 30 pages, 27 web objects; finished. See ")
-        assert len(there.fetched) == len(set(there.fetched)) == 30
+        asked = Counter(there.fetched)
+        assert len(asked) == 30
+        assert sum(asked.values()) <= 30 + 3, "what is not answered soon after the end is asked for again"
         assert_whole(tmp_path / "a")
         assert_counts(tmp_path / "a")
         again = aah("crawl", icd)

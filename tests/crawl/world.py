@@ -7,7 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from tests.crawl.crawling import Ended, aah, rows, summary
+from tests.crawl.crawling import PATIENCE, Ended, aah, rows, summary
 from tests.crawl.site import Asked, Site
 
 LOOPBACK = ["127.0.0.0/8"]
@@ -50,7 +50,7 @@ def define(folder: Path, seeds: Sequence[str], **sections: object) -> Path:
         "contact": "test@example.org",
         "seeds": list(seeds),
         "topic": {"keywords": ["harbour", "flood", "dike", "storm surge"]},
-        "politeness": {"delay": "0", "timeout": "5 s", "retries": "1"},
+        "politeness": {"delay": "0", "timeout": "10 min", "retries": "1"},  # Only what is to time out does.
         "network": {"allow_private": LOOPBACK},
         "traps": {"soft_404": "ignore"},  # The pages of made-up sites look alike.
         "output": str(folder / "crawl"),
@@ -68,10 +68,19 @@ def network(site: Site, *hosts: str, **others: str) -> dict[str, object]:
     return {"allow_private": LOOPBACK, "resolve": {**resolve, **others}}
 
 
-def crawl(folder: Path, seeds: Sequence[str], *, timeout: float = 90, **sections: object) -> Crawled:
+def crawl(folder: Path, seeds: Sequence[str], *, timeout: float = PATIENCE, **sections: object) -> Crawled:
     """Crawl to the end."""
     ended = aah("crawl", define(folder, seeds, **sections), timeout=timeout)
     return Crawled(ended, folder / "crawl")
+
+
+def apart(requests: Sequence[Asked], delay: float) -> bool:
+    """Whether requests to one machine came a delay apart, but for those that were held up on their way.
+
+    What is held up between its turn and the machine comes late, and the next one in time: one gap in six may be short.
+    """
+    short = [gap for gap in gaps(requests) if gap < 0.99 * delay]
+    return len(short) <= len(requests) // 6
 
 
 def gaps(requests: Sequence[Asked]) -> list[float]:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from examples.serve import WorldServer, serve
+from tests.crawl.crawling import PATIENCE
 
 FORUM = "harbourforum.example"
 TOWN = "townhall-varhaven.example"
@@ -23,7 +24,7 @@ def server() -> Iterator[WorldServer]:
 
 
 def ask(server: WorldServer, host: str, path: str, method: str = "GET") -> tuple[int, dict[str, str], str]:
-    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=5)
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE)
     try:
         connection.request(method, path, headers={"Host": host, "User-Agent": "asker/1"})
         answer = connection.getresponse()
@@ -85,7 +86,7 @@ def test_head_has_no_body(server: WorldServer) -> None:
 
 
 def test_a_connection_serves_many_requests(server: WorldServer) -> None:
-    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=5)
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE)
     try:
         for path in ("/", "/nowhere", "/viewtopic.php?t=1"):
             connection.request("GET", path, headers={"Host": FORUM})
@@ -114,14 +115,14 @@ def test_every_request_is_a_line_of_the_log(tmp_path: Path) -> None:
 
 def test_the_end_of_the_server_ends_idle_connections() -> None:
     with serve() as server:
-        idle = socket.create_connection(("127.0.0.1", server.port), timeout=5)
+        idle = socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE)
         idle.sendall(f"GET / HTTP/1.1\r\nHost: {FORUM}\r\n\r\n".encode())
         assert idle.recv(12) == b"HTTP/1.1 200"
     with idle:
         while idle.recv(65536):
             pass
     with pytest.raises(ConnectionRefusedError):
-        socket.create_connection(("127.0.0.1", server.port), timeout=5)
+        socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE)
 
 
 def test_a_folder_without_sites_is_refused(tmp_path: Path) -> None:
@@ -131,7 +132,7 @@ def test_a_folder_without_sites_is_refused(tmp_path: Path) -> None:
 
 def test_a_taken_port_is_said_plainly(server: WorldServer) -> None:
     command = [sys.executable, "-m", "examples.serve", "--port", str(server.port)]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert ended.returncode == 2
     assert str(server.port) in ended.stderr
     assert "Traceback" not in ended.stderr

@@ -1,10 +1,11 @@
 """A Redis Cluster of a few nodes on loopback, for as long as a test session lasts."""
 
+import random
 import socket
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from aahcrawler.frontier.binary import server_binary
 SLOTS = 16_384
 _BUS = 10_000
 """The cluster bus of a node listens on its port plus this."""
-_SECONDS = 30.0
+_SECONDS = 120.0
 
 
 @contextmanager
@@ -41,6 +42,7 @@ def _node(folder: Path, port: int) -> Iterator[Redis]:
         "port": port,
         "bind": "127.0.0.1",
         "cluster-enabled": "yes",
+        "cluster-node-timeout": 300_000,
         "dir": folder,
         "save": "",
         "daemonize": "no",
@@ -83,12 +85,10 @@ def _wait_until_whole(client: Any, nodes: int) -> None:
 
 
 def _free_port() -> int:
+    """Return a port that nobody is given who asks for any, as systems give those from 32,768 on."""
     while True:
-        with socket.socket() as tried, socket.socket() as bus:
-            tried.bind(("127.0.0.1", 0))
-            port = int(tried.getsockname()[1])
-            try:
-                bus.bind(("127.0.0.1", port + _BUS))
-            except (OSError, OverflowError):
-                continue
+        port = random.randrange(10_000, 32_000 - _BUS)
+        with socket.socket() as tried, socket.socket() as bus, suppress(OSError):
+            tried.bind(("127.0.0.1", port))
+            bus.bind(("127.0.0.1", port + _BUS))
             return port

@@ -17,6 +17,7 @@ from aahcrawler.frontier.embedded import EmbeddedServer
 from aahcrawler.frontier.ownership import Ownership, claim
 from aahcrawler.frontier.protocol import FrontierAwayError, FrontierSettings, FrontierUnavailableError, Offer, State
 from aahcrawler.frontier.redis_frontier import RedisFrontier
+from tests.crawl.crawling import PATIENCE, until
 
 CRAWLER = """
 import sys
@@ -47,10 +48,7 @@ def gone(pid: int) -> bool:
 
 
 def wait_until_gone(pid: int) -> None:
-    deadline = time.monotonic() + 10
-    while not gone(pid):
-        assert time.monotonic() < deadline, f"process {pid} still runs"
-        time.sleep(0.01)
+    until(lambda: gone(pid))
 
 
 def crawl_until_killed(folder: Path, start: int, seconds: float, *, victim: str) -> int:
@@ -63,11 +61,11 @@ def crawl_until_killed(folder: Path, start: int, seconds: float, *, victim: str)
     ) as crawler:
         assert crawler.stdout is not None
         server = int(crawler.stdout.readline())
+        first = crawler.stdout.readline()
         time.sleep(seconds)
         os.kill(crawler.pid if victim == "crawler" else server, signal.SIGKILL)
-        lines = [line for line in crawler.stdout.read().split("\n")[:-1] if line]
-        crawler.wait(20)
-    return int(lines[-1]) if lines else start - 1
+        lines = [line for line in (first + crawler.stdout.read()).split("\n")[:-1] if line]
+    return int(lines[-1])
 
 
 def test_nothing_acknowledged_is_lost_when_processes_are_killed(folder: Path) -> None:
@@ -120,8 +118,7 @@ def test_a_server_that_died_is_started_again_at_the_same_address(folder: Path) -
         wait_until_gone(first)
         with pytest.raises(FrontierAwayError):
             frontier.counts()
-        while server.pid is not None:
-            time.sleep(0.001)
+        until(lambda: server.pid is None)
         server.revive()
         assert (server.url, server.pid != first) == (url, True)
         assert frontier.state("http://a.test/") is State.QUEUED
@@ -134,19 +131,19 @@ def test_an_orphan_is_ended_before_a_new_server_starts(folder: Path, caplog: pyt
     folder.mkdir()
     socket = folder.parent / "aah-orphan" / "s"
     socket.parent.mkdir()
-    code = "import time; time.sleep(60)"
+    code = "import time; time.sleep(600)"
     with subprocess.Popen([sys.executable, "-c", code, str(socket)]) as orphan:
         claim(folder, Ownership(orphan.pid, crawler=2**22 + 1, socket=str(socket)))
         with EmbeddedServer(folder) as server:
             assert server.pid is not None
-        assert orphan.wait(5) == -signal.SIGTERM
+        assert orphan.wait(PATIENCE) == -signal.SIGTERM
     assert "left behind" in caplog.text
     assert not socket.parent.exists()
 
 
 def test_a_process_that_only_inherited_the_number_is_left_alone(folder: Path) -> None:
     folder.mkdir()
-    with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]) as stranger:
+    with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"]) as stranger:
         claim(folder, Ownership(stranger.pid, crawler=2**22 + 1, socket="/nowhere/aah-x/s"))
         with EmbeddedServer(folder):
             assert stranger.poll() is None

@@ -154,7 +154,7 @@ def test_an_office_has_one_holder(address: str) -> None:
 
 
 def until_expired(client: Redis, key: str) -> None:
-    until(lambda: not client.exists(key), 5)
+    until(lambda: not client.exists(key))
 
 
 @pytest.mark.usefixtures("registry")

@@ -20,10 +20,10 @@ SLOW = xpath("//i[count(//i[count(//i) > 1]) > 1]")
 
 MARKUP = (
     '<b id="press-sign"></b><article><p class="body">words</p></article><a href="/2">2</a><p>'
-    + "<i></i>" * 250
+    + "<i></i>" * 320
     + "</p>"
 )
-QUICK = 0.1
+QUICK = 0.05
 QUICK_ONES = (article(), links("more", "page", "a"))
 SLOW_FIELD = replace(text_field("title"), selectors=(SLOW,))
 

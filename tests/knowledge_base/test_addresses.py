@@ -2,7 +2,6 @@
 
 import fnmatch
 import re
-import time
 from functools import cache
 
 import pytest
@@ -22,6 +21,7 @@ from knowledge_base.addresses import (
 from knowledge_base.globs import BadGlobError, glob_test
 from knowledge_base.loader import load
 from knowledge_base.model import KnowledgeBase
+from tests.pace import at_most
 
 
 @cache
@@ -200,13 +200,12 @@ def test_the_first_rule_counts_wherever_it_is_kept(
 def test_hostile_addresses_cost_little() -> None:
     rule = UrlRule(PathGlob("**/a*a*a*a*b/**/a*a*b/**/c"), (("x", "*a*a*a*b"),))
     numbers = UrlRule(PathGlob("**/*#*#-#*#x"), (("x", "*#*#*#b"),))
-    start = time.perf_counter()
-    assert not rule.matches(Address.parse("http://a.test" + "/" + "a" * 4000 + "/a" * 1500 + "?x=" + "a" * 2000))
-    assert not rule.matches(Address.parse("http://a.test/" + "a/" * 1_000_000))
-    for hostile in ("1" * 8000, "1-" * 4000, "1" * 4000 + "-" + "1" * 4000, "1x" * 4000):
-        assert not numbers.matches(Address.parse(f"http://a.test/{hostile}-x"))
-        assert not glob_test("*#*#*#b")(hostile)
-    assert time.perf_counter() - start < 1
+    with at_most(1):
+        assert not rule.matches(Address.parse("http://a.test" + "/" + "a" * 4000 + "/a" * 1500 + "?x=" + "a" * 2000))
+        assert not rule.matches(Address.parse("http://a.test/" + "a/" * 1_000_000))
+        for hostile in ("1" * 8000, "1-" * 4000, "1" * 4000 + "-" + "1" * 4000, "1x" * 4000):
+            assert not numbers.matches(Address.parse(f"http://a.test/{hostile}-x"))
+            assert not glob_test("*#*#*#b")(hostile)
 
 
 @given(st.lists(st.sampled_from(["sid=1", "t=2", "f=3", "p=4", "start=0", "start=10", "view=unread", "x"]), max_size=6))

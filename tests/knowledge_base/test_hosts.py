@@ -1,6 +1,6 @@
 """Site-level applications are found by the host alone."""
 
-from time import perf_counter
+from time import process_time
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -50,9 +50,9 @@ def test_many_sites_cost_no_more_than_few() -> None:
     few, many = (HostIndex(site(f"s{n}", f"h{n}.test", f"*.h{n}.test") for n in range(size)) for size in (10, 20_000))
 
     def cost(index: HostIndex) -> float:
-        start = perf_counter()
+        start = process_time()
         for _ in range(5_000):
             index.of("http://forum.h7.test/thread/1")
-        return perf_counter() - start
+        return process_time() - start
 
-    assert min(cost(many) for _ in range(3)) < 5 * min(cost(few) for _ in range(3))
+    assert min(cost(many) for _ in range(5)) < 5 * min(cost(few) for _ in range(5))

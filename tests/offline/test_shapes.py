@@ -14,6 +14,7 @@ from aahcrawler.webobject import Container, Person, Reference, WebObject
 from knowledge_base.loader import load
 from tests.crawl.articles import article, english
 from tests.crawl.crawling import aah, rows, running, write_icd
+from tests.crawl.gate import Gate
 from tests.crawl.site import Site, links, serving
 from tests.helper.saved_pages import NOW, saved_pages
 from tests.objects.samples import CAPTURE, GRAPH, PAGE, POST, REPLY
@@ -35,12 +36,15 @@ def test_a_crawl_of_several_captures_passes(tmp_path: Path) -> None:
 
 def test_a_crawl_passes_and_is_asked_while_it_runs(tmp_path: Path) -> None:
     pages = {f"/flood/{number}.html": article(number, "/") for number in range(1, 30)}
-    site = Site({"/": english("Floods", links(*pages)), **pages})
+    gate = Gate(free=5)
+    site = Site({"/": english("Floods", links(*pages)), **{path: gate.holding(page) for path, page in pages.items()}})
     with serving(site) as served, running("crawl", write_icd(tmp_path, served.url)) as crawl:
         folder = tmp_path / "crawl"
-        crawl.until(lambda: any((folder / "objects").glob("*.open")))
+        crawl.until(lambda: gate.held > 0)
+        assert any((folder / "objects").glob("*.open"))
         during = aah("query", folder, "ASK { GRAPH ?g { ?g a aah:Capture } }")
         assert during.code == 0, during.err
+        gate.open()
         assert crawl.ended().code == 0
     assert crawl_violations(folder) == []
     after = aah(

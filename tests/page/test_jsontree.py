@@ -1,7 +1,6 @@
 """JSON read with the expressions that read HTML."""
 
 import json
-import time
 from datetime import UTC, datetime
 
 import pytest
@@ -13,6 +12,7 @@ from lxml.html import HtmlElement
 from aahcrawler.page import Headers, Page, jsontree
 from aahcrawler.page.text import plain_text
 from knowledge_base.selectors import compile_selector
+from tests.pace import at_most
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -105,9 +105,8 @@ def test_depth_count_and_names_are_bounded() -> None:
 
 
 def test_a_large_hostile_document_is_read_in_bounded_time() -> None:
-    start = time.process_time()
-    jsontree.parse("[" + "{}," * (jsontree.MAX_CHARACTERS // 3 - 1) + "0]")
-    assert time.process_time() - start < 10
+    with at_most(10):
+        jsontree.parse("[" + "{}," * (jsontree.MAX_CHARACTERS // 3 - 1) + "0]")
 
 
 @given(JSON)

@@ -18,6 +18,7 @@ from aahcrawler.frontier.embedded import EmbeddedServer
 from aahcrawler.frontier.redis_frontier import RedisFrontier
 from aahcrawler.service.app import ServiceSettings, create_app
 from online_analysis.icd import Icd
+from tests.crawl.crawling import PATIENCE
 
 JSON = "application/json"
 NDJSON = "application/x-ndjson"
@@ -56,7 +57,7 @@ class Service:
 
     def ask(self, method: str, path: str, body: Any = None, **headers: str) -> Reply:
         """Send a request; ``body`` is bytes, an iterable of bytes that is sent in chunks, or nothing."""
-        connection = HTTPConnection("127.0.0.1", self.port, timeout=30)
+        connection = HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         try:
             connection.request(method, path, body, {**self.headers, **named})
@@ -91,7 +92,7 @@ def serving(settings: ServiceSettings) -> Iterator[Service]:
         yield Service(listener.getsockname()[1])
     finally:
         server.should_exit = True
-        thread.join(20)
+        thread.join(PATIENCE)
         listener.close()
 
 

@@ -13,9 +13,10 @@ import pytest
 from aahcrawler.crawl.posting import Pace, ScoredUrl, ScorePoster
 from aahcrawler.service.app import ServiceSettings
 from aahcrawler.service.catalog import Catalog
+from tests.crawl.crawling import PATIENCE
 from tests.service.asking import begun, running, serving
 
-QUICK = Pace(linger=0.01, first_pause=0.01, longest_pause=0.05, timeout=5.0)
+QUICK = Pace(linger=0.01, first_pause=0.01, longest_pause=0.05, timeout=PATIENCE)
 TOKEN = "a token that nobody guesses"  # noqa: S105
 
 
@@ -31,7 +32,7 @@ async def posting(poster: ScorePoster) -> AsyncIterator[None]:
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + PATIENCE
     while not condition():
         assert time.monotonic() < deadline
         await asyncio.sleep(0.005)
@@ -73,7 +74,7 @@ def test_scored_links_reach_the_frontier_of_another_instance(tmp_path: Path) -> 
             for number in range(1200):
                 poster.put(ScoredUrl(f"http://a.test/{number}", number / 1000, "an anchor", "http://here.test/"))
             poster.put(ScoredUrl("http://elsewhere.test/", 1.0))
-            await poster.drain(20)
+            await poster.drain(PATIENCE)
         return poster
 
     with running(tmp_path, icd) as frontier, serving(ServiceSettings(Catalog([tmp_path]), token=TOKEN)) as service:
@@ -119,10 +120,8 @@ def test_too_many_waiting_drop_the_oldest_and_nobody_waits() -> None:
     async def post() -> ScorePoster:
         poster = ScorePoster("http://127.0.0.1:1/", pace=Pace(waiting=100, batch=10, linger=0, first_pause=0.01))
         async with posting(poster):
-            began = time.monotonic()
-            for number in range(1000):
+            for number in range(1000):  # Nothing is awaited: nobody can be waited for.
                 poster.put(ScoredUrl(f"http://a.test/{number}", 0.5))
-            assert time.monotonic() - began < 1
             await until(lambda: bool(poster.posts.problem))
             await poster.drain(0.01)
         return poster

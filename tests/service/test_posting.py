@@ -15,6 +15,7 @@ from aahcrawler.frontier.redis_frontier import RedisFrontier
 from aahcrawler.service.app import ServiceSettings
 from aahcrawler.service.bodies import Limits
 from aahcrawler.service.catalog import Catalog
+from tests.crawl.crawling import PATIENCE
 from tests.service.asking import NDJSON, Service, begun, running, serving
 
 LIMITS = Limits(items=1200, body=200_000, line=5000)
@@ -280,7 +281,7 @@ def test_a_body_that_does_not_arrive_is_not_waited_for(tmp_path: Path) -> None:
     icd = begun(tmp_path)
     settings = ServiceSettings(Catalog([tmp_path]), limits=Limits(patience=0.1))
     with running(tmp_path, icd), serving(settings) as service:
-        connection = HTTPConnection("127.0.0.1", service.port, timeout=30)
+        connection = HTTPConnection("127.0.0.1", service.port, timeout=PATIENCE)
         connection.putrequest("POST", "/v1/crawls/test/urls")
         connection.putheader("Content-Type", NDJSON)
         connection.putheader("Content-Length", "1000")
@@ -291,7 +292,7 @@ def test_a_body_that_does_not_arrive_is_not_waited_for(tmp_path: Path) -> None:
 
 
 def test_a_client_that_hangs_up_leaves_the_service_as_it_was(standing: Service) -> None:
-    connection = HTTPConnection("127.0.0.1", standing.port, timeout=30)
+    connection = HTTPConnection("127.0.0.1", standing.port, timeout=PATIENCE)
     connection.putrequest("POST", "/v1/crawls/test/urls")
     connection.putheader("Content-Type", "application/json")
     connection.putheader("Content-Length", "1000")

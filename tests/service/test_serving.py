@@ -4,8 +4,8 @@ import json
 import os
 import re
 import signal
+import socket
 import stat
-import time
 from collections.abc import Iterator
 from http.client import HTTPConnection
 from pathlib import Path
@@ -23,7 +23,7 @@ from aahcrawler.service.app import ServiceSettings
 from aahcrawler.service.catalog import Catalog
 from aahcrawler.service.serving import Listening, RefusedToServeError, prepare
 from online_analysis.icd import Icd, changes
-from tests.crawl.crawling import Running, aah, until
+from tests.crawl.crawling import PATIENCE, Running, aah, until
 from tests.crawl.crawling import running as command
 from tests.online_analysis.test_icd_properties import definitions
 from tests.service.asking import JSON, Service, begun, running, serving
@@ -255,6 +255,12 @@ def port_of(serve: Running) -> int:
     raise AssertionError("it never said where it listens")
 
 
+def refuses(port: int) -> bool:
+    """Whether nobody listens at a port any more."""
+    with socket.socket() as tried:
+        return tried.connect_ex(("127.0.0.1", port)) != 0
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_the_process_answers_what_is_under_way_and_ends_in_good_order(tmp_path: Path, number: int) -> None:
     icd = begun(tmp_path)
@@ -263,7 +269,8 @@ def test_the_process_answers_what_is_under_way_and_ends_in_good_order(tmp_path: 
         running(tmp_path, icd) as frontier,
         command("serve", tmp_path, "--port", "0", environment=environment) as serve,
     ):
-        connection = HTTPConnection("127.0.0.1", port_of(serve), timeout=30)
+        port = port_of(serve)
+        connection = HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
         *first, last = (json.dumps({"url": f"http://a.test/{i}", "score": 0.5}).encode() + b"\n" for i in range(501))
         connection.putrequest("POST", "/v1/crawls/test/urls")
         connection.putheader("Content-Type", "application/x-ndjson")
@@ -271,12 +278,12 @@ def test_the_process_answers_what_is_under_way_and_ends_in_good_order(tmp_path: 
         connection.endheaders(b"".join(first))
         until(lambda: frontier.counts().pages[State.QUEUED] == 500)
         serve.process.send_signal(number)
-        time.sleep(0.3)
+        until(lambda: refuses(port))
         connection.send(last)
         answer = connection.getresponse()
         assert [json.loads(line)["outcome"] for line in answer.read().splitlines()] == ["accepted"] * 501
         connection.close()
-        ended = serve.ended(20)
+        ended = serve.ended()
         assert ended.code == 0
         assert '"POST /v1/crawls/test/urls" 200' in ended.err
         assert "Traceback" not in ended.err

@@ -3,6 +3,7 @@
 import asyncio
 import ipaddress
 import socket
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -211,11 +212,11 @@ def test_answers_are_remembered_for_a_while(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(socket, "getaddrinfo", answer)
 
     async def run() -> None:
-        resolver = Resolver(CLOSED, 0.1)
-        for pause in (0, 0.2, 0):
+        loop, resolver = asyncio.get_running_loop(), Resolver(CLOSED, 3600)
+        for later in (0, 3601, 0):
             found = await resolver.candidates("a.test", 80)
             assert [candidate.address for candidate in found] == ["1.1.1.1"]
-            await asyncio.sleep(pause)
+            monkeypatch.setattr(loop, "time", partial(lambda now, later: now() + later, loop.time, later))
         assert asked == ["a.test", "a.test"]
 
     asyncio.run(run())

@@ -59,11 +59,11 @@ def test_what_it_raises_ends_the_fetch_before_anything_is_sent(tmp_path: Path) -
 
 def test_waiting_for_it_counts_against_no_timeout(tmp_path: Path) -> None:
     async def run() -> None:
-        patience = Timeouts(connect=0.3, total=0.3)
+        patience = Timeouts(connect=1, total=1)
         async with serving(answering(OK)) as server, client(tmp_path, timeouts=patience) as wire:
             for _ in range(2):
-                answer = await wire.fetch(WireRequest(server.url(), admission=Porter(0.5)))
-                assert answer.elapsed < 0.3
+                answer = await wire.fetch(WireRequest(server.url(), admission=Porter(1.2)))
+                assert answer.elapsed < 1.2
                 answer.exchange.close()
 
     asyncio.run(run())
@@ -85,7 +85,7 @@ def test_a_server_that_does_not_answer_is_still_given_up(tmp_path: Path) -> None
         await reader.read()
 
     async def run() -> None:
-        async with serving(silent) as server, client(tmp_path, timeouts=Timeouts(total=0.3)) as wire:
+        async with serving(silent) as server, client(tmp_path, timeouts=Timeouts(total=1)) as wire:
             with pytest.raises(WireTimeoutError):
                 await wire.fetch(WireRequest(server.url(), admission=Porter(0.2)))
 

@@ -138,7 +138,7 @@ def test_status_reason_and_headers_are_read(tmp_path: Path) -> None:
                 ("Empty", ""),
                 ("Content-Length", "0"),
             )
-            assert 0 <= answer.latency <= answer.elapsed < 5
+            assert 0 <= answer.latency <= answer.elapsed < 180
 
     asyncio.run(run())
 

@@ -5,7 +5,6 @@ import struct
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from socket import SO_LINGER, SOL_SOCKET
-from time import monotonic
 
 import pytest
 
@@ -29,7 +28,7 @@ from tests.wire.serving import Server, answering, client, serving
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n"
-QUICK = Timeouts(connect=5, first_byte=0.2, idle=0.2, total=0.6)
+QUICK = Timeouts(first_byte=1, idle=1, total=2)
 
 
 def sending(
@@ -56,16 +55,14 @@ async def error_of(tmp_path: Path, handler: Callable[..., Awaitable[None]], **se
 
 
 def test_silence_is_a_timeout(tmp_path: Path) -> None:
-    started = monotonic()
-    error = asyncio.run(error_of(tmp_path, sending(then=30), timeouts=QUICK))
+    error = asyncio.run(error_of(tmp_path, sending(then=30), timeouts=Timeouts(first_byte=0.2)))
     assert isinstance(error, WireTimeoutError)
     assert isinstance(error, TimeoutError)
     assert error.retryable
     assert error.exchange is None
-    assert monotonic() - started < 10
 
 
-@pytest.mark.parametrize(("pause", "least"), [(0.0, 0.2), (0.05, 0.6)])
+@pytest.mark.parametrize(("pause", "least"), [(0.0, 1), (0.05, 2)])
 def test_slow_body_is_kept_as_far_as_it_came(tmp_path: Path, pause: float, least: float) -> None:
     pieces = [bytes([number]) for number in range(100)]
 
@@ -79,7 +76,7 @@ def test_slow_body_is_kept_as_far_as_it_came(tmp_path: Path, pause: float, least
             assert not answer.payload_complete
             assert kept.startswith(HEAD + b"\0")
             assert kept == HEAD + b"".join(pieces)[: len(kept) - len(HEAD)]
-            assert least <= answer.elapsed < least + 10
+            assert least <= answer.elapsed
 
     asyncio.run(run())
 
@@ -91,7 +88,6 @@ def test_idle_time_counts_from_the_first_byte_on(tmp_path: Path) -> None:
             answer = await wire.fetch(WireRequest(server.url()))
             answer.exchange.close()
             assert answer.exchange.truncated is Truncation.TIME
-            assert answer.elapsed < 10
 
     asyncio.run(run())
 
@@ -99,10 +95,8 @@ def test_idle_time_counts_from_the_first_byte_on(tmp_path: Path) -> None:
 def test_timeout_of_a_request_wins(tmp_path: Path) -> None:
     async def run() -> None:
         async with serving(sending(then=30)) as server, client(tmp_path) as wire:
-            started = monotonic()
             with pytest.raises(WireTimeoutError):
-                await wire.fetch(WireRequest(server.url(), timeout=0.1))
-            assert monotonic() - started < 10
+                await wire.fetch(WireRequest(server.url(), timeout=1))
 
     asyncio.run(run())
 
@@ -274,26 +268,26 @@ def test_idle_connections_are_bounded(tmp_path: Path) -> None:
         nonlocal waiting
         waiting += 1
         while await server.head(reader):
-            await asyncio.sleep(0.1)
+            while server.connections < 4:
+                await asyncio.sleep(0.005)
             writer.write(OK)
         waiting -= 1
 
-    async def run(keep: KeepAlive) -> int:
+    async def run(keep: KeepAlive, kept: int) -> None:
         async with serving(handler) as server, client(tmp_path, keep_alive=keep) as wire:
             urls = [server.url("/"), server.url("/"), server.url("/"), server.url(host="localhost")]
             for answer in await asyncio.gather(*(wire.fetch(WireRequest(url)) for url in urls)):
                 answer.exchange.close()
-            await asyncio.sleep(0.1)
-            still_open, open_before = waiting, server.connections
-            assert open_before == 4
-            return still_open
+            async with asyncio.timeout(60):
+                while waiting > kept:
+                    await asyncio.sleep(0.005)
+            await asyncio.sleep(0.05)
+            assert (waiting, server.connections) == (kept, 4)
 
-    settings = [KeepAlive(), KeepAlive(per_origin=2), KeepAlive(connections=1), KeepAlive(connections=0)]
-    seen = []
-    for keep in settings:
+    settings = {KeepAlive(): 4, KeepAlive(per_origin=2): 3, KeepAlive(connections=1): 1, KeepAlive(connections=0): 0}
+    for keep, kept in settings.items():
         waiting = 0
-        seen.append(asyncio.run(run(keep)))
-    assert seen == [4, 3, 1, 0]
+        asyncio.run(run(keep, kept))
 
 
 def test_idle_connections_time_out(tmp_path: Path) -> None:
@@ -352,11 +346,12 @@ def test_cancelled_fetch_closes_its_connection(tmp_path: Path) -> None:
     async def run() -> None:
         async with serving(handler) as server, client(tmp_path) as wire:
             fetching = asyncio.create_task(wire.fetch(WireRequest(server.url())))
-            await asyncio.sleep(0.1)
+            while not server.requests:
+                await asyncio.sleep(0.005)
             fetching.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await fetching
-            await asyncio.wait_for(gone.wait(), 10)
+            await asyncio.wait_for(gone.wait(), 60)
 
     asyncio.run(run())
 
@@ -365,7 +360,10 @@ def test_close_ends_what_is_under_way(tmp_path: Path) -> None:
     async def run() -> None:
         async with serving(sending(HEAD, b"part", then=30)) as server, client(tmp_path) as wire:
             fetching = asyncio.create_task(wire.fetch(WireRequest(server.url())))
-            await asyncio.sleep(0.1)
+            while not server.requests:
+                await asyncio.sleep(0.005)
+            for _ in range(20):  # What was sent arrives before a loop has gone round so often.
+                await asyncio.sleep(0.005)
             await wire.close()
             answer = await fetching
             answer.exchange.close()
