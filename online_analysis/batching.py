@@ -11,11 +11,12 @@ from dataclasses import dataclass, field
 from itertools import chain
 
 from online_analysis.aggregation import Scores, document_score, said_of
-from online_analysis.analysers.text import TextAnalyser, link_scores
-from online_analysis.counting import CountedDocument, Terms
+from online_analysis.analysers.text import TextAnalyser, link_score
+from online_analysis.counting import CountedDocument
 from online_analysis.document import Document
 from online_analysis.similarity import ANCHOR, PAGE, PARAGRAPH, Closeness, Expectation, counts_closeness
 from online_analysis.topic import Topic, TopicVector
+from online_analysis.vocabulary import Terms
 
 MOST_ENTRIES = 300_000
 """Terms of pages and links that a batch keeps, counted once a page: some 50 MB."""
@@ -160,7 +161,7 @@ class _Texts:
         page = self._of_pages(tuple(mention.pages), topic)
         paragraph = _of_texts(mention.paragraphs, topic, PARAGRAPH)
         anchor = _of_texts(mention.anchors, topic, ANCHOR)
-        return next(link_scores(page, [paragraph], [anchor], topic))
+        return link_score(page, paragraph, anchor, topic)
 
     def _of_pages(self, numbers: tuple[int, ...], topic: TopicVector) -> Closeness | None:
         if numbers not in self._known:

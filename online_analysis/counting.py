@@ -1,95 +1,120 @@
 """What one tokenisation of a document gives: its terms by unit, for all who look at them.
 
-The text and URL analysers, the link ranker and batch prioritisation read the same ``CountedDocument``, so that a page
-is split into words and stemmed once, whoever asks first (the units are those of ARCOMEM, section 4.2: the document, the
-paragraph around a link, its anchor).
+The text analyser, page notes and batch prioritisation read the same ``CountedDocument``, so that a page is split into
+words and stemmed once, whoever asks first (the units are those of ARCOMEM, section 4.2: the document, the paragraph
+around a link, its anchor).
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cached_property, lru_cache
+from collections.abc import Mapping, Sequence
+from functools import cached_property
 from itertools import chain
 from urllib.parse import unquote
 
+import numpy as np
+
 from online_analysis.document import Document
 from online_analysis.terms import Language, Lexicon
-
-Terms = tuple[str, ...]
-"""The stems of a piece of text in its order, without stop words."""
+from online_analysis.vocabulary import MOST_WORDS, Terms, Vocabulary
 
 LONGEST_PARAGRAPH = 1_000
-"""Of a paragraph and an anchor this many characters count."""
-_LONGEST_REMEMBERED = 200
-_REMEMBERED_TEXTS = 20_000
+"""Of a title, a paragraph and an anchor this many characters count."""
 
 
 class CountedDocument:
     """The terms of one document, in the language of the document.
 
-    ``title``, each of ``parts`` (as many as ``Document.parts``) and ``rest`` are terms in the order of the text.
-    ``paragraphs`` and ``anchors`` run parallel to ``Document.outlinks``; equal texts have the very same tuple. What is
-    asked for seldom is worked out when it is asked for first.
+    ``units`` are its texts. The document itself comes first, in pieces: its title, each of ``Document.parts`` by lines,
+    its rest by lines, and the paragraphs outside of these; ``pieces`` has the unit that each of these begins with, and
+    the one behind the last. Other texts around links follow. ``around`` and ``clicked`` run parallel to
+    ``Document.outlinks``: they are the units of paragraphs and of anchors.
+
+    The other properties are terms as strings, made when they are asked for: ``title``, each of ``parts`` (as many as
+    ``Document.parts``), ``rest``, and ``outside``, the paragraphs around links that are in no part, nor in the rest,
+    each once; ``paragraphs`` and ``anchors`` run parallel to ``Document.outlinks``.
     """
 
-    def __init__(self, document: Document, language: Language, units: "UnitTerms") -> None:
+    def __init__(self, document: Document, language: Language, vocabulary: Vocabulary) -> None:
         self.language = language
-        self.title = units[document.title]
-        self.parts = tuple(units.of_lines(part.text) for part in document.parts)
-        self.rest = units.of_lines(document.rest)
-        self.paragraphs = tuple([units[link.context] for link in document.outlinks])
-        self.anchors = tuple([units[link.anchor] for link in document.outlinks])
-        self._document = document
-        self._units = units
+        self.vocabulary = vocabulary
+        texts, self.pieces = _lines(document)
+        places = dict(zip(texts, range(len(texts)), strict=True))
+        if places[texts[0]] == 0:
+            del places[texts[0]]  # The title is in no part.
+        links = document.outlinks
+        outside = dict.fromkeys([each.context for each in links if each.part is None and each.context not in places])
+        if max(map(len, texts)) > LONGEST_PARAGRAPH:  # Around a link only its beginning counts.
+            places = {text: place for text, place in places.items() if len(text) <= LONGEST_PARAGRAPH}
+        self.pieces.append(len(texts) + len(outside))
+        contexts, anchors = [link.context for link in links], [link.anchor for link in links]
+        for text in chain(outside, contexts, anchors):
+            if text not in places:
+                places[text] = len(texts)
+                texts.append(text[:LONGEST_PARAGRAPH])
+        self.around = np.array(list(map(places.__getitem__, contexts)), np.intp)
+        self.clicked = np.array(list(map(places.__getitem__, anchors)), np.intp)
+        self.units = vocabulary.read(texts)
 
     @property
-    def around_links(self) -> Iterator[tuple[str, Terms]]:
-        """The texts of paragraphs and anchors with their terms; some come several times."""
-        links = self._document.outlinks
-        yield from zip((link.context for link in links), self.paragraphs, strict=True)
-        yield from zip((link.anchor for link in links), self.anchors, strict=True)
+    def title(self) -> Terms:
+        """The terms of the title."""
+        return self._piece(0)
 
     @cached_property
+    def parts(self) -> tuple[Terms, ...]:
+        """The terms of each part."""
+        return tuple([self._piece(place) for place in range(1, len(self.pieces) - 3)])
+
+    @property
+    def rest(self) -> Terms:
+        """The terms of the rest."""
+        return self._piece(len(self.pieces) - 3)
+
+    @property
+    def has_rest(self) -> bool:
+        """Whether the rest has any terms."""
+        start, end = self.units.bounds[self.pieces[-3:-1]].tolist()
+        return bool(start < end)
+
+    @property
     def outside(self) -> Terms:
-        """The terms of the paragraphs around links that are in no part, nor in the rest, each paragraph once."""
-        if all(link.part is not None for link in self._document.outlinks):
-            return ()
-        texts = (*(part.text for part in self._document.parts), self._document.rest)
-        read = {line for text in texts for line in text.split("\n")}
-        links = zip(self._document.outlinks, self.paragraphs, strict=True)
-        around = {link.context: terms for link, terms in links if link.part is None and link.context not in read}
-        return tuple(chain.from_iterable(around.values()))
+        """The terms of the paragraphs outside of all that."""
+        return self._piece(len(self.pieces) - 2)
+
+    @cached_property
+    def paragraphs(self) -> tuple[Terms, ...]:
+        """The terms of the paragraph around each link; equal texts have the very same tuple."""
+        return self._texts(self.around.tolist())
+
+    @cached_property
+    def anchors(self) -> tuple[Terms, ...]:
+        """The terms of each anchor; equal texts have the very same tuple."""
+        return self._texts(self.clicked.tolist())
 
     @cached_property
     def counts(self) -> Mapping[str, int]:
         """How often each term occurs in title, parts, rest and outside of them: the vector of the whole page."""
-        return Counter(chain(self.title, *self.parts, self.rest, self.outside))
+        return Counter(self.units.of(0, self.pieces[-1]))
 
-    @cached_property
-    def addresses(self) -> tuple[Terms, ...]:
-        """The terms of path and query of each link's address, parallel to ``Document.outlinks``."""
-        return tuple([self._units[words_of(link.url)] for link in self._document.outlinks])
+    def _piece(self, place: int) -> Terms:
+        return self.units.of(self.pieces[place], self.pieces[place + 1])
+
+    def _texts(self, units: Sequence[int]) -> tuple[Terms, ...]:
+        terms = {unit: self.units.of(unit, unit + 1) for unit in dict.fromkeys(units)}
+        return tuple(map(terms.__getitem__, units))
 
 
-class UnitTerms(dict[str, Terms]):
-    """The terms of texts of one page by the text; one that was met on this page, or a short one on any, is looked up.
+def _lines(document: Document) -> tuple[list[str], list[int]]:
+    """Return the title and the lines of parts and rest, and where each of these begins, and outside of them.
 
-    Of a text that is no line of a part the first thousand characters count.
+    A paragraph that holds links is a line of its part as well.
     """
-
-    def __init__(self, anywhere: Callable[[str], Terms]) -> None:
-        super().__init__()
-        self._anywhere = anywhere
-
-    def __missing__(self, text: str) -> Terms:
-        terms = self[text] = self._anywhere(text[:LONGEST_PARAGRAPH])
-        return terms
-
-    def of_lines(self, text: str) -> Terms:
-        """Return the terms of a text line by line: a paragraph that holds links is a line of its part as well."""
-        return tuple(chain.from_iterable(map(self._of_line, text.split("\n"))))
-
-    def _of_line(self, line: str) -> Terms:
-        return self[line] if len(line) <= LONGEST_PARAGRAPH else self._anywhere(line)
+    lines, begins = [document.title[:LONGEST_PARAGRAPH]], [0]
+    for text in (*[part.text for part in document.parts], document.rest):
+        begins.append(len(lines))
+        lines += text.split("\n")
+    begins.append(len(lines))
+    return lines, begins
 
 
 class Counting:
@@ -100,20 +125,23 @@ class Counting:
 
     def __init__(self, lexicon: Lexicon) -> None:
         self._lexicon = lexicon
-        self._remembering: dict[Language, Callable[[str], Terms]] = {}
+        self._vocabularies: dict[Language, Vocabulary] = {}
         self._last: tuple[Document, CountedDocument] | None = None
 
     def of(self, document: Document) -> CountedDocument:
         """Return the terms of a document."""
         if self._last is None or self._last[0] is not document:
             language = self._lexicon.language(document.language)
-            self._last = document, CountedDocument(document, language, UnitTerms(self._terms(language)))
+            self._last = document, CountedDocument(document, language, self.vocabulary(language))
         return self._last[1]
 
-    def _terms(self, language: Language) -> Callable[[str], Terms]:
-        if language not in self._remembering:
-            self._remembering[language] = _remembering(language)
-        return self._remembering[language]
+    def vocabulary(self, language: Language) -> Vocabulary:
+        """Return the vocabulary to read a page of a language with, the same until it is full."""
+        vocabulary = self._vocabularies.get(language)
+        if vocabulary is None or vocabulary.is_full:
+            vocabulary = self._vocabularies[language] = Vocabulary(language.terms_of, language.idf)
+            vocabulary.read([" ".join(language.common_words(MOST_WORDS // 2))])
+        return vocabulary
 
 
 def words_of(url: str) -> str:
@@ -124,19 +152,3 @@ def words_of(url: str) -> str:
     """
     address = url.partition("://")[2].partition("/")[2]
     return unquote(address, errors="replace") if "%" in address else address
-
-
-def summed(units: Iterable[Terms]) -> Counter[str]:
-    """Return how often each term occurs in several units together."""
-    return Counter(chain.from_iterable(units))
-
-
-def _remembering(language: Language) -> Callable[[str], Terms]:
-    """Split texts of a language; the terms of short ones, such as anchors, are remembered up to a bound."""
-    split = language.terms
-    remembered = lru_cache(_REMEMBERED_TEXTS)(lambda text: tuple(split(text)))
-
-    def terms(text: str) -> Terms:
-        return remembered(text) if len(text) <= _LONGEST_REMEMBERED else tuple(split(text))
-
-    return terms

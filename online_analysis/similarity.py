@@ -28,16 +28,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 from operator import mul
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
-from online_analysis.comparing import Compared, Comparer
-from online_analysis.counting import Terms
+import numpy as np
+from numpy.typing import NDArray
+
+from online_analysis.comparing import Compared, Comparer, Hits, KeywordSide, counted, runs, sums
 from online_analysis.topic import Topic, TopicVector
+from online_analysis.vocabulary import Floats, Integers, Terms, Units, Vocabulary
 
 _HALF_SHARE = 0.04
 _FIELDS_RELEVANT, _RELEVANT = 1 / 3, 0.2
-_REMEMBERED_TEXTS = 20_000
 _POWER = math.log(_RELEVANT) / math.log(_FIELDS_RELEVANT)
+
+Number = TypeVar("Number", float, Floats)
 
 
 class Closeness(NamedTuple):
@@ -47,7 +51,16 @@ class Closeness(NamedTuple):
     documents: float
 
 
-NOT_CLOSE = Closeness(0.0, 0.0)
+class Closenesses(NamedTuple):
+    """How close many texts are, as ``Closeness``; ``speaking`` is 1 for those that have words, and 0 for others."""
+
+    keywords: Floats
+    documents: Floats
+    speaking: Floats
+
+    def at(self, places: NDArray[np.integer]) -> "Closenesses":
+        """Return those of the texts at some places."""
+        return Closenesses(self.keywords[places], self.documents[places], self.speaking[places])
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,92 +82,121 @@ ANCHOR = Expectation(1)
 
 def score(topic: TopicVector, closeness: Closeness) -> float:
     """Return the one number in [0, 1] that a closeness comes to; the module's docstring says how."""
-    documents = closeness.documents**_POWER if closeness.documents else 0.0
-    if not topic.keywords.weights:
-        return documents
-    return (closeness.keywords + documents) / 2 if topic.documents.weights else closeness.keywords
+    return scores(topic, *closeness)
+
+
+def scores(topic: TopicVector, keywords: Number, documents: Number) -> Number:
+    """Return what closenesses come to."""
+    if not topic.documents.weights:
+        return keywords
+    raised: Number = documents**_POWER
+    return (keywords + raised) / 2 if topic.keywords.weights else raised
 
 
 class Measure:
-    """Measures pages and short texts of one language against a topic.
+    """Measures texts of one language against a topic.
 
-    How close short texts are is remembered, for a bounded number of them: most anchors of a site stand on many of its
-    pages. Equal texts are equally close, whatever was measured before. Not for several threads.
+    Equal texts are equally close, whatever was measured before. Not for several threads.
     """
 
     def __init__(self, topic: TopicVector) -> None:
         self.topic = topic
         self._comparer = Comparer(topic)
-        self._known: dict[str, _Known] = {}
-        self._near: dict[int, dict[str, Closeness | None]] = {}
 
-    def page(
-        self, pieces: Sequence[Terms], shares: Sequence[float], near: Iterable[tuple[str, Terms]] = ()
-    ) -> "PageMeasured":
-        """Measure a page in pieces, each of which counts by its share; learn the texts of its links along with it."""
-        return PageMeasured(self.topic, self._compare(near, pieces, shares))
-
-    def learn(self, texts: Iterable[tuple[str, Terms]]) -> None:
-        """Compare short texts, given with their terms, with the topic, all at once."""
-        self._compare(texts, (), ())
-
-    def near(self, texts: Iterable[str], expectation: Expectation) -> list[Closeness | None]:
-        """Return how close short texts are, None for one without words. They were learned with the last page."""
-        near = self._near.setdefault(expectation.terms, {})
-        return [near[text] if text in near else self._measure(text, expectation, near) for text in texts]
-
-    def _compare(
-        self, texts: Iterable[tuple[str, Terms]], pieces: Sequence[Terms], shares: Sequence[float]
-    ) -> Compared:
-        if len(self._known) > _REMEMBERED_TEXTS:
-            self._known.clear()
-            self._near.clear()
-        new = {text: terms for text, terms in texts if text not in self._known}
-        compared = self._comparer.compare([*pieces, *new.values()], shares, PAGE.least)
-        for place, (text, terms) in enumerate(new.items(), len(pieces)):
-            found = compared.keywords.get(place)
-            self._known[text] = _Known(terms, compared.cosines[place], found, compared.weights[place])
-        return compared
-
-    def _measure(self, text: str, expectation: Expectation, near: dict[str, Closeness | None]) -> Closeness | None:
-        terms, cosine, found, weight = self._known[text]
-        closeness: Closeness | None = None
-        if terms and not (terms[0].isdigit() and all(map(str.isdigit, terms))):
-            keywords = to_keywords(found, weight, self.topic, expectation) if found else 0.0
-            closeness = Closeness(keywords, cosine)
-        near[text] = closeness
-        return closeness
-
-
-class _Known(NamedTuple):
-    """A short text: its terms, its cosine with the documents, the terms of keywords in it, and its weight."""
-
-    terms: Terms
-    cosine: float
-    keywords: Mapping[str, int] | None
-    weight: float
+    def units(self, units: Units, vocabulary: Vocabulary) -> "Measured":
+        """Measure texts, all at once, that were read with a vocabulary."""
+        return Measured(self.topic, self._comparer.keywords, self._comparer.compare(units, vocabulary))
 
 
 @dataclass(frozen=True, slots=True)
-class PageMeasured:
-    """How close a page is to a topic, as a whole and by pieces."""
+class Measured:
+    """How close texts are to a topic, each by itself and several together."""
 
     topic: TopicVector
+    side: KeywordSide
     compared: Compared
 
-    def piece(self, place: int) -> Closeness:
-        """Return how close one piece is."""
-        return Closeness(self.keywords([place]), self.compared.cosines[place])
+    def near(self, expectations: Sequence[Expectation]) -> Sequence[Closenesses]:
+        """Return how close each text is, held against one expectation after the other."""
+        compared, n = self.compared, len(self.compared.weights)
+        documents = compared.cosines if self.topic.documents.weights else np.zeros(n)
+        found = _Found.of(compared.hits, self.side, n)
+        keywords = [found.closeness(compared.weights, self.side, each) for each in expectations]
+        return [Closenesses(each, documents, compared.speaking) for each in keywords]
 
-    def keywords(self, places: Sequence[int]) -> float:
-        """Return how close some pieces together are to the keywords."""
-        found: Counter[str] = Counter()
-        for place in places:
-            found.update(self.compared.keywords.get(place, {}))
-        if not found:
-            return 0.0
-        weight = math.fsum(self.compared.weights[place] for place in places)
-        return to_keywords(found, weight, self.topic, PAGE)
+    def together(self, shares: Floats, speaking: NDArray[np.bool_]) -> Closeness:
+        """Return how close the first texts are together, each with its share, to the documents.
+
+        Keywords are looked for in those that are ``speaking``.
+        """
+        compared, weights = self.compared, self.compared.weights[: len(shares)]
+        documents = compared.together(shares) if self.topic.documents.weights else 0.0
+        found = _Found.of(_within(compared.hits, np.where(speaking, 0, -1)), self.side, 1)
+        (keywords,) = found.closeness(np.array([weights @ speaking]), self.side, PAGE).tolist()
+        return Closeness(keywords, documents)
+
+    def groups(self, groups: Integers, n: int) -> Closenesses:
+        """Return how close ``n`` groups of the first texts are: pages of their own, ``groups`` has that of each text.
+
+        Groups ascend. All count as speaking.
+        """
+        compared = self.compared
+        weights = sums(groups, compared.weights[: len(groups)], n)
+        keywords = _Found.of(_within(compared.hits, groups), self.side, n).closeness(weights, self.side, PAGE)
+        has_documents = bool(self.topic.documents.weights)
+        documents = compared.cosines_of(groups, n, PAGE.least) if has_documents else np.zeros(n)
+        return Closenesses(keywords, documents, np.ones(n))
+
+
+class _Found(NamedTuple):
+    """What was found of keywords in those of ``n`` texts that have some: see ``to_keywords``."""
+
+    n: int
+    texts: Integers
+    on_topic: Floats
+    of_phrases: Floats
+    dots: Floats
+    matched: Integers
+
+    @classmethod
+    def of(cls, hits: Hits, side: KeywordSide, n: int) -> "_Found":
+        """Sum up the keywords in each text."""
+        if not len(hits.units):
+            nothing = np.zeros(0)
+            return cls(n, hits.units, nothing, nothing, nothing, hits.units)
+        found, times = counted(hits.units * (len(side.names) + 1) + hits.keywords)
+        owners, keywords = np.divmod(found, len(side.names) + 1)
+        begins = runs(owners)
+        places = np.zeros(len(owners), np.int64)
+        places[begins[1:]] = 1
+        places = places.cumsum()
+        dots = np.sqrt(times) * side.products[keywords]
+        return cls(
+            n,
+            owners[begins],
+            sums(places, times * side.idf[keywords], len(begins)),
+            sums(places, times * side.phrase_idf[keywords], len(begins)),
+            sums(places, dots, len(begins)),
+            np.bincount(places, minlength=len(begins)),
+        )
+
+    def closeness(self, weights: Floats, side: KeywordSide, expected: Expectation) -> Floats:
+        """Return how close all texts are to the keywords, by their weights; 0 for those that have none."""
+        close = np.zeros(self.n)
+        if len(self.texts):
+            reach = side.reach[np.minimum(np.maximum(self.matched, expected.terms), len(side.reach) - 1)]
+            coverage = self.dots / (np.sqrt(self.on_topic) * reach)
+            share = self.on_topic / np.maximum(weights[self.texts] + self.of_phrases, expected.least)
+            close[self.texts] = np.minimum(1.0, coverage * share / (share + _HALF_SHARE) * (1.0 + _HALF_SHARE))
+        return close
+
+
+def _within(hits: Hits, groups: Integers) -> Hits:
+    """Return the hits in the first units by the groups of these; those of the group -1 are left out."""
+    first = (hits.units < len(groups)).nonzero()[0]
+    owners = groups[hits.units[first]]
+    kept = (owners >= 0).nonzero()[0]
+    return Hits(hits.keywords[first[kept]], owners[kept])
 
 
 class Measures:

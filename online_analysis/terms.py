@@ -14,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
-from itertools import chain, pairwise
+from itertools import chain, islice, pairwise, zip_longest
 
 import Stemmer
 import wordfreq
@@ -157,11 +157,15 @@ class _Chunks(dict[str, tuple[str, ...]]):
         super().__init__()
         self._stems = stems
 
-    def __missing__(self, chunk: str) -> tuple[str, ...]:
+    def of(self, chunk: str) -> tuple[str, ...]:
+        """Work out the terms of a chunk; they are not remembered."""
         stems = self._stems
         inner = chunk.strip(string.punctuation)
         plain = inner.isascii() and inner.isalnum() and 1 < len(inner) <= _LONGEST_WORD
-        terms = tuple([term for word in ((inner.lower(),) if plain else tokenize(chunk)) if (term := stems[word])])
+        return tuple([term for word in ((inner.lower(),) if plain else tokenize(chunk)) if (term := stems[word])])
+
+    def __missing__(self, chunk: str) -> tuple[str, ...]:
+        terms = self.of(chunk)
         if len(chunk) <= _LONGEST_WORD:
             if len(self) >= _CACHED_WORDS:
                 self.clear()
@@ -246,6 +250,16 @@ class Language:
     def terms(self, text: str) -> list[str]:
         """Return the stems of the words of a text, in order, without stop words."""
         return list(chain.from_iterable(map(self._chunks.__getitem__, text.split())))
+
+    def terms_of(self, chunk: str) -> tuple[str, ...]:
+        """Return the same of what has no white space in it, for those who remember it themselves."""
+        return self._chunks.of(chunk)
+
+    def common_words(self, most: int) -> list[str]:
+        """Return the most frequent words of the lists of this language, the first ones first."""
+        lists = [wordfreq.get_frequency_list(name, "small") for name in self._lists]
+        equals = chain.from_iterable(zip_longest(*lists, fillvalue=()))
+        return list(islice(chain.from_iterable(equals), most))
 
     def words(self, text: str) -> list[str]:
         """Return the words of a text in order, without those that are frequent in this language."""

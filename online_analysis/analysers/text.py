@@ -7,8 +7,9 @@ is that of the mean of the document (weight 2), the paragraph (1) and the anchor
 links beside a match rise above the others of the page, and links that are a match above these.
 """
 
-from collections.abc import Iterator, Sequence
-from functools import partial
+from collections.abc import Sequence
+
+import numpy as np
 
 from online_analysis.aggregation import Scores
 from online_analysis.counting import CountedDocument
@@ -17,9 +18,12 @@ from online_analysis.similarity import (
     ANCHOR,
     PARAGRAPH,
     Closeness,
-    Measure,
+    Closenesses,
+    Measured,
     Measures,
+    Number,
     score,
+    scores,
 )
 from online_analysis.topic import Topic, TopicVector
 
@@ -40,46 +44,68 @@ class TextAnalyser:
         """Score the document and each link by their text. None: there are no terms to go by."""
         counted = self._topic.counting.of(document)
         measure = self._measures.of(document.language)
-        page = _page_closeness(document, counted, measure)
-        paragraphs = measure.near([link.context for link in document.outlinks], PARAGRAPH)
-        anchors = measure.near([link.anchor for link in document.outlinks], ANCHOR)
-        links = tuple(link_scores(page, paragraphs, anchors, measure.topic))
+        measured = measure.units(counted.units, counted.vocabulary)
+        page = _page_closeness(document, counted, measured)
+        around, clicked = measured.near((PARAGRAPH, ANCHOR))
+        links = _link_scores(page, around.at(counted.around), clicked.at(counted.clicked), measure.topic)
         return Scores(self.name, None if page is None else score(measure.topic, page), links)
 
 
-def _page_closeness(document: Document, counted: CountedDocument, measure: Measure) -> Closeness | None:
-    """Measure the page and, along with it, the texts of its links."""
-    content = [place for place, part in enumerate(document.parts, 1) if part.role == "content"]
-    pieces = (counted.title, *counted.parts, counted.rest, counted.outside)
-    speaking = (0, *content, len(pieces) - 2) if content or counted.rest else range(len(pieces) - 1)
-    shares = [1.0 if place in speaking else _BESIDE_CONTENT for place in range(len(pieces))]
-    measured = measure.page(pieces, shares, counted.around_links)
-    if not any(pieces):
+def _page_closeness(document: Document, counted: CountedDocument, measured: Measured) -> Closeness | None:
+    """Measure the page in pieces: its title, its parts, its rest, and what is outside of them."""
+    if not counted.units.bounds[counted.pieces[-1]]:
         return None
-    overall = Closeness(measured.keywords(speaking), measured.compared.together)
+    content = [place for place, part in enumerate(document.parts, 1) if part.role == "content"]
+    sizes, last = np.diff(counted.pieces), len(counted.pieces) - 2
+    speaking = np.zeros(last + 1, np.bool_)
+    speaking[[0, *content, last - 1] if content or counted.has_rest else slice(last)] = True
+    is_speaking = np.repeat(speaking, sizes)
+    overall = measured.together(np.where(is_speaking, 1.0, _BESIDE_CONTENT), is_speaking)
     if len(content) < 2:
         return overall
-    best = max(map(measured.piece, content), key=partial(score, measure.topic))
+    best = _best(measured.groups(np.repeat(np.arange(last + 1), sizes), last + 1).at(np.array(content)), measured)
     return Closeness((2 * overall.keywords + best.keywords) / 3, (2 * overall.documents + best.documents) / 3)
 
 
-def link_scores(
-    page: Closeness | None,
-    paragraphs: Sequence[Closeness | None],
-    anchors: Sequence[Closeness | None],
-    topic: TopicVector,
-) -> Iterator[float | None]:
-    """Yield the score of each link of a page, by how close page, paragraph and anchor are: None where nothing is."""
-    of_page = _DOCUMENT_WEIGHT if page is not None else 0.0
-    page_keywords, page_documents = page or (0.0, 0.0)
-    for paragraph, anchor in zip(paragraphs, anchors, strict=True):
-        weight, keywords, documents = of_page, of_page * page_keywords, of_page * page_documents
-        if paragraph is not None:
-            weight += _PARAGRAPH_WEIGHT
-            keywords += _PARAGRAPH_WEIGHT * paragraph[0]
-            documents += _PARAGRAPH_WEIGHT * paragraph[1]
-        if anchor is not None:
-            weight += _ANCHOR_WEIGHT
-            keywords += _ANCHOR_WEIGHT * anchor[0]
-            documents += _ANCHOR_WEIGHT * anchor[1]
-        yield score(topic, Closeness(keywords / weight, documents / weight)) if weight else None
+def _best(near: Closenesses, measured: Measured) -> Closeness:
+    place = int(np.argmax(scores(measured.topic, near.keywords, near.documents)))
+    return Closeness(float(near.keywords[place]), float(near.documents[place]))
+
+
+def link_score(
+    page: Closeness | None, paragraph: Closeness | None, anchor: Closeness | None, topic: TopicVector
+) -> float | None:
+    """Return the score of a link by how close page, paragraph and anchor are: None where nothing is."""
+    weights = _weights(float(page is not None), float(paragraph is not None), float(anchor is not None))
+    total = sum(weights)
+    if not total:
+        return None
+    near = [each or Closeness(0.0, 0.0) for each in (page, paragraph, anchor)]
+    return score(topic, Closeness(*[_sum(values, weights) / total for values in zip(*near, strict=True)]))
+
+
+def _link_scores(
+    page: Closeness | None, paragraphs: Closenesses, anchors: Closenesses, topic: TopicVector
+) -> tuple[float | None, ...]:
+    """Return the score of each link of a page, as ``link_score`` does."""
+    of_page = np.full(1, page is not None, np.float64)
+    weights = _weights(of_page, paragraphs.speaking, anchors.speaking)
+    total = sum(weights, np.zeros(1))
+    divisor = np.where(total == 0.0, 1.0, total)
+    whole = np.array([page or Closeness(0.0, 0.0)]).T
+    keywords = _sum((whole[0], paragraphs.keywords, anchors.keywords), weights) / divisor
+    documents = _sum((whole[1], paragraphs.documents, anchors.documents), weights) / divisor
+    found: list[float] = scores(topic, keywords, documents).tolist()
+    if page is not None:
+        return tuple(found)
+    return tuple([each if weight else None for each, weight in zip(found, total.tolist(), strict=True)])
+
+
+def _weights(page: Number, paragraph: Number, anchor: Number) -> tuple[Number, Number, Number]:
+    """Weigh what speaks, each 1 or 0."""
+    return _DOCUMENT_WEIGHT * page, _PARAGRAPH_WEIGHT * paragraph, _ANCHOR_WEIGHT * anchor
+
+
+def _sum(values: Sequence[Number], weights: Sequence[Number]) -> Number:
+    """Return the sum of what page, paragraph and anchor say, by their weights."""
+    return values[0] * weights[0] + values[1] * weights[1] + values[2] * weights[2]

@@ -1,14 +1,25 @@
 from collections import Counter
-from itertools import pairwise
+from collections.abc import Iterable
+from itertools import chain
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from online_analysis.comparing import Comparer
-from online_analysis.counting import Counting, summed
+from online_analysis import vocabulary as vocabulary_module
+from online_analysis.counting import Counting, words_of
 from online_analysis.document import Document, DocumentPart, Outlink
-from online_analysis.similarity import counts_closeness
+from online_analysis.similarity import (
+    ANCHOR,
+    PAGE,
+    PARAGRAPH,
+    Closeness,
+    Expectation,
+    Measure,
+    Measured,
+    counts_closeness,
+)
 from online_analysis.terms import Lexicon
 from online_analysis.topic import Topic
 
@@ -16,7 +27,7 @@ LEXICON = Lexicon()
 COUNTING = Counting(LEXICON)
 MENU = Outlink("http://a.test/menu%20of/winds?sort=speed", "Winds", context="Winds of the week")
 INSIDE = Outlink("http://a.test/1", "turbines", context="Old turbines turn.", part=0)
-PAGE = Document(
+WHOLE = Document(
     "http://a.test/",
     "en",
     "A ridge",
@@ -27,7 +38,7 @@ PAGE = Document(
 
 
 def test_the_terms_of_a_page_are_those_of_its_units_and_of_what_stands_in_none() -> None:
-    counted = COUNTING.of(PAGE)
+    counted = COUNTING.of(WHOLE)
     assert counted.language is LEXICON.language("en")
     assert counted.title == ("ridg",)
     assert counted.parts == (("old", "turbin", "turn", "ridg"), ("ridg",))
@@ -47,20 +58,20 @@ def test_the_terms_of_a_page_are_those_of_its_units_and_of_what_stands_in_none()
     }
 
 
-def test_addresses_have_the_terms_of_path_and_query() -> None:
-    assert COUNTING.of(PAGE).addresses[1] == ("menu", "wind", "sort", "speed")
+def test_the_words_of_an_address_are_those_of_path_and_query() -> None:
+    assert words_of(MENU.url) == "menu of/winds?sort=speed"
 
 
 def test_text_around_links_that_is_in_a_part_is_not_counted_again() -> None:
     link = Outlink("http://a.test/2", "turn", context="Old turbines turn.")
-    loose = Document(PAGE.url, "en", "", PAGE.parts, (link,))
+    loose = Document(WHOLE.url, "en", "", WHOLE.parts, (link,))
     assert COUNTING.of(loose).outside == ()
 
 
 def test_whoever_asks_for_the_same_document_shares_its_terms() -> None:
-    assert COUNTING.of(PAGE) is COUNTING.of(PAGE)
-    equal = Document(PAGE.url, PAGE.language, PAGE.title, PAGE.parts, PAGE.outlinks, rest=PAGE.rest)
-    assert COUNTING.of(equal).counts == COUNTING.of(PAGE).counts
+    assert COUNTING.of(WHOLE) is COUNTING.of(WHOLE)
+    equal = Document(WHOLE.url, WHOLE.language, WHOLE.title, WHOLE.parts, WHOLE.outlinks, rest=WHOLE.rest)
+    assert COUNTING.of(equal).counts == COUNTING.of(WHOLE).counts
 
 
 def test_a_long_paragraph_counts_by_its_beginning_and_a_part_as_a_whole() -> None:
@@ -70,40 +81,93 @@ def test_a_long_paragraph_counts_by_its_beginning_and_a_part_as_a_whole() -> Non
     assert len(counted.paragraphs[0]) == 125
 
 
-terms = st.lists(st.sampled_from(["wind", "turbin", "ridg", "villag", "2024", "unheard"]), max_size=12).map(tuple)
+texts = st.lists(st.sampled_from(["wind", "turbines", "ridge", "the", "villages", "2024", "unheard"]), max_size=12)
 TOPIC = Topic(["wind turbine"], ["A ridge of wind and wind, and a village"], LEXICON).vector("en")
-COMPARER = Comparer(TOPIC)
+MEASURE = Measure(TOPIC)
+
+
+def read(*texts: str) -> Measured:
+    vocabulary = COUNTING.vocabulary(TOPIC.language)
+    return MEASURE.units(vocabulary.read(texts), vocabulary)
+
+
+def by_hand(texts: Iterable[str], expectation: Expectation) -> Closeness:
+    units = [tuple(TOPIC.language.terms(text)) for text in texts]
+    return counts_closeness(Counter(chain.from_iterable(units)), TOPIC, expectation, units)
 
 
 @settings(deadline=None, max_examples=100)
-@given(st.lists(terms, min_size=1, max_size=6))
-def test_many_pieces_at_once_are_what_each_is_by_itself(pieces: list[tuple[str, ...]]) -> None:
-    compared = COMPARER.compare(pieces, [1.0] * len(pieces))
-    alone = [counts_closeness(summed([piece]), TOPIC).documents for piece in pieces]
-    assert list(compared.cosines) == pytest.approx(alone)
-    assert compared.together == pytest.approx(counts_closeness(summed(pieces), TOPIC).documents)
-    found = {place: keywords_by_hand(piece) for place, piece in enumerate(pieces)}
-    assert compared.keywords == {place: each for place, each in found.items() if each}
+@given(st.lists(texts.map(" ".join), min_size=1, max_size=6))
+def test_many_texts_at_once_are_what_each_is_by_itself(found: list[str]) -> None:
+    measured = read(*found)
+    for near, expectation in zip(measured.near((PARAGRAPH, ANCHOR)), (PARAGRAPH, ANCHOR), strict=True):
+        for place, text in enumerate(found):
+            alone = Closeness(float(near.keywords[place]), float(near.documents[place]))
+            assert alone == pytest.approx(by_hand([text], expectation))
+            assert near.speaking[place] == any(not term.isdigit() for term in TOPIC.language.terms(text))
 
 
-def keywords_by_hand(piece: tuple[str, ...]) -> Counter[str]:
-    phrases = [f"{one} {other}" for one, other in pairwise(piece)]
-    return Counter(each for each in (*piece, *phrases) if each in ("wind", "turbin", "wind turbin"))
+@settings(deadline=None, max_examples=100)
+@given(st.lists(texts.map(" ".join), min_size=2, max_size=6))
+def test_several_texts_together_are_what_their_sum_is(found: list[str]) -> None:
+    measured, n = read(*found), len(found)
+    whole = by_hand(found, PAGE)
+    assert measured.together(np.ones(n), np.ones(n, np.bool_)) == pytest.approx(whole)
+    all_but_one = by_hand(found[1:], PAGE)
+    assert measured.together(np.ones(n), np.arange(n) > 0).keywords == pytest.approx(all_but_one.keywords)
+    groups = measured.groups(np.array([0] + [1] * (n - 2)), 2)
+    assert groups.keywords == pytest.approx([by_hand(each, PAGE).keywords for each in (found[:1], found[1:-1])])
+
+
+def test_a_short_text_of_a_group_is_compared_as_a_longer_one() -> None:
+    measured = read("ridge", "ridge village", "and " * 9)
+    near, groups = measured.near([ANCHOR])[0], measured.groups(np.array([0, 1]), 2)
+    assert 0 < groups.documents[0] < near.documents[0] / 5
 
 
 def test_keywords_of_many_words_that_overlap_are_all_found() -> None:
     topic = Topic(["red wind turbine", "wind turbine", "wind wind"], (), LEXICON).vector("en")
-    text = ("red", "wind", "turbin", "wind", "wind", "wind")
-    compared = Comparer(topic).compare([text[:2], text[2:3], text], [])
-    assert compared.keywords[2] == {
+    vocabulary = COUNTING.vocabulary(topic.language)
+    texts = ("red wind", "turbine", "red wind turbine, wind the wind wind", "wind of ridge turbines")
+    measured = Measure(topic).units(vocabulary.read(texts), vocabulary)
+    hits, names = measured.compared.hits, measured.side.names
+    found = Counter(zip(hits.units.tolist(), (names[number] for number in hits.keywords.tolist()), strict=True))
+    assert {name: n for (unit, name), n in found.items() if unit == 2} == {
         "red": 1, "wind": 4, "turbin": 1, "red wind turbin": 1, "wind turbin": 1, "wind wind": 2
     }  # fmt: skip
-    assert compared.keywords[0] == {"red": 1, "wind": 1}
+    assert {name for unit, name in found if unit != 2} == {"red", "wind", "turbin"}
 
 
-def test_what_was_compared_before_changes_nothing() -> None:
-    fresh = Comparer(TOPIC).compare([("wind", "villag")], [1.0])
-    used = Comparer(TOPIC)
-    for number in range(5000):
-        used.compare([(f"unheard{number}", "wind")], [])
-    assert used.compare([("wind", "villag")], [1.0]) == fresh
+def test_what_was_read_before_changes_nothing() -> None:
+    fresh = [tuple(each) for each in read("wind village").near([ANCHOR])[0]]
+    for number in range(300):
+        read(*[f"unheard{number}x{other} wind" for other in range(20)])
+    assert [tuple(each) for each in read("wind village").near([ANCHOR])[0]] == fresh
+
+
+def test_a_full_vocabulary_is_left_for_another_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vocabulary_module, "MOST_WORDS", 10)
+    counting = Counting(LEXICON)
+    kept = counting.of(WHOLE)
+    fresh = counting.vocabulary(LEXICON.language("en"))
+    assert fresh is not kept.vocabulary
+    assert kept.title == ("ridg",)
+
+
+EXOTIC = st.sampled_from(list("aZ9 ßİıÅ\u0301\u0307’“—…ﬁ①²ⅧΣςа中文、。，ひคำ한ＡＢ\u00a0\u3000\ud800\0\u2028\x1c-_.'"))
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.lists(st.text(EXOTIC, max_size=30), min_size=1, max_size=4), st.sampled_from(["en", "el", "zh", None]))
+def test_texts_that_are_read_together_have_the_terms_of_each(texts: list[str], code: str | None) -> None:
+    language = LEXICON.language(code)
+    units = COUNTING.vocabulary(language).read(texts)
+    assert [units.of(place, place + 1) for place in range(len(texts))] == [
+        tuple(language.terms(text)) for text in texts
+    ]
+
+
+def test_the_terms_of_a_long_text_do_not_depend_on_where_its_words_are() -> None:
+    language = LEXICON.language("en")
+    text = " ".join(f"wind中文 turbines{number % 700}" for number in range(20_000))
+    assert COUNTING.vocabulary(language).read(["", text]).of(1, 2) == tuple(language.terms(text))
