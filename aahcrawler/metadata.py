@@ -11,11 +11,15 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final, Literal
 
+from pydantic import ConfigDict, TypeAdapter
+
 from aahcrawler.webobject import Person, Reference, Value, WebObject
 
 MEDIA_TYPE: Final = "application/json"
 FORMAT: Final = 1
 """The version of the JSON; a reader passes over what it does not know."""
+
+_JSON = TypeAdapter(dict[str, object], config=ConfigDict(ser_json_inf_nan="constants"))
 
 
 class MetadataError(Exception):
@@ -100,7 +104,10 @@ def write(metadata: Metadata) -> bytes:
     said["outlinks"] = [_link(link) for link in metadata.links]
     said["objects"] = [_object(each) for each in metadata.objects]
     known = {name: value for name, value in said.items() if value is not None and value not in ("", [])}
-    return json.dumps(known, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+    try:
+        return _JSON.dump_json(known)
+    except ValueError:  # Lone surrogates, which no encoding can express.
+        return json.dumps(known, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 
 
 def read(text: bytes) -> Metadata:

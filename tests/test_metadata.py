@@ -37,6 +37,12 @@ def test_what_is_written_is_read_back(metadata: Metadata) -> None:
     assert read(write(metadata)) == metadata
 
 
+def test_what_no_encoding_or_number_can_express_is_kept_as_far_as_it_goes() -> None:
+    assert read(write(Metadata(title="a\ud800b"))).title == "a?b"
+    post = WebObject("http://a.test/#1", "post", "http://a.test/", {"rating": (float("inf"),)})
+    assert read(write(Metadata(objects=(post,)))).objects == (post,)
+
+
 def test_all_of_it_is_plain_json() -> None:
     post = WebObject(
         "http://a.test/#1",

@@ -5,7 +5,7 @@ import hashlib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import BinaryIO
 
@@ -306,7 +306,8 @@ def timestamp(date: str) -> str | None:
     digits = re.sub(r"\D", "", match[1])
     digits += "00000101000000"[len(digits) :]
     try:
-        datetime.strptime(digits + "+0000", "%Y%m%d%H%M%S%z")
+        month, day, hour, minute, second = (int(digits[at : at + 2]) for at in range(4, 14, 2))
+        datetime(int(digits[:4]), month, day, hour, minute, second, tzinfo=UTC)
     except ValueError:
         return None
     return digits

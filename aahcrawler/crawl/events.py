@@ -15,13 +15,22 @@ class EventFormatter(logging.Formatter):
     """Formats ``2026-01-31T12:00:00.000Z WARNING crawl.robots ...``; line breaks inside an event become spaces."""
 
     def __init__(self) -> None:
-        super().__init__(FORMAT, datefmt="%Y-%m-%dT%H:%M:%S")
-        self.converter = time.gmtime
+        super().__init__(FORMAT)
+        self._last = (0, "")
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the event as one line."""
         record.subsystem = record.name.removeprefix("aahcrawler.")
         return super().format(record).replace("\r", " ").replace("\n", " | ")
+
+    def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:  # noqa: ARG002, N802
+        """Return the second of an event in UTC; many events are of the same one."""
+        second, said = self._last
+        if second != int(record.created) or not said:
+            second = int(record.created)
+            said = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second))
+            self._last = (second, said)
+        return said
 
 
 class EventFile(logging.FileHandler):

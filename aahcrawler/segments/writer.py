@@ -13,6 +13,9 @@ from fastwarc.stream_io import GzipWriter
 
 from aahcrawler.segments.series import CHUNK, MARK, OPEN, SegmentError, Series, beside, sync_folder, typed
 
+_TOGETHER = 1 << 18
+"""Bytes of an append that are held back at most."""
+
 Clock = Callable[[], datetime]
 Preamble = Callable[[str], Iterable[bytes]]
 
@@ -135,15 +138,18 @@ class _Segment:
         self._prefaced = self.size
 
     def append(self, members: Iterable[Iterable[bytes]]) -> tuple[int, tuple[int, ...]]:
-        begin = self.size
+        begin = end = self.size
         ends = []
         try:
             for pieces in members:
                 for piece in pieces:
                     self._gzip.write(piece)
                 self._gzip.finish()
-                self.size += self._sink.take()
-                ends.append(self.size)
+                end += self._sink.take()
+                ends.append(end)
+            self._sink.deliver()
+            # Not before: what is forced to disk beside this thread counts as safe up to here.
+            self.size = end
             if self.size - self._checkpoint >= self._series.checkpoint:
                 self._mark()
         except BaseException as error:
@@ -194,22 +200,34 @@ class _Segment:
 
 
 class _Sink:
-    """Hands what the compressor gives it to the operating system at once."""
+    """Hands what the compressor gives it to the operating system, the members of an append together."""
 
     def __init__(self, fd: int) -> None:
         self._fd: int | None = fd
-        self._written = 0
+        self._taken = 0
+        self._waiting: list[bytes] = []
+        self._size = 0
 
     def write(self, data: bytes) -> int:
         if self._fd is not None:
-            rest = memoryview(data)
-            while rest:
-                rest = rest[os.write(self._fd, rest) :]
-            self._written += len(data)
+            self._waiting.append(bytes(data))
+            self._taken += len(data)
+            self._size += len(data)
+            if self._size >= _TOGETHER:
+                self.deliver()
         return len(data)
 
+    def deliver(self) -> None:
+        """Write what waits."""
+        if self._fd is None or not self._waiting:
+            return
+        rest = memoryview(b"".join(self._waiting))
+        self._waiting, self._size = [], 0
+        while rest:
+            rest = rest[os.write(self._fd, rest) :]
+
     def flush(self) -> None:
-        """Do nothing: no byte is held back."""
+        """Do nothing: the end of an append delivers."""
 
     def close(self) -> None:
         """Leave the file alone: it belongs to the segment."""
@@ -218,6 +236,6 @@ class _Sink:
         self._fd = None
 
     def take(self) -> int:
-        """Return how many bytes were written since the last call."""
-        written, self._written = self._written, 0
-        return written
+        """Return how many bytes have come since the last call."""
+        taken, self._taken = self._taken, 0
+        return taken

@@ -259,3 +259,39 @@ def test_interrupted_appends_are_undone(tmp_path: Path) -> None:
     writer.close()
     (path,) = tmp_path.iterdir()
     assert text_of(path) == b"onetwotwo"
+
+
+def test_the_members_of_an_append_come_to_the_file_together(tmp_path: Path) -> None:
+    writer = writer_of(tmp_path)
+    writer.append([b"one"])
+    (path,) = tmp_path.iterdir()
+    before, seen = path.stat().st_size, []
+
+    def looking() -> Iterator[bytes]:
+        yield b"three"
+        seen.append(path.stat().st_size)
+
+    span = writer.append([b"two"], looking())
+    assert seen == [before]
+    assert path.stat().st_size == span.ends[-1] > span.ends[0] > before
+    writer.close()
+
+
+def test_what_has_not_been_written_does_not_count_as_forced_to_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writer = writer_of(tmp_path)
+    writer.append([b"one"])
+    writer.sync()
+    forced: list[int] = []
+    monkeypatch.setattr(os, "fsync", lambda fd: forced.append(os.fstat(fd).st_size))
+
+    def meanwhile() -> Iterator[bytes]:
+        yield b"three"
+        writer.sync()  # Another thread does.
+
+    span = writer.append([b"two"], meanwhile())
+    writer.sync()
+    assert forced == [span.ends[-1]]
+    monkeypatch.undo()
+    writer.close()
