@@ -15,7 +15,7 @@ from aahcrawler.helper.ownership import Owners, nesting
 from aahcrawler.helper.runs import Replies, run_items
 from aahcrawler.helper.whereabouts import Whereabouts
 from aahcrawler.webobject import Reference, Value, WebObject
-from knowledge_base.model import Extract, Field, Identity
+from knowledge_base.model import Extract, Field, FieldKind, Identity
 from knowledge_base.selectors import Selector
 
 MOST_OBJECTS = 2_000
@@ -28,7 +28,8 @@ DEEP = 100
 MOST_ELEMENTS = 400_000
 """Elements looked at for the objects of one action, those within several objects counted for each."""
 
-BODY = "body"
+BODY, TITLE = "body", "title"
+_BYLINES = frozenset({FieldKind.PERSON, FieldKind.DATETIME})
 _size = etree.XPath("count(descendant-or-self::*)")
 _deep = etree.XPath("boolean(self::*" + (2 * DEEP - 1) * "/*" + ")")
 """Whether elements are nested so deeply that they count for more than others."""
@@ -135,15 +136,21 @@ class Extraction:
     def _properties(self, item: HtmlElement, *, first: bool) -> tuple[dict[str, tuple[Value, ...]], Found]:
         """Return the values of the fields by name, and how the body was found."""
         properties: dict[str, tuple[Value, ...]] = {}
-        body = Found()
+        body, of_body = Found(), None
+        beside: list[HtmlElement] = []
         for wanted in self.action.fields:
             if wanted.name in properties or (wanted.first_only and not first):
                 continue
             found = self._found(wanted, item, first=first)
             if wanted.name == BODY and (found.values or not body.elements):
-                body = found
+                body, of_body = found, wanted
+            elif wanted.name == TITLE or wanted.kind in _BYLINES:
+                beside += found.elements
             if found.values:
                 properties[wanted.name] = found.values
+        if of_body is not None and beside and body.values:
+            body = self.reader.without_bylines(of_body, body, beside)
+            properties[BODY] = body.values
         return properties, body
 
     def _found(self, wanted: Field, item: HtmlElement, *, first: bool) -> Found:

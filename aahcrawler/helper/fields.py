@@ -8,6 +8,7 @@ from itertools import islice
 from lxml.html import HtmlElement
 
 from aahcrawler import urls
+from aahcrawler.helper.bylines import bylines
 from aahcrawler.helper.declared import declared_values, main_item
 from aahcrawler.helper.ownership import Owners
 from aahcrawler.helper.values import as_date, as_number, as_person, shown, stripped
@@ -67,6 +68,17 @@ class FieldReader:
                 return found
             blank = blank if blank.elements else found
         return blank
+
+    def without_bylines(self, wanted: Field, found: Found, fields: Iterable[HtmlElement]) -> Found:
+        """Return a body without the elements of other fields that are lines above or below it."""
+        if wanted.kind is not FieldKind.TEXT or len(found.elements) != 1 or wanted.many:
+            return found
+        body, shown_text = found.elements[0], str(found.values[0])
+        left_out = bylines(body, shown_text, fields)
+        if not left_out:
+            return found
+        without = (*found.without, *left_out)
+        return Found((_text(wanted, body, without),), found.elements, without)
 
     def declared(self, wanted: Field) -> Found:
         """Return what the page declares of its main item."""

@@ -83,6 +83,38 @@ def test_text_that_is_markup_is_read_as_what_it_describes() -> None:
     assert values('<main><i class="raw" title="&lt;i&gt;x&lt;/i&gt; y"></i></main>', attribute) == [{"body": ("x y",)}]
 
 
+BYLINES = """<main><h1 class="t">Storm</h1><p><a href="/42"><time>3 May 2024</time></a></p>
+<p>On <time>4 May 2024</time> <b class="w">Ada</b> came.</p><p>She left.</p><p class="w">Ada</p></main>"""
+TITLE, BODY = text_field("title", ".t"), text_field("body", "main")
+DATE = replace(text_field("date", "time", kind=FieldKind.DATETIME), date=DateFormat("dmy", "UTC"))
+
+
+def test_a_body_does_not_begin_or_end_with_the_lines_of_other_fields() -> None:
+    author = text_field("author", "p.w", kind=FieldKind.PERSON)
+    press = application("press", level("page", "main", article(BODY, TITLE, DATE, author, item="body")))
+    found = assist(press, BYLINES)
+    assert [item.first("body") for item in found.objects] == ["On 4 May 2024 Ada came.\nShe left."]
+    assert [item.first("title") for item in found.objects] == ["Storm"]
+    assert [link.part for link in found.document.outlinks if link.url.endswith("/42")] == [], (
+        "a date's link is no body's"
+    )
+
+
+@pytest.mark.parametrize(
+    ("markup", "text"),
+    [
+        ("<main><p><time>3 May 2024</time>: a storm came.</p></main>", "3 May 2024: a storm came."),
+        ("<main><p>One</p><time>3 May 2024</time><p>two</p></main>", "One\n3 May 2024\ntwo"),
+        ("<main><time>3 May 2024</time></main>", "3 May 2024"),
+        ("<time>3 May 2024</time><main><p>3 May 2024</p><p>a storm</p></main>", "3 May 2024\na storm"),
+    ],
+    ids=["of the same line", "between", "nothing else", "outside"],
+)
+def test_what_is_part_of_a_text_stays_in_it(markup: str, text: str) -> None:
+    press = application("press", level("page", "main", article(BODY, DATE, item="body")))
+    assert [item.first("body") for item in assist(press, markup).objects] == [text]
+
+
 def declared(name: str, *properties: str, kind: FieldKind = FieldKind.TEXT, many: bool = False) -> Field:
     return Field(name, kind, (css(f".{name}"),), declared=properties, many=many)
 
