@@ -69,11 +69,12 @@ local function first(kind)
   while number_passed < AT_ONCE do
     local entries = ahead[kind]
     local entry = entries[entries.at]
-    if not entry then
+    local name = entry and entry:sub(6)
+    if not name then
       if not entries.more then return end
       look_ahead(kind)
-    elseif is_candidate(entry:sub(6), kind) then
-      return queue(entry:sub(6))
+    elseif is_candidate(name, kind) then
+      return queue(name)
     else
       entries.at = entries.at + 1
     end
@@ -120,12 +121,14 @@ end
 
 -- Lease the URLs of these members of a queue; `lease` is what their records say of that.
 local function take(members, batch_bytes, lease, flag)
-  for _, m in ipairs(members) do
-    local fp = m:sub(6)
+  local at, answer_at = #given, #answer
+  for i = 1, #members do
+    local fp = members[i]:sub(6)
     local raw = leased(fp, lease, flag)
-    expiring[#expiring + 1], expiring[#expiring + 2] = EXPIRES, fp
-    given[#given + 1], given[#given + 2] = fp, batch_bytes
-    answer[#answer + 1], answer[#answer + 2] = struct.pack('>I4', #raw), raw
+    expiring[at + 1], expiring[at + 2] = EXPIRES, fp
+    given[at + 1], given[at + 2] = fp, batch_bytes
+    answer[answer_at + 1], answer[answer_at + 2] = struct.pack('>I4', #raw), raw
+    at, answer_at = at + 2, answer_at + 2
   end
 end
 

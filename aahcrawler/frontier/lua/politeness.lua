@@ -1,13 +1,13 @@
 -- Politeness, shared by all crawls of the partition.
 
 local POLITE = '>ddI4dB'
-local politeness = {}
+local POLITENESS, politeness = SHARED .. 'queues', {}
 
 local function polite(name)
   local p = politeness[name]
   if not p then
     p = {opens = 0, delay = 0, out = 0, learned = 0, paused = 0, worker = ''}
-    local raw = call('HGET', SHARED .. 'queues', name)
+    local raw = call('HGET', POLITENESS, name)
     if raw then
       local at
       p.opens, p.delay, p.out, p.learned, p.paused, at = struct.unpack(POLITE, raw)
@@ -70,9 +70,9 @@ end
 local function write_politeness()
   for name, p in pairs(politeness) do
     if p.changed and p.out == 0 and p.delay == 0 and p.learned == 0 and p.paused == 0 and p.opens <= NOW then
-      call('HDEL', SHARED .. 'queues', name)
+      call('HDEL', POLITENESS, name)
     elseif p.changed then
-      note_field(SHARED .. 'queues', name, struct.pack(POLITE, p.opens, p.delay, p.out, p.learned, p.paused)
+      note_field(POLITENESS, name, struct.pack(POLITE, p.opens, p.delay, p.out, p.learned, p.paused)
         .. p.worker)
     end
   end

@@ -2,6 +2,7 @@
 
 local QUEUE = '>c1BI5dBI5dI4I4I4I4'
 local EMPTY = struct.pack(QUEUE, '-', 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+local QUEUES, WAITING, READY = OWN .. 'queues', OWN .. 'waiting', {p = OWN .. 'ready:p', r = OWN .. 'ready:r'}
 local queues = {}
 
 -- The best URL of one kind: its sequence (0: none) and rank, and as what it stands among the ready ones.
@@ -14,7 +15,7 @@ end
 local function queue(name, label)
   local q = queues[name]
   if not q then
-    local raw = call('HGET', OWN .. 'queues', name) or EMPTY .. label
+    local raw = call('HGET', QUEUES, name) or EMPTY .. label
     local place, page_flags, page, page_best, requisite_flags, requisite, requisite_best, pages, requisites, leased,
       done, at = struct.unpack(QUEUE, raw)
     q = {name = name, label = raw:sub(at), place = place, p = new_head(page_flags, page, page_best),
@@ -79,7 +80,8 @@ end
 
 local function list(q, kind, wanted)
   local head = refresh(q, kind)
-  local ready = OWN .. 'ready:' .. kind
+  if not wanted and not head.listed then return head.chunked and 2 or 0 end
+  local ready = READY[kind]
   local moved = head.sequence ~= head.old_sequence
   if head.listed and (moved or not wanted) then
     note_score(ready, struct.pack('>I5', head.old_sequence) .. q.name, false)
@@ -95,20 +97,20 @@ end
 -- has not looked at its politeness cannot have changed it.
 local function place(q, eligible)
   if not eligible then
-    if q.place == 'w' then note_score(OWN .. 'waiting', q.name, false) end
+    if q.place == 'w' then note_score(WAITING, q.name, false) end
     return '-'
   end
   if q.place ~= '-' and not politeness[q.name] then return q.place end
   local opens = opens_at(q.name)
   if opens > NOW then
-    note_score(OWN .. 'waiting', q.name, opens == INFINITY and '+inf' or opens)
+    note_score(WAITING, q.name, opens == INFINITY and '+inf' or opens)
     -- Whoever frees the only connection tells the crawl that holds it.
     if opens == INFINITY and not (q.taken and CONNECTIONS == 1) then
       call('SADD', SHARED .. 'parked:' .. q.name, ARGV[1])
     end
     return 'w'
   end
-  if q.place == 'w' then note_score(OWN .. 'waiting', q.name, false) end
+  if q.place == 'w' then note_score(WAITING, q.name, false) end
   return 'r'
 end
 
@@ -126,7 +128,7 @@ local function settle(q)
     count('queues', holds and 1 or -1)
     q.held = holds
   end
-  note_field(OWN .. 'queues', q.name, struct.pack(QUEUE, q.place, page_flags, q.p.sequence, q.p.best,
+  note_field(QUEUES, q.name, struct.pack(QUEUE, q.place, page_flags, q.p.sequence, q.p.best,
     requisite_flags, q.r.sequence, q.r.best, q.pages, q.requisites, q.leased, q.done) .. q.label)
 end
 

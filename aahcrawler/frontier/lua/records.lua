@@ -18,29 +18,28 @@ ATTEMPTS = math.min(ATTEMPTS, MOST_ATTEMPTS)
 -- A move of more fields than this would not fit on the stack of the script.
 local AT_ONCE = 1000
 
-local base, base_of = 1, 1
-
 -- The greatest power of two that is not above a number of buckets.
 local function base_for(buckets)
-  if base_of ~= buckets then
-    base, base_of = 1, buckets
-    while base * 2 <= buckets do base = base * 2 end
-  end
+  local base = 1
+  while base * 2 <= buckets do base = base * 2 end
   return base
 end
 
-local function bucket_number(fp, buckets)
-  local low = base_for(buckets)
-  local number = struct.unpack('>I4', fp, 5) % (low * 2)
-  return number < buckets and number or number - low
+local function bucket_number(fp, buckets, base)
+  local number = struct.unpack('>I4', fp, 5) % (base * 2)
+  return number < buckets and number or number - base
 end
 
 local BUCKET = OWN .. 'u:'
-local last, last_key
+local last, last_key, buckets, base
 
 local function bucket(fp)
   if fp ~= last then
-    last, last_key = fp, BUCKET .. string.format('%d', bucket_number(fp, math.max(total('buckets'), 1)))
+    if not buckets then
+      buckets = math.max(total('buckets'), 1)
+      base = base_for(buckets)
+    end
+    last, last_key = fp, BUCKET .. string.format('%d', bucket_number(fp, buckets, base))
   end
   return last_key
 end
@@ -48,10 +47,10 @@ end
 -- Take one more bucket into use: it gets those URLs of an older one that belong there now.
 local function grow()
   local number = math.max(total('buckets'), 1)
-  local old, new = OWN .. 'u:' .. number - base_for(number), OWN .. 'u:' .. number
-  local kept, moved, fields = call('HGETALL', old), {}, {}
+  local old, new = BUCKET .. number - base_for(number), BUCKET .. number
+  local kept, moved, fields, new_base = call('HGETALL', old), {}, {}, base_for(number + 1)
   for i = 1, #kept, 2 do
-    if bucket_number(kept[i], number + 1) == number then
+    if bucket_number(kept[i], number + 1, new_base) == number then
       moved[#moved + 1], moved[#moved + 2] = kept[i], kept[i + 1]
       fields[#fields + 1] = kept[i]
     end
@@ -62,7 +61,7 @@ local function grow()
     end
   end
   count('buckets', number + 1 - total('buckets'))
-  last = nil
+  last, buckets = nil, nil
 end
 
 -- Count a URL that was not known before; to be called once it is written.
@@ -154,7 +153,8 @@ local function leased(fp, lease, flags)
   local before, attempt = raw:byte(1, 2)
   local middle = before == RECORD and PLAIN_BYTES
     or HEAD_BYTES + (band(before, WIDE) ~= 0 and 8 or 4) + (band(before, SEVERAL) ~= 0 and 4 or 0)
-  raw = string.char(before + flags, math.min(attempt + 1, MOST_ATTEMPTS)) .. raw:sub(3, middle) .. lease
+  if attempt < MOST_ATTEMPTS then attempt = attempt + 1 end
+  raw = string.char(before + flags, attempt) .. raw:sub(3, middle) .. lease
     .. raw:sub(middle + 1)
   call('HSET', key, fp, raw)
   return raw
