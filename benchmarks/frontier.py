@@ -17,7 +17,8 @@ waits for each answer.
 Rates are those of the last operations (``MEASURED``) when the frontier holds ``urls`` URLs; ``offer_us``,
 ``rescore_us`` and so on are processor time of client and server together for each operation, which other work on the
 machine lengthens less. Bytes are the server's allocated memory without buffers, caches and what an empty server takes.
-A URL is finished with one call of its own.
+A URL is finished with one call of its own. Nothing is measured before the server has done with rewriting its file, which
+it does whenever that has doubled.
 """
 
 import argparse
@@ -49,6 +50,7 @@ BATCH = 100
 BALANCE = 10
 MEASURED = 50_000
 """Operations that a rate is measured over, at most."""
+PAUSE = 0.1
 SIZES = (10_000, 100_000)
 PEER = ("scrapy-redis==0.9.1", "scrapy==2.19.0")
 
@@ -62,7 +64,7 @@ def main() -> None:
     given = parser.parse_args()
     sizes = [int(size) for size in given.sizes.split(",") if size] or [size for size in SIZES if size < given.urls]
     rows: list[Row] = []
-    for size in (*sizes, given.urls):
+    for size in sorted({*sizes, given.urls}):
         rows.append(_aahcrawler(size))
         report(rows[-1:], None)
     rows += [_scrapy_redis(given.urls), _zadd(given.urls)]
@@ -144,6 +146,7 @@ def _offer(frontier: RedisFrontier, urls: int, client: Redis) -> tuple[Meter, li
     for batch in islice(batches, max(0, urls - MEASURED) // BATCH):
         frontier.offer(batch)
         known.append(chance.choice(batch).url)
+    _wait_for_rewriting(client)
     last = list(batches)
     known += [chance.choice(batch).url for batch in last for _ in range(20)]
     with meter.running(sum(map(len, last))):
@@ -228,6 +231,11 @@ def _piped(client: Redis) -> float:
 def _server() -> Iterator[str]:
     with tempfile.TemporaryDirectory(prefix="aah-bench-") as folder, EmbeddedServer(Path(folder)) as server:
         yield server.url
+
+
+def _wait_for_rewriting(client: Redis) -> None:
+    while client.info("persistence")["aof_rewrite_in_progress"]:
+        time.sleep(PAUSE)
 
 
 def _server_seconds(client: Redis) -> float:

@@ -39,6 +39,8 @@ _OPTIONS = {
     "appendfilename": "frontier.aof",
     "appendfsync": "everysec",
     "aof-use-rdb-preamble": "yes",
+    # What it keeps of URLs is compressed: to try again takes three times the processor time and saves 4 % of the file.
+    "rdbcompression": "no",
     "aof-load-truncated": "yes",
     "auto-aof-rewrite-percentage": "100",
     "auto-aof-rewrite-min-size": "64mb",
