@@ -17,8 +17,8 @@ waits for each answer.
 Rates are those of the last operations (``MEASURED``) when the frontier holds ``urls`` URLs; ``offer_us``,
 ``rescore_us`` and so on are processor time of client and server together for each operation, which other work on the
 machine lengthens less. Bytes are the server's allocated memory without buffers, caches and what an empty server takes.
-A URL is finished with one call of its own. Nothing is measured before the server has done with rewriting its file, which
-it does whenever that has doubled.
+A URL is finished with one call of its own. Nothing is measured while the server rewrites its file, as it
+does whenever that has doubled.
 """
 
 import argparse
