@@ -33,9 +33,9 @@ _LEASED, _REQUISITE, _POSTED, _FRONT, _WIDE, _SEVERAL, _HELD = 1, 2, 4, 8, 16, 3
 _KIND_LETTERS: dict[Kind, bytes] = {"page": b"p", "requisite": b"r"}
 _OFFER_HEAD = struct.Struct(">8scHd6sB")
 _RECORD_HEAD = struct.Struct(">BBH6s5s")
-_PLAIN_LEASE = struct.Struct(">BBH6s5sid5s")
-"""The record of a leased URL but for its body, where it has neither a wide value nor several offers."""
-_TAKEN, _SIZE = struct.Struct(">dH"), struct.Struct(">I")
+_LEASED_HEAD = struct.Struct(">IBBH6s5sid5s")
+"""The size of a leased URL's record, and of that all but the body, where it has no wide value and but one offer."""
+_TAKEN = struct.Struct(">dH")
 _NARROW, _DOUBLE, _OFFERS, _LEASE = struct.Struct(">i"), struct.Struct(">d"), struct.Struct(">I"), struct.Struct(">d5s")
 _RESCORE = struct.Struct(">8sd")
 _QUEUE = struct.Struct(">cB5sdB5sdIIII")
@@ -203,38 +203,26 @@ def unpack_leases(packed: bytes) -> list[Lease]:
     while at < len(packed):
         learned, taken = _TAKEN.unpack_from(packed, at)
         at += _TAKEN.size
-        lease: Lease | None = None
+        queue = token = ""  # Those of one are those of all that were taken together.
         for _ in range(taken):
-            start = at + _SIZE.size
-            at = start + _SIZE.unpack_from(packed, at)[0]
-            lease = _unpack_lease(packed[start:at], learned / _MILLION, lease)
-            leases.append(lease)
+            size, flags, attempt, depth, _queue, _place, value, since, batch = _LEASED_HEAD.unpack_from(packed, at)
+            end = at + _LENGTH.size + size
+            if flags & (_WIDE | _SEVERAL):
+                record = Record.unpack(packed[at + _LENGTH.size : end])
+                score, body = record.score, record.body
+                token = record.token
+            else:
+                score, body = value / _MILLION, packed[at + _LEASED_HEAD.size : end]
+                token = token or _token(since, batch)
+            url, via, path, named = unpack_words(body)
+            queue = queue or queue_of_words(url, named)
+            kind: Kind = "requisite" if flags & _REQUISITE else "page"
+            known = max(0.0, score)
+            leases.append(
+                Lease(url, queue, known, depth, kind, via, attempt, token, path, score >= 0, learned / _MILLION)
+            )
+            at = end
     return leases
-
-
-def _unpack_lease(raw: bytes, learned: float, other: Lease | None) -> Lease:
-    """Return a lease; ``other`` is one that was taken from the same queue together with it."""
-    flags = raw[0]
-    if flags & (_WIDE | _SEVERAL):
-        record = Record.unpack(raw)
-        attempt, depth, score, token, body = record.attempt, record.depth, record.score, record.token, record.body
-    else:
-        _flags, attempt, depth, _queue, _sequence, value, since, batch = _PLAIN_LEASE.unpack_from(raw)
-        score, token, body = value / _MILLION, other.token if other else _token(since, batch), raw[_PLAIN_LEASE.size :]
-    url, via, path, named = unpack_words(body)
-    return Lease(
-        url,
-        other.queue if other else queue_of_words(url, named),
-        max(0.0, score),
-        depth,
-        "requisite" if flags & _REQUISITE else "page",
-        via,
-        attempt,
-        token,
-        path,
-        score >= 0,
-        learned,
-    )
 
 
 def _token(since: float, batch: bytes) -> str:

@@ -96,8 +96,8 @@ end
 local ASKED, ask = SHARED .. 'asked:' .. ARGV[5], tonumber(ARGV[6])
 local given = {}
 
-local EXPIRES = string.format('%.0f', NOW + LEASE)
-local expiring, answer = {}, {}
+local EXPIRES, SINCE = string.format('%.0f', NOW + LEASE), struct.pack('>d', NOW)
+local expiring, slots, batches, answer = {}, {}, {}, {}
 
 -- What was leased by a call of this number, nil where there was none yet; nothing where later ones were made.
 local function given_before()
@@ -135,7 +135,7 @@ end
 local function take_batch(q, most)
   local batch, p = next_number('batch'), polite(q.name)
   local batch_bytes = struct.pack('>I5', batch)
-  local lease, flag = struct.pack('>d', NOW) .. batch_bytes, most == 1 and LEASED + ALONE or LEASED
+  local lease, flag = SINCE .. batch_bytes, most == 1 and LEASED + ALONE or LEASED
   local head, taken, kind = #answer + 1, 0, best_kind(q)
   answer[head] = ''
   while kind and taken < most do
@@ -148,8 +148,8 @@ local function take_batch(q, most)
   end
   if taken == 0 then error('queue ' .. q.label .. ' stands ready and has nothing to lease') end
   answer[head] = struct.pack('>dI2', p.learned, taken)
-  if most > 1 then note_field(OWN .. 'batches', batch, taken) end
-  note_score(SHARED .. 'slots', slot(q.name, ARGV[1], batch), EXPIRES)
+  if most > 1 then batches[#batches + 1], batches[#batches + 2] = batch, taken end
+  slots[#slots + 1], slots[#slots + 2] = EXPIRES, slot(q.name, ARGV[1], batch)
   q.taken = true
   p.out = p.out + 1
   p.worker = ARGV[4]
@@ -173,6 +173,8 @@ while left > 0 do
   if q.place == 'r' then ahead = {p = {at = 1, more = true}, r = {at = 1, more = true}} end
 end
 score_all(OWN .. 'leases', expiring)
+score_all(SHARED .. 'slots', slots)
+call_with_all('HSET', OWN .. 'batches', batches)
 remember()
 flush()
 return table.concat(answer)
