@@ -17,7 +17,8 @@ MOST_BITS = 1 << 26
 BITS_A_HASH = 12
 """Bits for each hash: one in 150 that was never added is taken for known."""
 
-_PROBES = np.arange(4, dtype=np.uint64)[:, None]
+_NUMBERS = np.arange(4, dtype=np.uint64)[:, None]
+_MASKS = np.left_shift(1, np.arange(8)).astype(np.uint8)
 
 
 @dataclass(slots=True)
@@ -29,21 +30,25 @@ class _Filter:
     def is_full(self) -> bool:
         return self.count * BITS_A_HASH >= len(self.bits) * 8
 
-    def places(self, hashes: Hashes) -> tuple[Hashes, NDArray[np.uint8]]:
-        """Return bytes and masks of the bits of each hash, a row a probe (Kirsch and Mitzenmacher, 2008)."""
-        odd = (hashes >> np.uint64(32)) | np.uint64(1)
-        at = (hashes + _PROBES * odd) & np.uint64(len(self.bits) * 8 - 1)
-        return at >> np.uint64(3), np.left_shift(1, at & np.uint64(7)).astype(np.uint8)
-
-    def has(self, hashes: Hashes) -> NDArray[np.bool_]:
-        at, masks = self.places(hashes)
-        found: NDArray[np.bool_] = ((self.bits[at] & masks) != 0).all(axis=0)
+    def has(self, probes: Hashes) -> NDArray[np.bool_]:
+        at, masks = self._places(probes)
+        found: NDArray[np.bool_] = ((self.bits.take(at) & masks) != 0).all(axis=0)
         return found
 
-    def add(self, hashes: Hashes) -> None:
-        at, masks = self.places(hashes)
+    def add(self, probes: Hashes) -> None:
+        at, masks = self._places(probes)
         np.bitwise_or.at(self.bits, at, masks)
-        self.count += len(hashes)
+        self.count += probes.shape[1]
+
+    def _places(self, probes: Hashes) -> tuple[NDArray[np.intp], NDArray[np.uint8]]:
+        """Return bytes and masks of the bits of each hash, a row a probe."""
+        at = probes & np.uint64(len(self.bits) * 8 - 1)
+        return (at >> np.uint64(3)).view(np.intp), _MASKS.take((at & np.uint64(7)).view(np.intp))
+
+
+def _probes(hashes: Hashes) -> Hashes:
+    """Return the numbers that say which bits a hash has in filters of any size (Kirsch and Mitzenmacher, 2008)."""
+    return hashes + _NUMBERS * ((hashes >> np.uint64(32)) | np.uint64(1))
 
 
 class Heard:
@@ -61,14 +66,16 @@ class Heard:
         """Add hashes, each given once; return how many of them were not known."""
         if not len(hashes):
             return 0
+        probes = _probes(hashes)
         known = np.zeros(len(hashes), np.bool_)
         for each in self._filters:
-            known |= each.has(hashes)
-        new = hashes[~known]
-        self._filters[-1].add(new)
-        if self._filters[-1].is_full:
-            self._grow()
-        return len(new)
+            known |= each.has(probes)
+        new = len(hashes) - int(np.count_nonzero(known))
+        if new:
+            self._filters[-1].add(probes[:, ~known])
+            if self._filters[-1].is_full:
+                self._grow()
+        return new
 
     def _grow(self) -> None:
         size = min(self._most // 8, 2 * len(self._filters[-1].bits))

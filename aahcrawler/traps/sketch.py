@@ -7,6 +7,7 @@ Das Sarma, WWW 2007). In scripts without spaces every character is a word.
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +26,12 @@ _WIDE = 0x2E80
 """Code point from which on scripts are written without spaces (CJK), Hangul excepted."""
 _SCRIPTS = 0x20000
 _NONE = np.empty(0, np.uint64)
-_LONGEST_LOWER = 3 * LONGEST
-"""Characters that a text has at most in lower case: some have two or three there."""
+_BEGINS = np.uint64(1 << 24)
+"""Added to the first character of a word."""
+_PLACES = np.arange(8, dtype=np.uint64)[:, None]
+_LOWEST_OF_OCTETS = np.uint64(0x0101010101010101)
+_LONGEST_LOWER = 3 * LONGEST + 2
+"""Characters that a text has at most in lower case, with a blank at both ends: some have two or three there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +57,20 @@ def sketch(text: str) -> Sketch:
     >>> sketch("").size
     0
     """
-    if len(text) > LONGEST:
-        text = f"{text[: LONGEST // 2]} {text[-LONGEST // 2 + 1 :]}"
-    codes = np.frombuffer(text.lower().encode("utf-32-le", "replace"), np.uint32)
-    kinds = _kinds()[np.minimum(codes, _SCRIPTS - 1)]
-    everything = _distinct(_shingles(codes, kinds, kinds > 0))
-    worded = _shingles(codes, kinds, kinds > 1)
-    return Sketch(_simhash(everything), len(everything), _distinct(worded[(worded & SAMPLE) == 0]))
+    characters = _characters(text)
+    hashes = _distinct(_shingles(characters, characters.kinds > 0))
+    return Sketch(_simhash(hashes), len(hashes), _said(characters))
+
+
+def fingerprint(text: str) -> int:
+    """Return the fingerprint of a text, at less cost than its whole sketch."""
+    characters = _characters(text)
+    return _simhash(_distinct(_shingles(characters, characters.kinds > 0)))
+
+
+def said(text: str) -> Hashes:
+    """Return what a text says, at less cost than its whole sketch."""
+    return _said(_characters(text))
 
 
 def distance(one: int, other: int) -> int:
@@ -66,27 +78,58 @@ def distance(one: int, other: int) -> int:
     return (one ^ other).bit_count()
 
 
-def _shingles(codes: NDArray[np.uint32], kinds: NDArray[np.uint8], kept: NDArray[np.bool_]) -> Hashes:
-    """Return the hashes of the shingles of the characters that are kept."""
-    at = np.flatnonzero(kept)
-    if not len(at):
-        return _NONE
-    begins = np.empty(len(at), np.bool_)
-    begins[0] = True
-    np.not_equal(at[1:], at[:-1] + 1, out=begins[1:])
-    begins |= kinds[at] == _WORD_BY_ITSELF
-    starts = np.flatnonzero(begins)
-    width = min(SHINGLE, len(starts))
-    powers, inverses = _powers()
+class _Characters(NamedTuple):
+    """A text between two blanks, by characters: the sums that end with each, and its kind."""
+
+    sums: Hashes
+    kinds: NDArray[np.uint8]
+
+
+def _characters(text: str) -> _Characters:
+    if len(text) > LONGEST:
+        text = f"{text[: LONGEST // 2]} {text[-LONGEST // 2 + 1 :]}"
+    codes = np.frombuffer(f" {text.lower()} ".encode("utf-32-le", "replace"), np.uint32)
+    powers, _ = _powers()
     # Sums of a polynomial over all characters; the difference of two, shifted back, is that of what is between.
-    sums = np.empty(len(at) + 1, np.uint64)
-    sums[0] = 0
-    np.cumsum(
-        (codes[at].astype(np.uint64) + (begins.astype(np.uint64) << np.uint64(24))) * powers[: len(at)], out=sums[1:]
-    )
-    ends = np.append(starts[width:], len(at))
-    hashes = (sums[ends] - sums[starts[: len(ends)]]) * inverses[starts[: len(ends)]]
+    return _Characters((codes * powers[: len(codes)]).cumsum(), _kinds().take(codes, mode="clip"))
+
+
+def _said(characters: _Characters) -> Hashes:
+    hashes = _shingles(characters, characters.kinds > _DIGIT)
+    return _distinct(hashes[(hashes & SAMPLE) == 0])
+
+
+def _shingles(characters: _Characters, kept: NDArray[np.bool_]) -> Hashes:
+    """Return the hashes of the shingles of the characters that are kept."""
+    sums, kinds = characters
+    starts, ends = _words(kinds, kept)
+    width = min(SHINGLE, len(starts))
+    if not width:
+        return _NONE
+    powers, inverses = _powers()
+    words = (sums.take(ends - 1) - sums.take(starts - 1)) * inverses.take(starts) + _BEGINS
+    lengths = ends - starts
+    number = len(words) - width + 1
+    hashes, before = words[:number], lengths[:number]
+    for place in range(1, width):
+        hashes = hashes + words[place : place + number] * powers.take(before)
+        before = before + lengths[place : place + number]
     return _mixed(hashes)
+
+
+def _words(kinds: NDArray[np.uint8], kept: NDArray[np.bool_]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return where the words of the characters that are kept begin and end, all between two blanks.
+
+    A word by itself begins wherever it stands, and takes in the letters behind it.
+    """
+    changes = kept[1:] != kept[:-1]
+    alone = kinds == _WORD_BY_ITSELF
+    if not alone.any():
+        edges = changes.nonzero()[0] + 1
+        return edges[::2], edges[1::2]
+    edges = (changes | alone[1:]).nonzero()[0] + 1
+    begins = kept.take(edges).nonzero()[0]
+    return edges.take(begins), edges.take(begins + 1)
 
 
 def _distinct(hashes: Hashes) -> Hashes:
@@ -98,9 +141,12 @@ def _distinct(hashes: Hashes) -> Hashes:
 def _simhash(hashes: Hashes) -> int:
     if not len(hashes):
         return 0
-    bits = np.unpackbits(hashes.view(np.uint8).reshape(-1, 8), axis=1)
-    ones = bits.sum(axis=0, dtype=np.uint32) * 2 > len(hashes)
-    return int(np.packbits(ones).view(np.uint64)[0])
+    # Each octet of a row counts one bit of that octet of the hashes, in blocks that it cannot overflow.
+    rows = (hashes >> _PLACES) & _LOWEST_OF_OCTETS
+    blocks = np.add.reduceat(rows, np.arange(0, len(hashes), 255), axis=1).view(np.uint8)
+    counts = blocks.reshape(8, -1, 8).sum(axis=1, dtype=np.uint32)
+    doubled = 2 * counts[::-1].T
+    return int(np.packbits(doubled > len(hashes)).view(np.uint64)[0])
 
 
 def _mixed(hashes: Hashes) -> Hashes:
@@ -110,7 +156,7 @@ def _mixed(hashes: Hashes) -> Hashes:
     return hashes ^ (hashes >> np.uint64(31))
 
 
-_WORD_BY_ITSELF = 3
+_DIGIT, _WORD_BY_ITSELF = 1, 3
 
 
 @lru_cache(maxsize=1)

@@ -1,7 +1,6 @@
 """What a crawl knows of traps: what its pages have shown, and what that means for links to more of them."""
 
 import json
-import re
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from aahcrawler.traps.neighbours import Neighbours
 from aahcrawler.traps.patterns import pattern_of
 from aahcrawler.traps.reasons import Trap
 from aahcrawler.traps.shape import misshapen
-from aahcrawler.traps.sketch import Hashes, distance, sketch
+from aahcrawler.traps.sketch import Hashes, distance, fingerprint, said, sketch
 from aahcrawler.traps.soft_errors import SoftErrors
 from online_analysis.icd.sections import Traps as TrapsSection
 
@@ -40,7 +39,7 @@ _SHORTEST_OBJECT, _LONGEST_OBJECT = 20, 500
 """Characters of an object that tell it from others: "Thanks!" says nothing new."""
 _LONG_ENOUGH = 8
 """Characters of an address that are not in a text by chance."""
-_DIGITS = re.compile(r"[0-9]+")
+_DIGITS = b"0123456789"
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,13 +129,13 @@ class Traps:
         text = _without_address(seen.text, seen.url)
         drawn = sketch(text)
         has_new_objects = self._heard.news(_hashes(seen.objects)) > 0
-        said = sketch(f"{text} {seen.other_text}").said if seen.other_text else drawn.said
-        is_new = self._says_new(said, relevant=seen.relevant) or has_new_objects
+        heard = said(f"{text} {seen.other_text}") if seen.other_text else drawn.said
+        is_new = self._says_new(heard, relevant=seen.relevant) or has_new_objects
         probes = self._settings.soft_404 == "probe"
         if probes and not has_new_objects and self._soft_errors.is_like_none(seen.url, drawn):
             return Verdict(Trap.SOFT_404)
         like = self._neighbours.nearest(seen.site, drawn)
-        anchors = sketch(seen.anchors).fingerprint
+        anchors = fingerprint(seen.anchors)
         self._neighbours.add(seen.url, seen.site, drawn, anchors)
         if like is None or has_new_objects:
             return Verdict(is_new=is_new)
@@ -146,9 +145,9 @@ class Traps:
         self._aliases.learn(seen.url, like.url)
         return Verdict(Trap.NEAR_DUPLICATE if self._settings.duplicates == "skip" else None, like.url, probe=probe)
 
-    def _says_new(self, said: Hashes, *, relevant: bool) -> bool:
-        new = self._heard.news(said)
-        return new >= FEWEST_NEW and new >= len(said) * (NEW_RELEVANT_SHARE if relevant else NEW_SHARE)
+    def _says_new(self, heard: Hashes, *, relevant: bool) -> bool:
+        new = self._heard.news(heard)
+        return new >= FEWEST_NEW and new >= len(heard) * (NEW_RELEVANT_SHARE if relevant else NEW_SHARE)
 
     def probed(self, url: str, text: str | None) -> None:
         """Take the answer to a probe: what it shows, None for an answer that says that there is no such page."""
@@ -202,7 +201,7 @@ def _hashes(texts: Sequence[str]) -> Hashes:
     """Return a hash of each text that has some length, its digits left out; each once."""
     found = {
         int.from_bytes(
-            blake2b(_DIGITS.sub("", text[:_LONGEST_OBJECT]).encode("utf-8", "replace"), digest_size=8).digest()
+            blake2b(text[:_LONGEST_OBJECT].encode("utf-8", "replace").translate(None, _DIGITS), digest_size=8).digest()
         )
         for text in texts
         if len(text) >= _SHORTEST_OBJECT
