@@ -8,7 +8,9 @@ have been sites, and books.
 
 import re
 from functools import lru_cache
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
+
+from online_analysis.addresses import split
 
 _NAMES = """
     index | site index | sitemap | site map | contents | table of contents | toc | a-z | a to z | a-z index
@@ -58,8 +60,9 @@ def _is_name(text: str) -> bool:
 
 
 def _is_named_so(url: str) -> bool:
-    parts = urlsplit(url)
-    step = parts.path.rstrip("/").rpartition("/")[2]
-    if parts.query or not step or step.lower().startswith("index."):
+    _, path, query = split(url)
+    step = path.rstrip("/").rpartition("/")[2]
+    if query or not step or step.lower().startswith("index."):
         return False
-    return _is_name(_EXTENSION.sub("", unquote(step, errors="replace")).replace("_", " "))
+    step = unquote(step, errors="replace") if "%" in step else step
+    return _is_name(_EXTENSION.sub("", step).replace("_", " "))

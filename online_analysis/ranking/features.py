@@ -7,10 +7,10 @@ the same names have the same column in every process.
 import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from itertools import islice
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import parse_qsl, unquote
 from zlib import crc32
 
+from online_analysis.addresses import split
 from online_analysis.terms import tokenize
 
 COLUMNS = 1 << 20
@@ -43,8 +43,8 @@ def anchor_words(text: str) -> Mapping[int, None]:
 
 def address_words(url: str) -> Columns:
     """Return the columns of the different words of an address, its host left out."""
-    parts = urlsplit(url)
-    text = unquote(f"{parts.path} {parts.query}", errors="replace") if "%" in url else f"{parts.path} {parts.query}"
+    _, path, query = split(url)
+    text = unquote(f"{path} {query}", errors="replace") if "%" in url else f"{path} {query}"
     return _words("address", text.replace("_", " "))
 
 
@@ -53,20 +53,32 @@ def address_steps(url: str) -> Columns:
 
     The shape is the last step with its digits as one, and the names in the query: ``viewtopic.php?f&t``.
     """
-    parts = urlsplit(url)
-    host = parts.hostname or ""
+    host, path, query = split(url)
+    folders, _, last = path.rpartition("/")
+    shape = f"{host}//{_NUMBER.sub('0', last)}?{_names(query) if query else ''}"
+    return _distinct((*_folders(host, folders), column("step", shape)))
+
+
+@lru_cache(_CACHED)
+def _folders(host: str, path: str) -> Columns:
+    """Return the columns of a host, and of each folder on a path."""
+    folders = path.split("/")[1:]
     steps = [host, ".".join(host.split(".")[-2:])]
-    folders = parts.path.split("/")[1:-1]
     steps += [f"{host}/{'/'.join(folders[:n])}" for n in range(1, min(len(folders), _MOST_STEPS) + 1)]
-    names = (
-        "&".join(sorted({name for name, _ in parse_qsl(parts.query, keep_blank_values=True)})) if parts.query else ""
-    )
-    shape = f"{host}//{_NUMBER.sub('0', parts.path.rpartition('/')[2])}?{names}"
-    return _distinct(column("step", step) for step in (*steps, shape))
+    return tuple([column("step", step) for step in steps])
+
+
+def _names(query: str) -> str:
+    """Return the names of parameters, in order."""
+    if "%" in query or "+" in query:
+        names = {name for name, _ in parse_qsl(query, keep_blank_values=True)}
+    else:
+        names = {parameter.partition("=")[0] for parameter in query.split("&") if parameter}
+    return "&".join(sorted(names))
 
 
 def _words(group: str, text: str) -> Columns:
-    return _distinct(_word(group, word) for word in tokenize(_HUMP.sub(" ", text[:_LONGEST_TEXT])))
+    return _distinct([_word(group, word) for word in tokenize(_HUMP.sub(" ", text[:_LONGEST_TEXT]))])
 
 
 @lru_cache(_CACHED)
@@ -75,4 +87,4 @@ def _word(group: str, word: str) -> int:
 
 
 def _distinct(columns: Iterable[int]) -> Columns:
-    return tuple(islice(dict.fromkeys(columns), _MOST_WORDS))
+    return tuple(dict.fromkeys(columns))[:_MOST_WORDS]

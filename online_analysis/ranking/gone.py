@@ -1,10 +1,10 @@
 """Which URLs are not to be spoken of again, in bounded memory."""
 
-from collections.abc import Iterator
 from hashlib import blake2b
+from struct import Struct
 
 _BITS = 1 << 24
-_HASHES = 4
+_NUMBERS = Struct(">4I")
 
 
 class Gone:
@@ -23,9 +23,10 @@ class Gone:
             self._bits[place >> 3] |= 1 << (place & 7)
 
     def __contains__(self, url: str) -> bool:
-        return all(self._bits[place >> 3] >> (place & 7) & 1 for place in _places(url))
+        bits = self._bits
+        return all(bits[place >> 3] >> (place & 7) & 1 for place in _places(url))
 
 
-def _places(url: str) -> Iterator[int]:
-    digest = blake2b(url.encode("utf-8", "surrogatepass"), digest_size=4 * _HASHES).digest()
-    return (int.from_bytes(digest[start : start + 4], "big") % _BITS for start in range(0, 4 * _HASHES, 4))
+def _places(url: str) -> list[int]:
+    digest = blake2b(url.encode("utf-8", "surrogatepass"), digest_size=_NUMBERS.size).digest()
+    return [number % _BITS for number in _NUMBERS.unpack(digest)]

@@ -16,7 +16,7 @@ import numpy as np
 from online_analysis.aggregation import Reason
 from online_analysis.ranking.features import COLUMNS
 from online_analysis.ranking.regression import Floats, Ridge, Rows, Weights
-from online_analysis.ranking.sighting import Group, Sighting
+from online_analysis.ranking.sighting import Group, Sighting, rows_of
 
 _PENALTY = 1.0
 _PROMISE_COUNTS = 0.2
@@ -68,14 +68,14 @@ class Model:
     def learn(self, lessons: Sequence[Lesson], waiting: Sequence[Sighting]) -> None:
         """Learn from all lessons that there are, and say anew what all that waits is worth."""
         worths = np.array([lesson.worth for lesson in lessons])
-        self._unit = float(np.quantile(worths, _GOOD)) or float(worths.max()) or 1.0
+        self._unit = _quantile(worths, _GOOD) or float(worths.max()) or 1.0
         worths /= self._unit
         for lesson, worth in zip(lessons, worths.tolist(), strict=True):
             lesson.sighting.value = worth
-        ridge = Ridge(Rows.of([lesson.sighting.row(self._unit) for lesson in lessons]), _PENALTY)
+        ridge = Ridge(rows_of([lesson.sighting for lesson in lessons], self._unit), _PENALTY)
         self._worth.learn(ridge, worths)
         if waiting:
-            rows = Rows.of([sighting.row(self._unit) for sighting in waiting])
+            rows = rows_of(waiting, self._unit)
             values = self._value(waiting, rows)
             promises = self._promises(lessons, values) - _hubs([lesson.sighting for lesson in lessons])
             self._promise.learn(ridge, promises)
@@ -84,7 +84,7 @@ class Model:
     def predict(self, sightings: Sequence[Sighting]) -> None:
         """Say what URLs are worth."""
         if sightings:
-            rows = Rows.of([sighting.row(self._unit) for sighting in sightings])
+            rows = rows_of(sightings, self._unit)
             self._score(sightings, rows, self._value(sightings, rows))
 
     def novelty(self, sighting: Sighting) -> float:
@@ -140,6 +140,16 @@ def _bounded(values: Floats) -> Floats:
     return np.where(
         values < _LOW, _LOW * np.exp(low / _LOW - 1.0), np.where(values > _HIGH, 1.0 - _HIGH * _HIGH / high, values)
     )
+
+
+def _quantile(values: Floats, share: float) -> float:
+    """Return the value that a share of all do not exceed, between the two that are nearest (as ``numpy.quantile``)."""
+    ordered = np.sort(values)
+    place = share * (len(ordered) - 1)
+    low = int(place)
+    below, above = float(ordered[low]), float(ordered[min(low + 1, len(ordered) - 1)])
+    beyond, difference = place - low, above - below
+    return below + difference * beyond if beyond < 0.5 else above - difference * (1 - beyond)
 
 
 def _hubs(sightings: Sequence[Sighting]) -> Floats:

@@ -12,7 +12,7 @@ from online_analysis.aggregation import Reason, Revision, ScoredLink, Scores, We
 from online_analysis.document import Document
 from online_analysis.ranking.gone import Gone
 from online_analysis.ranking.model import Lesson, Model
-from online_analysis.ranking.sighting import Sighting, sight
+from online_analysis.ranking.sighting import Sighting, View
 from online_analysis.ranking.waiting import Standing, Waiting
 
 _FEWEST = 5
@@ -58,7 +58,7 @@ class LearningRanker:
         if self._is_time():
             self._learn()
         elif self._learned_from:
-            self._model.predict([sighting for sighting in found if sighting.score is None or sighting.is_stale])
+            self._model.predict([sighting for sighting in found if sighting.score is None or sighting.made is None])
         self._waiting.offered({link.url: link for link in reversed(links)}.values())
         self._give_to_exploration()
         scores = {sighting.url: sighting.score for sighting in found}
@@ -90,8 +90,14 @@ class LearningRanker:
         lesson = self._lessons[document.url] = Lesson(page, worth)
         if len(self._lessons) > _MOST_LESSONS:
             del self._lessons[next(iter(self._lessons))]
+        view = View(document, worth, depth)
         found: list[Sighting] = []
-        for url, shown in sight(document, worth, links, depth).items():
+        met = {document.url}
+        for link, scored in zip(document.outlinks, links, strict=True):
+            url = link.url
+            if url in met:
+                continue
+            met.add(url)
             known = self._lessons.get(url)
             sighting = known.sighting if known is not None else self._waiting.get(url)
             if sighting is None:
@@ -100,7 +106,8 @@ class LearningRanker:
                 sighting = self._waiting.add(url)
                 if len(lesson.shown) < _MOST_SHOWN:
                     lesson.shown.append(sighting)
-            sighting.add(shown)
+            if not sighting.is_full:
+                sighting.add(view.of(link), scored)
             if known is None:
                 found.append(sighting)
         return found

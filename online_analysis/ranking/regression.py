@@ -38,16 +38,13 @@ class Rows:
     @classmethod
     def of(cls, rows: Sequence[Row]) -> "Rows":
         """Put rows together, at least one."""
-        return cls(
-            len(rows),
-            np.concatenate([row.columns for row in rows]),
-            np.concatenate([row.values for row in rows]),
-            np.repeat(np.arange(len(rows)), [len(row.columns) for row in rows]),
-        )
+        columns = [row.columns for row in rows]
+        owners = np.arange(len(rows)).repeat(list(map(len, columns)))
+        return cls(len(rows), np.concatenate(columns), np.concatenate([row.values for row in rows]), owners)
 
     def times(self, weights: Floats) -> Floats:
         """Return the product of each row with the weights of all columns."""
-        return _sums(self.owners, self.values * weights[self.columns], self.n)
+        return _sums(self.owners, self.values * weights.take(self.columns), self.n)
 
 
 class Weights:
@@ -68,8 +65,8 @@ class Ridge:
     """Finds weights for the columns of rows, again and again for the same rows with other targets."""
 
     def __init__(self, rows: Rows, penalty: float) -> None:
-        self._columns, positions = np.unique(rows.columns, return_inverse=True)
-        self._rows = Rows(rows.n, positions, rows.values, rows.owners)
+        self._columns, places = np.unique(rows.columns, return_inverse=True)
+        self._rows = Rows(rows.n, places, rows.values.astype(np.float64), rows.owners)
         self._penalty = penalty
 
     def fit(self, targets: Floats, weights: Weights) -> None:
@@ -98,7 +95,7 @@ class Ridge:
 
     def _back(self, values: Floats) -> Floats:
         rows = self._rows
-        return _sums(rows.columns, rows.values * values[rows.owners], len(self._columns))
+        return _sums(rows.columns, rows.values * values.take(rows.owners), len(self._columns))
 
 
 def _sums(places: NDArray[np.integer], values: Floats, n: int) -> Floats:

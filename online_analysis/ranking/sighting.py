@@ -1,15 +1,15 @@
 """What has been seen of one URL: the links to it, and the row of features that they make."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from online_analysis.aggregation import ScoredLink, Weighed
-from online_analysis.document import Document
+from online_analysis.document import Document, Outlink
 from online_analysis.hubs import leads_to_hub
 from online_analysis.ranking.features import Columns, address_steps, address_words, anchor_words, column
-from online_analysis.ranking.regression import Row
+from online_analysis.ranking.regression import Row, Rows
 
 _MOST_LINKS = 24
 """Links to one URL of which anything is kept, the first ones: what a menu links to is linked to by every page."""
@@ -48,20 +48,14 @@ class Group(NamedTuple):
     values: Sequence[float]
 
 
-class Shown(NamedTuple):
-    """A link of a page: as features, and with what the analysers said of it."""
-
-    seen: Seen
-    link: ScoredLink
-
-
 @dataclass(slots=True, eq=False)
 class Sighting:
     """A URL and the links to it; ``value`` is what it is or seems to be worth, in the units of the ranker.
 
     ``said`` and ``weight`` are the mean of what the analysers said of the links, and the weight they said it with.
     ``score`` is what is predicted, None as long as nothing is; ``told`` is what the frontier has, by its last
-    ``offers`` offers. ``is_explored``: it is to be fetched whatever it seems to be worth.
+    ``offers`` offers. ``is_explored``: it is to be fetched whatever it seems to be worth. ``made`` is its row, None
+    where that lacks so many links that it is to be made anew: the more it has, the less one more says.
     """
 
     url: str
@@ -81,12 +75,16 @@ class Sighting:
     _best_page: float = 0.0
     _best_link: float = 0.0
     _address: tuple[Columns, Columns] | None = None
-    _row: Row | None = None
+    made: Row | None = None
     _rowed: int = 0
 
-    def add(self, shown: Shown) -> None:
+    @property
+    def is_full(self) -> bool:
+        """Whether nothing is kept of more links to it."""
+        return len(self._pages) >= _MOST_LINKS
+
+    def add(self, seen: Seen, link: ScoredLink) -> None:
         """Take note of another link to the URL; the first one tells whether it is named as hubs are."""
-        seen, link = shown
         n = len(self._pages) + 1
         if n == 1:
             self.is_hub = leads_to_hub(link.url, link.anchor)
@@ -102,50 +100,49 @@ class Sighting:
         self._best_link = max(self._best_link, link.score)
         self.weight = max(self.weight, link.weight)
         if n > self._rowed * _GROWTH:
-            self._row = None
+            self.made = None
 
     def reweigh(self, now: Weighed) -> None:
         """Take over what is said of the links under other weights, and what the frontier has."""
         self.said, self.weight, self.told, self.offers = now.said, now.weight, now.score, 1
-        self._row = None
+        self.made = None
 
     def forget(self) -> None:
         """Let go of all that was seen of a URL that will not be fetched: it is worth nothing to what led to it."""
         for each in (self._pages, self._lists, self._anchors, self._places):
             each.clear()
-        self.value, self.score, self._row, self._address = 0.0, None, None, None
-
-    @property
-    def is_stale(self) -> bool:
-        """Whether its row lacks so many links that it is to be made anew: the more it has, the less one more says."""
-        return self._row is None
+        self.value, self.score, self.made, self._address = 0.0, None, None, None
 
     def row(self, unit: float) -> Row:
         """Return its features; worths are counted in units."""
-        row = self._row
+        row = self.made
         if row is None:
             columns: list[int] = []
             values: list[float] = []
-            for group in self.groups(unit).values():
-                columns += group.columns
-                values += group.values
-            row = self._row = Row.of(columns, values)
+            for name, found in self._columns():
+                columns += found
+                values += _shares(name, len(found))
+            if self._pages:
+                columns += _FIGURE_COLUMNS
+                values += self._figures(unit)
+            row = self.made = Row.of(columns, values)
             self._rowed = len(self._pages)
         return row
 
     def groups(self, unit: float) -> Mapping[str, Group]:
         """Return its features by groups."""
+        groups = {name: Group(found, _shares(name, len(found))) for name, found in self._columns()}
+        return {**groups, "figures": Group(_FIGURE_COLUMNS, self._figures(unit))} if self._pages else groups
+
+    def _columns(self) -> Iterator[tuple[str, Sequence[int]]]:
         if self._address is None:
             self._address = address_words(self.url), address_steps(self.url)
-        words_of_address, steps = self._address
-        found = {"address": _shared("address", words_of_address), "steps": _shared("steps", steps)}
+        yield from zip(("address", "steps"), self._address, strict=True)
         if self._pages:
-            found["anchors"] = _shared("anchors", list(self._anchors)[:_MOST_WORDS])
-            found["pages"] = _shared("pages", self._pages)
-            found["lists"] = _shared("lists", self._lists)
-            found["places"] = _shared("places", list(self._places)[:_MOST_WORDS])
-            found["figures"] = Group(_FIGURE_COLUMNS, self._figures(unit))
-        return found
+            yield "anchors", list(self._anchors)[:_MOST_WORDS]
+            yield "pages", self._pages
+            yield "lists", self._lists
+            yield "places", list(self._places)[:_MOST_WORDS]
 
     def _figures(self, unit: float) -> Sequence[float]:
         figures = (
@@ -159,27 +156,36 @@ class Sighting:
         return [SCALES["figures"] * figure for figure in figures]
 
 
-def sight(document: Document, worth: float, links: Sequence[ScoredLink], depth: int) -> Mapping[str, Shown]:
-    """Return what a page shows of each URL that it links to, by its first link to it."""
-    page = column("page", document.url)
-    at_depth = column("depth", str(min(depth, _DEEPEST)))
-    places: dict[tuple[str, str, str], tuple[int, Mapping[int, None]]] = {}
-    found: dict[str, Shown] = {}
-    for link, scored in zip(document.outlinks, links, strict=True):
-        if link.url in found or link.url == document.url:
-            continue
-        role = document.parts[link.part].role if link.part is not None else ""
-        known = places.get(place := (link.place, link.action or "", role))
+def rows_of(sightings: Iterable[Sighting], unit: float) -> Rows:
+    """Return the features of URLs, at least one; worths are counted in units."""
+    return Rows.of([each.made or each.row(unit) for each in sightings])
+
+
+class View:
+    """What a page shows of the URLs that it links to."""
+
+    def __init__(self, document: Document, worth: float, depth: int) -> None:
+        self._document = document
+        self._worth = worth
+        self._page = column("page", document.url)
+        self._depth = column("depth", str(min(depth, _DEEPEST)))
+        self._places: dict[tuple[str, str, str], tuple[int, Mapping[int, None]]] = {}
+
+    def of(self, link: Outlink) -> Seen:
+        """Return what a link shows."""
+        role = self._document.parts[link.part].role if link.part is not None else ""
+        place = (link.place, link.action or "", role)
+        known = self._places.get(place)
         if known is None:
-            action = column("action", f"{document.application}/{document.level} {link.action or ''} {role}")
-            listed = column("list", f"{document.url} {link.place}")
-            known = places[place] = listed, dict.fromkeys((column("place", link.place), action, at_depth))
-        seen = Seen(page, known[0], known[1], anchor_words(link.anchor), worth)
-        found[link.url] = Shown(seen, scored)
-    return found
+            known = self._places[place] = self._stands(*place)
+        return Seen(self._page, known[0], known[1], anchor_words(link.anchor), self._worth)
+
+    def _stands(self, place: str, action: str, role: str) -> tuple[int, Mapping[int, None]]:
+        document = self._document
+        chosen = column("action", f"{document.application}/{document.level} {action} {role}")
+        return column("list", f"{document.url} {place}"), dict.fromkeys((column("place", place), chosen, self._depth))
 
 
-def _shared(name: str, columns: Sequence[int]) -> Group:
-    """Let the features of a group share its scale, so that many say no more together than few."""
-    n = len(columns)
-    return Group(columns, [SCALES[name] / math.sqrt(n)] * n if n else ())
+def _shares(name: str, n: int) -> Sequence[float]:
+    """Let the ``n`` features of a group share its scale, so that many say no more together than few."""
+    return [SCALES[name] / math.sqrt(n)] * n if n else ()
