@@ -30,6 +30,10 @@ class ScoredLink:
     weight: float = 0.0
 
 
+_Said = tuple[float, tuple[float | None, ...], float | None]
+"""What an analyser weighs, and what it says of links and document."""
+
+
 class OnlineAnalyser(Protocol):
     """Looks at one document at a time, in a few milliseconds, and keeps no reference to it."""
 
@@ -125,7 +129,12 @@ def aggregate(document: Document, scores: Sequence[Scores], weights: Mapping[str
     silent about a link is left out of that link's average; a link nobody scores gets 0. An analyser that has no
     weight counts 1.
     """
-    return tuple(_scored(link, i, scores, weights) for i, link in enumerate(document.outlinks))
+    said = [
+        (weights.get(each.analyser, 1.0), each.links, each.document)
+        for each in scores
+        if each.links or each.document is not None
+    ]
+    return tuple([_scored(link, i, said) for i, link in enumerate(document.outlinks)])
 
 
 def joined(links: Sequence[ScoredLink], more: Scores, weights: Mapping[str, float]) -> tuple[ScoredLink, ...]:
@@ -135,11 +144,11 @@ def joined(links: Sequence[ScoredLink], more: Scores, weights: Mapping[str, floa
 
 def document_score(scores: Sequence[Scores], weights: Mapping[str, float]) -> float:
     """Return the weighted average of the document scores, 0 where no analyser gives one."""
-    return _weighted(((s.analyser, s.document) for s in scores), weights)[0]
+    return _weighted([(weights.get(each.analyser, 1.0), each.document) for each in scores])[0]
 
 
-def _scored(link: Outlink, index: int, scores: Sequence[Scores], weights: Mapping[str, float]) -> ScoredLink:
-    score, weight = _weighted(((s.analyser, said_of(s, index)) for s in scores), weights)
+def _scored(link: Outlink, index: int, said: Sequence[_Said]) -> ScoredLink:
+    score, weight = _weighted([(weight, links[index] if links else document) for weight, links, document in said])
     return ScoredLink(link.url, score, link.anchor, link.action, weight)
 
 
@@ -155,12 +164,11 @@ def said_of(scores: Scores, index: int) -> float | None:
     return scores.links[index] if scores.links else scores.document
 
 
-def _weighted(named: Iterable[tuple[str, float | None]], weights: Mapping[str, float]) -> tuple[float, float]:
-    """Return the average of the scores that there are, and the sum of their weights."""
+def _weighted(said: Iterable[tuple[float, float | None]]) -> tuple[float, float]:
+    """Return the average of the scores that there are, given with their weights, and the sum of these."""
     total = weight_sum = 0.0
-    for analyser, score in named:
+    for weight, score in said:
         if score is not None:
-            weight = weights.get(analyser, 1.0)
             total += weight * score
             weight_sum += weight
     return (total / weight_sum if weight_sum else 0.0), weight_sum

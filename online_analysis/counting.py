@@ -15,10 +15,12 @@ import numpy as np
 
 from online_analysis.document import Document
 from online_analysis.terms import Language, Lexicon
-from online_analysis.vocabulary import MOST_WORDS, Terms, Vocabulary
+from online_analysis.vocabulary import Terms, Vocabulary
 
 LONGEST_PARAGRAPH = 1_000
 """Of a title, a paragraph and an anchor this many characters count."""
+_COMMON_WORDS = 20_000
+"""Words that a vocabulary begins with, so that hardly any of a page is looked at one by one: some 50 ms a language."""
 
 
 class CountedDocument:
@@ -139,8 +141,8 @@ class Counting:
         """Return the vocabulary to read a page of a language with, the same until it is full."""
         vocabulary = self._vocabularies.get(language)
         if vocabulary is None or vocabulary.is_full:
-            vocabulary = self._vocabularies[language] = Vocabulary(language.terms_of, language.idf)
-            vocabulary.read([" ".join(language.common_words(MOST_WORDS // 2))])
+            vocabulary = self._vocabularies[language] = Vocabulary(language)
+            vocabulary.read([" ".join(language.common_words(_COMMON_WORDS))])
         return vocabulary
 
 

@@ -164,8 +164,9 @@ class _Found(NamedTuple):
         if not len(hits.units):
             nothing = np.zeros(0)
             return cls(n, hits.units, nothing, nothing, nothing, hits.units)
-        found, times = counted(hits.units * (len(side.names) + 1) + hits.keywords)
-        owners, keywords = np.divmod(found, len(side.names) + 1)
+        bits = len(side.names).bit_length()
+        found, times = counted(hits.units << bits | hits.keywords)
+        owners, keywords = found >> bits, found & (1 << bits) - 1
         begins = runs(owners)
         places = np.zeros(len(owners), np.int64)
         places[begins[1:]] = 1

@@ -245,7 +245,8 @@ class Language:
         self._frequencies = frequencies
         self._lists = _word_lists(code)
         stop_words = frozenset(chain.from_iterable(map(_stop_words, self._lists)))
-        self._chunks = _Chunks(_Stems(_STEMMERS.get(code or ""), stop_words))
+        self._stems = _Stems(_STEMMERS.get(code or ""), stop_words)
+        self._chunks = _Chunks(self._stems)
 
     def terms(self, text: str) -> list[str]:
         """Return the stems of the words of a text, in order, without stop words."""
@@ -254,6 +255,10 @@ class Language:
     def terms_of(self, chunk: str) -> tuple[str, ...]:
         """Return the same of what has no white space in it, for those who remember it themselves."""
         return self._chunks.of(chunk)
+
+    def stem(self, word: str) -> str:
+        """Return the term of one case-folded word, empty for a stop word."""
+        return self._stems[word]
 
     def common_words(self, most: int) -> list[str]:
         """Return the most frequent words of the lists of this language, the first ones first."""

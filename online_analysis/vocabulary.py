@@ -6,14 +6,15 @@ a hash, a polynomial of its bytes: of sums over the whole text the difference of
 Terms are looked up by these hashes of 64 bits. Only words that were never met are looked at one by one.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
 
-from online_analysis.terms import tokenize
+from online_analysis.terms import Language, tokenize
 
 Terms = tuple[str, ...]
 """The stems of a piece of text in its order, without stop words."""
@@ -69,13 +70,11 @@ class Units:
 class Vocabulary:
     """Numbers the terms of a language, and remembers those of each word.
 
-    ``split`` returns the terms of what has no white space in it, ``idf`` has that of any term.
     Equal texts have equal terms, whatever was read before. Not for several threads.
     """
 
-    def __init__(self, split: Callable[[str], Sequence[str]], idf: Mapping[str, float]) -> None:
-        self._split = split
-        self._idf_of = idf
+    def __init__(self, language: Language) -> None:
+        self._language = language
         self.names: list[str] = []
         self._numbers: dict[str, int] = {}
         self._words: dict[int, int | tuple[int, ...]] = {}
@@ -111,7 +110,7 @@ class Vocabulary:
         if self._filled > len(self._idf):
             self._idf = np.concatenate([self._idf, np.zeros(self._filled)])
             self._worded = np.concatenate([self._worded, np.zeros(self._filled)])
-        self._idf[start : self._filled] = list(map(self._idf_of.__getitem__, new))
+        self._idf[start : self._filled] = list(map(self._language.idf.__getitem__, new))
         self._worded[start : self._filled] = [not term.isdigit() for term in new]
 
     def number(self, term: str) -> int:
@@ -151,26 +150,37 @@ class Vocabulary:
         """
         data, before, last = words
         several: dict[int, tuple[int, ...]] = {}
+        known, met = self._words, len(self._words)
         wanted = (column.take(places).tolist() for column in (hashes, before, last))
         for place, key, start, end in zip(places.tolist(), *wanted, strict=True):
-            code = self._words.get(key)
+            code = known.get(key)
             if code is None:
-                code = self._meet(key, data[start + 1 : end + 1])
+                code = self._meet(data[start + 1 : end + 1])
+                if end - start <= _LONGEST_WORD:
+                    known[key] = code
             if isinstance(code, int):
                 codes[place] = code
             else:
                 codes[place], several[place] = _SEVERAL, code
+        if len(known) > met:
+            self._put(list(islice(reversed(known.items()), len(known) - met)))
         return several
 
-    def _meet(self, key: int, word: bytes) -> int | tuple[int, ...]:
-        numbers = tuple(map(self.number, self._split(word.decode("utf-8", "replace"))))
-        code = numbers if len(numbers) > 1 else numbers[0] if numbers else _NO_TERM
-        if len(word) <= _LONGEST_WORD:
-            self._words[key] = code
-            slot = key >> 64 - _SLOT_BITS
-            if isinstance(code, int) and self._codes[slot] == _UNKNOWN:
-                self._keys[slot], self._codes[slot] = key, code
-        return code
+    def _meet(self, word: bytes) -> int | tuple[int, ...]:
+        if word.isascii():
+            term = self._language.stem(word.decode()) if 1 < len(word) <= _LONGEST_WORD else ""
+            return self.number(term) if term else _NO_TERM
+        numbers = tuple(map(self.number, self._language.terms_of(word.decode("utf-8", "replace"))))
+        return numbers if len(numbers) > 1 else numbers[0] if numbers else _NO_TERM
+
+    def _put(self, met: Sequence[tuple[int, int | tuple[int, ...]]]) -> None:
+        """Have words that were met, the last one first, found by their hashes: of those in one slot the first."""
+        single = [(key, code) for key, code in met if isinstance(code, int)]
+        keys = np.array([key for key, _ in single], np.uint64)
+        codes = np.array([code for _, code in single], np.int64)
+        slots = (keys >> np.uint64(64 - _SLOT_BITS)).view(np.int64)
+        free = (self._codes[slots] == _UNKNOWN).nonzero()[0]
+        self._keys[slots[free]], self._codes[slots[free]] = keys[free], codes[free]
 
 
 def _bytes_of(texts: Sequence[str]) -> bytes:
