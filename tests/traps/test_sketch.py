@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from aahcrawler.traps.heard import Heard, Lately
 from aahcrawler.traps.neighbours import FEWEST, NEAR, Neighbours
-from aahcrawler.traps.sketch import LONGEST, distance, sketch
+from aahcrawler.traps.sketch import LONGEST, distance, fingerprint, said, sketch
 
 WORDS = tuple(
     f"{a}{b}{c}" for a in ("dike", "flood", "har", "bo", "storm") for b in "aeiou" for c in ("n", "l", "st", "mp")
@@ -23,6 +23,19 @@ def test_any_text_has_one_sketch(of: str) -> None:
     assert (one.fingerprint, one.size, list(one.said)) == (other.fingerprint, other.size, list(other.said))
     assert len(set(one.said.tolist())) == len(one.said)
     assert 0 <= one.fingerprint < 2**64
+
+
+@given(st.text(st.sampled_from("ab1 .中é\u0301"), max_size=60))
+def test_parts_of_a_sketch_are_those_of_the_whole(of: str) -> None:
+    assert fingerprint(of) == sketch(of).fingerprint
+    assert said(of).tolist() == sketch(of).said.tolist()
+
+
+def test_sketches_are_what_they_were_as_folders_of_crawls_hold_them() -> None:
+    text = "The dike held until 1953, and then 堤防 broke: 40 houses on B12 street stood in the water for a fortnight."
+    kept = sketch(text)
+    assert (kept.fingerprint, kept.size) == (0x30320181CAC260BE, 20)
+    assert kept.said.tolist() == [0x4F1F174382B658F8, 0x53F76B11F723E1A0, 0xE540CB15B8518630]
 
 
 def test_case_punctuation_and_space_do_not_matter() -> None:
