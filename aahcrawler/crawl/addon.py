@@ -14,14 +14,12 @@ HANDLERS: dict[str, str | None] = {
 CONCURRENT_REQUESTS = 64
 
 SETTINGS: dict[str, object] = {
-    "SCHEDULER": "aahcrawler.crawl.scheduler.LeaseScheduler",
+    "SCHEDULER": "aahcrawler.crawl.scheduler.OfferingScheduler",
     "DOWNLOAD_HANDLERS": HANDLERS,
     "DOWNLOADER_MIDDLEWARES": {"aahcrawler.crawl.robots.RobotsMiddleware": 100},
     "CONCURRENT_REQUESTS": CONCURRENT_REQUESTS,
     # The frontier keeps delays and connections, for all workers at once; Scrapy's own would only add to them.
     "CONCURRENT_REQUESTS_PER_DOMAIN": CONCURRENT_REQUESTS,
-    # Scrapy starts a task for each of these for every response, and settling a lease yields no items.
-    "CONCURRENT_ITEMS": 1,
     "DOWNLOAD_DELAY": 0,
     "DOWNLOAD_DELAY_JITTER": 0,
     "REMOTE_CONTROL_ENABLED": False,

@@ -1,8 +1,7 @@
-"""Scrapy's scheduler, reduced to a buffer: the order of fetching is the frontier's."""
+"""Scrapy's scheduler, reduced to what others ask for: what is fetched when is the frontier's."""
 
 import asyncio
 import logging
-from collections import deque
 from typing import Self, cast
 
 from scrapy import Request
@@ -11,7 +10,6 @@ from scrapy.crawler import Crawler
 
 from aahcrawler import urls
 from aahcrawler.crawl.job import Job
-from aahcrawler.crawl.leasing import LEASE
 from aahcrawler.crawl.spider import AahSpider
 from aahcrawler.frontier.protocol import FrontierUnavailableError, Offer, Offered
 from aahcrawler.scores import Source
@@ -20,16 +18,14 @@ from aahcrawler.segments import SegmentError
 logger = logging.getLogger(__name__)
 
 
-class LeaseScheduler(BaseScheduler):
-    """Hands leased requests on in the order in which they come; what it holds at the end is released by the job.
+class OfferingScheduler(BaseScheduler):
+    """Offers what an add-on asks for to the frontier, where it is known, scored and kept polite like any other URL.
 
-    A request without a lease (an add-on's, or one that a middleware returned in place of a response) is offered to
-    the frontier instead, where it is known, scored and kept polite like any other URL.
+    It never has anything to be fetched: that is leased by the spider.
     """
 
     def __init__(self, job: Job) -> None:
         self._job = job
-        self._buffer: deque[Request] = deque()
         self._offering: set[asyncio.Task[None]] = set()
 
     @classmethod
@@ -38,19 +34,16 @@ class LeaseScheduler(BaseScheduler):
         return cls(cast("AahSpider", crawler.spider).job)
 
     def has_pending_requests(self) -> bool:
-        """Whether a leased request waits here; the frontier itself is drained by the spider's ``start``."""
-        return bool(self._buffer)
+        """Say that nothing waits here: the frontier is drained by the spider's ``start``."""
+        return False
 
     def enqueue_request(self, request: Request) -> bool:
-        """Keep a leased request, offer any other; False when scope refuses it."""
-        if LEASE in request.meta:
-            self._buffer.append(request)
-            return True
+        """Offer the URL of a request; False when scope refuses it."""
         return self._offer(request.url, request.priority)
 
     def next_request(self) -> Request | None:
-        """Return the next leased request, None while there is none."""
-        return self._buffer.popleft() if self._buffer else None
+        """Return None: there is nothing."""
+        return None
 
     def _offer(self, url: str, priority: int) -> bool:
         """Have a URL offered that an add-on asks for, with a score from its priority; False when scope refuses it."""

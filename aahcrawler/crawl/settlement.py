@@ -53,6 +53,10 @@ class SpentError(Exception):
     """A requisite was leased, and ``limits.requisite_bytes`` has been used up since it was offered."""
 
 
+class ReplacedError(Exception):
+    """A middleware gave another request in place of an answer."""
+
+
 class Settlement:
     """Ends leases, each exactly once; nothing that it meets on a page stops the crawl.
 
@@ -133,6 +137,8 @@ class Settlement:
                 await self._end(lease, State.BLOCKED, trap)
             case SpentError():
                 await self._end(lease, State.BLOCKED, "requisite_bytes")
+            case ReplacedError():
+                await self._end(lease, State.FAILED, "replaced")
             case RobotsDeniedError():
                 await self._end(lease, State.BLOCKED, "robots")
             case RobotsUnreachableError():

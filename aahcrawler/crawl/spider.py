@@ -1,14 +1,15 @@
 """The spider: leases in, settled leases out."""
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 from typing import Any, Self
 
-from scrapy import Request, Spider
+from scrapy import Request, Spider, signals
+from scrapy.core.engine import ExecutionEngine
 from scrapy.crawler import Crawler
-from scrapy.http import Response
-from twisted.python.failure import Failure
+from scrapy.utils.defer import maybe_deferred_to_future
 
 from aahcrawler.crawl.download import ENDING, MOST_BYTES, WANTED, WIRE_SETTINGS, CapturedResponse
 from aahcrawler.crawl.job import Job
@@ -17,21 +18,29 @@ from aahcrawler.crawl.leasing import LEASE
 from aahcrawler.crawl.lists import list_kind
 from aahcrawler.crawl.opening import open_job
 from aahcrawler.crawl.recrawl import UNKNOWN
-from aahcrawler.crawl.settlement import Settlement, SpentError
+from aahcrawler.crawl.settlement import ReplacedError, Settlement, SpentError
 from aahcrawler.crawl.trapping import TrappedError
 from aahcrawler.crawl.turns import ADDRESS_TURN
 from aahcrawler.frontier.protocol import Lease
 from aahcrawler.page import Headers
 from aahcrawler.scope import Scope
 
+logger = logging.getLogger(__name__)
+
 ASKED = "aah_asked"
 """The key of ``Request.meta`` that holds what was known of the address when it was asked for."""
+
+
+MOST_HELD = 5_000_000
+"""Bytes of bodies that wait to be settled from which on nothing more is fetched, as in Scrapy's own engine."""
 
 
 class AahSpider(Spider):
     """Crawls what an Intelligent Crawl Definition asks for: ``scrapy crawl aah -a icd=FILE``.
 
     Each lease of the frontier becomes one request, and each request ends in exactly one settlement, however it ends.
+    Requests go to the downloader and its middlewares, and from there straight to their settlement: what Scrapy has for
+    callbacks, items and spider middlewares would cost as much again, and there are none.
     """
 
     name = "aah"
@@ -40,6 +49,9 @@ class AahSpider(Spider):
         super().__init__(**kwargs)
         self.job = job
         self.settlement = Settlement(job)
+        self._fetching: set[asyncio.Task[None]] = set()
+        self._ended = asyncio.Event()
+        self._held = 0
         job.alongside.append(self.settlement.ranking.run)
 
     @classmethod
@@ -54,7 +66,7 @@ class AahSpider(Spider):
         return super().from_crawler(crawler, *args, job=job, **kwargs)
 
     async def start(self) -> AsyncIterator[Request]:
-        """Yield a request for each lease until the crawl is over."""
+        """Fetch and settle what is leased until the crawl is over; Scrapy is given nothing to do."""
         try:
             async with self.job.running():
                 async for lease in self.job.leases:
@@ -64,20 +76,76 @@ class AahSpider(Spider):
                     elif (trap := self.settlement.trapping.refused(lease)) is not None:
                         await self.settlement.failed(lease, TrappedError(trap))
                     else:
-                        yield self._request(lease)
+                        await self._until_there_is_room()
+                        self._begin(lease)
+                await self._until_all_are_settled()
         except (asyncio.CancelledError, GeneratorExit):
             self.job.stop("shutdown")
             raise
         except Exception as error:  # Scrapy would take the end of this generator for the end of the crawl.
             self.job.fail(error)
+        nothing: tuple[Request, ...] = ()
+        for request in nothing:
+            yield request
+
+    def _begin(self, lease: Lease) -> None:
+        fetching = asyncio.ensure_future(self._fetched(lease, self._request(lease)))
+        self._fetching.add(fetching)
+        fetching.add_done_callback(self._has_ended)
+
+    def _has_ended(self, fetching: asyncio.Task[None]) -> None:
+        self._fetching.discard(fetching)
+        self._ended.set()
+        if not fetching.cancelled() and (error := fetching.exception()) is not None:
+            logger.error("a lease could not be ended; it runs out", exc_info=error)
+
+    async def _until_there_is_room(self) -> None:
+        while self._fetching and (self._held > MOST_HELD or self._engine.downloader.needs_backout()):
+            self._ended.clear()
+            await self._ended.wait()
+
+    async def _until_all_are_settled(self) -> None:
+        while self._fetching:
+            await asyncio.wait(self._fetching)
+
+    async def _fetched(self, lease: Lease, request: Request) -> None:
+        """Fetch what was leased, and settle the lease."""
+        try:
+            response = await self._answer(request)
+        except Exception as error:
+            await self.settlement.failed(lease, error)
+            return
+        self._held += len(response.body)
+        try:
+            await self.settlement.answered(lease, response, request.meta[ASKED])
+        finally:
+            self._held -= len(response.body)
+
+    async def _answer(self, request: Request) -> CapturedResponse:
+        """Return the answer to a request, or raise why there is none.
+
+        A request that a middleware gives in place of an answer is offered to the frontier, like any other that is not
+        leased: ``ReplacedError``.
+        """
+        answer = await maybe_deferred_to_future(self._engine.downloader.fetch(request))
+        if isinstance(answer, Request):
+            self._engine.crawl(answer)
+            raise ReplacedError
+        assert isinstance(answer, CapturedResponse)  # noqa: S101  # no other handler is configured
+        answer.request = request
+        self.crawler.signals.send_catch_log(signals.response_received, response=answer, request=request, spider=self)
+        return answer
+
+    @property
+    def _engine(self) -> ExecutionEngine:
+        assert self.crawler.engine is not None  # noqa: S101
+        return self.crawler.engine
 
     def _request(self, lease: Lease) -> Request:
         asked = UNKNOWN if list_kind(lease) else self.job.recrawl.asked(lease.url)
         return Request(
             lease.url,
             headers={**self.job.request_headers, **asked.conditions},
-            callback=self.answered,
-            errback=self.failed,
             dont_filter=True,
             meta={
                 LEASE: lease,
@@ -91,20 +159,10 @@ class AahSpider(Spider):
             },
         )
 
-    async def answered(self, response: Response) -> None:
-        """Settle a lease whose URL was answered, with whatever status."""
-        assert isinstance(response, CapturedResponse)  # noqa: S101  # no other handler is configured
-        await self.settlement.answered(response.meta[LEASE], response, response.meta.get(ASKED, UNKNOWN))
-
-    async def failed(self, failure: Failure) -> None:
-        """Settle a lease whose URL was not answered."""
-        request: Request = failure.request  # type: ignore[attr-defined]
-        assert isinstance(failure.value, Exception)  # noqa: S101
-        await self.settlement.failed(request.meta[LEASE], failure.value)
-
     async def closed(self, reason: str) -> None:
         """Close the crawl after the last request was settled; what waits for its batch is scored first."""
         try:
+            await self._until_all_are_settled()
             await self.settlement.documents.close()
             await self.settlement.batches.close()
             if self.job.sharing is not None:
