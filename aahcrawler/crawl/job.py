@@ -15,7 +15,8 @@ from aahcrawler import urls
 from aahcrawler.archive.delivery import Delivery
 from aahcrawler.archive.writer import Capture
 from aahcrawler.crawl.archiving import NOTHING, Archiving, Enclosed
-from aahcrawler.crawl.leasing import FrontierLane, LeaseSource, capacity, worker_name
+from aahcrawler.crawl.lane import FrontierLane
+from aahcrawler.crawl.leasing import LeaseSource, capacity, worker_name
 from aahcrawler.crawl.limiting import most_bytes, reached, used_up
 from aahcrawler.crawl.manners import Manners, StoppedError
 from aahcrawler.crawl.outage import Outage

@@ -4,18 +4,16 @@ import asyncio
 import os
 import socket
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import suppress
-from functools import cache, partial
+from functools import cache
 from math import inf
 from time import monotonic
-from typing import ParamSpec, Protocol, TypeVar
+from typing import Protocol
 from uuid import uuid4
 
 from aahcrawler.crawl.addon import CONCURRENT_REQUESTS
-from aahcrawler.crawl.outage import Outage
-from aahcrawler.crawl.room import Room
+from aahcrawler.crawl.lane import FrontierLane
 from aahcrawler.crawl.slots import Slots
 from aahcrawler.frontier.protocol import Frontier, Lease
 
@@ -27,36 +25,6 @@ LONGEST_WAIT = 1.0
 
 STALE = 15.0
 """Seconds since the last renewal, by this machine's clock, after which a lease is asked about before it is used."""
-
-P = ParamSpec("P")
-T = TypeVar("T")
-
-
-class FrontierLane:
-    """One thread that all calls to a frontier go through, so that a slow server never blocks the event loop.
-
-    Calls are carried out in the order in which they were made. While the server is away, the first of them waits, and
-    all others behind it. With a ``room``, those that the server refuses because it cannot write to its disk are made
-    again until it can.
-    """
-
-    def __init__(self, room: Room | None = None, outage: Outage | None = None) -> None:
-        self._room = room
-        self._outage = outage or Outage()
-        self._executor = ThreadPoolExecutor(1, thread_name_prefix="frontier")
-
-    async def call(self, operation: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run an operation in the lane and return what it returns, or raise what it raises."""
-        loop = asyncio.get_running_loop()
-
-        def once() -> Awaitable[T]:
-            return loop.run_in_executor(self._executor, self._outage.held, partial(operation, *args, **kwargs))
-
-        return await (once() if self._room is None else self._room.held(once))
-
-    def close(self) -> None:
-        """Wait for the calls that were made and end the thread."""
-        self._executor.shutdown()
 
 
 class LostLeaseError(Exception):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from ipaddress import IPv6Address, ip_address
 from time import monotonic
 
-from aahcrawler.crawl.leasing import FrontierLane
+from aahcrawler.crawl.lane import FrontierLane
 from aahcrawler.frontier.addresses import Addresses, LocalAddresses
 from aahcrawler.frontier.protocol import FrontierUnavailableError
 

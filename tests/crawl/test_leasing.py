@@ -9,7 +9,8 @@ from math import inf
 import pytest
 
 from aahcrawler.crawl import leasing
-from aahcrawler.crawl.leasing import FrontierLane, LeaseSource
+from aahcrawler.crawl.lane import FrontierLane
+from aahcrawler.crawl.leasing import LeaseSource
 from aahcrawler.frontier.protocol import FrontierUnavailableError, Lease
 
 

@@ -16,7 +16,8 @@ import pytest
 from redis import Redis
 
 from aahcrawler.crawl import outage as outages
-from aahcrawler.crawl.leasing import FrontierLane, LeaseSource
+from aahcrawler.crawl.lane import FrontierLane
+from aahcrawler.crawl.leasing import LeaseSource
 from aahcrawler.crawl.outage import Outage
 from aahcrawler.crawl.renewing import LeaseKeeper
 from aahcrawler.frontier.connection import connect

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from aahcrawler.crawl.leasing import FrontierLane
+from aahcrawler.crawl.lane import FrontierLane
 from aahcrawler.crawl.turns import AddressBusyError, AddressTurns, Claimant
 from aahcrawler.frontier.addresses import Addresses, LocalAddresses
 from aahcrawler.frontier.embedded import EmbeddedServer
