@@ -91,6 +91,7 @@ def main(address: str, urls: int, measured: int, target: Path) -> None:
 
 def allocated(server: Any) -> float:
     """Return the server's memory without buffers and caches."""
+    server.slowlog_reset()
     stats = server.memory_stats()
     return float(stats["total.allocated"] - stats["aof.buffer"] - stats["clients.normal"] - stats["lua.caches"])
 
