@@ -19,7 +19,7 @@ operator: Test archive
 contact: test@example.org
 seeds: {seeds}
 topic: {{keywords: [harbour, flood, dike, storm surge]}}
-politeness: {{delay: 0, timeout: 10 min}}
+politeness: {{delay: 0, delay_factor: 0, timeout: 10 min}}
 network: {{allow_private: true}}
 traps: {{pages: 0, duplicates: follow, soft_404: ignore}} # The pages of made-up sites look alike.
 output: {output}

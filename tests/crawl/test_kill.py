@@ -24,7 +24,7 @@ id: killed
 contact: test@example.org
 seeds: {seeds}
 topic: {{keywords: [harbour, flood, dike, storm surge]}}
-politeness: {{delay: 0, timeout: 10 min, connections: 4}}
+politeness: {{delay: 0, delay_factor: 0, timeout: 10 min, connections: 4}}
 network: {{allow_private: true}}
 traps: {{pages: 0, duplicates: follow, soft_404: ignore}}
 output: {output}

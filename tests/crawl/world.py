@@ -5,12 +5,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from tests.crawl.crawling import PATIENCE, Ended, aah, rows, summary
 from tests.crawl.site import Asked, Site
 
 LOOPBACK = ["127.0.0.0/8"]
+PATIENT = {"delay": "0", "delay_factor": "0", "timeout": "10 min", "retries": "1"}
+"""Asks at once and waits long: whatever makes a site slow, the machine or a test, changes nothing."""
 NOWHERE = "127.0.0.1:1"
 """An address where nobody listens."""
 
@@ -42,7 +44,11 @@ class Crawled:
 
 
 def define(folder: Path, seeds: Sequence[str], **sections: object) -> Path:
-    """Write a definition whose crawl goes to ``folder/crawl``; sections replace those given here."""
+    """Write a definition whose crawl goes to ``folder/crawl``.
+
+    Sections replace those given here, politeness but for what it does not speak of.
+    """
+    politeness = cast("dict[str, object]", sections.get("politeness", {}))
     fields: dict[str, object] = {
         "id": "test",
         "title": "A test",
@@ -50,11 +56,11 @@ def define(folder: Path, seeds: Sequence[str], **sections: object) -> Path:
         "contact": "test@example.org",
         "seeds": list(seeds),
         "topic": {"keywords": ["harbour", "flood", "dike", "storm surge"]},
-        "politeness": {"delay": "0", "timeout": "10 min", "retries": "1"},  # Only what is to time out does.
         "network": {"allow_private": LOOPBACK},
         "traps": {"soft_404": "ignore"},  # The pages of made-up sites look alike.
         "output": str(folder / "crawl"),
         **sections,
+        "politeness": {**PATIENT, **politeness},
     }
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "icd.yaml"

@@ -4,7 +4,7 @@ import asyncio
 import struct
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from socket import SO_LINGER, SOL_SOCKET
+from socket import SO_LINGER, SOL_SOCKET, socket
 
 import pytest
 
@@ -209,11 +209,12 @@ def test_too_many_header_lines_are_an_error(tmp_path: Path) -> None:
 
 def test_nobody_listens(tmp_path: Path) -> None:
     async def run() -> None:
-        async with serving(answering(OK)) as server:
-            url = server.url()
-        async with client(tmp_path) as wire:
-            with pytest.raises(ConnectError, match=r"127\.0\.0\.1") as caught:
-                await wire.fetch(WireRequest(url))
+        with socket() as holder:
+            holder.bind(("127.0.0.1", 0))
+            url = f"http://127.0.0.1:{holder.getsockname()[1]}/"
+            async with client(tmp_path) as wire:
+                with pytest.raises(ConnectError, match=r"127\.0\.0\.1") as caught:
+                    await wire.fetch(WireRequest(url))
             assert caught.value.retryable
             assert caught.value.reason is WireReason.CONNECT
 
