@@ -16,8 +16,8 @@ from aahcrawler.documents.extraction import about, opened, sheets
 
 MEMORY = 1 << 30
 """Bytes of address space: a file that wants more is given up."""
-CPU_SECONDS = 60
-"""Processor time of one file, for the case that nobody is there any more to end this process."""
+CPU_SECONDS = 15
+"""Processor time that one file may take; it ends this process."""
 
 
 def serve(requests: BinaryIO, answers: BinaryIO) -> None:

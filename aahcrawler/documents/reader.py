@@ -15,8 +15,9 @@ from typing import Any, Final
 from aahcrawler.page.transcript import Sheet, Transcript, TranscriptLink
 
 PDF: Final = "application/pdf"
-SECONDS: Final = 15.0
-"""How long one document may take; what was read until then counts."""
+SECONDS: Final = 120.0
+"""How long one document may take in all; what was read until then counts. The child bounds the work: a busy machine is
+no reason to cut a document off."""
 SERVED: Final = 100
 """After how many documents a child is replaced: what one leaves behind in memory is gone then."""
 CHILD: Final = (sys.executable, "-P", "-m", "aahcrawler.documents.child")

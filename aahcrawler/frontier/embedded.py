@@ -26,7 +26,7 @@ from aahcrawler.frontier.protocol import FrontierUnavailableError
 _LOG = "frontier.log"
 _SOCKET_BYTES = 100
 """Linux takes 107 bytes, other systems 103."""
-_START_SECONDS = 20.0
+_START_SECONDS = 60.0
 _STOP_SECONDS = 60.0
 _OPTIONS = {
     "port": "0",

@@ -26,9 +26,9 @@ output: {output}
 """
 PATIENT = """
 from aahcrawler import cli
-from aahcrawler.crawl import download, worker
+from aahcrawler.crawl import download, sharing, worker
 
-download.GRACE = worker.GRACE = 600.0
+download.GRACE = worker.GRACE = sharing.LAST_SECONDS = 600.0
 cli.main()
 """
 """Runs ``aah`` so that what is under way when it is told to end has more than seconds to do so."""

@@ -134,6 +134,27 @@ def test_a_child_that_does_not_end_is_ended_and_what_it_said_counts(
         reader.close()
 
 
+BUSY = """
+from aahcrawler.documents import child
+
+def busy(body):
+    yield {"title": "T", "created": ""}
+    while True:
+        pass
+
+child.CPU_SECONDS, child._answer = 1, busy
+child.main()
+"""
+
+
+def test_a_file_that_takes_too_much_of_the_processor_is_given_up() -> None:
+    reader = DocumentReader(seconds=PATIENCE, command=(sys.executable, "-c", BUSY))
+    try:
+        assert reader.read(b"x") == Transcript("T", None, (), complete=False)
+    finally:
+        reader.close()
+
+
 def test_no_more_pages_are_read_than_are_allowed(reader: DocumentReader) -> None:
     found = reader.read(pdf(*([Line(700, f"page {number}")] for number in range(MOST_PAGES + 10))))
     assert len(found.sheets) == MOST_PAGES

@@ -14,7 +14,7 @@ from aahcrawler.crawl.sharing import TOKEN, Sharing
 from aahcrawler.metadata import Link, LinkType
 from aahcrawler.wire.addresses import AddressPolicy
 from tests import skipping
-from tests.crawl.crawling import running, summary
+from tests.crawl.crawling import PATIENT, running, summary
 from tests.crawl.gate import Gate
 from tests.crawl.site import Site, html, links, serving
 from tests.crawl.world import define, network
@@ -66,7 +66,7 @@ def test_what_one_crawl_finds_for_another_is_fetched_there_at_once(tmp_path: Pat
                     "post_to": {"url": f"http://127.0.0.1:{port}/", "crawl": "two", "at_least": 0.3},
                 },
             )
-            with running("crawl", one, environment={**os.environ, TOKEN: SECRET}) as finder:
+            with running("crawl", one, environment={**os.environ, TOKEN: SECRET}, code=PATIENT) as finder:
                 ended = finder.ended()
             assert ended.code == 0, ended.err
             gate.let_pass(3)
