@@ -3,6 +3,7 @@
 import itertools
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -209,9 +210,10 @@ def asked(site: Site, host: str) -> list[str]:
 
 
 def test_a_crawl_ends_when_its_time_is_over(tmp_path: Path) -> None:
-    site = Site({"/robots.txt": NO_ROBOTS}, other=lambda path: html("Calendar", links(f"{path}1")))
-    with serving(site):
-        over = crawl(tmp_path, [site.url], limits={"time": "1 s"})
+    pages: dict[str, Answer] = {"/robots.txt": NO_ROBOTS, "/": html("Front", links(*(f"/{n}" for n in range(1000))))}
+    with serving(Site(pages, other=replace(html("Page"), pause=0.1))) as site:
+        traps = {"pages": "0", "duplicates": "follow", "soft_404": "ignore"}
+        over = crawl(tmp_path, [site.url], limits={"time": "1 s"}, traps=traps)
     assert over.ended.code == 0, over.ended.err
     assert over.summary["reason"] == "limits.time reached"
     assert over.summary["seconds"] >= 1
