@@ -610,7 +610,7 @@ class TestHostilePages:
         assert learn([], posts()) is None
         assert learn([Lesson(page("<p>x</p>"), Method.INDUCED, (), 1.0)], posts()) is None
 
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=60)
     @given(st.data())
     def test_any_elements_may_be_examples(self, data: st.DataObject) -> None:
         markup = data.draw(st.recursive(_LEAVES, lambda inner: st.builds(_element, _NAMES, _NAMES, inner, inner)))

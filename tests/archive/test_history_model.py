@@ -249,4 +249,4 @@ def cut_to(kept: Kept, ends: dict[int, int], size: int) -> Kept | None:
 
 
 TestHistory = HistoryMachine.TestCase
-TestHistory.settings = settings(max_examples=25, stateful_step_count=30, deadline=None)
+TestHistory.settings = settings(max_examples=25, stateful_step_count=30)

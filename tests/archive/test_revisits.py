@@ -331,7 +331,7 @@ STEPS = st.builds(
 )
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.lists(STEPS, max_size=12), st.sampled_from([1, 2000, 1 << 30]))
 def test_any_mix_is_read_back_and_checks_clean(
     tmp_path_factory: pytest.TempPathFactory, steps: list[Step], size: int

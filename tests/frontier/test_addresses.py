@@ -133,7 +133,7 @@ def made(server: EmbeddedServer) -> Callable[[Clock], tuple[Addresses, Addresses
     return lambda clock: (_made("redis", server, clock), _made("local", server, clock))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(steps=steps)
 def test_any_order_of_claims(
     made: Callable[[Clock], tuple[Addresses, Addresses]], steps: list[tuple[str, str, str, float]]

@@ -140,7 +140,7 @@ def test_a_file_must_say_something_of_its_pages(tmp_path: Path) -> None:
 ODD = ["", " ", "x", "{", "a b", "#", "*", "[", "../..", "-1", "yes", "no", "//*[", "\u00e9", "comments", "list", "1#"]
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(st.integers(0, 10**6), st.lists(st.sampled_from(ODD), min_size=1, max_size=3))
 def test_whatever_is_written_loads_or_is_refused_with_lines(tmp_path: Path, seed: int, odd: list[str]) -> None:
     chance = random.Random(seed)

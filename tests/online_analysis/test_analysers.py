@@ -193,7 +193,7 @@ words = st.sampled_from(["wind", "turbine", "rotor", "blade", "pastry", "lemon",
 texts = st.lists(words, max_size=40).map(" ".join) | st.text(max_size=60)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     st.lists(texts, max_size=4),
     texts,

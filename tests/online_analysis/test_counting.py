@@ -96,7 +96,7 @@ def by_hand(texts: Iterable[str], expectation: Expectation) -> Closeness:
     return counts_closeness(Counter(chain.from_iterable(units)), TOPIC, expectation, units)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(st.lists(texts.map(" ".join), min_size=1, max_size=6))
 def test_many_texts_at_once_are_what_each_is_by_itself(found: list[str]) -> None:
     measured = read(*found)
@@ -107,7 +107,7 @@ def test_many_texts_at_once_are_what_each_is_by_itself(found: list[str]) -> None
             assert near.speaking[place] == any(not term.isdigit() for term in TOPIC.language.terms(text))
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(st.lists(texts.map(" ".join), min_size=2, max_size=6))
 def test_several_texts_together_are_what_their_sum_is(found: list[str]) -> None:
     measured, n = read(*found), len(found)
@@ -157,7 +157,7 @@ def test_a_full_vocabulary_is_left_for_another_one(monkeypatch: pytest.MonkeyPat
 EXOTIC = st.sampled_from(list("aZ9 ßİıÅ\u0301\u0307’“—…ﬁ①²ⅧΣςа中文、。，ひคำ한ＡＢ\u00a0\u3000\ud800\0\u2028\x1c-_.'"))
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(st.lists(st.text(EXOTIC, max_size=30), min_size=1, max_size=4), st.sampled_from(["en", "el", "zh", None]))
 def test_texts_that_are_read_together_have_the_terms_of_each(texts: list[str], code: str | None) -> None:
     language = LEXICON.language(code)

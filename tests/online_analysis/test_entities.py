@@ -81,7 +81,7 @@ def test_names_are_found_wherever_they_stand_in_a_long_text() -> None:
     assert found(f"{'x' * 3000}。安倍晋三{'太' * 3000}", "zh") == ["安倍晋三"]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.lists(st.sampled_from([*NAMES, "Scheer", "may", "the", "Union", "和", "l'", ".", "\n"]) | st.text(max_size=8)),
     st.sampled_from(["en", "de", "el", "zh", "ko", "fr", None, "xx", "no-such"]),

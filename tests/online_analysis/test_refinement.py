@@ -70,7 +70,7 @@ def test_what_was_learned_has_less_say_than_what_was_given(topic: Topic, pages: 
     assert topic.refined({}).vector("en") == Topic(KEYWORDS, (), LEXICON).vector("en")
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.randoms(use_true_random=False))
 def test_the_order_of_pages_does_not_matter(topic: Topic, pages: list[PageNote], random: object) -> None:
     shuffled = list(pages)

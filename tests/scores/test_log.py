@@ -202,7 +202,7 @@ def live(ranker: Lessons, log: ScoreLog, what: str, document: Document, score: f
             log.rescored(revisions)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(course=calls)
 def test_a_ranker_that_is_taught_again_knows_what_it_knew(
     tmp_path_factory: pytest.TempPathFactory, course: Sequence[tuple[str, Document, float]]

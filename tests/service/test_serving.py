@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 
 from aahcrawler.definitions import from_meaning
 from aahcrawler.frontier.embedded import EmbeddedServer
@@ -57,7 +57,7 @@ def test_a_definition_is_read_back_from_what_it_means() -> None:
     assert again.output == Path("out")
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40)
 @given(definitions())
 def test_every_definition_is_read_back(fields: dict[str, object]) -> None:
     icd = Icd.parse(yaml.safe_dump(fields).encode())

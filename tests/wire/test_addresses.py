@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from aahcrawler.wire.addresses import AddressPolicy, Resolver
@@ -82,7 +82,6 @@ def test_public_addresses(address: str) -> None:
     assert CLOSED.refusal(address) is None
 
 
-@settings(deadline=None)
 @given(st.ip_addresses(v=4))
 def test_no_wrapping_hides_an_address(address: ipaddress.IPv4Address) -> None:
     number = int(address)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import cast
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from aahcrawler.exchange import Truncation
@@ -73,7 +73,6 @@ def responses(draw: st.DrawFn) -> tuple[bytes, bytes]:
     return newline.join([status, *names, b"", b""]) + body, payload
 
 
-@settings(deadline=None)
 @given(responses(), st.lists(st.integers(0, 2000), max_size=12))
 def test_pieces_do_not_matter(response: tuple[bytes, bytes], places: list[int]) -> None:
     raw, payload = response
@@ -92,7 +91,6 @@ class Replayed:
         return BytesIO(self.raw)
 
 
-@settings(deadline=None)
 @given(responses())
 def test_kept_bytes_mean_the_same_to_the_standard_library(response: tuple[bytes, bytes]) -> None:
     raw, payload = response
@@ -133,7 +131,6 @@ HOSTILE = st.lists(
 )
 
 
-@settings(deadline=None)
 @given(HOSTILE, st.sampled_from(["GET", "HEAD"]))
 def test_anything_ends_in_an_answer_or_a_wire_error(pieces: list[bytes], method: str) -> None:
     stream = b"".join(pieces)

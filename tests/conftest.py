@@ -1,0 +1,10 @@
+"""What holds for all tests.
+
+Properties are tried on the same examples each time, however long these take: what is said of a change is no matter of
+luck, nor of the machine. ``--hypothesis-profile=default`` looks for new examples.
+"""
+
+from hypothesis import HealthCheck, settings
+
+settings.register_profile("steady", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("steady")
