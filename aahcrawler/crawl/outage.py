@@ -14,8 +14,8 @@ FIRST_REST, LONGEST_REST = 0.1, 5.0
 """Seconds between two tries; they double."""
 SILENCE = 5.0
 """Seconds without an answer from which on a crawl is said to pause."""
-GRACE = 5.0
-"""Seconds that an answer is waited for when the crawl ends."""
+GRACE = 15.0
+"""Seconds that an answer is waited for when the crawl ends: a machine that is busy for a while ends it no other way."""
 SILENT = "the frontier's server does not answer, or is cut off; see its log"
 
 T = TypeVar("T")

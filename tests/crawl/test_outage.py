@@ -32,6 +32,14 @@ from tests.crawl.site import Site, serving
 from tests.crawl.verifying import assert_counts, assert_whole
 
 PAGES = 40
+IMPATIENT = """
+from aahcrawler import cli
+from aahcrawler.crawl import outage
+
+outage.SILENCE = outage.GRACE = 1.0
+cli.main()
+"""
+"""Runs ``aah`` so that it soon notices a server that does not answer."""
 
 
 class Calls:
@@ -290,7 +298,7 @@ def test_sigterm_ends_a_crawl_in_good_order_while_its_server_does_not_answer(com
         if command == "worker":
             assert aah("submit", icd, "--redis", server.url).code == 0
             what = ["worker", "--redis", server.url, "--folder", tmp_path]
-        with running(*what, environment={**os.environ, REDIS_URL: server.url}) as crawler:
+        with running(*what, environment={**os.environ, REDIS_URL: server.url}, code=IMPATIENT) as crawler:
             crawler.until(lambda: gate.held > 0)
             assert server.pid is not None
             os.kill(server.pid, signal.SIGSTOP)
