@@ -185,7 +185,7 @@ def branches(expression: str) -> list[str]:
     if "|" not in expression:
         return [expression]
     depth, start, found = 0, 0, []
-    for sign in _BRACKET.finditer(_masked(expression)):
+    for sign in _BRACKET.finditer(masked(expression)):
         if sign[0] != "|":
             depth += 1 if sign[0] in "([" else -1
         elif depth == 0:
@@ -196,24 +196,24 @@ def branches(expression: str) -> list[str]:
 
 def _decided(branch: str) -> Iterator[str]:
     """Yield the predicates of a path that say what every element it finds needs, their negations cut out."""
-    masked = _masked(branch)
-    if not _PATH.match(masked.strip()):
+    hidden = masked(branch)
+    if not _PATH.match(hidden.strip()):
         return
-    for start, end in _predicates(masked):
-        inner, shown = _without_negations(masked[start:end], branch[start:end])
+    for start, end in predicates(hidden):
+        inner, shown = without_negations(hidden[start:end], branch[start:end])
         if not _UNDECIDED.search(inner):
             yield shown
 
 
-def _masked(text: str) -> str:
+def masked(text: str) -> str:
     """Replace the letters within strings, so that signs in them are not taken for syntax; blanks stay blanks."""
     return _STRING.sub(lambda match: "'" + re.sub(r"\S", "_", match.group()[1:-1]) + "'", text)
 
 
-def _predicates(masked: str) -> list[tuple[int, int]]:
-    """Return the stretches of the outermost predicates."""
+def predicates(hidden: str) -> list[tuple[int, int]]:
+    """Return the stretches of the outermost predicates of a masked path, without their brackets."""
     depth, start, found = 0, 0, []
-    for sign in re.finditer(r"[\[\]]", masked):
+    for sign in re.finditer(r"[\[\]]", hidden):
         if sign[0] == "[":
             depth += 1
             start = sign.end() if depth == 1 else start
@@ -224,13 +224,13 @@ def _predicates(masked: str) -> list[tuple[int, int]]:
     return found
 
 
-def _without_negations(masked: str, text: str) -> tuple[str, str]:
+def without_negations(hidden: str, text: str) -> tuple[str, str]:
     """Cut every ``not(...)`` out of a predicate and of its masked form, which are equally long."""
-    while (negation := _NEGATION.search(masked)) is not None:
+    while (negation := _NEGATION.search(hidden)) is not None:
         depth, end = 1, negation.end()
-        while end < len(masked) and depth:
-            depth += (masked[end] == "(") - (masked[end] == ")")
+        while end < len(hidden) and depth:
+            depth += (hidden[end] == "(") - (hidden[end] == ")")
             end += 1
         start = negation.start()
-        masked, text = masked[:start] + masked[end:], text[:start] + text[end:]
-    return masked, text
+        hidden, text = hidden[:start] + hidden[end:], text[:start] + text[end:]
+    return hidden, text

@@ -16,6 +16,7 @@ from lxml.html import HtmlElement
 
 from knowledge_base.addresses import Address
 from knowledge_base.candidates import Candidates
+from knowledge_base.elements import Elements
 from knowledge_base.model import Application, Condition, KnowledgeBase, PageLevel, Pattern, Signal, Strength
 from knowledge_base.selectors import Selector, SourceLiterals
 
@@ -37,7 +38,7 @@ class HeaderFields(Protocol):
 
 
 class PageView(Protocol):
-    """What recognition needs of a page. ``url`` is canonical; ``tree`` is parsed once and shared."""
+    """What recognition needs of a page. ``url`` is canonical; ``tree`` and ``elements`` are made once and shared."""
 
     @property
     def url(self) -> str: ...  # noqa: D102
@@ -49,6 +50,8 @@ class PageView(Protocol):
     def encoding(self) -> str: ...  # noqa: D102
     @property
     def tree(self) -> HtmlElement: ...  # noqa: D102
+    @property
+    def elements(self) -> Elements: ...  # noqa: D102
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +104,7 @@ class Sight:
         value = pattern.value.lower()
         match pattern.signal:
             case Signal.SELECTOR:
-                return pattern.selector is not None and _is_there(pattern.selector, self.page.tree)
+                return pattern.selector is not None and _is_there(pattern.selector, self.page)
             case Signal.URL:
                 return pattern.rule is not None and pattern.rule.matches(self.address)
             case Signal.GENERATOR:
@@ -147,9 +150,9 @@ def _ascii_kept(page: PageView) -> bytes:
     return page.body
 
 
-def _is_there(selector: Selector, tree: HtmlElement) -> bool:
+def _is_there(selector: Selector, page: PageView) -> bool:
     try:
-        return selector.shows(tree)
+        return selector.shows(page.tree, page.elements)
     except etree.XPathError:
         return False
 

@@ -10,15 +10,15 @@ from cssselect.xpath import HTMLTranslator
 from lxml import etree
 from lxml.html import HtmlElement
 
+from knowledge_base.elements import Elements
 from knowledge_base.literals import MOST_REMEMBERED, SHORTEST_LITERAL, branches, required_literals, safe_literal
+from knowledge_base.lookup import Node, look_up
 
 MOST_RESULTS = 20_000
 """Nodes of one result that are looked at; a page that holds more is hostile or broken."""
 
 MOST_CHOICES = 64
 """Unions of branches kept compiled for one expression."""
-
-Node = HtmlElement | str
 
 __all__ = [
     "MOST_RESULTS",
@@ -70,36 +70,42 @@ class Selector:
             self._narrowed[wanted] = Selector(source, _compile(source), self.attribute, self.cite)
         return self._narrowed[wanted]
 
-    def nodes(self, context: HtmlElement) -> list[Node]:
+    def nodes(self, context: HtmlElement, elements: Elements | None = None) -> list[Node]:
         """Return elements and attribute or text values in document order; with ``attribute``, its values.
+
+        With the ``elements`` of the document it finds the same, in most cases sooner.
 
         Raises `lxml.etree.XPathError` for an expression that fails on this page.
         """
-        found = self.found(context)
+        found = self.found(context, elements)
         if not self.attribute:
             return found
         values = (node.get(self.attribute) for node in found if isinstance(node, HtmlElement))
         return [value for value in values if value is not None]
 
-    def found(self, context: HtmlElement) -> list[Node]:
+    def found(self, context: HtmlElement, elements: Elements | None = None) -> list[Node]:
         """Return what the expression itself finds, whatever ``attribute`` says."""
-        result = self.xpath(context)
+        known = look_up(self.source, context, elements) if elements is not None else None
+        result = known if known is not None else self.xpath(context)
         return cast("list[Node]", result[:MOST_RESULTS] if isinstance(result, list) else [str(result)])
 
-    def elements(self, context: HtmlElement) -> list[HtmlElement]:
+    def elements(self, context: HtmlElement, elements: Elements | None = None) -> list[HtmlElement]:
         """Return the elements of the result."""
-        return [node for node in self.found(context) if isinstance(node, HtmlElement)]
+        return [node for node in self.found(context, elements) if isinstance(node, HtmlElement)]
 
     def holds(self, context: HtmlElement) -> bool:
         """Say whether anything is there."""
         result = self.xpath(context)
         return bool(result)
 
-    def shows(self, document: HtmlElement) -> bool:
+    def shows(self, document: HtmlElement, elements: Elements | None = None) -> bool:
         """Say whether anything is on a page, whose document element this is: what `holds` says, in most cases sooner.
 
         Raises `lxml.etree.XPathError` for an expression that fails on this page.
         """
+        known = look_up(self.source, document, elements) if elements is not None else None
+        if known is not None:
+            return bool(known)
         shortcut = _shortcut(self.source)
         if shortcut is not None and shortcut(document):
             return True

@@ -66,7 +66,7 @@ class Shown:
     def is_on(self, page: Page) -> bool:
         """Say whether a page has it."""
         try:
-            return self.selector.shows(page.tree)
+            return self.selector.shows(page.tree, page.elements)
         except XPathError:
             return False
 
@@ -367,7 +367,7 @@ class _OfApplication:
 
 def _holds(selector: Selector, page: Page) -> bool:
     try:
-        return selector.shows(page.tree)
+        return selector.shows(page.tree, page.elements)
     except XPathError:
         return False
 

@@ -308,7 +308,7 @@ def _stand(element: HtmlElement) -> _Stand:
 def _sourced(leading: _Leading, source: LinkSource, *, strictly: bool) -> tuple[Chosen, ...]:
     """Return the links that a learned expression finds; ``strictly`` none where one is not of the level."""
     try:
-        elements = source.selector.elements(leading.links.page.tree)
+        elements = source.selector.elements(leading.links.page.tree, leading.links.page.elements)
     except XPathError:
         return ()
     found: dict[str, Chosen] = {}

@@ -105,7 +105,10 @@ class ApplicationReading:
         selectors = self.application.ignored
 
         def find() -> Ignored:
-            return Ignored(self.page.tree, (part for each in selectors for part in each.elements(self.page.tree)))
+            return Ignored(
+                self.page.tree,
+                (part for each in selectors for part in each.elements(self.page.tree, self.page.elements)),
+            )
 
         found = self.attempts.attempt(selectors, find, action="ignore") if selectors else None
         return found or Ignored()

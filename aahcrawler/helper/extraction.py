@@ -83,7 +83,7 @@ class Extraction:
 
     def _find_items(self) -> list[HtmlElement]:
         for selector in self.reader.narrowed(self.action.items):
-            items = selector.elements(self.where.page.tree)
+            items = selector.elements(self.where.page.tree, self.where.page.elements)
             if items:
                 items = items if self.action.many else items[:1]
                 if self.action.run is not None:
@@ -112,7 +112,9 @@ class Extraction:
 
     def _read(self, item: HtmlElement, *, first: bool) -> Extracted | None:
         identity = self.action.identity
-        fragment = fragments.found(identity, self._naming, item) if identity is not None else None
+        fragment = (
+            fragments.found(identity, self._naming, item, self.where.page.elements) if identity is not None else None
+        )
         if identity is not None and fragment is None and not identity.fields:
             return None
         properties, body = self._properties(item, first=first)
@@ -123,7 +125,9 @@ class Extraction:
         own = self.where.own.url
         properties["url"] = (Reference(f"{self.where.url}#{fragment}" if fragment else own),)
         answered = self.action.parent
-        parent = fragments.found(answered, self._answering, item) if answered is not None else None
+        parent = (
+            fragments.found(answered, self._answering, item, self.where.page.elements) if answered is not None else None
+        )
         if self.action.run is not None:
             parent = self._replies.parent(item, fragment)
         if parent is not None:

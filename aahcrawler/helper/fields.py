@@ -16,6 +16,7 @@ from aahcrawler.helper.whereabouts import MOST_TRIES, Whereabouts, address_text
 from aahcrawler.page import markup, text
 from aahcrawler.page.schemaorg import Item
 from aahcrawler.webobject import Reference, Value
+from knowledge_base.elements import Elements
 from knowledge_base.model import Field, FieldKind
 from knowledge_base.selectors import Node, Selector
 
@@ -60,9 +61,9 @@ class FieldReader:
         """
         plan = self._plans.get(wanted) or self._plan(wanted)
         context = self._where.page.tree if wanted.page else item
-        blank = Found()
+        blank, elements = Found(), self._where.page.elements
         for selector in plan.selectors:
-            nodes = _located(wanted, selector, context, None if wanted.page else owners)
+            nodes = _located(wanted, selector, context, None if wanted.page else owners, elements)
             found = self._joined(wanted, plan, _outermost(nodes)) if wanted.join else self._singly(wanted, plan, nodes)
             if found.values:
                 return found
@@ -109,7 +110,7 @@ class FieldReader:
         values: list[Value] = []
         first = Found()
         for element, node in islice(nodes, MOST_TRIES):
-            without = _without(plan, node)
+            without = _without(plan, node, self._where.page.elements)
             value = self._value(wanted, _text(wanted, node, without), node)
             if not values and (value is not None or not first.elements):
                 first = Found((), (element,), without) if element is not None else Found()
@@ -128,7 +129,7 @@ class FieldReader:
         without: list[HtmlElement] = []
         blank: list[HtmlElement] = []
         for element, node in nodes:
-            left_out = _without(plan, node)
+            left_out = _without(plan, node, self._where.page.elements)
             text_of_part = _text(wanted, node, left_out)
             without += left_out
             if text_of_part:
@@ -160,10 +161,10 @@ class FieldReader:
         return found or None
 
 
-def _without(plan: _Plan, node: Node) -> tuple[HtmlElement, ...]:
+def _without(plan: _Plan, node: Node, elements: Elements) -> tuple[HtmlElement, ...]:
     if isinstance(node, str):
         return ()
-    return tuple(part for selector in plan.without for part in selector.elements(node))
+    return tuple(part for selector in plan.without for part in selector.elements(node, elements))
 
 
 def _text(wanted: Field, node: Node, without: tuple[HtmlElement, ...]) -> str:
@@ -174,9 +175,11 @@ def _text(wanted: Field, node: Node, without: tuple[HtmlElement, ...]) -> str:
     return shown(node, without, wanted.strip)
 
 
-def _located(wanted: Field, selector: Selector, context: HtmlElement, owners: Owners | None) -> Iterator[_Located]:
+def _located(
+    wanted: Field, selector: Selector, context: HtmlElement, owners: Owners | None, elements: Elements
+) -> Iterator[_Located]:
     """Yield nodes that belong to the context and to no object within it, each with its element where that is known."""
-    for node in selector.found(context):
+    for node in selector.found(context, elements):
         if isinstance(node, str):
             yield _unfolded(node) if wanted.markup else (None, node)
             continue

@@ -9,6 +9,7 @@ from lxml.html import HtmlElement
 
 from aahcrawler.page import text
 from aahcrawler.webobject import Person, Reference, Value
+from knowledge_base.elements import Elements
 from knowledge_base.model import Identity
 from knowledge_base.selectors import Selector
 
@@ -18,10 +19,15 @@ COMPOSED = "c-"
 _LONGEST_VALUE = 100
 
 
-def found(identity: Identity, selectors: Iterable[Selector], item: HtmlElement) -> str | None:
-    """Return the fragment that an object's element gives it by some of the expressions, None where it gives none."""
+def found(
+    identity: Identity, selectors: Iterable[Selector], item: HtmlElement, elements: Elements | None = None
+) -> str | None:
+    """Return the fragment that an object's element gives it by some of the expressions, None where it gives none.
+
+    ``elements`` are those of the page, where that is known.
+    """
     for selector in selectors:
-        for node in selector.nodes(item)[:1]:
+        for node in selector.nodes(item, elements)[:1]:
             fragment = identity.fragment(node if isinstance(node, str) else text.fold(text.plain_text(node)))
             if fragment is not None:
                 return fragment

@@ -160,7 +160,7 @@ class _Look:
         if condition.selector is None:
             return True
         selector = self.literals.narrow(condition.selector)
-        return selector is not None and selector.shows(self.page.tree)
+        return selector is not None and selector.shows(self.page.tree, self.page.elements)
 
     def variant(self, level: PageLevel, attempts: Attempts) -> Variant | None:
         """Return the first variant of a level whose conditions hold, None where its own actions are to run."""

@@ -107,7 +107,7 @@ class Requests:
                 yield Made(url, _subject(values))
 
     def _sent(self, action: Navigate, form: Form) -> Iterator[Made]:
-        for element in islice(_forms(form.selector.found(self.page.tree)), MOST_FORMS):
+        for element in islice(_forms(form.selector.found(self.page.tree, self.page.elements)), MOST_FORMS):
             try:
                 yield from self._submitted(submission(element, self.page.url, self.page.base_url), form)
             except NotSentError as reason:
@@ -148,7 +148,7 @@ class Requests:
                 yield _Value(text.fold(word), _saying(word))
 
     def _found(self, selector: Selector, filler: Filler) -> list[_Value]:
-        nodes = selector.found(self.page.tree)[:MOST_REQUESTS]
+        nodes = selector.found(self.page.tree, self.page.elements)[:MOST_REQUESTS]
         records = _records(node for node in nodes if not isinstance(node, str)) if filler.each else {}
         values = []
         for node in nodes:

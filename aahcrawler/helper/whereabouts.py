@@ -42,7 +42,7 @@ def named_address(page: Page, application: Application, level: PageLevel) -> Add
     """Find out under which address of its site the page names itself; None where it tells none of its level."""
     host = _host_of(Address.parse(page.url))
     for selector in level.own:
-        for node in selector.nodes(page.tree)[:MOST_TRIES]:
+        for node in selector.nodes(page.tree, page.elements)[:MOST_TRIES]:
             address = _address(node, page, application, level)
             if address is not None and _host_of(address) == host:
                 return address

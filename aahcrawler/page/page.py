@@ -14,6 +14,7 @@ from aahcrawler.page import charset, jsontree, markup
 from aahcrawler.page.sniffing import JSON, TEXT, sniff
 from aahcrawler.page.transcript import Transcript
 from aahcrawler.urls import resolve
+from knowledge_base.elements import Elements
 
 PARSED_BYTES = 10_000_000
 """How much of a body is decoded and parsed; what follows is archived and not looked at."""
@@ -128,6 +129,11 @@ class Page:
         if self.encoding == "utf-8":
             return markup.parse(self.body[:PARSED_BYTES])
         return markup.parse(self.text.encode("utf-8", "replace"))
+
+    @cached_property
+    def elements(self) -> Elements:
+        """The elements of the tree by class and id."""
+        return Elements(self.tree)
 
     @cached_property
     def base_url(self) -> str:
