@@ -117,6 +117,6 @@ def _read_feed(page: Page, links: Links, feed: feeds.Feed) -> Assistance:
 def language_of(page: Page, parts: Sequence[DocumentPart], roles: Sequence[PartRole] = ("content",)) -> str | None:
     """Tell the language from the parts of some roles, where they have enough text, else from what the page declares."""
     sample = "\n".join(part.text for part in parts if part.role in roles)[:LANGUAGE_SAMPLE]
-    detected = generic.language(sample) if sample else None
     declared = (page.tree.get("lang") or page.tree.get("xml:lang") or "").strip().lower()[:2]
-    return detected or (declared if len(declared) == 2 and declared.isalpha() else None)
+    known = declared if len(declared) == 2 and declared.isalpha() else ""
+    return (generic.language(sample, known) if sample else None) or known or None

@@ -140,6 +140,30 @@ def test_language(text: str, code: str | None) -> None:
     assert generic.language(text) == code
 
 
+_GERMAN = (
+    "Gestern haben wir das Boot aus dem Wasser geholt und den Rumpf von Muscheln befreit. Am Abend kam der "
+    "Hafenmeister vorbei und erzählte, wie die Flut vor vierzig Jahren bis an die Fenster seines Hauses gestiegen ist."
+)
+_ENGLISH = (
+    "Yesterday we took the boat out of the water and scraped the mussels off the hull. In the evening the harbour "
+    "master came by and told us how the flood had risen up to the windows of his house forty years ago."
+)
+
+
+@pytest.mark.parametrize("declared", ["", "de", "en", "no", "xx"])
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [(_GERMAN, "de"), (_ENGLISH, "en"), (f"{_GERMAN} {_GERMAN[:60]} {_ENGLISH[:90]}", "de"), ("Das Boot.", None)],
+)
+def test_what_a_page_declares_is_believed_where_its_text_agrees(text: str, declared: str, code: str | None) -> None:
+    assert generic.language(text, declared) == code
+
+
+def test_a_declaration_that_the_text_confirms_spares_a_closer_look(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(generic, "_identifier", lambda: pytest.fail("looked closely"))
+    assert generic.language(_ENGLISH, "en") == "en"
+
+
 @pytest.mark.parametrize(
     ("markup", "title"),
     [
