@@ -60,6 +60,10 @@ class Elements:
                 found.setdefault(word, []).append(value)
         return found
 
+    def may_hold(self, attribute: str, value: str) -> bool:
+        """Say whether there is an element with a word in its class, or of an id; of large documents it is not known."""
+        return not self._all or bool(self._of(attribute, value))
+
     def order(self, found: Sequence[HtmlElement]) -> list[HtmlElement] | None:
         """Return elements in document order, each once; None where one is not of the document."""
         places = self._places

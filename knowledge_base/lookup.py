@@ -98,6 +98,15 @@ def look_up(source: str, context: HtmlElement, elements: Elements) -> list[Node]
     return _united(found, elements) if found else []
 
 
+@lru_cache(MOST_REMEMBERED)
+def first_asked(source: str) -> tuple[tuple[str, str] | None, ...]:
+    """Return of each branch of an expression the attribute and the value that it asks for first, None where of none.
+
+    Empty where no branch asks for any.
+    """
+    return tuple((way.attribute, way.value) if isinstance(way, Lookup) else None for way in _ways(source))
+
+
 def _united(found: Iterable[Sequence[Node]], elements: Elements) -> list[Node] | None:
     united: list[HtmlElement] = []
     for nodes in found:

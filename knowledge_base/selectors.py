@@ -12,7 +12,7 @@ from lxml.html import HtmlElement
 
 from knowledge_base.elements import Elements
 from knowledge_base.literals import MOST_REMEMBERED, SHORTEST_LITERAL, branches, required_literals, safe_literal
-from knowledge_base.lookup import Node, look_up
+from knowledge_base.lookup import Node, first_asked, look_up
 
 MOST_RESULTS = 20_000
 """Nodes of one result that are looked at; a page that holds more is hostile or broken."""
@@ -241,14 +241,28 @@ class SourceLiterals:
         self._source = source
         self._held: dict[str, bool] = {}
 
-    def narrow(self, selector: Selector) -> Selector | None:
-        """Return the expression without the branches of its union that find nothing; None where none is left."""
-        if self._source is None or not selector.literals:
+    def narrow(self, selector: Selector, elements: Elements | None = None) -> Selector | None:
+        """Return the expression without the branches of its union that find nothing; None where none is left.
+
+        With the ``elements`` of the page, that is told of expressions that are evaluated on nothing but this document.
+        """
+        if self._source is None:
             return selector
-        held = tuple(map(self._holds, selector.literals))
+        held = self._held_by(selector, elements)
         if all(held):
             return selector
         return selector.branches(held) if any(held) else None
+
+    def _held_by(self, selector: Selector, elements: Elements | None) -> tuple[bool, ...]:
+        """Return of each branch whether it may find something; nothing where that is told of none."""
+        asked = first_asked(selector.source) if elements is not None else ()
+        if elements is None or not asked:
+            return tuple(map(self._holds, selector.literals))
+        literals = selector.literals or (None,) * len(asked)
+        return tuple(
+            elements.may_hold(*key) if key is not None else literal is None or self._holds(literal)
+            for key, literal in zip(asked, literals, strict=True)
+        )
 
     def _holds(self, literal: str) -> bool:
         held = self._held.get(literal)

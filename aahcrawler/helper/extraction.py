@@ -167,8 +167,13 @@ class Extraction:
     def _type(self, first: bool) -> str:
         if first and self.action.first_type:
             return self.action.first_type
-        tree = self.where.page.tree
-        return next((type_ for type_, sign in self.action.instead if sign.holds(tree)), self.action.type)
+        return self._usual_type
+
+    @cached_property
+    def _usual_type(self) -> str:
+        page = self.where.page
+        shown = (type_ for type_, sign in self.action.instead if sign.shows(page.tree, page.elements))
+        return next(shown, self.action.type)
 
 
 def _depth(tree: HtmlElement) -> int:

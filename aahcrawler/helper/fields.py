@@ -99,10 +99,16 @@ class FieldReader:
 
     def narrowed(self, selectors: Iterable[Selector]) -> Iterator[Selector]:
         """Yield those of the expressions that can find anything on the page."""
-        return (selector for given in selectors if (selector := self._where.literals.narrow(given)) is not None)
+        return self._narrowed(selectors, self._where.page.elements)
+
+    def _narrowed(self, selectors: Iterable[Selector], elements: Elements | None) -> Iterator[Selector]:
+        narrow = self._where.literals.narrow
+        return (selector for given in selectors if (selector := narrow(given, elements)) is not None)
 
     def _plan(self, wanted: Field) -> _Plan:
-        plan = _Plan(tuple(self.narrowed(wanted.selectors)), tuple(self.narrowed(wanted.without)))
+        # Markup that stands on the page as text has elements of its own.
+        elements = None if wanted.markup else self._where.page.elements
+        plan = _Plan(tuple(self.narrowed(wanted.selectors)), tuple(self._narrowed(wanted.without, elements)))
         self._plans[wanted] = plan
         return plan
 

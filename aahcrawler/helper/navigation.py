@@ -173,8 +173,8 @@ class Navigation:
 
     def _references(self, selector: Selector) -> Iterator[tuple[HtmlElement | None, str | None]]:
         """Yield what an expression finds as addresses as written, with their elements where those are known."""
-        narrowed = self.links.literals.narrow(selector)
         ignored, page = self.links.ignored, self.links.page
+        narrowed = self.links.literals.narrow(selector, page.elements)
         for node in narrowed.found(page.tree, page.elements) if narrowed is not None else ():
             if isinstance(node, str):
                 if not ignored.covers_reference(node):

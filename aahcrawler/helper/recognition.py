@@ -159,7 +159,7 @@ class _Look:
             return False
         if condition.selector is None:
             return True
-        selector = self.literals.narrow(condition.selector)
+        selector = self.literals.narrow(condition.selector, self.page.elements)
         return selector is not None and selector.shows(self.page.tree, self.page.elements)
 
     def variant(self, level: PageLevel, attempts: Attempts) -> Variant | None:

@@ -128,7 +128,8 @@ class Verdicts:
             return verdict
         alike, kept = known
         query = tuple(raw for raw, part in zip(address.query, shape[1], strict=True) if part in kept)
-        canonical = Address(address.prefix, alike.address.path, query)
+        is_canonical = len(query) == len(address.query) and alike.address.path == address.path
+        canonical = address if is_canonical else Address(address.prefix, alike.address.path, query)
         return Verdict(canonical.url, canonical, alike.level, alike.reason)
 
 

@@ -134,6 +134,7 @@ _JOINED = re.compile(r"(?<=\d)t(?=\d)")
 _GLUED = re.compile(r"(?<=\d)(?=[ap]m\b)|(?<=\d)(?=z\b)")
 _NUMBER = re.compile(r"\d+")
 _WORD = re.compile(r"[^\W\d_]+(?:[-'][^\W\d_]+)*")
+_LETTERS = re.compile(r"[^\W\d_]+")
 _PUNCTUATION = re.compile(r"[\s,.;:()\[\]/'\"@|»«•·~*<>–—-]*")
 
 
@@ -166,6 +167,8 @@ def _human_date(text: str, setting: _Setting) -> datetime | None:
     day = _take_day(rest, setting)
     clock = _take_clock(rest, day_is_known=day is not None)
     left = rest.text
+    if not _all_letters().issuperset(_LETTERS.findall(left)) and not _CJK.search(left):
+        return None
     for language in _by_preference(setting.language):
         vocabulary = vocabularies()[language]
         words = _words(left, vocabulary)
@@ -175,6 +178,13 @@ def _human_date(text: str, setting: _Setting) -> datetime | None:
             if found is not None:
                 return found
     return None
+
+
+@lru_cache(maxsize=1)
+def _all_letters() -> frozenset[str]:
+    """Return the words of all languages, those with hyphens in pieces."""
+    words = (word for vocabulary in vocabularies().values() for word in vocabulary.all)
+    return frozenset(piece for word in words for piece in _LETTERS.findall(word))
 
 
 @lru_cache(maxsize=256)

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import lru_cache
+from typing import cast
 
 from lxml.etree import _Element as Element
 from lxml.etree import iterwalk, tostring
@@ -30,12 +31,10 @@ SHORTEST_SAMPLE = 20
 """How many letters a text has at least whose language is told."""
 
 _LIKELY = 0.5
-_CLEAR = 20
-"""By how much the profile of a language is nearer to a text than that of the next one, where it is clear.
-
-Texts that are mostly in another language than the declared one are rarely that near, and neither are those in one that
-is closely related to it.
-"""
+_CLEAR = 10
+"""By how much the profile of a language is nearer to a text than that of the next one, where it is clear."""
+_LOOKED_AT = 3
+"""Parts of a text of which each has to be in the language: menus and quotations are often in another."""
 _SHORTEST_CLEAR = 150
 """Of shorter texts, the profiles are weighted by how many people use a language."""
 _FEW = 60
@@ -125,10 +124,17 @@ def language(text: str, declared: str = "") -> str | None:
 
 
 def _is_clearly(sample: str, language: str) -> bool:
-    if len(sample) < _SHORTEST_CLEAR:
+    """Say whether a text and all of its parts are nearer to a language than to others; a mixture is not."""
+    if len(sample) < _SHORTEST_CLEAR or _margin(sample, language) < _CLEAR:
         return False
-    ranks = detect_fast(sample, n_results=2)
-    return len(ranks) == 2 and ranks[0][0] == language and ranks[1][1] - ranks[0][1] >= _CLEAR
+    size = -(-len(sample) // _LOOKED_AT)
+    return all(_margin(sample[start : start + size], language) >= 0 for start in range(0, len(sample), size))
+
+
+def _margin(text: str, language: str) -> int:
+    """Return by how much the profile of a language is nearer to a text than that of any other; -1 where it is not."""
+    ranks = cast("list[tuple[str, int]]", detect_fast(text, n_results=2))
+    return ranks[1][1] - ranks[0][1] if len(ranks) == 2 and ranks[0][0] == language else -1
 
 
 def title(page: Page) -> str:

@@ -5,7 +5,8 @@ import re
 from lxml import etree
 from lxml.etree import _Element as Element
 
-_styled = etree.XPath("descendant-or-self::*[@hidden or @style]", smart_strings=False)
+# Attributes are found sooner than elements that are asked for them.
+_styled = etree.XPath("descendant-or-self::*/@hidden/.. | descendant-or-self::*/@style/..")
 _LONGEST_STYLE = 2_000
 _HIDING = re.compile(
     r"""(?:^|;)\s*(?:

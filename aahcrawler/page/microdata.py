@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from lxml.etree import iterwalk
+from lxml.etree import XPath, iterwalk
 from lxml.html import HtmlElement
 
 from aahcrawler.page.declared import MAX_NODES, Collection, Node, attribute_value
@@ -11,6 +11,7 @@ MAX_REFERENCED = 50_000
 """How many elements are looked at because ``itemref`` names them or what they lie in."""
 
 _ADDRESSES = frozenset({"url", "mainEntityOfPage", "sameAs", "image", "thumbnailUrl", "contentUrl", "embedUrl"})
+_has_items = XPath("boolean(//@itemscope)")
 
 
 def nodes(tree: HtmlElement) -> list[Node]:
@@ -21,7 +22,7 @@ def nodes(tree: HtmlElement) -> list[Node]:
     address keeps its text beside its address, and ``content`` and ``datetime`` are read on any element: pages are
     written so.
     """
-    if next(iter(tree.xpath("(//*[@itemscope])[1]")), None) is None:
+    if not _has_items(tree):
         return []
     reading = _Reading(Collection())
     reading.walk(tree)

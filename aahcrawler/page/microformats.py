@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from lxml.etree import iterwalk
+from lxml.etree import XPath, iterwalk
 from lxml.html import HtmlElement
 
 from aahcrawler.page.declared import Collection, Node
@@ -23,6 +23,7 @@ _OF_WORKS = {
     "u-comment": "comment",
 }
 _OF_PEOPLE = {"p-name": "name", "u-url": "url"}
+_has_roots = XPath(f"boolean(//@class[{' or '.join(f'contains(., {name!r})' for name in _ROOTS)}])")
 _OF_CLASSIC_PEOPLE = {"fn": "name", "url": "url"}
 
 
@@ -33,6 +34,8 @@ def nodes(tree: HtmlElement) -> list[Node]:
     left out. Within a format only its own classes
     count, the others are what themes use for their own ends. Time is linear.
     """
+    if not _has_roots(tree):
+        return []
     reading = _Reading(Collection())
     reading.walk(tree)
     return [node for node in reading.found.roots if "headline" in node or "text" in node]

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
-from lxml.etree import iterwalk
+from lxml.etree import XPath, iterwalk
 from lxml.html import HtmlElement
 
 from aahcrawler.page.declared import Collection, Node, attribute_value
@@ -16,6 +16,7 @@ SCHEMA = "schema.org/"
 MAX_PREFIXES = 200
 """How many prefixes are known at one place."""
 
+_has_types = XPath("boolean(//@typeof)")
 _DC = "purl.org/dc/terms/"
 _SIOC = "rdfs.org/sioc/ns#"
 _SIOC_TYPES = "rdfs.org/sioc/types#"
@@ -80,7 +81,7 @@ class _Context:
 
 def nodes(tree: HtmlElement) -> list[Node]:
     """Return the typed nodes that are no property of another one, in document order. Time is linear."""
-    if next(iter(tree.xpath("(//*[@typeof])[1]")), None) is None:
+    if not _has_types(tree):
         return []
     reading = _Reading(Collection())
     reading.walk(tree)

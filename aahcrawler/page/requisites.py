@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator
 from enum import IntEnum
+from functools import lru_cache
 
 from lxml.etree import XPath
 from lxml.etree import _Element as Element
@@ -18,6 +19,11 @@ MAX_STYLESHEET = 4_000_000
 
 
 _MAX_REFERENCES = 10 * MAX_REQUISITES
+
+
+_MOST_KEPT = 512
+_LONGEST_KEPT = 20_000
+"""Style sheets within pages that are kept, and their characters: 20 MB in all at most."""
 
 
 class _Rank(IntEnum):
@@ -172,6 +178,18 @@ def _of_srcset(srcset: str) -> Found:
 
 
 def _of_css(css: str) -> Found:
+    """Yield what a style sheet names; the same one stands on many pages of a site."""
+    if not css:
+        return iter(())
+    return iter(_told_of_css(css) if len(css) <= _LONGEST_KEPT else _read_css(css))
+
+
+@lru_cache(maxsize=_MOST_KEPT)
+def _told_of_css(css: str) -> tuple[tuple[_Rank, str], ...]:
+    return tuple(_read_css(css))
+
+
+def _read_css(css: str) -> Found:
     for match in _CSS.finditer(css[:MAX_STYLESHEET]):
         imports, imported_url, imported, shown = match.groups()
         if imports:
@@ -212,4 +230,5 @@ _READERS = {
     "use": _of_svg,
     "image": _of_svg,
 }
-_STYLED = XPath("//*[@style or @background]")
+# Attributes are found sooner than elements that are asked for them.
+_STYLED = XPath("//@style/.. | //@background/..")

@@ -7,7 +7,8 @@ from knowledge_base import elements
 from knowledge_base.elements import Elements
 from knowledge_base.loader import load
 from knowledge_base.lookup import look_up
-from knowledge_base.selectors import Selector, compile_selector
+from knowledge_base.matching import literals_of
+from knowledge_base.selectors import Selector, SourceLiterals, compile_selector
 from tests.helper.saved_pages import saved_pages
 from tests.knowledge_base.test_selectors import all_selectors
 
@@ -96,6 +97,18 @@ def test_the_index_knows_one_document() -> None:
     assert look_up(selector.source, outside, known) is None
 
 
+def test_unions_are_narrowed_to_classes_and_ids_that_are_there() -> None:
+    tree = document_fromstring(_PAGE)
+    source, known = SourceLiterals(_PAGE.encode().lower()), Elements(tree)
+    # The source holds "script", and no element has it as its class.
+    narrowed = source.narrow(compile_selector(css=".script a, #two a, h6"), known)
+    assert narrowed is not None
+    assert narrowed.source.count("|") == 1
+    assert source.narrow(compile_selector(css=".script, #tw"), known) is None
+    # What is not of the document is searched for by the source.
+    assert source.narrow(compile_selector(css=".script")) is not None
+
+
 def test_large_documents_have_no_index(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(elements, "MOST_INDEXED", 5)
     tree = document_fromstring(_PAGE)
@@ -108,12 +121,14 @@ def test_nothing_of_the_knowledge_base_is_lost_on_saved_pages() -> None:
     selectors = list({selector.source: selector for selector in all_selectors(load())}.values())
     looked_up = found = 0
     for saved in saved_pages()[::25]:
-        tree = saved.page.tree
+        tree, literals = saved.page.tree, literals_of(saved.page)
         within = [each for each in tree.iter("div", "li", "article", "table") if len(each)][::40][:3]
         for selector in selectors:
             for context in (tree, *within):
                 plain, known = both(selector, context, saved.page.elements)
                 assert plain == known, selector.source
+                narrowed = literals.narrow(selector, saved.page.elements)
+                assert (narrowed.found(context, saved.page.elements) if narrowed else []) == plain, selector.source
                 looked_up += look_up(selector.source, context, saved.page.elements) is not None
                 found += bool(plain)
     assert looked_up > 1000
