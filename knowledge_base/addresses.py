@@ -65,7 +65,7 @@ class Address:
         if start < 0:
             return cls(url, "/")
         path, _, query = url[start:].partition("?")
-        return cls(url[:start], path, tuple(part for part in query.split("&") if part))
+        return cls(url[:start], path, tuple(filter(None, query.split("&"))))
 
     @property
     def url(self) -> str:

@@ -3,7 +3,7 @@
 import re
 from bisect import bisect_left
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import islice, pairwise
 
 from lxml.html import HtmlElement
@@ -14,6 +14,17 @@ MOST_INDEXED = 50_000
 CLASS, ID = "class", "id"
 _BLANKS = re.compile("[ \t\r\n]+")
 """What parts the words of an attribute in XPath; other white space is part of a word."""
+
+
+_LONGEST_KEPT = 200
+"""Characters of a class whose words are remembered: pages of a site have the same few."""
+
+
+def _split(value: str) -> frozenset[str]:
+    return frozenset(_BLANKS.split(value))
+
+
+_words = lru_cache(16_384)(_split)
 
 
 class Elements:
@@ -56,7 +67,7 @@ class Elements:
         """The values of classes that each word stands in."""
         found: dict[str, list[str]] = {}
         for value in self._values[CLASS]:
-            for word in set(_BLANKS.split(value)):
+            for word in _words(value) if len(value) <= _LONGEST_KEPT else _split(value):
                 found.setdefault(word, []).append(value)
         return found
 
