@@ -37,6 +37,7 @@ class Elements:
         """Take the document element."""
         self._root = root
         self._spans: dict[HtmlElement, tuple[int, int] | None] = {}
+        self._ends: dict[HtmlElement, int] = {}
         self._found: dict[tuple[str, str], Sequence[int]] = {}
 
     @cached_property
@@ -119,16 +120,28 @@ class Elements:
 
     def _spanned(self, context: HtmlElement) -> tuple[int, int] | None:
         """Return the place of the first element below another and that of the first one behind it."""
-        places = self._places
-        start = places.get(context)
-        span = None
-        if start is not None:
-            behind: HtmlElement | None = context
-            while behind is not None and (following := _behind(behind)) is None:
-                behind = behind.getparent()
-            span = start + 1, places[following] if behind is not None and following is not None else len(places)
+        start = self._places.get(context)
+        span = (start + 1, self._end(context)) if start is not None else None
         self._spans[context] = span
         return span
+
+    def _end(self, element: HtmlElement) -> int:
+        """Return the place of the first element behind one and all that lies in it; each is looked at once."""
+        last: list[HtmlElement] = []
+        step: HtmlElement | None = element
+        end = len(self._all)
+        while step is not None:
+            if step in self._ends:
+                end = self._ends[step]
+                break
+            following = _behind(step)
+            if following is not None:
+                end = self._ends[step] = self._places[following]
+                break
+            last.append(step)
+            step = step.getparent()
+        self._ends.update(dict.fromkeys(last, end))
+        return end
 
 
 def _behind(element: HtmlElement) -> HtmlElement | None:

@@ -133,3 +133,19 @@ def test_nothing_of_the_knowledge_base_is_lost_on_saved_pages() -> None:
                 found += bool(plain)
     assert looked_up > 1000
     assert found > 100
+
+
+def test_what_lies_behind_nested_elements_is_looked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    depth, looked, behind = 200, list[HtmlElement](), elements._behind
+
+    def look(element: HtmlElement) -> HtmlElement | None:
+        looked.append(element)
+        return behind(element)
+
+    monkeypatch.setattr(elements, "_behind", look)
+    markup = '<div class="post">' * depth + "<a>x</a>" + "</div>" * depth + "<!--c-->" * 10 + "<p>end</p>"
+    tree = document_fromstring(f"<html><body>{markup}</body></html>")
+    known, selector = Elements(tree), compile_selector(css=".post > a")
+    for item in tree.iter("div"):
+        assert len(selector.elements(item, known)) == (item[0].tag == "div")
+    assert len(looked) == len(set(looked)) == depth
