@@ -25,6 +25,7 @@ _DOWNWARD = re.compile(
 )
 _CLASS = r"contains\(concat\(' ', normalize-space\(@class\), ' '\), ' (?P<word>[^\s']+) '\)"
 _ID = r"@id ?= ?(?:'(?P<single>[^']*)'|\"(?P<double>[^\"]*)\")"
+_CLASS_TEST = re.compile(_CLASS)
 _PLAIN_CLASS = re.compile(rf"(?:@class and contains\(@class, '(?P<same>[^\s']+)'\) and )?{_CLASS}")
 _PLAIN_ID = re.compile(_ID)
 _PART = re.compile(rf"(?:^|\band\s|(?<![\w-])\()\s*(?:{_CLASS}|{_ID})(?=\s*(?:$|\)|and\b))")
@@ -124,7 +125,7 @@ def _ways(source: str) -> tuple[Lookup | etree.XPath, ...]:
     ways = [_way(branch.strip()) or branch for branch in branches(source)]
     if not any(isinstance(way, Lookup) for way in ways):
         return ()
-    return tuple(_compiled(way) if isinstance(way, str) else way for way in ways)
+    return tuple(compiled(way) if isinstance(way, str) else way for way in ways)
 
 
 def _way(branch: str) -> Lookup | None:
@@ -147,7 +148,7 @@ def _way(branch: str) -> Lookup | None:
     path = (f".{rest}" if rest else "") if alone else f"self::{first[2]}{asked}{rest}"
     tag = first[2] if alone else "*"
     downward = _DOWNWARD.fullmatch(flat) is not None
-    return Lookup(*key, tag, first[1] == "//", _compiled(path) if path else None, downward)
+    return Lookup(*key, tag, first[1] == "//", compiled(path) if path else None, downward)
 
 
 def _own(spans: Iterable[tuple[int, int]], start: int) -> list[tuple[int, int]]:
@@ -209,5 +210,12 @@ def _without_nested(hidden: str) -> str:
 
 
 @lru_cache(MOST_REMEMBERED)
-def _compiled(path: str) -> etree.XPath:
-    return etree.XPath(path, regexp=False, smart_strings=False)
+def compiled(expression: str) -> etree.XPath:
+    """Compile an XPath 1.0 expression. Raises `lxml.etree.XPathSyntaxError`."""
+    return etree.XPath(_CLASS_TEST.sub(_asked_cheaply_first, expression), regexp=False, smart_strings=False)
+
+
+def _asked_cheaply_first(test: re.Match[str]) -> str:
+    """Ask of a class whether it holds the letters of a word before its words are told apart."""
+    cheap = f"contains(@class, '{test['word']}') and "
+    return test[0] if test.string.endswith(cheap, 0, test.start()) else f"({cheap}{test[0]})"

@@ -12,7 +12,7 @@ from lxml.html import HtmlElement
 
 from knowledge_base.elements import Elements
 from knowledge_base.literals import MOST_REMEMBERED, SHORTEST_LITERAL, branches, required_literals, safe_literal
-from knowledge_base.lookup import Node, first_asked, look_up
+from knowledge_base.lookup import Node, compiled, first_asked, look_up
 
 MOST_RESULTS = 20_000
 """Nodes of one result that are looked at; a page that holds more is hostile or broken."""
@@ -67,7 +67,7 @@ class Selector:
             source = " | ".join(branch for branch, keep in zip(branches(self.source), wanted, strict=True) if keep)
             if len(self._narrowed) >= MOST_CHOICES:
                 self._narrowed.clear()
-            self._narrowed[wanted] = Selector(source, _compile(source), self.attribute, self.cite)
+            self._narrowed[wanted] = Selector(source, compiled(source), self.attribute, self.cite)
         return self._narrowed[wanted]
 
     def nodes(self, context: HtmlElement, elements: Elements | None = None) -> list[Node]:
@@ -122,7 +122,7 @@ def compile_selector(*, xpath: str = "", css: str = "", attribute: str = "", cit
     if "re:" in source and re.search(r"\bre:(test|match|replace)\s*\(", source):
         raise BadExpressionError("regular expressions can take seconds; use contains() or starts-with() instead")
     try:
-        compiled = _compile(source)
+        expression = compiled(source)
     except etree.XPathSyntaxError as error:
         raise BadExpressionError(f"this is no XPath 1.0 expression ({error}): {xpath or css}") from error
     unknown = next((name for name in _called(xpath) if name not in _CALLABLE), None) if xpath else None
@@ -130,7 +130,7 @@ def compile_selector(*, xpath: str = "", css: str = "", attribute: str = "", cit
         raise BadExpressionError(
             f"XPath 1.0 has no function {unknown}(); use contains(), starts-with() or another of its own: {xpath}"
         )
-    return Selector(source, compiled, attribute, cite, "" if xpath else css)
+    return Selector(source, expression, attribute, cite, "" if xpath else css)
 
 
 _TEXT = re.compile(r"'[^']*'|\"[^\"]*\"")
@@ -151,11 +151,6 @@ The compiler takes any name; without this check an expression would fail on the 
 
 def _called(xpath: str) -> list[str]:
     return [name.rpartition("::")[2] for name in _CALL.findall(_TEXT.sub("''", xpath))]
-
-
-@lru_cache(MOST_REMEMBERED)
-def _compile(source: str) -> etree.XPath:
-    return etree.XPath(source, regexp=False, smart_strings=False)
 
 
 @lru_cache(MOST_REMEMBERED)
@@ -184,7 +179,7 @@ def _shortcut(expression: str) -> etree.XPath | None:
     The parser keeps an index of ids, and the elements of the head come first: nothing else is looked at then.
     """
     found = [nearer for branch in branches(expression) if (nearer := _nearer(branch))]
-    return _compile(" | ".join(found)) if found else None
+    return compiled(" | ".join(found)) if found else None
 
 
 def _nearer(branch: str) -> str:
@@ -213,7 +208,7 @@ def _needed(expression: str) -> etree.XPath | None:
     """
     parts = branches(expression)
     found = [_unconditional(branch) for branch in parts]
-    return _compile(" | ".join(found)) if found != list(parts) else None
+    return compiled(" | ".join(found)) if found != list(parts) else None
 
 
 def _unconditional(branch: str) -> str:

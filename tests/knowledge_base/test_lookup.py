@@ -1,6 +1,9 @@
 """What an index of a page finds is what an XPath engine finds; where that cannot be told, the engine is asked."""
 
+from functools import cache
+
 import pytest
+from lxml import etree
 from lxml.html import HtmlElement, document_fromstring, fromstring
 
 from knowledge_base import elements
@@ -64,8 +67,17 @@ _NOT_LOOKED_UP = [
 ]
 
 
+@cache
+def engine(source: str) -> etree.XPath:
+    return etree.XPath(source, smart_strings=False)
+
+
 def both(selector: Selector, context: HtmlElement, known: Elements) -> tuple[object, object]:
-    return selector.found(context), selector.found(context, known)
+    """Return what the engine finds, and what is found with the index; without it that is the same, too."""
+    result = engine(selector.source)(context)
+    plain = result if isinstance(result, list) else [str(result)]
+    assert selector.found(context) == plain
+    return plain, selector.found(context, known)
 
 
 @pytest.mark.parametrize("expression", _LOOKED_UP + _NOT_LOOKED_UP)
