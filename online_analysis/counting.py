@@ -19,8 +19,6 @@ from online_analysis.vocabulary import Terms, Vocabulary
 
 LONGEST_PARAGRAPH = 1_000
 """Of a title, a paragraph and an anchor this many characters count."""
-_COMMON_WORDS = 20_000
-"""Words that a vocabulary begins with, so that hardly any of a page is looked at one by one: some 50 ms a language."""
 
 
 class CountedDocument:
@@ -142,7 +140,6 @@ class Counting:
         vocabulary = self._vocabularies.get(language)
         if vocabulary is None or vocabulary.is_full:
             vocabulary = self._vocabularies[language] = Vocabulary(language)
-            vocabulary.read([" ".join(language.common_words(_COMMON_WORDS))])
         return vocabulary
 
 

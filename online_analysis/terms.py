@@ -14,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
-from itertools import chain, islice, pairwise, zip_longest
+from itertools import chain, pairwise
 
 import Stemmer
 import wordfreq
@@ -259,12 +259,6 @@ class Language:
     def stem(self, word: str) -> str:
         """Return the term of one case-folded word, empty for a stop word."""
         return self._stems[word]
-
-    def common_words(self, most: int) -> list[str]:
-        """Return the most frequent words of the lists of this language, the first ones first."""
-        lists = [wordfreq.get_frequency_list(name, "small") for name in self._lists]
-        equals = chain.from_iterable(zip_longest(*lists, fillvalue=()))
-        return list(islice(chain.from_iterable(equals), most))
 
     def words(self, text: str) -> list[str]:
         """Return the words of a text in order, without those that are frequent in this language."""
