@@ -27,7 +27,7 @@ def told(crawl: Path, url: str) -> dict[str, Any]:
 def test_a_killed_crawl_goes_on_with_what_its_ranker_knew_and_tells_all_of_it(tmp_path: Path) -> None:
     crawl = tmp_path / "crawl"
     gate = Gate(free=15)
-    site = article_site(40, gate=gate)
+    site = article_site(40, pause=0.1, gate=gate)  # The ranker re-scores between two pages.
     site.pages["/posted.html"] = article(99)
     with serving(site):
         (tmp_path / "posts.jsonl").write_text(posting(site.url + "posted.html"), "utf-8")
