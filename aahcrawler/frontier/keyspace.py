@@ -3,7 +3,9 @@
 ``lua/state.lua`` lists the keys. All lie under one hash tag, so that one node of a cluster holds them.
 """
 
+import math
 import struct
+import time
 from collections.abc import Callable, Iterator
 from typing import Any, Final, cast
 from urllib.parse import quote
@@ -25,7 +27,8 @@ _LOAD = 32
 _CHUNK = 128
 """URLs of a queue that are kept in one zset (``lua/order.lua``): what servers keep packed unless told otherwise."""
 _UNBOUNDED = 2**32 - 1
-_SERVER_TIME = -1.0
+_LONGEST = 10.0
+"""Seconds that may pass between two calls of one process; the server does not count more (``lua/clock.lua``)."""
 
 
 class Keyspace:
@@ -44,6 +47,7 @@ class Keyspace:
         self._settings = settings
         self._pages: int | None = None
         self._clock = clock
+        self._called = -math.inf
         self._crawl = quote(crawl, safe="")
         self._own = f"{tag}:c:{self._crawl}:"
         self._scripts = scripts.load(client)
@@ -82,7 +86,7 @@ class Keyspace:
     def _context(self) -> bytes:
         settings = self._settings
         return _CONTEXT.pack(
-            _SERVER_TIME if self._clock is None else round(self._clock() * MICRO),
+            self._time(),
             _UPDATES[settings.update],
             settings.balance,
             (settings.pages or _UNBOUNDED) if self._pages is None else self._pages,
@@ -93,6 +97,13 @@ class Keyspace:
             _LOAD,
             _CHUNK,
         )
+
+    def _time(self) -> int:
+        """Return what time it is; by the server's clock, -1 less what has passed since the call before."""
+        if self._clock is not None:
+            return round(self._clock() * MICRO)
+        before, self._called = self._called, time.monotonic()
+        return -1 - round(min(self._called - before, _LONGEST) * MICRO)
 
     def _check_format(self, crawl: str) -> None:
         with unavailable():
