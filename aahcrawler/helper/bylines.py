@@ -14,8 +14,8 @@ def bylines(body: HtmlElement, shown: str, fields: Iterable[HtmlElement]) -> tup
     """Return which elements of other fields are lines of their own at the beginning or the end of a body.
 
     Each is returned with what lies around it and shows nothing else, such as the link of a date. ``shown`` is the plain
-    text of the body. What would leave nothing of it is no byline, and neither is what begins or
-    ends a line with other text.
+    text of the body. What would leave nothing of it is no byline, and neither is what begins or ends a line with other
+    text.
     """
     found: list[HtmlElement] = []
     waiting = [(field, plain_text(field)) for field in fields if field is not body and body in field.iterancestors()]

@@ -3,30 +3,17 @@
 from collections.abc import Iterable
 from functools import cached_property
 
-from lxml.etree import _Element as Element
 from lxml.html import HtmlElement
 
+from aahcrawler.page.covering import Covering
 
-class Ignored:
-    """The ignored elements of one page; every element of the page is looked at once."""
+
+class Ignored(Covering):
+    """The ignored elements of one page."""
 
     def __init__(self, tree: HtmlElement | None = None, elements: Iterable[HtmlElement] = ()) -> None:
         self._tree = tree
-        self._known: dict[Element, bool] = dict.fromkeys(elements, True)
-        self._any = bool(self._known)
-
-    def covers(self, element: Element) -> bool:
-        """Say whether an element is ignored or lies within one that is."""
-        if not self._any:
-            return False
-        path: list[Element] = []
-        current: Element | None = element
-        while current is not None and current not in self._known:
-            path.append(current)
-            current = current.getparent()
-        covered = current is not None and self._known[current]
-        self._known.update(dict.fromkeys(path, covered))
-        return covered
+        super().__init__(elements)
 
     def covers_reference(self, reference: str) -> bool:
         """Say whether an address, as written, stands in ignored elements and in no link outside of them.

@@ -5,6 +5,8 @@ import re
 from lxml import etree
 from lxml.etree import _Element as Element
 
+from aahcrawler.page.covering import Covering
+
 # Attributes are found sooner than elements that are asked for them.
 _styled = etree.XPath("descendant-or-self::*/@hidden/.. | descendant-or-self::*/@style/..")
 _LONGEST_STYLE = 2_000
@@ -20,28 +22,14 @@ _HIDING = re.compile(
 )
 
 
-class Hidden:
-    """The elements of a page that an attribute ``hidden`` or an inline style hides; each element is looked at once.
+class Hidden(Covering):
+    """The elements of a page that an attribute ``hidden`` or an inline style hides.
 
     Style sheets are not read: what menus and dialogs hide until they are opened is mostly hidden there.
     """
 
     def __init__(self, tree: Element) -> None:
-        self._known = {element: True for element in _styled(tree) if _is_hidden(element)}
-        self._any = bool(self._known)
-
-    def covers(self, element: Element) -> bool:
-        """Say whether an element is hidden or lies within one that is."""
-        if not self._any:
-            return False
-        path: list[Element] = []
-        current: Element | None = element
-        while current is not None and current not in self._known:
-            path.append(current)
-            current = current.getparent()
-        covered = current is not None and self._known[current]
-        self._known.update(dict.fromkeys(path, covered))
-        return covered
+        super().__init__(element for element in _styled(tree) if _is_hidden(element))
 
 
 def _is_hidden(element: Element) -> bool:
