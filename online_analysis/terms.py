@@ -14,7 +14,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
+from importlib.util import find_spec
 from itertools import chain, pairwise
+from pathlib import Path
+from runpy import run_path
 
 import Stemmer
 import wordfreq
@@ -33,7 +36,7 @@ _ASCII_WORD = re.compile("[a-z0-9]+")
 
 _LONGEST_WORD = 64
 _CACHED_WORDS = 100_000
-_STOP_POWER = 3
+_STOP_POWER, _ALWAYS_STOP_POWER = 3, 2
 _UNSEEN_FREQUENCY = 5e-7
 _NUMBER_FREQUENCY = 1e-4
 _PAGE_WORDS = 300
@@ -52,6 +55,7 @@ _STEMMERS = {
     "no": "norwegian", "pl": "polish", "pt": "portuguese", "ro": "romanian", "ru": "russian", "sr": "serbian",
     "sv": "swedish", "ta": "tamil", "tr": "turkish", "yi": "yiddish",
 }  # fmt: skip
+_FUNCTION_WORD_LISTS = {"sh": ("hr", "sr"), "fil": ("tl",)}
 _WORD_LISTS = {"no": "nb", "nn": "nb", "sr": "sh", "hr": "sh", "bs": "sh", "tl": "fil"}
 
 
@@ -343,5 +347,29 @@ def _word_lists(code: str | None) -> tuple[str, ...]:
 
 
 def _stop_words(name: str) -> Iterator[str]:
-    """Yield the words that make up a thousandth or more of all; the list is grouped by hundredths of a power of ten."""
-    return chain.from_iterable(wordfreq.get_frequency_list(name, "small")[: 100 * _STOP_POWER + 1])
+    """Yield the words that say nothing of what a text is about; ``name`` is that of a word list.
+
+    They are those that make up a hundredth of all words or more, and function words that make up a thousandth: many
+    others are as frequent and yet what a crawl can be about, such as time or people. The frequency list is grouped by
+    hundredths of a power of ten.
+    """
+    groups = wordfreq.get_frequency_list(name, "small")[: 100 * _STOP_POWER + 1]
+    function_words = _function_words(name)
+    for power, words in enumerate(groups):
+        is_most_frequent = power <= 100 * _ALWAYS_STOP_POWER
+        yield from (word for word in words if is_most_frequent or not function_words or word in function_words)
+
+
+def _function_words(name: str) -> frozenset[str]:
+    """Return the words that spaCy lists as stop words of a language, as tokens; none where it has no list.
+
+    The file is read by itself: to import spaCy takes half a second.
+    """
+    found = find_spec("spacy")
+    folder = Path(found.origin).parent / "lang" if found is not None and found.origin is not None else None
+    words: set[str] = set()
+    for code in _FUNCTION_WORD_LISTS.get(name, (name,)):
+        file = folder / code / "stop_words.py" if folder is not None else None
+        if file is not None and file.is_file():
+            words.update(chain.from_iterable(map(tokenize, run_path(str(file))["STOP_WORDS"])))
+    return frozenset(words)

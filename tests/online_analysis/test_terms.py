@@ -53,6 +53,37 @@ def test_terms_are_stems_without_stop_words(language: str, text: str, terms: lis
     assert LEXICON.language(language).terms(text) == terms
 
 
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("en", "time people"),
+        ("fr", "temps été"),
+        ("ru", "время россии"),
+        ("zh", "中国 政府"),
+        ("tr", "zaman"),
+        ("hr", "hrvatska"),
+    ],
+)
+def test_frequent_words_that_a_crawl_can_be_about_are_no_stop_words(language: str, text: str) -> None:
+    known = LEXICON.language(language)
+    assert len(known.terms(text)) == len(text.split())
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("en", "which would not have been there with them"),
+        ("de", "und nicht auch noch über keine"),
+        ("fr", "qu'il était avec les autres"),
+        ("el", "τους από την είναι"),
+        ("hr", "koji je bio"),
+        ("tl", "ang mga ito"),
+    ],
+)
+def test_function_words_are_stop_words(language: str, text: str) -> None:
+    assert LEXICON.language(language).terms(text) == []
+
+
 def test_greek_inflections_meet_in_one_term() -> None:
     greek = LEXICON.language("el")
     assert greek.terms("το πάρκο") == greek.terms("των πάρκων") == ["παρκ"]
