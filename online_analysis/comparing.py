@@ -106,7 +106,7 @@ class Compared:
     def cosines(self) -> Floats:
         """The cosines with the reference documents, in [0, 1]."""
         terms, units, counts = self._counted
-        return _cosines(self._dots, sums(units, counts * counts * self._idf.take(terms), self._n))
+        return _cosines(self._dots, sums(units, counts * counts * self._salience(terms), self._n))
 
     def cosines_of(self, groups: Integers, n: int, least: float) -> Floats:
         """Return the cosines of ``n`` groups of the first units; ``groups`` ascends and has the group of each of them.
@@ -120,7 +120,7 @@ class Compared:
             return np.zeros(n)
         begins = runs(terms, owners)
         totals = np.add.reduceat(counts, begins)
-        squares = sums(owners[begins], totals * totals * self._idf[terms[begins]], n)
+        squares = sums(owners[begins], totals * totals * self._salience(terms[begins]), n)
         return _cosines(sums(groups, self._dots[: len(groups)], n), np.maximum(squares, least))
 
     def together(self, shares: Floats) -> float:
@@ -133,8 +133,12 @@ class Compared:
         every[: len(shares)] = shares
         begins = runs(terms)
         totals = np.add.reduceat(counts * every.take(units), begins)
-        square = float(totals * totals @ self._idf.take(terms.take(begins)))
+        square = float(totals * totals @ self._salience(terms.take(begins)))
         return min(1.0, dot / math.sqrt(square))
+
+    def _salience(self, terms: Integers) -> Floats:
+        """Return what terms count in a comparison with documents (``online_analysis.topic.salience``)."""
+        return np.sqrt(self._idf.take(terms))
 
     @cached_property
     def _dots(self) -> Floats:

@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from online_analysis.comparing import Compared, Comparer, Hits, KeywordSide, counted, runs, sums
-from online_analysis.topic import Topic, TopicVector
+from online_analysis.topic import Topic, TopicVector, salience
 from online_analysis.vocabulary import Floats, Integers, Terms, Units, Vocabulary
 
 _HALF_SHARE = 0.04
@@ -76,6 +76,8 @@ class Expectation:
 
 PAGE = Expectation(6, 200 * 7.0)
 """At least the weight of two hundred ordinary terms."""
+_LEAST_SQUARE = 200 * salience(7.0)
+"""The squared length of such a text in a comparison with documents."""
 PARAGRAPH = Expectation(2)
 ANCHOR = Expectation(1)
 
@@ -144,7 +146,7 @@ class Measured:
         weights = sums(groups, compared.weights[: len(groups)], n)
         keywords = _Found.of(_within(compared.hits, groups), self.side, n).closeness(weights, self.side, PAGE)
         has_documents = bool(self.topic.documents.weights)
-        documents = compared.cosines_of(groups, n, PAGE.least) if has_documents else np.zeros(n)
+        documents = compared.cosines_of(groups, n, _LEAST_SQUARE) if has_documents else np.zeros(n)
         return Closenesses(keywords, documents, np.ones(n))
 
 
@@ -224,7 +226,7 @@ def counts_closeness(
     found |= _phrases_in(units, found, topic)
     keywords = to_keywords(found, sum(map(mul, numbers, idf)), topic, expectation) if found else 0.0
     dot: float = sum(map(mul, numbers, map(topic.documents.products.get, counts, repeat(0.0))))
-    length = math.sqrt(sum(map(mul, map(mul, numbers, numbers), idf)))
+    length = math.sqrt(sum(map(mul, map(mul, numbers, numbers), map(salience, idf))))
     return Closeness(keywords, min(1.0, dot / length) if dot else 0.0)
 
 

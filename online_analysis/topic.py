@@ -98,10 +98,14 @@ class Topic:
         return TopicVector(
             language,
             _direction(_with_learned(keywords, more), phrase_idf, language.idf),
-            _direction(_with_learned(self._document_weights(language), single), {}, language.idf),
+            self._documents_direction(language, single),
             {first: tuple(found) for first, found in phrases.items()},
             phrase_idf,
         )
+
+    def _documents_direction(self, language: Language, learned: Mapping[str, float]) -> Direction:
+        weights = _with_learned(self._document_weights(language), learned)
+        return _direction(weights, {}, {term: salience(language.idf[term]) for term in weights})
 
     def _document_weights(self, language: Language) -> Mapping[str, float]:
         """Weigh the terms of all reference texts together, as often as they occur (ARCOMEM, section 5.1).
@@ -114,7 +118,16 @@ class Topic:
             for word, count in Counter(own.words(text)).items():
                 for term in language.terms(word):
                     counts[term] += count
-        return {term: count * math.sqrt(language.idf[term]) for term, count in counts.items()}
+        return {term: count * math.sqrt(salience(language.idf[term])) for term, count in counts.items()}
+
+
+def salience(idf: float) -> float:
+    """Return what a term of this idf counts in a comparison with documents: rare terms more, but not by far.
+
+    With its whole idf a page is told by a handful of rare words; without any, by the words that all pages of its kind
+    share. In between, the exponent matters little.
+    """
+    return math.sqrt(idf)
 
 
 def build_topic(icd: Icd, texts: Mapping[str, str], lexicon: Lexicon | None = None) -> Topic:

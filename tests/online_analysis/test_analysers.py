@@ -284,6 +284,14 @@ def test_all_text_of_a_page_is_compared_with_documents_and_content_most() -> Non
     assert document_score(topic, off) < with_sidebar < as_content
 
 
+def test_a_rare_word_does_not_outweigh_all_that_a_document_speaks_of() -> None:
+    clocks = "The clock of the church tells the time to the street, and people set their watches by its bell. "
+    topic = topic_of([], [clocks * 5 + "A gnomon is meant."])
+    about = page("People in this street know the time by the bell of a church. A watch is set by the clock." * 3)
+    naming = page(OFF_TOPIC["en"] + " A gnomon.")
+    assert document_score(topic, about) > RELEVANT > 5 * document_score(topic, naming)
+
+
 def test_the_words_of_a_topic_in_another_language_do_not_drown_its_names() -> None:
     text = (
         "The village of Feldheim and the wind farm of the village: the story of Feldheim, the people of the village "
