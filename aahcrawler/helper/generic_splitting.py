@@ -1,6 +1,6 @@
 """Splits pages of no known application into parts, and tells of each link in which of them it stands."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from lxml.etree import _Element as Element
@@ -20,6 +20,7 @@ from online_analysis.document import DocumentPart
 
 _WHOLES = frozenset({"article", "post", "reply"})
 _WRITTEN = _WHOLES | {"comment"}
+_LISTS = frozenset({"dl", "ol", "ul"})
 _LONGEST_ENTRY = 1_000
 _LONGEST_REST = 20_000
 _LEAST_LEFT = 200
@@ -69,7 +70,7 @@ def split(page: Page, reading: Reading, links: Sequence[PageLink]) -> GenericSpl
     found = GenericSplit([DocumentPart("content", body_of(item), author_of(item)) for item in said], sorting.owned)
     _add_content(found, said, sorting, _without(main, entries.values()))
     listed = [" ".join(text.split("\n"))[:_LONGEST_ENTRY] for text in entries.values()]
-    listed += [link.context or link.anchor for link in sorting.listed]
+    listed += _listed(sorting.listed)
     found.add(DocumentPart("navigation", "\n".join(filter(None, dict.fromkeys(listed)))), sorting.entered)
     for block in blocks:
         found.add(DocumentPart("sidebar", block.text), block.links)
@@ -133,6 +134,22 @@ class _Sorting:
                 self.entered.append(element)
             else:
                 self.beside[element] = link
+
+
+def _listed(links: Iterable[PageLink]) -> Iterator[str]:
+    """Yield the lines of lists that links stand in, and what is around links that stand in none.
+
+    An index has many entries that lead to one page, of which one link is known.
+    """
+    lists: dict[Element, None] = {}
+    for link in links:
+        above = [element for element in link.element.iterancestors() if element.tag in _LISTS]
+        if above:
+            lists[above[-1]] = None
+        else:
+            yield link.context or link.anchor
+    for element in lists:
+        yield from plain_text(element).split("\n")
 
 
 def _is_entry(link: PageLink) -> bool:

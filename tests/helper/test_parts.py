@@ -174,6 +174,17 @@ def test_entries_of_an_unknown_list_are_navigation() -> None:
     assert part_text(document, "/tag/sea") == "Tags\nice\nsea"
 
 
+@pytest.mark.parametrize("tag", ["ul", "ol"])
+def test_all_entries_of_an_index_are_its_text_though_many_lead_to_one_page(tag: str) -> None:
+    entries = "".join(f'<li><a href="/manual/{n % 2}#entry{n}">harbour entry {n}</a>, page {n}</li>' for n in range(30))
+    document = unknown(f"{MENU}<h1>Index</h1><{tag}>{entries}</{tag}>{FOOTER}", "http://site.test/index")
+    lines = [line for line in document.text.split("\n") if "harbour" in line]
+    assert [line.removeprefix(f"{n + 1}. ") for n, line in enumerate(lines)] == [
+        f"harbour entry {n}, page {n}" for n in range(30)
+    ]
+    assert "About us" not in document.text
+
+
 def test_a_single_post_that_looks_like_an_entry_is_content() -> None:
     post = thread(1).replace('<div class="said">', '<div class="said"><h3><a href="/posts/0">Ice</a></h3>')
     document = unknown(f"{MENU}<div class='thread'>{post}</div>{FOOTER}")
