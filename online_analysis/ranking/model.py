@@ -1,7 +1,8 @@
 """What the ranker believes: two regressions on the features of URLs, one for their worth and one for their promise.
 
 **Worth** is the document score of a page, counted in units: a page as good as the best tenth of those fetched is
-worth 1. **Promise** is what only leads to good pages: by how much the URLs that a page was the first to show exceed
+worth 1. Before anything is known a page seems worth what is said of the links to it; learned is by how much more or
+less it is. **Promise** is what only leads to good pages: by how much the URLs that a page was the first to show exceed
 what would be fetched without it, which is the n-th best of all that wait where n pages have been fetched. It is
 counted up to a bound, as nobody can fetch everything at once. Before anything is known of it, the names that hubs have
 promise some (``online_analysis.hubs``).
@@ -18,7 +19,7 @@ from online_analysis.ranking.features import COLUMNS
 from online_analysis.ranking.regression import Floats, Ridge, Rows, Weights
 from online_analysis.ranking.sighting import Group, Sighting, rows_of
 
-_PENALTY = 1.0
+_PENALTY = 2.0
 _PROMISE_COUNTS = 0.2
 _MOST_PROMISE = 6.0
 _PROMISE_OF_HUBS = 1.0
@@ -72,12 +73,13 @@ class Model:
         worths /= self._unit
         for lesson, worth in zip(lessons, worths.tolist(), strict=True):
             lesson.sighting.value = worth
-        ridge = Ridge(rows_of([lesson.sighting for lesson in lessons], self._unit), _PENALTY)
-        self._worth.learn(ridge, worths)
+        taught = [lesson.sighting for lesson in lessons]
+        ridge = Ridge(rows_of(taught, self._unit), _PENALTY)
+        self._worth.learn(ridge, np.where([each.is_linked for each in taught], worths - self._said(taught), 0.0))
         if waiting:
             rows = rows_of(waiting, self._unit)
             values = self._value(waiting, rows)
-            promises = self._promises(lessons, values) - _hubs([lesson.sighting for lesson in lessons])
+            promises = self._promises(lessons, values) - _hubs(taught)
             self._promise.learn(ridge, promises)
             self._score(waiting, rows, values)
 
@@ -95,10 +97,14 @@ class Model:
         return float(squares[self._worth.weights.all[row.columns] == 0.0].sum()) / total if total else 0.0
 
     def _value(self, sightings: Sequence[Sighting], rows: Rows) -> Floats:
-        values = self._worth.of(rows)
+        values = self._worth.of(rows) + self._said(sightings)
         for sighting, value in zip(sightings, values.tolist(), strict=True):
             sighting.value = value
         return values
+
+    def _said(self, sightings: Sequence[Sighting]) -> Floats:
+        """Return what the analysers said of the links to URLs, in units."""
+        return np.array([sighting.said for sighting in sightings]) / self._unit
 
     def _promises(self, lessons: Sequence[Lesson], values: Floats) -> Floats:
         horizon = max(_NEAREST_HORIZON, len(lessons))
@@ -116,7 +122,11 @@ class Model:
 
     def explain(self, sighting: Sighting) -> tuple[Reason, ...]:
         """Say what the score of a URL would be made of now; the effects add up to it."""
-        reasons = [Reason("mean of all pages", self._worth.mean * self._unit, self._worth.mean * self._unit)]
+        mean = self._worth.mean * self._unit
+        reasons = [
+            Reason("score of links", sighting.said, sighting.said),
+            Reason("mean surplus of all pages", mean, mean),
+        ]
         promise = self._promise.mean + _PROMISE_OF_HUBS * sighting.is_hub
         for name, group in sighting.groups(self._unit).items():
             promise += self._promise.effect(group)

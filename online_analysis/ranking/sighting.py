@@ -79,6 +79,11 @@ class Sighting:
     _rowed: int = 0
 
     @property
+    def is_linked(self) -> bool:
+        """Whether any link to it has been seen: seeds may have none."""
+        return bool(self._pages)
+
+    @property
     def is_full(self) -> bool:
         """Whether nothing is kept of more links to it."""
         return len(self._pages) >= _MOST_LINKS

@@ -54,7 +54,7 @@ def test_a_killed_crawl_goes_on_with_what_its_ranker_knew_and_tells_all_of_it(tm
     # Of others the ranker may think otherwise by now than when a page led to them.
     queued = next(found for found in explained if found["history"] and found["history"][-1]["what"] == "re-scored")
     assert (queued["state"], queued["frontier"]) == ("queued", None)
-    assert queued["reasons"][0]["name"] == "mean of all pages"
+    assert queued["reasons"][0]["name"] == "score of links"
     ranker = next(part for part in queued["parts"] if part["analyser"] == "ranker")
     assert abs(sum(reason["effect"] for reason in queued["reasons"]) - ranker["value"]) < 1e-6
     # What the ranker has not told the frontier, because it is too slight, makes little difference.
