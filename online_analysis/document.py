@@ -72,3 +72,8 @@ class Document:
     level: str = ""
     rest: str = ""
     source: SourceKind = ""
+
+    @property
+    def text(self) -> str:
+        """The title and all that stands in parts and rest, a line for each block; boilerplate is in none of them."""
+        return "\n".join(filter(None, (self.title, *[part.text for part in self.parts], self.rest)))

@@ -33,7 +33,7 @@ from aahcrawler.crawl.knowledge import Knowledge
 from aahcrawler.crawl.posting import Pace, ScorePoster
 from aahcrawler.crawl.recalling import recalled
 from aahcrawler.crawl.redefining import Redefining, forget, note
-from aahcrawler.crawl.reference import fetch_documents
+from aahcrawler.crawl.reference import fetch_documents, reader
 from aahcrawler.crawl.refining import Refining
 from aahcrawler.crawl.sharing import TOKEN, Sharing
 from aahcrawler.crawl.stores import Stores
@@ -49,6 +49,7 @@ from aahcrawler.refusals import RefusalLog, recover_refusals
 from aahcrawler.scope import Scope, Spelling
 from aahcrawler.scores import ScoreLog, Terms, recover_scores
 from aahcrawler.wire.addresses import AddressPolicy
+from knowledge_base.model import KnowledgeBase
 from online_analysis.analysers import analysers, seeds_of_posts
 from online_analysis.icd import Icd, IcdError, changes, parts
 from online_analysis.kept_topic import KeptTopic
@@ -172,7 +173,8 @@ def _open(
     )
     objects = opening.enter_context(ObjectWriter(folder.objects, named, lambda: datetime.now(UTC), size=size))
     shared_topic = membership.topic if membership is not None else None
-    refining = _refining(icd, folder, partial(_keep, archive, history, number), shared_topic)
+    keeping = partial(_keep, archive, history, number)
+    refining = _refining(icd, folder, keeping, shared_topic, knowledge.helper.knowledge_base)
     topic = refining.topic
     analysed_by = analysers(icd, topic)
     at_server, scope = _at_server(icd, folder, opening, membership), Scope(icd)
@@ -312,7 +314,13 @@ def _keep(archive: WarcWriter, history: History, number: int, exchange: Exchange
     history.add(Kept.of(archive.write(exchange), exchange, number))
 
 
-def _refining(icd: Icd, folder: CrawlFolder, keep: Callable[[Exchange], None], shared: SharedTopic | None) -> Refining:
+def _refining(
+    icd: Icd,
+    folder: CrawlFolder,
+    keep: Callable[[Exchange], None],
+    shared: SharedTopic | None,
+    knowledge_base: KnowledgeBase,
+) -> Refining:
     """Return the topic as it is known by now: what was kept at the first start, and what was learned since.
 
     Texts of reference documents on the web that are not kept, nor known to others, are fetched and kept. The next
@@ -325,7 +333,7 @@ def _refining(icd: Icd, folder: CrawlFolder, keep: Callable[[Exchange], None], s
     texts = dict(kept.texts)
     wanted = [document for document in icd.document_urls() if document.url not in texts]
     if wanted:
-        fetched = fetch_documents(icd, folder.spool, keep)
+        fetched = fetch_documents(icd, folder.spool, keep, reader(knowledge_base))
         if fetched.mistakes:
             raise IcdError(fetched.mistakes)
         texts |= fetched.texts

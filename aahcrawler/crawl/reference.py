@@ -15,10 +15,12 @@ from aahcrawler.archive.target import target_mistakes
 from aahcrawler.crawl.manners import Manners
 from aahcrawler.crawl.wiring import request_headers, wire_settings
 from aahcrawler.exchange import Exchange
+from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.page import Headers, Page
 from aahcrawler.page.decoding import decode_content
 from aahcrawler.page.generic import main_content
 from aahcrawler.wire.client import Answer, WireClient, WireError, WireRequest
+from knowledge_base.model import KnowledgeBase
 from online_analysis.icd import Icd, IcdError, Mistake
 
 MOST_REDIRECTS = 5
@@ -26,6 +28,9 @@ PATIENCE = 2
 """A document may take this many times ``politeness.timeout``: somebody waits for the crawl to begin."""
 FEWEST_WORDS = 3
 """A document with fewer words says nothing about a topic."""
+
+
+Read = Callable[[Page], str]
 
 
 @dataclass(slots=True)
@@ -53,8 +58,21 @@ def check(path: Path, *, fetch: bool) -> tuple[Mistake, ...]:
         return (*mistakes, *fetch_documents(icd, Path(spool), lambda _: None).mistakes)
 
 
-def fetch_documents(icd: Icd, spool: Path, keep: Callable[[Exchange], object]) -> Fetched:
+def reader(knowledge_base: KnowledgeBase) -> Read:
+    """Return what reads a reference document as the pages of a crawl are read, which are compared with it."""
+    helper = ApplicationAwareHelper(knowledge_base)
+
+    def read(page: Page) -> str:
+        document = helper.assist(page).document
+        return document.text if document.parts or document.rest else main_content(page)
+
+    return read
+
+
+def fetch_documents(icd: Icd, spool: Path, keep: Callable[[Exchange], object], read: Read = main_content) -> Fetched:
     """Fetch the reference documents of an ICD one after another; ``keep`` is given every exchange.
+
+    ``read`` says what stands on an HTML page.
 
     They are named by a person, so robots.txt, which speaks to crawlers that follow links, is not asked. The caller's
     event loop, whether it runs or is going to, is left alone: a thread with a loop of its own does the work. Ctrl-C
@@ -68,7 +86,7 @@ def fetch_documents(icd: Icd, spool: Path, keep: Callable[[Exchange], object]) -
         task, loop = asyncio.current_task(), asyncio.get_running_loop()
         assert task is not None  # noqa: S101
         begun.set_result(partial(loop.call_soon_threadsafe, task.cancel))
-        return await _fetch_all(icd, spool, keep)
+        return await _fetch_all(icd, spool, keep, read)
 
     with ThreadPoolExecutor(1, thread_name_prefix="reference") as executor:
         fetching = executor.submit(lambda: asyncio.run(fetch()))
@@ -80,14 +98,16 @@ def fetch_documents(icd: Icd, spool: Path, keep: Callable[[Exchange], object]) -
             raise
 
 
-async def _fetch_all(icd: Icd, spool: Path, keep: Callable[[Exchange], object]) -> Fetched:
+async def _fetch_all(icd: Icd, spool: Path, keep: Callable[[Exchange], object], read: Read) -> Fetched:
     client = WireClient(wire_settings(icd, spool))
     manners = Manners(icd.politeness)
     fetched = Fetched()
     try:
         for document in icd.document_urls():
             try:
-                fetched.texts[document.url] = await _text(_Asking(client, icd, keep, manners), document.url)
+                fetched.texts[document.url] = _words(
+                    await _page(_Asking(client, icd, keep, manners), document.url), read
+                )
             except (WireError, _UnusableError) as error:
                 fetched.mistakes.append(icd.document_mistake(document.url, f"could not be had ({error})"))
     finally:
@@ -124,14 +144,14 @@ class _Asking:
         return answer
 
 
-async def _text(asking: _Asking, document: str) -> str:
+async def _page(asking: _Asking, document: str) -> Page:
     url = urls.canonicalize(document)
     for _ in range(MOST_REDIRECTS + 1):
         if url is None:
             raise _UnusableError("it leads to an address that is no http(s) URL")
         answer = await asking.answer(url)
         if answer.status == 200:
-            return _words(_page(url, answer, asking.icd.limits.page_bytes))
+            return _answered(url, answer, asking.icd.limits.page_bytes)
         location = Headers(answer.headers).get("Location")
         if not 300 <= answer.status < 400 or not location:
             raise _UnusableError(f"the server answered {answer.status}")
@@ -139,14 +159,14 @@ async def _text(asking: _Asking, document: str) -> str:
     raise _UnusableError("too many redirects")
 
 
-def _page(url: str, answer: Answer, limit: int) -> Page:
+def _answered(url: str, answer: Answer, limit: int) -> Page:
     headers = Headers(answer.headers)
     body = decode_content(answer.payload, headers.get("Content-Encoding"), limit).body
     return Page(url, answer.status, headers, body, datetime.now(UTC))
 
 
-def _words(page: Page) -> str:
-    text = main_content(page) if page.is_html else page.text if page.media_type.startswith("text/") else ""
+def _words(page: Page, read: Read) -> str:
+    text = read(page) if page.is_html else page.text if page.media_type.startswith("text/") else ""
     if len(text.split()) < FEWEST_WORDS:
         raise _UnusableError("it holds no text")
     return text

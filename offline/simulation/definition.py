@@ -65,7 +65,7 @@ class AnalyserJudge:
     """Scores pages as a crawl of a definition does: by ``flow.process``, with the analysers that ship."""
 
     def __init__(self, icd: Icd, world: World, knowledge_base: KnowledgeBase) -> None:
-        texts = {name: world.understood(world.seeds([name])[0]).text for name in icd.topic.documents}
+        texts = {name: world.understood(world.seeds([name])[0]).document.text for name in icd.topic.documents}
         self.topic = build_topic(icd, texts)
         """What the analysers compare with."""
         self._analysers: Sequence[OnlineAnalyser] = analysers(icd, self.topic)

@@ -27,15 +27,16 @@ _READ_BY = (
 class Kept:
     """A folder in which a reading of a world is kept, and what a judge said of it.
 
-    ``stamp`` tells this world, these samples, this software and this knowledge base from others.
+    A stamp tells this world, this software and this knowledge base from others; what a judge says depends on the world
+    alone.
     """
 
-    def __init__(self, folder: Path, world: Path, samples: Sequence[Sample], knowledge_base: Sequence[Path]) -> None:
+    def __init__(self, folder: Path, world: Path, knowledge_base: Sequence[Path]) -> None:
         self.folder = folder
+        self._world = _digest(_archived(world))
         self._stamp = _digest(
             (
-                *_archived(world),
-                *(sorted({seed for sample in samples for seed in sample.seeds})),
+                self._world,
                 *(_content(file) for source in _READ_BY for file in _sources(source)),
                 *(_content(file) for file in files_of(knowledge_base)),
             )
@@ -73,7 +74,7 @@ class Kept:
 
     def _judged_stamp(self, judge: Path, samples: Sequence[Sample]) -> str:
         seeds = (f"{sample.name}: {seed}" for sample in samples for seed in sample.seeds)
-        return _digest((self._stamp, _content(judge), *seeds))
+        return _digest((self._world, _content(judge), *seeds))
 
 
 def _archived(world: Path) -> Iterable[str]:

@@ -30,10 +30,9 @@ _AHEAD = 3
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """Pages to be read together; ``seeds`` are the positions of those that are seeds."""
+    """Pages to be read together."""
 
     pages: tuple[Page, ...]
-    seeds: frozenset[int]
     knowledge_base: tuple[Path, ...]
 
 
@@ -50,10 +49,7 @@ def read_chunk(chunk: Chunk) -> ReadChunk:
     started = process_time()
     helper = ApplicationAwareHelper(knowledge(chunk.knowledge_base), stopwatch=Stopwatch(lambda: 0.0))
     lexicon = Lexicon()
-    pages = [
-        pack(understand(page, helper, lexicon, is_seed=position in chunk.seeds))
-        for position, page in enumerate(chunk.pages)
-    ]
+    pages = [pack(understand(page, helper, lexicon)) for page in chunk.pages]
     return ReadChunk(pages, process_time() - started)
 
 
@@ -83,7 +79,7 @@ class Reading:
             raise WorldError(f"{self.folder}: holds no WARC files (*.warc.gz)")
         writer = WorldWriter(self.target)
         seconds = 0.0
-        for chunk in self._read(samples, executor, processes):
+        for chunk in self._read(executor, processes):
             seconds += chunk.seconds
             for page in chunk.pages:
                 writer.add(page)
@@ -99,9 +95,9 @@ class Reading:
             if missing:
                 raise WorldError(f"{self.folder}: the seed {missing[0]} of {sample.name} is no page of its WARC files")
 
-    def _read(self, samples: Sequence[Sample], executor: Executor | None, processes: int) -> Iterator[ReadChunk]:
+    def _read(self, executor: Executor | None, processes: int) -> Iterator[ReadChunk]:
         """Yield pages by chunks in their order; few chunks are under way at a time, so that memory is bounded."""
-        chunks = self._chunks(frozenset(_key(seed) for sample in samples for seed in sample.seeds))
+        chunks = self._chunks()
         if executor is None:
             yield from map(read_chunk, chunks)
             return
@@ -113,19 +109,15 @@ class Reading:
         while under_way:
             yield under_way.popleft().result()
 
-    def _chunks(self, seeds: frozenset[str]) -> Iterator[Chunk]:
+    def _chunks(self) -> Iterator[Chunk]:
         pages: list[Page] = []
         for page in self._pages():
             pages.append(page)
             if len(pages) == CHUNK:
-                yield self._chunk(pages, seeds)
+                yield Chunk(tuple(pages), self.knowledge_base)
                 pages = []
         if pages:
-            yield self._chunk(pages, seeds)
-
-    def _chunk(self, pages: Sequence[Page], seeds: frozenset[str]) -> Chunk:
-        positions = (position for position, page in enumerate(pages) if key(page.url) in seeds)
-        return Chunk(tuple(pages), frozenset(positions), self.knowledge_base)
+            yield Chunk(tuple(pages), self.knowledge_base)
 
     def _pages(self) -> Iterator[Page]:
         """Yield the HTML pages that were answered well, each address once."""

@@ -93,7 +93,7 @@ def simulate(simulation: Simulation, samples: Sequence[Sample], watcher: Watcher
     simulated(simulation)
     with ExitStack() as stack:
         folder = simulation.keep or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="aah-simulation-")))
-        kept = Kept(folder, simulation.world, samples, simulation.knowledge_base)
+        kept = Kept(folder, simulation.world, simulation.knowledge_base)
         executor = _executor(simulation.processes, stack)
         bench, reading = _read(simulation, samples, kept, executor, watcher)
         tasks = [_task(simulation, folder, sample, bench) for sample in samples]

@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from aahcrawler.helper import ApplicationAwareHelper, Assistance
 from aahcrawler.metadata import Metadata
 from aahcrawler.page import Headers, Page
-from aahcrawler.page.generic import main_content
 from knowledge_base.model import KnowledgeBase, Match
 from online_analysis.document import Document
 from online_analysis.terms import Lexicon
@@ -22,8 +21,7 @@ class Understood:
 
     ``application`` and ``level`` are names, empty where there is none. ``terms`` counts the stems of all of the
     document's text. ``anchors`` and ``contexts`` run parallel to the document's outlinks: the stems of the link's
-    anchor and of the text around it. ``text`` is the main content of a page that is a seed of some sample, and empty
-    for others.
+    anchor and of the text around it.
     """
 
     document: Document
@@ -32,10 +30,9 @@ class Understood:
     terms: Mapping[str, int]
     anchors: tuple[Terms, ...]
     contexts: tuple[Terms, ...]
-    text: str
 
 
-def understand(page: Page, helper: ApplicationAwareHelper, lexicon: Lexicon, *, is_seed: bool) -> Understood:
+def understand(page: Page, helper: ApplicationAwareHelper, lexicon: Lexicon) -> Understood:
     """Read a page as every crawl does, and keep what strategies of all kinds look at."""
     assistance = helper.assist(page)
     document, match = assistance.document, assistance.match
@@ -50,7 +47,6 @@ def understand(page: Page, helper: ApplicationAwareHelper, lexicon: Lexicon, *, 
         terms=dict(terms),
         anchors=tuple(tuple(language.terms(link.anchor)) for link in document.outlinks),
         contexts=tuple(tuple(language.terms(link.context)) for link in document.outlinks),
-        text=main_content(page) if is_seed else "",
     )
 
 

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from fastwarc.warc import ArchiveIterator, WarcRecordType
 
-from aahcrawler.crawl.reference import check, fetch_documents
+from aahcrawler.crawl.reference import check, fetch_documents, reader
 from aahcrawler.exchange import Exchange
+from knowledge_base.model import KnowledgeBase
 from online_analysis.icd import Icd
 from tests.crawl.crawling import aah, rows
 from tests.crawl.site import Reply, Site, html, links, serving
@@ -70,6 +71,12 @@ def test_the_text_of_a_document_is_had_and_the_exchange_kept(site: Site, tmp_pat
     assert " ".join(fetched.texts[url].split()) == TEXT
     assert [exchange.url.rpartition("/")[2] for exchange in kept] == (["moved", "text"] if path == "moved" else [path])
     assert all(exchange.response.closed for exchange in kept)
+
+
+def test_a_document_is_read_as_the_pages_that_are_compared_with_it(site: Site, tmp_path: Path) -> None:
+    url = f"{site.url}page"
+    fetched = fetch_documents(definition(tmp_path, url), tmp_path, lambda _: None, reader(KnowledgeBase(())))
+    assert fetched.texts == {url: f"Lighthouses\n{TEXT}"}
 
 
 @pytest.mark.parametrize(
