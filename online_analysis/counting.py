@@ -47,10 +47,9 @@ class CountedDocument:
             places = {text: place for text, place in places.items() if len(text) <= LONGEST_PARAGRAPH}
         self.pieces.append(len(texts) + len(outside))
         contexts, anchors = [link.context for link in links], [link.anchor for link in links]
-        for text in chain(outside, contexts, anchors):
-            if text not in places:
-                places[text] = len(texts)
-                texts.append(text[:LONGEST_PARAGRAPH])
+        beside = [text for text in dict.fromkeys(chain(outside, contexts, anchors)) if text not in places]
+        places.update(zip(beside, range(len(texts), len(texts) + len(beside)), strict=True))
+        texts += [text[:LONGEST_PARAGRAPH] for text in beside]
         self.around = np.array(list(map(places.__getitem__, contexts)), np.intp)
         self.clicked = np.array(list(map(places.__getitem__, anchors)), np.intp)
         self.units = vocabulary.read(texts)

@@ -11,7 +11,7 @@ import re
 import string
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from importlib.util import find_spec
@@ -36,6 +36,7 @@ _ASCII_WORD = re.compile("[a-z0-9]+")
 
 _LONGEST_WORD = 64
 _CACHED_WORDS = 100_000
+_CACHED_FREQUENCIES = 1_000
 _STOP_POWER, _ALWAYS_STOP_POWER = 3, 2
 _UNSEEN_FREQUENCY = 5e-7
 _NUMBER_FREQUENCY = 1e-4
@@ -139,6 +140,12 @@ class _Stems(dict[str, str]):
         self._stemmer = Stemmer.Stemmer(algorithm, 0) if algorithm in Stemmer.algorithms() else None
         self._stop_words = stop_words
 
+    def all(self, words: Sequence[str]) -> Sequence[str]:
+        """Work out the terms of words; they are not remembered."""
+        kept = [word if word not in self._stop_words else "" for word in words]
+        stems = self._stemmer.stemWords(kept) if self._stemmer else kept
+        return [word if word.isdigit() else stem for word, stem in zip(kept, stems, strict=True)]
+
     def __missing__(self, word: str) -> str:
         if len(self) >= _CACHED_WORDS:
             self.clear()
@@ -220,6 +227,7 @@ class _LearnedIdf(_Idf):
         return idf
 
 
+@lru_cache(_CACHED_FREQUENCIES)
 def idf_of(frequency: float) -> float:
     """Return the idf of a term that makes up ``frequency`` of all words.
 
@@ -235,7 +243,7 @@ def _term_idf(term: str, frequency: float) -> float:
 
 def _portion(term: str) -> float:
     """Weigh a pair of characters by half (squared): pairs overlap, so each character stands in two of them."""
-    return math.sqrt(0.5) if _UNSPACED_RUN.match(term) and len(term) == 2 else 1.0
+    return math.sqrt(0.5) if len(term) == 2 and _UNSPACED_RUN.match(term) else 1.0
 
 
 class Language:
@@ -260,9 +268,9 @@ class Language:
         """Return the same of what has no white space in it, for those who remember it themselves."""
         return self._chunks.of(chunk)
 
-    def stem(self, word: str) -> str:
-        """Return the term of one case-folded word, empty for a stop word."""
-        return self._stems[word]
+    def stems(self, words: Sequence[str]) -> Sequence[str]:
+        """Return the term of each of some case-folded words, empty for a stop word."""
+        return self._stems.all(words)
 
     def words(self, text: str) -> list[str]:
         """Return the words of a text in order, without those that are frequent in this language."""

@@ -9,7 +9,6 @@ Terms are looked up by these hashes of 64 bits. Only words that were never met a
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,16 +25,21 @@ MOST_WORDS = 100_000
 """Words that are remembered of a language, but for those of a last page."""
 
 _LONGEST_WORD = 64
-"""Bytes of a word that is remembered."""
+"""Bytes of an ASCII word that says something."""
+_MOST_TERMS = 32
+"""Terms of what stands between blanks, where it is remembered: other scripts write long texts without any."""
 _SLOT_BITS = 17
 _NO_TERM, _UNKNOWN, _SEVERAL = -1, -2, -3
 _SEPARATOR = "\0"
+_BETWEEN = b"\n"
 _FOLDING = bytes(
     code if not code or code >= 128 else ord(chr(code).lower()) if chr(code).isalnum() else ord(" ")
     for code in range(256)
 )
 _PARTING_ROWS = (b"\xc2", b"\xe2\x80", b"\xe3\x80", b"\xef\xbc")
 """First bytes of the frequent marks beyond ASCII, such as quotes, dashes, bullets and ideographic commas."""
+_LEAST_FIRST = 0xC2
+"""The first byte of a character beyond ASCII is not less."""
 _BASE = 0x9E3779B97F4A7C15
 _CYCLE = 1 << 16
 _POWERS: _Hashes = np.full(_CYCLE, _BASE, np.uint64).cumprod(dtype=np.uint64)
@@ -76,7 +80,7 @@ class Vocabulary:
     def __init__(self, language: Language) -> None:
         self._language = language
         self.names: list[str] = []
-        self._numbers: dict[str, int] = {}
+        self._numbers: dict[str, int] = {"": _NO_TERM}
         self._words: dict[int, int | tuple[int, ...]] = {}
         # Most words are found here, by the first bits of their hashes; of two that share these the first one is.
         self._keys: _Hashes = np.zeros(1 << _SLOT_BITS, np.uint64)
@@ -149,38 +153,50 @@ class Vocabulary:
         ``words`` are all bytes, and where the one before each word is, and its last one.
         """
         data, before, last = words
-        several: dict[int, tuple[int, ...]] = {}
-        known, met = self._words, len(self._words)
-        wanted = (column.take(places).tolist() for column in (hashes, before, last))
-        for place, key, start, end in zip(places.tolist(), *wanted, strict=True):
-            code = known.get(key)
-            if code is None:
-                code = self._meet(data[start + 1 : end + 1])
-                if end - start <= _LONGEST_WORD:
-                    known[key] = code
-            if isinstance(code, int):
-                codes[place] = code
-            else:
-                codes[place], several[place] = _SEVERAL, code
-        if len(known) > met:
-            self._put(list(islice(reversed(known.items()), len(known) - met)))
+        keys, known = hashes.take(places).tolist(), self._words
+        new = {key: place for key, place in zip(keys, places.tolist(), strict=True) if key not in known}
+        if new:
+            at = list(new.values())
+            edges = zip(before.take(at).tolist(), last.take(at).tolist(), strict=True)
+            met = self._meet([data[start + 1 : end + 1] for start, end in edges])
+            known.update(zip(new, met, strict=True))
+            self._put(hashes.take(at), np.array([code if isinstance(code, int) else _SEVERAL for code in met]))
+        found = list(map(known.__getitem__, keys))
+        several = {place: code for place, code in zip(places.tolist(), found, strict=True) if isinstance(code, tuple)}
+        codes[places] = [_SEVERAL if isinstance(code, tuple) else code for code in found] if several else found
+        for place, terms in several.items():
+            if len(terms) > _MOST_TERMS:
+                known.pop(int(hashes[place]), None)
         return several
 
-    def _meet(self, word: bytes) -> int | tuple[int, ...]:
-        if word.isascii():
-            term = self._language.stem(word.decode()) if 1 < len(word) <= _LONGEST_WORD else ""
-            return self.number(term) if term else _NO_TERM
+    def _meet(self, words: Sequence[bytes]) -> Sequence[int | tuple[int, ...]]:
+        """Return the codes of words that are new."""
+        text = _BETWEEN.join(words)
+        if text.isascii():
+            return self._codes_of(text.decode().split(_BETWEEN.decode()))
+        plain = dict.fromkeys([word for word in words if word.isascii()])
+        known = dict(zip(plain, self._codes_of([word.decode() for word in plain]), strict=True))
+        return [known[word] if word in known else self._code_of(word) for word in words]
+
+    def _codes_of(self, words: Sequence[str]) -> list[int]:
+        """Return the codes of ASCII words, each of which is one term or none."""
+        terms = self._language.stems([word if 1 < len(word) <= _LONGEST_WORD else "" for word in words])
+        numbers, names = self._numbers, self.names
+        new = [term for term in dict.fromkeys(terms) if term not in numbers]
+        numbers.update(zip(new, range(len(names), len(names) + len(new)), strict=True))
+        names += new
+        return list(map(numbers.__getitem__, terms))
+
+    def _code_of(self, word: bytes) -> int | tuple[int, ...]:
         numbers = tuple(map(self.number, self._language.terms_of(word.decode("utf-8", "replace"))))
         return numbers if len(numbers) > 1 else numbers[0] if numbers else _NO_TERM
 
-    def _put(self, met: Sequence[tuple[int, int | tuple[int, ...]]]) -> None:
-        """Have words that were met, the last one first, found by their hashes: of those in one slot the first."""
-        single = [(key, code) for key, code in met if isinstance(code, int)]
-        keys = np.array([key for key, _ in single], np.uint64)
-        codes = np.array([code for _, code in single], np.int64)
+    def _put(self, keys: _Hashes, codes: Integers) -> None:
+        """Have words of one term or none found by their hashes: of those in one slot the last."""
         slots = (keys >> np.uint64(64 - _SLOT_BITS)).view(np.int64)
-        free = (self._codes[slots] == _UNKNOWN).nonzero()[0]
-        self._keys[slots[free]], self._codes[slots[free]] = keys[free], codes[free]
+        free = ((self._codes.take(slots) == _UNKNOWN) & (codes != _SEVERAL)).nonzero()[0]
+        slots = slots.take(free)
+        self._keys[slots], self._codes[slots] = keys.take(free), codes.take(free)
 
 
 def _bytes_of(texts: Sequence[str]) -> bytes:
@@ -195,8 +211,10 @@ def _bytes_of(texts: Sequence[str]) -> bytes:
 def _without_marks(data: bytes) -> bytes:
     """Put blanks for frequent marks: else a word has as many spellings as there are marks that stand beside it."""
     codes = np.frombuffer(data, np.uint8).copy()
+    firsts = np.flatnonzero(codes[:-2] >= _LEAST_FIRST)
+    beginning = codes.take(firsts)
     for row, parts in _parting():
-        at = np.flatnonzero(codes[:-2] == row[0])
+        at = firsts[beginning == row[0]]
         if len(row) > 1:
             at = at[codes[at + 1] == row[1]]
         at = at[parts[codes[at + len(row)]]]
