@@ -152,21 +152,20 @@ class Vocabulary:
 
         ``words`` are all bytes, and where the one before each word is, and its last one.
         """
-        data, before, last = words
-        keys, known = hashes.take(places).tolist(), self._words
-        new = {key: place for key, place in zip(keys, places.tolist(), strict=True) if key not in known}
+        known = self._words
+        keys = hashes.take(places).tolist()
+        found = list(map(known.get, keys))
+        new = [number for number, code in enumerate(found) if code is None]
         if new:
-            at = list(new.values())
-            edges = zip(before.take(at).tolist(), last.take(at).tolist(), strict=True)
-            met = self._meet([data[start + 1 : end + 1] for start, end in edges])
-            known.update(zip(new, met, strict=True))
+            at = places.take(new)
+            met = self._meet(_spelled(at, *words))
             self._put(hashes.take(at), np.array([code if isinstance(code, int) else _SEVERAL for code in met]))
-        found = list(map(known.__getitem__, keys))
+            for number, code in zip(new, met, strict=True):
+                found[number] = code
+                if isinstance(code, int) or len(code) <= _MOST_TERMS:
+                    known[keys[number]] = code
         several = {place: code for place, code in zip(places.tolist(), found, strict=True) if isinstance(code, tuple)}
-        codes[places] = [_SEVERAL if isinstance(code, tuple) else code for code in found] if several else found
-        for place, terms in several.items():
-            if len(terms) > _MOST_TERMS:
-                known.pop(int(hashes[place]), None)
+        codes[places] = [code if isinstance(code, int) else _SEVERAL for code in found]
         return several
 
     def _meet(self, words: Sequence[bytes]) -> Sequence[int | tuple[int, ...]]:
@@ -197,6 +196,12 @@ class Vocabulary:
         free = ((self._codes.take(slots) == _UNKNOWN) & (codes != _SEVERAL)).nonzero()[0]
         slots = slots.take(free)
         self._keys[slots], self._codes[slots] = keys.take(free), codes.take(free)
+
+
+def _spelled(places: Integers, data: bytes, before: Integers, last: Integers) -> list[bytes]:
+    """Return the words at some places; ``before`` and ``last`` are where the byte before each is, and its last one."""
+    edges = zip(before.take(places).tolist(), last.take(places).tolist(), strict=True)
+    return [data[start + 1 : end + 1] for start, end in edges]
 
 
 def _bytes_of(texts: Sequence[str]) -> bytes:
