@@ -152,20 +152,21 @@ class Vocabulary:
 
         ``words`` are all bytes, and where the one before each word is, and its last one.
         """
-        known = self._words
-        keys = hashes.take(places).tolist()
-        found = list(map(known.get, keys))
-        new = [number for number, code in enumerate(found) if code is None]
+        data, before, last = words
+        keys, known = hashes.take(places).tolist(), self._words
+        new = {key: place for key, place in zip(keys, places.tolist(), strict=True) if key not in known}
         if new:
-            at = places.take(new)
-            met = self._meet(_spelled(at, *words))
+            at = list(new.values())
+            edges = zip(before.take(at).tolist(), last.take(at).tolist(), strict=True)
+            met = self._meet([data[start + 1 : end + 1] for start, end in edges])
+            known.update(zip(new, met, strict=True))
             self._put(hashes.take(at), np.array([code if isinstance(code, int) else _SEVERAL for code in met]))
-            for number, code in zip(new, met, strict=True):
-                found[number] = code
-                if isinstance(code, int) or len(code) <= _MOST_TERMS:
-                    known[keys[number]] = code
+        found = list(map(known.__getitem__, keys))
         several = {place: code for place, code in zip(places.tolist(), found, strict=True) if isinstance(code, tuple)}
-        codes[places] = [code if isinstance(code, int) else _SEVERAL for code in found]
+        codes[places] = [_SEVERAL if isinstance(code, tuple) else code for code in found] if several else found
+        for place, terms in several.items():
+            if len(terms) > _MOST_TERMS:
+                known.pop(int(hashes[place]), None)
         return several
 
     def _meet(self, words: Sequence[bytes]) -> Sequence[int | tuple[int, ...]]:
@@ -196,12 +197,6 @@ class Vocabulary:
         free = ((self._codes.take(slots) == _UNKNOWN) & (codes != _SEVERAL)).nonzero()[0]
         slots = slots.take(free)
         self._keys[slots], self._codes[slots] = keys.take(free), codes.take(free)
-
-
-def _spelled(places: Integers, data: bytes, before: Integers, last: Integers) -> list[bytes]:
-    """Return the words at some places; ``before`` and ``last`` are where the byte before each is, and its last one."""
-    edges = zip(before.take(places).tolist(), last.take(places).tolist(), strict=True)
-    return [data[start + 1 : end + 1] for start, end in edges]
 
 
 def _bytes_of(texts: Sequence[str]) -> bytes:
