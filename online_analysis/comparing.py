@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from online_analysis.topic import TopicVector
+from online_analysis.topic import TopicVector, salience
 from online_analysis.vocabulary import Floats, Integers, Units, Vocabulary
 
 
@@ -137,8 +137,8 @@ class Compared:
         return min(1.0, dot / math.sqrt(square))
 
     def _salience(self, terms: Integers) -> Floats:
-        """Return what terms count in a comparison with documents (``online_analysis.topic.salience``)."""
-        return np.sqrt(self._idf.take(terms))
+        """Return what terms count in a comparison with documents."""
+        return salience(self._idf.take(terms))
 
     @cached_property
     def _dots(self) -> Floats:

@@ -1,13 +1,13 @@
 """How much a text speaks of a topic, measured on counts of terms.
 
-Terms weigh by their idf, once: the product of two vectors of counts is the sum of ``count * count * idf``.
-
 **Reference documents** are compared as in the simulations of ARCOMEM (section 5.1): by the cosine of a page's counts
-with the sum of the counts of all documents. There a page is relevant from a third on. The score is the cosine to the
-power that makes a third 0.2, the default of ``scoring.relevant``; it orders pages as the cosine does.
+with the sum of the counts of all documents. Terms weigh by their salience, once (``online_analysis.topic``): the
+product of two vectors of counts is the sum of ``count * count * salience``. There a page is relevant from a third on.
+The score is the cosine to the power that makes a third 0.2, the default of ``scoring.relevant``; it orders pages as the
+cosine does.
 
-**Keywords and entities** are too few for that: the cosine of a page that never leaves the topic falls with its length,
-and with the number of keywords. It is a product of two factors, each of which is mended::
+**Keywords and entities** weigh by their idf, and are too few for that: the cosine of a page that never leaves the topic
+falls with its length, and with the number of keywords. It is a product of two factors, each of which is mended::
 
     cos(text, keywords) = |text'| / |text|  *  cos(text', keywords)         text' = the keywords in the text
                              share                 coverage
@@ -28,20 +28,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 from operator import mul
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from online_analysis.comparing import Compared, Comparer, Hits, KeywordSide, counted, runs, sums
-from online_analysis.topic import Topic, TopicVector, salience
+from online_analysis.topic import Number, Topic, TopicVector, salience
 from online_analysis.vocabulary import Floats, Integers, Terms, Units, Vocabulary
 
 _HALF_SHARE = 0.04
 _FIELDS_RELEVANT, _RELEVANT = 1 / 3, 0.2
 _POWER = math.log(_RELEVANT) / math.log(_FIELDS_RELEVANT)
-
-Number = TypeVar("Number", float, Floats)
 
 
 class Closeness(NamedTuple):

@@ -4,12 +4,15 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 from online_analysis.counting import Counting
 from online_analysis.icd import Icd
 from online_analysis.terms import Language, Lexicon
+from online_analysis.vocabulary import Floats
 
 Phrase = tuple[str, ...]
+Number = TypeVar("Number", float, Floats)
 
 _LEARNED_SHARE = 0.5
 """How long the vector of what was learned is beside that of what was given: a fifth of the squared length of both."""
@@ -19,9 +22,10 @@ _LEARNED_SHARE = 0.5
 class Direction:
     """A unit vector over terms, and over phrases by their words with blanks between (``"wind turbin"``).
 
-    ``weights[term]`` is its component in the space of counts times the square root of the idf; ``products[term]`` is
-    what one occurrence of the term in a text adds to the dot product. ``reach[k]`` is the length of its k heaviest
-    components: the best cosine that a text with k of its terms can have. One that is empty has no weights.
+    ``weights[term]`` is its component in the space of counts times the square root of what the term counts, its idf or,
+    of documents, its ``salience``; ``products[term]`` is what one occurrence of it in a text adds to the dot product.
+    ``reach[k]`` is the length of its k heaviest components: the best cosine that a text with k of its terms can have.
+    One that is empty has no weights.
     """
 
     weights: Mapping[str, float]
@@ -121,13 +125,14 @@ class Topic:
         return {term: count * math.sqrt(salience(language.idf[term])) for term, count in counts.items()}
 
 
-def salience(idf: float) -> float:
-    """Return what a term of this idf counts in a comparison with documents: rare terms more, but not by far.
+def salience(idf: Number) -> Number:
+    """Return what terms of some idf count in a comparison with documents: rare ones more, but not by far.
 
     With its whole idf a page is told by a handful of rare words; without any, by the words that all pages of its kind
     share. In between, the exponent matters little.
     """
-    return math.sqrt(idf)
+    found: Number = idf**0.5
+    return found
 
 
 def build_topic(icd: Icd, texts: Mapping[str, str], lexicon: Lexicon | None = None) -> Topic:

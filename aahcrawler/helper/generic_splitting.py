@@ -46,6 +46,11 @@ class GenericSplit:
     part_of: dict[Element, int] = field(default_factory=dict)
     rest: str = ""
 
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The texts of all parts, and the rest."""
+        return (*(part.text for part in self.parts), self.rest)
+
     def add(self, part: DocumentPart, links: Iterable[Element] = ()) -> None:
         """Add a part that has text, with links that stand in it."""
         if part.text:
@@ -71,7 +76,8 @@ def split(page: Page, reading: Reading, links: Sequence[PageLink]) -> GenericSpl
     _add_content(found, said, sorting, _without(main, entries.values()))
     listed = [" ".join(text.split("\n"))[:_LONGEST_ENTRY] for text in entries.values()]
     listed += _listed(sorting.listed)
-    found.add(DocumentPart("navigation", "\n".join(filter(None, dict.fromkeys(listed)))), sorting.entered)
+    navigation = "\n".join(filter(None, dict.fromkeys(listed)))
+    found.add(DocumentPart("navigation", _without(navigation, found.texts)), sorting.entered)
     for block in blocks:
         found.add(DocumentPart("sidebar", block.text), block.links)
     return found
@@ -143,13 +149,14 @@ def _listed(links: Iterable[PageLink]) -> Iterator[str]:
     """
     lists: dict[Element, None] = {}
     for link in links:
-        above = [element for element in link.element.iterancestors() if element.tag in _LISTS]
-        if above:
-            lists[above[-1]] = None
+        around = next((element for element in link.element.iterancestors() if element.tag in _LISTS), None)
+        if around is not None:
+            lists[around] = None
         else:
             yield link.context or link.anchor
     for element in lists:
-        yield from plain_text(element).split("\n")
+        if lists.keys().isdisjoint(element.iterancestors()):
+            yield from plain_text(element).split("\n")
 
 
 def _is_entry(link: PageLink) -> bool:

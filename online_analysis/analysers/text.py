@@ -21,11 +21,10 @@ from online_analysis.similarity import (
     Closenesses,
     Measured,
     Measures,
-    Number,
     score,
     scores,
 )
-from online_analysis.topic import Topic, TopicVector
+from online_analysis.topic import Number, Topic, TopicVector
 
 _DOCUMENT_WEIGHT, _PARAGRAPH_WEIGHT, _ANCHOR_WEIGHT = 2.0, 1.0, 2.0
 _BESIDE_CONTENT = 0.5
