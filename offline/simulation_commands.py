@@ -29,7 +29,7 @@ def _progress(samples: int) -> Iterator[Watcher]:
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
         read, crawled, fetched = (
             progress.add_task(name, total=None)
-            for name in ("pages read", f"samples crawled, of {samples}", "pages fetched")
+            for name in ("pages gathered", f"samples crawled, of {samples}", "pages fetched")
         )
 
         def crawling(pages: int) -> None:

@@ -58,6 +58,10 @@ class Sites:
         while len(self._hosts) > self._most_hosts:
             self._hosts.popitem(last=False)
 
+    def forget(self) -> None:
+        """Forget which application runs where; what applications say of addresses is kept."""
+        self._hosts.clear()
+
     def recall(self, url: str) -> tuple[Application, tuple[Pattern, ...]] | None:
         """Return what was remembered last of the URL's site."""
         site = site_of(url)

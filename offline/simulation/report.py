@@ -71,7 +71,8 @@ def _as_json(finished: Finished, simulation: Simulation, found: Sequence[Row], j
 
 def _speed(finished: Finished) -> str:
     fetched, cost = sum(len(order.pages) for order in finished.orders), finished.cost
+    pages = f"{cost.pages:,} of {len(finished.urls):,} pages"
     return (
         f"{fetched:,} pages fetched, {finished.pages_per_second:,.0f} in each second of processor time: "
-        f"{cost.reading:,.0f} s for reading {len(finished.urls):,} pages once, {cost.crawling:,.0f} s for the crawls"
+        f"{cost.reading:,.0f} s for reading {pages} once, {cost.crawling:,.0f} s for the crawls"
     )

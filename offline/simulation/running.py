@@ -14,13 +14,13 @@ from offline.simulation.definition import AnalyserJudge, definition, frontier_se
 from offline.simulation.judging import Bench, Relevance, judge_samples, load_judge
 from offline.simulation.kept import Kept
 from offline.simulation.processes import own_processes
-from offline.simulation.reading import Reading, knowledge
+from offline.simulation.reading import Gathering, knowledge, reader
 from offline.simulation.sample import Sample
 from offline.simulation.strategies import Named, StrategyError, chosen
 from offline.simulation.strategy import Briefing, crawl
 from offline.simulation.visits import Visits
 from offline.simulation.watching import Watcher
-from offline.simulation.world import World
+from offline.simulation.world import World, recorded
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +54,15 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Seconds of processor time: for reading the world once, and for all of its crawls."""
+    """Seconds of processor time: for reading pages of the world, as many as ``pages``, and for all of its crawls."""
 
-    reading: float
-    crawling: float
+    reading: float = 0.0
+    crawling: float = 0.0
+    pages: int = 0
+
+    def __add__(self, more: "Cost") -> "Cost":
+        """Add up what was spent on several things."""
+        return Cost(self.reading + more.reading, self.crawling + more.crawling, self.pages + more.pages)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,17 +100,14 @@ def simulate(simulation: Simulation, samples: Sequence[Sample], watcher: Watcher
         folder = simulation.keep or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="aah-simulation-")))
         kept = Kept(folder, simulation.world, simulation.knowledge_base)
         executor = _executor(simulation.processes, stack)
-        bench, reading = _read(simulation, samples, kept, executor, watcher)
+        bench, cost = _read(simulation, samples, kept, executor, watcher)
         tasks = [_task(simulation, folder, sample, bench) for sample in samples]
         orders: list[Order] = []
-        crawling = 0.0
-        for found, seconds in _run(tasks, executor):
+        for found, spent in _run(tasks, executor):
             orders += found
-            crawling += seconds
+            cost += spent
             watcher.crawling(sum(len(order.pages) for order in found))
-        with closing(World(folder)) as world:
-            urls = world.recorded
-        return Finished(tuple(orders), urls, bench, Cost(reading, crawling))
+        return Finished(tuple(orders), recorded(folder), bench, cost)
 
 
 def simulated(simulation: Simulation) -> tuple[Named, ...]:
@@ -122,15 +124,15 @@ def simulated(simulation: Simulation) -> tuple[Named, ...]:
     return tuple(each for each in named if not each.needs_judge)
 
 
-def simulate_sample(task: Task) -> tuple[list[Order], float]:
+def simulate_sample(task: Task) -> tuple[list[Order], Cost]:
     """Run every strategy on a sample; what is learned of a page is worked out once for all of them.
 
-    Return the orders and the seconds of processor time spent.
+    Return the orders and what was spent.
     """
     started = time.process_time()
     simulation, sample = task.simulation, task.sample
     icd = definition(sample, simulation.template)
-    with closing(World(task.folder)) as world:
+    with closing(World(task.folder, reader(simulation.knowledge_base))) as world:
         seeds = world.seeds(sample.seeds)
         judge = AnalyserJudge(icd, world, knowledge(simulation.knowledge_base))
         visits = Visits(world, seeds, judge)
@@ -140,7 +142,7 @@ def simulate_sample(task: Task) -> tuple[list[Order], float]:
             briefing = Briefing(world, visits, judge, frontier_settings(icd), icd.scoring, random, task.relevance)
             pages = crawl(named.make(briefing), visits, seeds, sample.pages or len(world))
             orders.append(Order(sample, named.name, pages))
-    return orders, time.process_time() - started
+    return orders, Cost(world.seconds, time.process_time() - started - world.seconds, world.pages_read)
 
 
 def _executor(processes: int, stack: ExitStack) -> Executor | None:
@@ -151,10 +153,10 @@ def _executor(processes: int, stack: ExitStack) -> Executor | None:
 
 def _read(
     simulation: Simulation, samples: Sequence[Sample], kept: Kept, executor: Executor | None, watcher: Watcher
-) -> tuple[Bench | None, float]:
-    """Read the world for the crawls, and let the judge read it in a process of its own, whose memory is given back.
+) -> tuple[Bench | None, Cost]:
+    """Gather the world for the crawls, and let the judge read it in a process of its own, whose memory is given back.
 
-    What is kept is read by nobody. Return the judge and the seconds of processor time that reading took.
+    What is kept is gathered by nobody. Return the judge and what gathering took.
     """
     with ExitStack() as stack:
         judging, seconds = _judging(simulation, samples, kept, stack), 0.0
@@ -162,15 +164,13 @@ def _read(
             judging.exception()
         if not kept.is_read:
             kept.begin()
-            reading = Reading(simulation.world, kept.folder, simulation.knowledge_base, watcher.reading)
-            seconds = reading.run(samples, executor, simulation.processes)
+            seconds = Gathering(simulation.world, kept.folder, watcher.reading).run(samples)
             kept.end()
         if simulation.judge is None or judging is None:
-            return None, seconds
+            return None, Cost(seconds)
         relevance = judging.result()
         kept.keep(relevance, simulation.judge, samples)
-        with closing(World(kept.folder)) as world:
-            return Bench(load_judge(simulation.judge), relevance, world.recorded), seconds
+        return Bench(load_judge(simulation.judge), relevance, recorded(kept.folder)), Cost(seconds)
 
 
 def _judging(
@@ -194,5 +194,5 @@ def _task(simulation: Simulation, folder: Path, sample: Sample, bench: Bench | N
     return Task(simulation, folder, replace(sample, pages=pages), relevance)
 
 
-def _run(tasks: Sequence[Task], executor: Executor | None) -> Iterator[tuple[list[Order], float]]:
+def _run(tasks: Sequence[Task], executor: Executor | None) -> Iterator[tuple[list[Order], Cost]]:
     yield from map(simulate_sample, tasks) if executor is None else executor.map(simulate_sample, tasks)

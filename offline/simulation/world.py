@@ -1,19 +1,26 @@
-"""A world of archived pages, read once: addresses, links and documents by the number of the page."""
+"""A world of archived pages by number: their addresses, and what is understood of a page once it is asked for."""
 
 import pickle
+import sqlite3
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import BinaryIO
+from time import process_time
+from typing import Any, BinaryIO
 
 import zstandard
 
 from aahcrawler import urls
+from aahcrawler.page import Page
 from offline.simulation.understood import Understood
 
 _RECENT = 256
+_UNDERSTOOD = "understood.sqlite"
+_PATIENCE = 300.0
+"""Seconds to wait for another process that writes down what it understood of a page."""
 
 
 def key(url: str) -> str:
@@ -62,49 +69,68 @@ class Catalogue:
 
 
 class WorldWriter:
-    """Writes what was understood of the pages of a world into a folder, the first page first."""
+    """Writes the pages of a world into a folder, the first one first."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        for suffix in ("", "-wal", "-shm"):
+            (folder / f"{_UNDERSTOOD}{suffix}").unlink(missing_ok=True)
         self._file = (folder / "pages").open("wb")
         self._offsets = array("q", [0])
 
-    def add(self, packed: bytes) -> None:
+    def add(self, page: Page) -> None:
         """Write the next page."""
+        packed = _packed(page)
         self._file.write(packed)
         self._offsets.append(self._offsets[-1] + len(packed))
 
     def close(self, catalogue: Catalogue) -> None:
         """End the world; only now it can be opened."""
         self._file.close()
+        with closing(sqlite3.connect(self._folder / _UNDERSTOOD, isolation_level=None)) as understood:
+            understood.execute("PRAGMA journal_mode = WAL")
+            understood.execute("CREATE TABLE pages (number INTEGER PRIMARY KEY, packed BLOB NOT NULL)")
         (self._folder / "catalogue").write_bytes(pickle.dumps((catalogue, self._offsets)))
 
 
-def pack(understood: Understood) -> bytes:
-    """Return what was understood of a page as bytes to be written."""
-    return zstandard.compress(pickle.dumps(understood, pickle.HIGHEST_PROTOCOL), 1)
+def recorded(folder: Path) -> Sequence[str]:
+    """Return the addresses of the pages of a world that was written, as the records have them."""
+    return _catalogue(folder)[0].recorded
+
+
+def _catalogue(folder: Path) -> tuple[Catalogue, "array[int]"]:
+    """Return a catalogue, and where each page begins and the last one ends."""
+    found: tuple[Catalogue, array[int]] = pickle.loads((folder / "catalogue").read_bytes())  # noqa: S301 - ours
+    return found
 
 
 class World:
-    """A world that was written by ``WorldWriter``. Not for several threads.
+    """A world that was written by ``WorldWriter``. Not for several threads; other processes may open it as well.
 
-    ``urls``, canonical, ``recorded``, as the records have them, and ``queues`` are by number.
+    ``urls``, canonical, ``recorded``, as the records have them, and ``queues`` are by number. Each page is read, by
+    ``read``, when it is asked for first, and what was understood of it is kept in the folder: ``pages_read`` counts
+    those that were read here, ``seconds`` the processor time that took.
     """
 
-    def __init__(self, folder: Path) -> None:
-        catalogue, self._offsets = pickle.loads((folder / "catalogue").read_bytes())  # noqa: S301 - written by us
+    def __init__(self, folder: Path, read: Callable[[Page], Understood]) -> None:
+        catalogue, self._offsets = _catalogue(folder)
         self.urls: Sequence[str] = catalogue.urls
         self.recorded: Sequence[str] = catalogue.recorded
         self.queues: Sequence[str] = catalogue.queues
+        self.pages_read, self.seconds = 0, 0.0
         self._numbers: Mapping[str, int] = catalogue.numbers
+        self._read = read
         self._file: BinaryIO = (folder / "pages").open("rb")
-        self.understood = lru_cache(_RECENT)(self._read)
+        self._known = sqlite3.connect(folder / _UNDERSTOOD, timeout=_PATIENCE, isolation_level=None)
+        self._known.execute("PRAGMA synchronous = OFF")
+        self.understood = lru_cache(_RECENT)(self._understood)
 
     def __len__(self) -> int:
         return len(self.urls)
 
     def close(self) -> None:
         """Let go of the files."""
+        self._known.close()
         self._file.close()
 
     def number(self, url: str) -> int | None:
@@ -118,9 +144,24 @@ class World:
             numbers[self._numbers[key(urls.canonicalize(address) or address)]] = None
         return tuple(numbers)
 
-    def _read(self, number: int) -> Understood:
+    def _understood(self, number: int) -> Understood:
+        known = self._known.execute("SELECT packed FROM pages WHERE number = ?", (number,)).fetchone()
+        if known is not None:
+            understood: Understood = _unpacked(known[0])
+            return understood
+        began = process_time()
         begin, end = self._offsets[number], self._offsets[number + 1]
         self._file.seek(begin)
-        packed = zstandard.decompress(self._file.read(end - begin))
-        understood: Understood = pickle.loads(packed)  # noqa: S301 - written by us
+        understood = self._read(_unpacked(self._file.read(end - begin)))
+        self._known.execute("INSERT OR IGNORE INTO pages VALUES (?, ?)", (number, _packed(understood)))
+        self.pages_read += 1
+        self.seconds += process_time() - began
         return understood
+
+
+def _packed(thing: object) -> bytes:
+    return zstandard.compress(pickle.dumps(thing, pickle.HIGHEST_PROTOCOL), 1)
+
+
+def _unpacked(packed: bytes) -> Any:
+    return pickle.loads(zstandard.decompress(packed))  # noqa: S301 - written by us

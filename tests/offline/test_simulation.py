@@ -138,15 +138,24 @@ def test_what_is_kept_is_not_read_again_until_the_world_changes(tmp_path: Path) 
     read: list[int] = []
     watcher = Watcher(read.append)
     first, second = (simulate(asked, read_samples(world), watcher) for _ in range(2))
-    assert (orders(first), read) == (orders(second), [25])
-    assert second.cost.reading == 0
+    assert (orders(first), sum(read)) == (orders(second), 25)
+    assert (second.cost.reading, second.cost.pages) == (0, 0)
     with_judge(world, pages=4)
     judge.write_text(judge.read_text() + "# another judge\n")
     third = simulate(asked, read_samples(world), watcher)
-    assert (orders(third) != orders(first), read) == (True, [25])
+    assert (orders(third) != orders(first), sum(read)) == (True, 25)
     write_world(world, pages=5)
     simulate(asked, read_samples(world), watcher)
-    assert read == [25, 11]
+    assert sum(read) == 25 + 11
+
+
+def test_a_page_is_read_once_it_is_met(world: Path, tmp_path: Path) -> None:
+    few = Simulation(world, ("breadth-first", "avg"), named_folders(""), keep=tmp_path / "kept", pages=2)
+    many = replace(few, pages=PAGES)
+    read = [finished(each).cost.pages for each in (few, many, many)]
+    assert 0 < read[0] < PAGES
+    assert 0 < read[1] < 25
+    assert read[2] == 0
 
 
 def test_addresses_are_written_as_the_records_have_them(tmp_path: Path) -> None:
