@@ -36,7 +36,6 @@ _ASCII_WORD = re.compile("[a-z0-9]+")
 
 _LONGEST_WORD = 64
 _CACHED_WORDS = 100_000
-_CACHED_FREQUENCIES = 1_000
 _STOP_POWER, _ALWAYS_STOP_POWER = 3, 2
 _UNSEEN_FREQUENCY = 5e-7
 _NUMBER_FREQUENCY = 1e-4
@@ -227,7 +226,6 @@ class _LearnedIdf(_Idf):
         return idf
 
 
-@lru_cache(_CACHED_FREQUENCIES)
 def idf_of(frequency: float) -> float:
     """Return the idf of a term that makes up ``frequency`` of all words.
 

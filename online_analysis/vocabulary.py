@@ -38,8 +38,6 @@ _FOLDING = bytes(
 )
 _PARTING_ROWS = (b"\xc2", b"\xe2\x80", b"\xe3\x80", b"\xef\xbc")
 """First bytes of the frequent marks beyond ASCII, such as quotes, dashes, bullets and ideographic commas."""
-_LEAST_FIRST = 0xC2
-"""The first byte of a character beyond ASCII is not less."""
 _BASE = 0x9E3779B97F4A7C15
 _CYCLE = 1 << 16
 _POWERS: _Hashes = np.full(_CYCLE, _BASE, np.uint64).cumprod(dtype=np.uint64)
@@ -82,7 +80,7 @@ class Vocabulary:
         self.names: list[str] = []
         self._numbers: dict[str, int] = {"": _NO_TERM}
         self._words: dict[int, int | tuple[int, ...]] = {}
-        # Most words are found here, by the first bits of their hashes; of two that share these the first one is.
+        # Most words are found here, by the first bits of their hashes; of two that share these only one is.
         self._keys: _Hashes = np.zeros(1 << _SLOT_BITS, np.uint64)
         self._codes = np.full(1 << _SLOT_BITS, _UNKNOWN, np.int64)
         self._idf: Floats = np.zeros(1 << 12)
@@ -174,7 +172,7 @@ class Vocabulary:
         text = _BETWEEN.join(words)
         if text.isascii():
             return self._codes_of(text.decode().split(_BETWEEN.decode()))
-        plain = dict.fromkeys([word for word in words if word.isascii()])
+        plain = [word for word in words if word.isascii()]
         known = dict(zip(plain, self._codes_of([word.decode() for word in plain]), strict=True))
         return [known[word] if word in known else self._code_of(word) for word in words]
 
@@ -192,7 +190,7 @@ class Vocabulary:
         return numbers if len(numbers) > 1 else numbers[0] if numbers else _NO_TERM
 
     def _put(self, keys: _Hashes, codes: Integers) -> None:
-        """Have words of one term or none found by their hashes: of those in one slot the last."""
+        """Have words of one term or none found by their hashes, where their slot is free."""
         slots = (keys >> np.uint64(64 - _SLOT_BITS)).view(np.int64)
         free = ((self._codes.take(slots) == _UNKNOWN) & (codes != _SEVERAL)).nonzero()[0]
         slots = slots.take(free)
@@ -211,10 +209,8 @@ def _bytes_of(texts: Sequence[str]) -> bytes:
 def _without_marks(data: bytes) -> bytes:
     """Put blanks for frequent marks: else a word has as many spellings as there are marks that stand beside it."""
     codes = np.frombuffer(data, np.uint8).copy()
-    firsts = np.flatnonzero(codes[:-2] >= _LEAST_FIRST)
-    beginning = codes.take(firsts)
     for row, parts in _parting():
-        at = firsts[beginning == row[0]]
+        at = np.flatnonzero(codes[:-2] == row[0])
         if len(row) > 1:
             at = at[codes[at + 1] == row[1]]
         at = at[parts[codes[at + len(row)]]]

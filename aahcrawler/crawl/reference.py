@@ -59,24 +59,26 @@ def check(path: Path, *, fetch: bool) -> tuple[Mistake, ...]:
 
 
 def reader(knowledge_base: KnowledgeBase) -> Read:
-    """Return what reads a reference document as the pages of a crawl are read, which are compared with it."""
+    """Return what reads a reference document as the pages of a crawl are read, which are compared with it.
+
+    Where that finds no content, as on a form of a known application, it is the page's text all the same.
+    """
     helper = ApplicationAwareHelper(knowledge_base)
 
     def read(page: Page) -> str:
         document = helper.assist(page).document
-        return document.text if document.parts or document.rest else main_content(page)
+        text = document.text if document.parts or document.rest else ""
+        return text if len(text.split()) >= FEWEST_WORDS else main_content(page)
 
     return read
 
 
 def fetch_documents(icd: Icd, spool: Path, keep: Callable[[Exchange], object], read: Read = main_content) -> Fetched:
-    """Fetch the reference documents of an ICD one after another; ``keep`` is given every exchange.
+    """Fetch the reference documents of an ICD one after another.
 
-    ``read`` says what stands on an HTML page.
-
-    They are named by a person, so robots.txt, which speaks to crawlers that follow links, is not asked. The caller's
-    event loop, whether it runs or is going to, is left alone: a thread with a loop of its own does the work. Ctrl-C
-    ends it at once.
+    ``keep`` is given every exchange, and ``read`` says what stands on an HTML page. Documents are named by a person, so
+    robots.txt, which speaks to crawlers that follow links, is not asked. The caller's event loop, whether it runs or is
+    going to, is left alone: a thread with a loop of its own does the work. Ctrl-C ends it at once.
     """
     if not icd.document_urls():
         return Fetched()

@@ -164,7 +164,7 @@ def _read(
             judging.exception()
         if not kept.is_read:
             kept.begin()
-            seconds = Gathering(simulation.world, kept.folder, watcher.reading).run(samples)
+            seconds = Gathering(simulation.world, kept.folder, watcher.gathering).run(samples)
             kept.end()
         if simulation.judge is None or judging is None:
             return None, Cost(seconds)

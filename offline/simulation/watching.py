@@ -10,7 +10,7 @@ def _unheard(_: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Watcher:
-    """``reading`` hears how many more pages have been gathered, ``crawling`` how many pages another sample fetched."""
+    """``gathering`` hears how many more pages are gathered, ``crawling`` how many pages another sample fetched."""
 
-    reading: Callable[[int], None] = _unheard
+    gathering: Callable[[int], None] = _unheard
     crawling: Callable[[int], None] = _unheard

@@ -15,6 +15,8 @@ from online_analysis.icd import Icd
 from tests.crawl.crawling import aah, rows
 from tests.crawl.site import Reply, Site, html, links, serving
 from tests.crawl.world import LOOPBACK, crawl, define, gaps
+from tests.helper.building import application, article, level, text_field
+from tests.helper.saved_pages import html_page
 
 TEXT = "Lighthouse keepers trimmed the lamps of the lighthouse every night and wound the clockwork of the lens."
 PLAIN = {"Content-Type": "text/plain; charset=utf-8"}
@@ -77,6 +79,12 @@ def test_a_document_is_read_as_the_pages_that_are_compared_with_it(site: Site, t
     url = f"{site.url}page"
     fetched = fetch_documents(definition(tmp_path, url), tmp_path, lambda _: None, reader(KnowledgeBase(())))
     assert fetched.texts == {url: f"Lighthouses\n{TEXT}"}
+
+
+def test_a_document_of_a_known_application_is_read_where_its_level_is_not_known() -> None:
+    known = application("site", level("post", ".post", article(text_field("body", ".body"), item=".post")))
+    form = f'<html><head><title>Lighthouses</title></head><body id="site-sign"><p>{TEXT}</p></body></html>'
+    assert TEXT in reader(KnowledgeBase((known,)))(html_page("http://a.test/form", form))
 
 
 @pytest.mark.parametrize(
