@@ -1,11 +1,12 @@
 """Web objects of a page of no known application: what it declares, its article, and the records it repeats."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 
 from lxml.etree import _Element as Element
 
+from aahcrawler.induction.article_text import ArticleText, article_text
 from aahcrawler.induction.finding import find_records
 from aahcrawler.induction.headings import heading_target, page_heading
 from aahcrawler.induction.main_part import MainPart, main_part
@@ -23,6 +24,12 @@ LEAST_RUNNING = 500
 
 LEAST_DATED = 120
 """The weight of text that makes an article of what has a date or an author."""
+
+OUTWEIGHS = 3
+"""How many times the running text of posts that of an article is that they are no comments on."""
+
+LEAST_LETTERS = 40
+"""The letters of text that a page has at least that calls itself an article."""
 
 
 @dataclass(frozen=True)
@@ -42,21 +49,27 @@ def read(page: Page) -> Reading:
     """Read an HTML page. One object is claimed once; lists yield none."""
     where = Surroundings.of(page)
     sets = find_records(where)
-    withheld = _is_withheld(page, where)
-    part = main_part(where.outline, where.shown, sets, where.names)
-    article = part if part is not None and not withheld and _is_article(page, where, part, sets) else None
-    content = article.body.plain() if article else ""
-    posts = (
-        []
-        if withheld
-        else [each for each in sets if each.nature is Nature.POSTS and not _is_preview(where, article, each)]
-    )
     given = items(page)
+    says = claims.says_article(page, given)
+    withheld = not says and _is_withheld(page, where)
     teasers = frozenset(
         item.element for item in given if item.element is not None and claims.leads_elsewhere(page, item)
     )
-    if article is not None and _lies_in(article, teasers):
-        article = None
+    part = main_part(where.outline, where.shown, sets, where.names)
+    text = None
+    if part is not None and not withheld and not _holds_posts(where, part, sets) and not _lies_in(part, teasers):
+        text = article_text(page, where, part)
+    article = None
+    if part is not None and text is not None:
+        is_one = text.letters >= LEAST_LETTERS if says else _is_article(page, where, part, text, sets)
+        article = part if is_one else None
+    content = text.plain if text is not None and article is not None else ""
+    beside = withheld or (article is not None and _outweighs(where, article, sets))
+    posts = (
+        []
+        if beside
+        else [each for each in sets if each.nature is Nature.POSTS and not _is_preview(where, article, each)]
+    )
     declared = claims.declared(page, given, content, generic.title(page))
     first = declared[0].object if declared else None
     whole = first if first is not None and first.type in ("article", "post") else None
@@ -66,8 +79,9 @@ def read(page: Page) -> Reading:
         whole = _article_object(page, article, content)
         found.insert(0, whole)
         bodies[whole.iri] = article.body
-    elif whole is not None and article is not None and whole.iri == claims.permalink(page):
-        whole = found[0] = completed(whole, _article_object(page, article, content))
+    elif whole is not None and article is not None and text is not None and whole.iri == claims.permalink(page):
+        whole = completed(whole, _article_object(page, article, content))
+        whole = found[0] = _with_body(whole, text.agreed_with(str(whole.first("body") or "")))
         bodies[whole.iri] = article.body
     for each in posts:
         if any(_stands_in(record.element, teasers) for record in each.records):
@@ -105,32 +119,50 @@ def _lies_in(article: MainPart, teasers: frozenset[Element]) -> bool:
     )
 
 
-def _is_article(page: Page, where: Surroundings, part: MainPart, sets: Sequence[RecordSet]) -> bool:
-    """Say whether the main part of a page is an article rather than what stands around a list or a form."""
+def _holds_posts(where: Surroundings, part: MainPart, sets: Sequence[RecordSet]) -> bool:
+    """Say whether posts are what a page is about, not an article that they may be comments on."""
+    posts = [where.outline.places[each.records[0].element] for each in sets if each.nature is Nature.POSTS]
+    return bool(posts) and not _outweighs(where, part, sets) and (not _is_signed(part) or min(posts) < part.place)
+
+
+def _outweighs(where: Surroundings, part: MainPart, sets: Sequence[RecordSet]) -> bool:
+    """Say whether a page is about what its heading names, beside which some short posts stand: messages, sources."""
     outline = where.outline
-    posts = [outline.places[each.records[0].element] for each in sets if each.nature is Nature.POSTS]
-    evidence = part.date is not None or part.author is not None
-    least = LEAST_DATED if evidence and part.title else LEAST_RUNNING
-    if part.running < least or part.linked > part.running:
+    posts = [record for each in sets if each.nature is Nature.POSTS for record in each.records]
+    running = sum(outline.running(outline.places[element]) for record in posts for element in record.elements)
+    before = any(outline.places[record.element] < part.place for record in posts)
+    return bool(part.title) and part.running > OUTWEIGHS * running and (before or not _is_signed(part))
+
+
+def _is_signed(part: MainPart) -> bool:
+    return part.date is not None or part.author is not None
+
+
+def _is_article(
+    page: Page, where: Surroundings, part: MainPart, text: ArticleText, sets: Sequence[RecordSet]
+) -> bool:
+    """Say whether the main part of a page is an article rather than what stands around a list or a form."""
+    running = max(part.running, text.running)
+    if running < (LEAST_DATED if _is_signed(part) and part.title else LEAST_RUNNING) or text.linked > running:
         return False
-    if posts and (not evidence or min(posts) < part.place):
-        return False
+    outline = where.outline
     led = [record for each in sets if not each.aside for record in each.records if record.target is not None]
-    if sum(outline.running(outline.places[record.element]) for record in led) > part.running:
+    if sum(outline.running(outline.places[record.element]) for record in led) > running:
         return False
     if where.writing is not None and where.writing < part.place:
         return False
-    if claims.is_row_of_teasers(page, part.body.plain().splitlines()):
+    if claims.is_row_of_teasers(page, text.whole):
         return False
-    return not _leads_away(where, part) and (claims.says_article(page) or not claims.is_front_page(page))
+    return not _leads_away(where, part) and not claims.is_front_page(page)
 
 
 def _leads_away(where: Surroundings, part: MainPart) -> bool:
     """Say whether what looks like an article is the only entry of a list: its heading leads to a page of its own."""
     outline = where.outline
     title = fold(where.names.title).casefold()
-    for place in range(part.holder, outline.ends[part.holder]):
-        if outline.tags[place] not in ("h1", "h2", "h3", "h4") or place > part.place:
+    first = part.holder if part.heading is None else max(part.holder, part.heading)
+    for place in range(first, min(outline.ends[part.holder], part.place + 1)):
+        if outline.tags[place] not in ("h1", "h2", "h3", "h4"):
             continue
         text = fold(excerpt(outline.elements[place], 300)).casefold()
         target = heading_target(outline, place, where.names.base)
@@ -158,6 +190,10 @@ def _is_preview(where: Surroundings, article: MainPart | None, each: RecordSet) 
     if article is not None:
         return False
     return where.writing is not None and where.writing < first
+
+
+def _with_body(whole: WebObject, body: str) -> WebObject:
+    return replace(whole, properties={**whole.properties, "body": (body,)})
 
 
 def _article_object(page: Page, article: MainPart, content: str) -> WebObject:

@@ -1,19 +1,26 @@
 """A page prepared for induction."""
 
+import re
 from dataclasses import dataclass
+
+from lxml.etree import _Element as Element
 
 from aahcrawler.induction.asides import asides_hold_content
 from aahcrawler.induction.headings import Names
 from aahcrawler.induction.moments import Shown, shown_dates
 from aahcrawler.induction.outline import Outline
 from aahcrawler.page import Page
+from aahcrawler.page.hidden import Hidden
+
+_DIALOG = re.compile(r"(?:^|[\s_-])(?:modal|dialog|popup|overlay|lightbox)(?:$|[\s_-])", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
     """All that induction looks at: a page's outline, the dates it shows, its names.
 
-    ``writing`` is the place of the element that holds the first text area, None where there is none.
+    ``writing`` is the place of the element that holds the first text area, None where there is none. Text areas that
+    are hidden or stand in dialogs do not count.
     """
 
     outline: Outline
@@ -34,8 +41,19 @@ class Surroundings:
 
 
 def _writing(page: Page, outline: Outline) -> int | None:
+    hidden = Hidden(page.tree)
     for area in page.tree.iter("textarea"):
-        for above in area.iterancestors():
+        around = tuple(area.iterancestors())
+        if hidden.covers(area) or any(map(_opens_later, around)):
+            continue
+        for above in around:
             if above in outline.places:
                 return outline.places[above]
     return None
+
+
+def _opens_later(element: Element) -> bool:
+    """Say whether an element is a dialog, which a page shows when it is asked to."""
+    if element.tag == "dialog" or element.get("role") == "dialog" or element.get("aria-hidden") == "true":
+        return True
+    return _DIALOG.search(element.get("class") or "") is not None

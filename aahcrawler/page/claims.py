@@ -36,6 +36,8 @@ DATE_NAMES = (
 """Names of ``meta`` elements that give a publication date, the more exact ones first."""
 
 _LONGEST_HEADING = 320
+_TELLING = 12
+"""Characters of a headline that no other page of the site has in its title by chance."""
 _AUTHOR_NAMES = ("author", "article:author", "dcterms.creator", "dc.creator", "parsely-author", "sailthru.author")
 _FRONT_PAGE = re.compile(r"/(?:(?:index|default|home)\.\w+)?")
 _ARTICLES = re.compile(r"\w*Article|BlogPosting|Report")
@@ -109,7 +111,16 @@ def leads_elsewhere(page: Page, item: Item) -> bool:
     if item.element is None or not _kind(item) or item.role == "mainEntity":
         return False
     address = _address(page, item)
-    return address is not None and address not in {permalink(page), canonicalize(page.url), page.url}
+    if address is None or address in {permalink(page), canonicalize(page.url), page.url}:
+        return False
+    headline = item.text("headline", "name").casefold()
+    return len(headline) < _TELLING or headline not in _titles(page)
+
+
+def _titles(page: Page) -> str:
+    """Return what a page calls itself in its head, in small letters."""
+    heads = [excerpt(element, _LONGEST_HEADING) for element in page.tree.iter("title")]
+    return "\n".join((*heads, meta(page).get("og:title", ""))).casefold()
 
 
 def _address(page: Page, item: Item) -> str | None:
@@ -123,10 +134,18 @@ def _address(page: Page, item: Item) -> str | None:
     return given
 
 
-def says_article(page: Page) -> bool:
-    """Whether a page's meta elements say that it is an article and when it was published."""
+def says_article(page: Page, items: Sequence[Item] = ()) -> bool:
+    """Whether a page says that it is an article and when it was published, in its meta elements or in an item."""
     found = meta(page)
-    return found.get("og:type", "").lower() == "article" and "article:published_time" in found
+    if found.get("og:type", "").lower() == "article" and "article:published_time" in found:
+        return True
+    own = {permalink(page), canonicalize(page.url), page.url}
+    return any(
+        _kind(item) == "article"
+        and item.text("datePublished")
+        and item.url(page.base_url, "mainEntityOfPage", "url", "@id") in own
+        for item in items
+    )
 
 
 def is_front_page(page: Page) -> bool:

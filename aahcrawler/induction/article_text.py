@@ -1,0 +1,273 @@
+"""The text of a page's article: what the best libraries and the page's structure agree on.
+
+Trafilatura reads it. Where it misses most of what both resiliparse and the structure of the page call the content, or
+brings several times as much, their text is taken instead. Lines that are nothing but links, and the page's heading, are
+no text; the standfirst between heading and text is.
+"""
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import takewhile
+
+from lxml.etree import Comment, ProcessingInstruction, strip_tags
+from lxml.etree import _Element as Element
+from trafilatura.core import bare_extraction
+from trafilatura.settings import Document
+
+from aahcrawler.induction.main_part import MainPart
+from aahcrawler.induction.outline import Outline, Piece
+from aahcrawler.induction.surroundings import Surroundings
+from aahcrawler.page import Page, generic
+from aahcrawler.page.claims import LONG_LINE
+from aahcrawler.page.text import BLOCKS, fold, plain_text
+
+RUNNING = 40
+"""The letters of a line of running text: menus and captions have fewer."""
+
+AGREED = 0.8
+"""The share of each other's running text from which on two readings agree."""
+
+MISSED = 0.5
+"""The share of what others agree on below which a reading is wrong."""
+
+LEAST_AGREED = 400
+"""Letters of running text that others have to agree on."""
+
+MOST_READ = 20_000
+"""Elements of a page that trafilatura reads: its time grows faster than the page."""
+
+_FIRST_LINES = 8
+_LINKED, _FREE = 0.9, 0.3
+_LONGEST_WAY = 40
+_NO_WORD = re.compile(r"\W+")
+_SENTENCE = tuple(".!?…。！？")
+_QUOTES = "\"'”“»«)’"
+_NO_LEAD = frozenset(
+    {"nav", "aside", "footer", "figure", "figcaption", "form", "label", "table", "ul", "ol", "address", "h1"}
+)
+_HTML = {"head": "h2", "item": "li", "list": "ul", "row": "tr", "cell": "td", "lb": "br", "quote": "blockquote"}
+"""The names in HTML of what trafilatura calls otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class ArticleText:
+    """The lines of an article's text, its standfirst first.
+
+    ``running`` is how many letters are running text, ``whole`` are the lines with those that are nothing but links.
+    ``agreed`` says that it is what resiliparse and the structure agree on, not what trafilatura reads.
+    """
+
+    lines: tuple[str, ...]
+    running: int
+    whole: tuple[str, ...]
+    agreed: bool = False
+
+    @property
+    def letters(self) -> int:
+        """How many letters the text has."""
+        return sum(len(_key(line)) for line in self.lines)
+
+    @property
+    def linked(self) -> int:
+        """How many letters are lines that are nothing but links."""
+        return sum(len(_key(line)) for line in self.whole) - self.letters
+
+    @property
+    def plain(self) -> str:
+        """The text, a line for each block."""
+        return "\n".join(self.lines)
+
+    def agreed_with(self, declared: str) -> str:
+        """Return the text, given what the page declares its text to be.
+
+        Of a text that the declaration has nearly all of, what both have is taken; of one that misses much of the
+        declaration, the declaration. A declaration that is an excerpt, or of something else, is passed over.
+        """
+        said = _key(declared)
+        keys = [_key(line) for line in self.lines]
+        long = [key for key in keys if len(key) >= RUNNING]
+        shared = sum(len(key) for key in long if key in said)
+        if shared < AGREED * sum(map(len, long)):
+            covers = shared >= MISSED * sum(map(len, long)) and shared >= AGREED * len(said)
+            if not covers:
+                return self.plain if long else declared
+        elif shared < AGREED * len(said):
+            return declared
+        return "\n".join(line for line, key in zip(self.lines, keys, strict=True) if key in said)
+
+
+def article_text(page: Page, where: Surroundings, part: MainPart | None) -> ArticleText:
+    """Return the text of the article that an HTML page is, if it is one; without lines where there is no text at all.
+
+    ``part`` is the article by the structure of the page. Deterministic; no part of it runs against a clock.
+    """
+    shown = _Shown(where.outline)
+    read = _Lines(_trafilatura(page), shown.linked)
+    structure = _Lines(part.body.plain().split("\n") if part is not None else (), shown.linked)
+    lines, agreed = read.lines, False
+    if not read.agrees_with(structure, MISSED):
+        other = _Lines(generic.main_content(page).split("\n"), shown.linked)
+        least = LEAST_AGREED if read.is_of(shown.keys) else RUNNING
+        if structure.agrees_with(other, AGREED if read.is_of(shown.keys) else MISSED) and structure.running >= least:
+            lines, agreed = structure.lines_of((other, read)), True
+        elif not read.running:
+            lines = max(structure, other, key=lambda each: each.running).lines
+    title = shown.headings | {_key(where.names.title)}
+    whole = tuple(_without_title(lines, title))
+    lead = tuple(_lead(shown, part, whole))
+    found = _Lines((*lead, *(line for line in whole if _key(line) not in shown.linked)), shown.linked)
+    running = sum(map(len, shown.keys.intersection(found.long)))
+    return ArticleText(tuple(found.lines), running, (*lead, *whole), agreed)
+
+
+def _trafilatura(page: Page) -> list[str]:
+    """Return the lines that trafilatura reads, none on a page that is too large for it."""
+    if int(page.tree.xpath("count(//*)")) > MOST_READ:
+        return []
+    tree = deepcopy(page.tree)
+    strip_tags(tree, Comment, ProcessingInstruction)
+    found = bare_extraction(tree, fast=True, include_comments=False)
+    if not isinstance(found, Document):
+        return []
+    for element in found.body.iter():
+        element.tag = _HTML.get(str(element.tag), str(element.tag))
+    return plain_text(found.body).split("\n")
+
+
+class _Lines:
+    """The lines of one reading of a page, as they are compared with others."""
+
+    def __init__(self, lines: Iterable[str], linked: Collection[str]) -> None:
+        self.lines = [line for line in lines if line]
+        self._keys = [_key(line) for line in self.lines]
+        self.long = [key for key in self._keys if len(key) >= RUNNING and key not in linked]
+
+    @cached_property
+    def running(self) -> int:
+        """How many letters are running text."""
+        return sum(map(len, self.long))
+
+    @cached_property
+    def _whole(self) -> str:
+        return "\n".join(("", *self._keys, ""))
+
+    def agrees_with(self, other: "_Lines", least: float) -> bool:
+        """Say whether of the running text of each a share of at least ``least`` is in the other."""
+        return min(self._share_in(other), other._share_in(self)) >= least
+
+    def is_of(self, shown: Collection[str]) -> bool:
+        """Say whether these are lines that the page shows, not one line of all its text or what a script holds."""
+        return sum(len(key) for key in self.long if key in shown) >= MISSED * self.running
+
+    def _share_in(self, other: "_Lines") -> float:
+        return sum(len(key) for key in self.long if key in other._whole) / (self.running or 1)
+
+    def lines_of(self, others: Iterable["_Lines"]) -> list[str]:
+        """Return the lines from the first one that one of others has as well to the last such line."""
+        has = [number for number, key in enumerate(self._keys) if any(f"\n{key}\n" in each._whole for each in others)]
+        return self.lines[has[0] : has[-1] + 1] if has else []
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """A line that the page shows: its pieces, and its letters."""
+
+    pieces: tuple[Piece, ...]
+    key: str
+
+    @property
+    def linked(self) -> float:
+        """The share of its text that is links."""
+        whole = sum(piece.weight for piece in self.pieces)
+        return sum(piece.weight for piece in self.pieces if piece.linked) / (whole or 1)
+
+
+class _Shown:
+    """The lines that a page shows, in document order."""
+
+    def __init__(self, outline: Outline) -> None:
+        self.outline = outline
+        self.blocks = [
+            _Block(pieces, _key("".join(piece.text for piece in pieces))) for pieces in _by_block(outline) if pieces
+        ]
+
+    @cached_property
+    def keys(self) -> frozenset[str]:
+        """The letters of each line."""
+        return frozenset(each.key for each in self.blocks)
+
+    @cached_property
+    def linked(self) -> frozenset[str]:
+        """The letters of lines that are nothing but links, wherever they stand."""
+        linked = {each.key for each in self.blocks if each.linked > _LINKED}
+        return frozenset(linked.difference(each.key for each in self.blocks if each.linked <= _LINKED))
+
+    @cached_property
+    def headings(self) -> frozenset[str]:
+        """The letters of first-level headings."""
+        inside = self.outline.is_within
+        return frozenset(each.key for each in self.blocks if inside(each.pieces[0].owner, ("h1",)))
+
+    def element(self, block: _Block) -> Element:
+        """Return the element that a line is the text of."""
+        return self.outline.elements[_holder(self.outline, block.pieces[0].owner)]
+
+
+def _by_block(outline: Outline) -> Iterator[tuple[Piece, ...]]:
+    """Yield the pieces of each line: blocks and line breaks end one and begin another."""
+    pieces: list[Piece] = []
+    holder, seen = -1, 0
+    for piece in outline.pieces:
+        own = _holder(outline, piece.owner)
+        broken = any(outline.tags[place] in BLOCKS for place in range(seen, piece.before))
+        if pieces and (own != holder or broken):
+            yield tuple(pieces)
+            pieces = []
+        pieces.append(piece)
+        holder, seen = own, piece.before
+    yield tuple(pieces)
+
+
+def _holder(outline: Outline, place: int) -> int:
+    """Return the innermost block that an element is or lies in."""
+    around = (above for above in (place, *outline.ancestors(place)) if outline.tags[above] in BLOCKS)
+    return next(around, 0)
+
+
+def _without_title(lines: Sequence[str], titles: Collection[str]) -> Iterator[str]:
+    """Yield lines but those among the first ones that are the page's title, alone or with what follows it on a rule."""
+    for number, line in enumerate(lines):
+        if number >= _FIRST_LINES or _key(line) not in titles:
+            yield line
+
+
+def _lead(shown: _Shown, part: MainPart | None, lines: Sequence[str]) -> Iterator[str]:
+    """Yield the standfirst: sentences between the page's heading and its text."""
+    text = {key for line in lines if len(key := _key(line)) >= RUNNING}
+    before = list(takewhile(lambda block: block.key not in text, shown.blocks))
+    if len(before) == len(shown.blocks):
+        return
+    heading = part.heading if part is not None and part.heading is not None else None
+    headed = [number for number, each in enumerate(before) if _is_heading(shown.outline, each, heading)]
+    if not headed or len(before) - headed[-1] > _LONGEST_WAY:
+        return
+    for block in before[headed[-1] + 1 :]:
+        element = shown.element(block)
+        said = fold(plain_text(element))
+        outside = shown.outline.is_within(block.pieces[0].owner, _NO_LEAD)
+        if len(said) >= LONG_LINE and _key(said) == block.key and block.linked <= _FREE and not outside:
+            if said.rstrip(_QUOTES).endswith(_SENTENCE):
+                yield said
+
+
+def _is_heading(outline: Outline, block: _Block, heading: int | None) -> bool:
+    owner = block.pieces[0].owner
+    return outline.contains(heading, owner) if heading is not None else outline.is_within(owner, ("h1",))
+
+
+def _key(line: str) -> str:
+    """Return the letters of a line, by which it is known however it is set."""
+    return _NO_WORD.sub("", line).casefold()
