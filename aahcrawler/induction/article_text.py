@@ -56,14 +56,21 @@ _HTML = {"head": "h2", "item": "li", "list": "ul", "row": "tr", "cell": "td", "l
 class ArticleText:
     """The lines of an article's text, its standfirst first.
 
-    ``running`` is how many letters are running text, ``whole`` are the lines with those that are nothing but links.
+    The first ``lead`` lines are the standfirst, ``running`` is how many letters are running text, ``whole`` are the lines with those that are nothing but links.
     ``agreed`` says that it is what resiliparse and the structure agree on, not what trafilatura reads.
     """
 
     lines: tuple[str, ...]
+    lead: int
     running: int
     whole: tuple[str, ...]
     agreed: bool = False
+
+    def holds(self, texts: Iterable[str]) -> bool:
+        """Say whether the text has most of the running lines of others."""
+        own = "".join(map(_key, self.lines))
+        long = [key for text in texts for line in text.split("\n") if len(key := _key(line)) >= RUNNING]
+        return bool(long) and sum(len(key) for key in long if key in own) >= MISSED * sum(map(len, long))
 
     @property
     def letters(self) -> int:
@@ -96,7 +103,8 @@ class ArticleText:
                 return self.plain if long else declared
         elif shared < AGREED * len(said):
             return declared
-        return "\n".join(line for line, key in zip(self.lines, keys, strict=True) if key in said)
+        both = (line for line, key in zip(self.lines, keys, strict=True) if key in said)
+        return "\n".join(dict.fromkeys((*self.lines[: self.lead], *both)))
 
 
 def article_text(page: Page, where: Surroundings, part: MainPart | None) -> ArticleText:
@@ -120,7 +128,7 @@ def article_text(page: Page, where: Surroundings, part: MainPart | None) -> Arti
     lead = tuple(_lead(shown, part, whole))
     found = _Lines((*lead, *(line for line in whole if _key(line) not in shown.linked)), shown.linked)
     running = sum(map(len, shown.keys.intersection(found.long)))
-    return ArticleText(tuple(found.lines), running, (*lead, *whole), agreed)
+    return ArticleText(tuple(found.lines), len(lead), running, (*lead, *whole), agreed)
 
 
 def _trafilatura(page: Page) -> list[str]:

@@ -113,14 +113,14 @@ def leads_elsewhere(page: Page, item: Item) -> bool:
     address = _address(page, item)
     if address is None or address in {permalink(page), canonicalize(page.url), page.url}:
         return False
+    return not _names(page, item)
+
+
+def _names(page: Page, item: Item) -> bool:
+    """Whether the headline of an item is the page's title, or a part of it."""
     headline = item.text("headline", "name").casefold()
-    return len(headline) < _TELLING or headline not in _titles(page)
-
-
-def _titles(page: Page) -> str:
-    """Return what a page calls itself in its head, in small letters."""
     heads = [excerpt(element, _LONGEST_HEADING) for element in page.tree.iter("title")]
-    return "\n".join((*heads, meta(page).get("og:title", ""))).casefold()
+    return len(headline) >= _TELLING and headline in "\n".join((*heads, meta(page).get("og:title", ""))).casefold()
 
 
 def _address(page: Page, item: Item) -> str | None:
@@ -140,12 +140,8 @@ def says_article(page: Page, items: Sequence[Item] = ()) -> bool:
     if found.get("og:type", "").lower() == "article" and "article:published_time" in found:
         return True
     own = {permalink(page), canonicalize(page.url), page.url}
-    return any(
-        _kind(item) == "article"
-        and item.text("datePublished")
-        and item.url(page.base_url, "mainEntityOfPage", "url", "@id") in own
-        for item in items
-    )
+    dated = (item for item in items if _kind(item) == "article" and item.text("datePublished"))
+    return any(item.url(page.base_url, "mainEntityOfPage", "url", "@id") in own or _names(page, item) for item in dated)
 
 
 def is_front_page(page: Page) -> bool:

@@ -1,0 +1,185 @@
+"""Whether a page is about one article, and what its text is."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from lxml.etree import _Element as Element
+
+from aahcrawler.induction.article_text import ArticleText, article_text
+from aahcrawler.induction.headings import heading_target
+from aahcrawler.induction.main_part import MainPart, main_part
+from aahcrawler.induction.model import Nature, RecordSet
+from aahcrawler.induction.surroundings import Surroundings
+from aahcrawler.page import Page, claims
+from aahcrawler.page.schemaorg import Item
+from aahcrawler.page.text import excerpt, fold
+from aahcrawler.urls import queue_of
+
+LEAST_RUNNING = 500
+"""The weight of running text that makes a page an article without a date or an author."""
+
+LEAST_TITLED = 250
+"""The weight of running text that makes an article of what the page's heading names."""
+
+LEAST_DATED = 120
+"""The weight of text that makes an article of what has a heading, and a date or an author."""
+
+LEAST_LETTERS = 40
+"""The letters of text that a page has at least that calls itself an article."""
+
+OUTWEIGHS = 3
+"""How many times the running text of posts that of an article is that they are no comments on."""
+
+SURE = 0.9
+"""From which confidence on records are no stretches of one text that happen to begin with dates."""
+
+_COMMENTS = re.compile(r"comment|kommentar", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Article:
+    """The article that a page is about: where it stands, and its text."""
+
+    part: MainPart
+    text: ArticleText
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What a page of repeated structure is about. ``sets`` are its records, ``posts`` those that are objects."""
+
+    sets: tuple[RecordSet, ...]
+    article: Article | None
+    posts: tuple[RecordSet, ...]
+
+
+def judge(page: Page, where: Surroundings, sets: tuple[RecordSet, ...], given: Sequence[Item]) -> Judged:
+    """Say whether a page is an article, and which records are posts or comments.
+
+    ``given`` are the items that it declares. A page that says that it is an article is believed, if there is any text.
+    """
+    says = claims.says_article(page, given)
+    if not says and _is_withheld(page, where):
+        return Judged(sets, None, ())
+    part, text = None, None
+    loose = [each for each in sets if each.nature is Nature.POSTS and _is_loose(each)]
+    if loose:
+        kept = tuple(each for each in sets if each not in loose)
+        part = main_part(where.outline, where.shown, kept, where.names)
+        text = article_text(page, where, part) if part is not None else None
+        sets = kept if text is not None and _is_of_text(loose, text) else sets
+    if not loose or any(each in sets for each in loose):
+        part, text = main_part(where.outline, where.shown, sets, where.names), None
+    posts = tuple(each for each in sets if each.nature is Nature.POSTS)
+    if part is not None and not _holds_posts(where, part, posts) and not _lies_in(part, teasers_of(page, given)):
+        text = text or article_text(page, where, part)
+        is_one = text.letters >= LEAST_LETTERS if says else _is_article(page, where, part, text, sets)
+        if is_one:
+            return Judged(sets, Article(part, text), () if _outweighs(where, part, posts) else posts)
+    return Judged(sets, None, tuple(each for each in posts if not _is_preview(where, each)))
+
+
+def _is_loose(each: RecordSet) -> bool:
+    """Say whether records may be stretches of one text: the page addresses none of them, and little tells them."""
+    return each.confidence < SURE and not any(record.key or record.permalink for record in each.records)
+
+
+def _is_of_text(loose: Sequence[RecordSet], text: ArticleText) -> bool:
+    """Say whether the text of an article is that of records and more."""
+    bodies = [record.body.plain() for each in loose for record in each.records if record.body is not None]
+    return text.holds(bodies) and text.letters > 1.2 * sum(map(len, bodies))
+
+
+def teasers_of(page: Page, given: Sequence[Item]) -> frozenset[Element]:
+    """Return the elements of the teasers that a page marks up as such."""
+    found = (item.element for item in given if item.element is not None and claims.leads_elsewhere(page, item))
+    return frozenset(element for element in found if element is not None)
+
+
+def stands_in(element: Element, teasers: frozenset[Element]) -> bool:
+    """Say whether an element is or lies in one of others."""
+    return bool(teasers) and (element in teasers or not teasers.isdisjoint(element.iterancestors()))
+
+
+def _lies_in(article: MainPart, teasers: frozenset[Element]) -> bool:
+    """Say whether the text of what looks like an article is that of teasers."""
+    return any(
+        stands_in(element, teasers) or not teasers.isdisjoint(element.iter()) for element in article.body.elements
+    )
+
+
+def _holds_posts(where: Surroundings, part: MainPart, posts: Sequence[RecordSet]) -> bool:
+    """Say whether posts are what a page is about, not an article that they may be comments on."""
+    rivals = [each for each in posts if not _are_comments(each)]
+    if not rivals or _outweighs(where, part, rivals):
+        return False
+    return not _is_signed(part) or min(where.outline.places[each.records[0].element] for each in rivals) < part.place
+
+
+def _are_comments(each: RecordSet) -> bool:
+    """Say whether the page calls what holds records comments."""
+    around = (each.container, *each.container.iterancestors())
+    return any(_COMMENTS.search(f"{element.get('class') or ''} {element.get('id') or ''}") for element in around)
+
+
+def _outweighs(where: Surroundings, part: MainPart, posts: Sequence[RecordSet]) -> bool:
+    """Say whether a page is about what its heading names, beside which some short posts stand: messages, sources."""
+    outline = where.outline
+    records = [record for each in posts for record in each.records]
+    running = sum(outline.running(outline.places[element]) for record in records for element in record.elements)
+    before = any(outline.places[record.element] < part.place for record in records)
+    return bool(part.title) and part.running > OUTWEIGHS * running and (before or not _is_signed(part))
+
+
+def _is_signed(part: MainPart) -> bool:
+    return part.date is not None or part.author is not None
+
+
+def _is_article(page: Page, where: Surroundings, part: MainPart, text: ArticleText, sets: Sequence[RecordSet]) -> bool:
+    """Say whether the main part of a page is an article rather than what stands around a list or a form."""
+    running = max(part.running, text.running)
+    least = LEAST_RUNNING if not part.title else LEAST_DATED if _is_signed(part) else LEAST_TITLED
+    if running < least or text.linked > running:
+        return False
+    outline = where.outline
+    led = [record for each in sets if not each.aside for record in each.records if record.target is not None]
+    if sum(outline.running(outline.places[record.element]) for record in led) > running:
+        return False
+    if where.writing is not None and where.writing < part.place:
+        return False
+    if claims.is_row_of_teasers(page, text.whole):
+        return False
+    return not _leads_away(where, part) and not claims.is_front_page(page)
+
+
+def _leads_away(where: Surroundings, part: MainPart) -> bool:
+    """Say whether what looks like an article is the only entry of a list: its heading leads to a page of its own."""
+    outline = where.outline
+    title = fold(where.names.title).casefold()
+    first = part.holder if part.heading is None else max(part.holder, part.heading)
+    for place in range(first, min(outline.ends[part.holder], part.place + 1)):
+        if outline.tags[place] not in ("h1", "h2", "h3", "h4"):
+            continue
+        text = fold(excerpt(outline.elements[place], 300)).casefold()
+        target = heading_target(outline, place, where.names.base)
+        if (
+            target
+            and text
+            and text not in title
+            and target not in where.names.own
+            and queue_of(target) == where.names.queue
+        ):
+            return True
+    return False
+
+
+def _is_withheld(page: Page, where: Surroundings) -> bool:
+    """Say whether a page asks not to be indexed and does not call itself the address of its content either."""
+    robots = claims.meta(page).get("robots", "").lower()
+    return "noindex" in robots and not where.names.canonical
+
+
+def _is_preview(where: Surroundings, each: RecordSet) -> bool:
+    """Say whether records stand below a form to write in, as in a form to answer them, on a page that is no article."""
+    return where.writing is not None and where.writing < where.outline.places[each.records[0].element]
