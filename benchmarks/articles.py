@@ -118,7 +118,8 @@ def of_assistance(assistance: Assistance) -> Answer:
     found = next(said, None)
     if found is None:
         return Answer(application=application)
-    return Answer(*(_text(found, name) for name in ("body", "title", "author", "date")), application)
+    fields = {"text": "body", "title": "title", "author": "author", "date": "date"}
+    return Answer(application=application, **{name: _text(found, field) for name, field in fields.items()})
 
 
 def by_trafilatura(page: Page) -> Answer:
@@ -132,7 +133,7 @@ def by_trafilatura(page: Page) -> Answer:
 
 def by_resiliparse(page: Page) -> Answer:
     """Read the main content of a page with resiliparse, which tells no fields."""
-    html = bytes_to_str(page.body, detect_encoding(page.body))
+    html = bytes_to_str(page.body, detect_encoding(page.body) or "utf-8")
     return Answer(extract_plain_text(html, main_content=True, alt_texts=False, links=False, list_bullets=False))
 
 

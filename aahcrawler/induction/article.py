@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from lxml.etree import _Element as Element
 
-from aahcrawler.induction.article_text import ArticleText, article_text
+from aahcrawler.induction.addressing import is_front
+from aahcrawler.induction.article_text import ArticleText, article_text, letters
 from aahcrawler.induction.headings import heading_target
 from aahcrawler.induction.main_part import MainPart, main_part
 from aahcrawler.induction.model import Nature, RecordSet
@@ -31,9 +32,11 @@ LEAST_LETTERS = 40
 OUTWEIGHS = 3
 """How many times the running text of posts that of an article is that they are no comments on."""
 
-SURE = 0.9
-"""From which confidence on records are no stretches of one text that happen to begin with dates."""
+SURE, DOUBTFUL = 0.9, 0.82
+"""From which confidence on records are no stretches of one text that names dates and people; the page addresses the
+latter ones."""
 
+_HEADINGS = frozenset({"h1", "h2", "h3", "h4"})
 _COMMENTS = re.compile(r"comment|kommentar", re.IGNORECASE)
 
 
@@ -81,14 +84,15 @@ def judge(page: Page, where: Surroundings, sets: tuple[RecordSet, ...], given: S
 
 
 def _is_loose(each: RecordSet) -> bool:
-    """Say whether records may be stretches of one text: the page addresses none of them, and little tells them."""
-    return each.confidence < SURE and not any(record.key or record.permalink for record in each.records)
+    """Say whether records may be stretches of one text: little tells them, the less if the page addresses them."""
+    addressed = any(record.key or record.permalink for record in each.records)
+    return each.confidence < (DOUBTFUL if addressed else SURE)
 
 
 def _is_of_text(loose: Sequence[RecordSet], text: ArticleText) -> bool:
     """Say whether the text of an article is that of records and more."""
     bodies = [record.body.plain() for each in loose for record in each.records if record.body is not None]
-    return text.holds(bodies) and text.letters > 1.2 * sum(map(len, bodies))
+    return text.holds(bodies) and text.letters > sum(map(letters, bodies))
 
 
 def teasers_of(page: Page, given: Sequence[Item]) -> frozenset[Element]:
@@ -155,23 +159,16 @@ def _is_article(page: Page, where: Surroundings, part: MainPart, text: ArticleTe
 
 def _leads_away(where: Surroundings, part: MainPart) -> bool:
     """Say whether what looks like an article is the only entry of a list: its heading leads to a page of its own."""
-    outline = where.outline
-    title = fold(where.names.title).casefold()
+    outline, names = where.outline, where.names
+    title = fold(names.title).casefold()
     first = part.holder if part.heading is None else max(part.holder, part.heading)
+    targets: set[str] = set()
     for place in range(first, min(outline.ends[part.holder], part.place + 1)):
-        if outline.tags[place] not in ("h1", "h2", "h3", "h4"):
-            continue
-        text = fold(excerpt(outline.elements[place], 300)).casefold()
-        target = heading_target(outline, place, where.names.base)
-        if (
-            target
-            and text
-            and text not in title
-            and target not in where.names.own
-            and queue_of(target) == where.names.queue
-        ):
-            return True
-    return False
+        target = heading_target(outline, place, names.base) if outline.tags[place] in _HEADINGS else None
+        text = fold(excerpt(outline.elements[place], 300)).casefold() if target else ""
+        if target and text and text not in title and target not in names.own and not is_front(target):
+            targets.add(target)
+    return len(targets) == 1 and queue_of(*targets) == names.queue
 
 
 def _is_withheld(page: Page, where: Surroundings) -> bool:

@@ -56,7 +56,8 @@ _HTML = {"head": "h2", "item": "li", "list": "ul", "row": "tr", "cell": "td", "l
 class ArticleText:
     """The lines of an article's text, its standfirst first.
 
-    The first ``lead`` lines are the standfirst, ``running`` is how many letters are running text, ``whole`` are the lines with those that are nothing but links.
+    The first ``lead`` lines are the standfirst, ``running`` is how many letters are running text, ``whole`` are the
+    lines with those that are nothing but links.
     ``agreed`` says that it is what resiliparse and the structure agree on, not what trafilatura reads.
     """
 
@@ -75,23 +76,23 @@ class ArticleText:
     @property
     def letters(self) -> int:
         """How many letters the text has."""
-        return sum(len(_key(line)) for line in self.lines)
+        return letters(self.plain)
 
     @property
     def linked(self) -> int:
         """How many letters are lines that are nothing but links."""
-        return sum(len(_key(line)) for line in self.whole) - self.letters
+        return letters("\n".join(self.whole)) - self.letters
 
     @property
     def plain(self) -> str:
         """The text, a line for each block."""
         return "\n".join(self.lines)
 
-    def agreed_with(self, declared: str) -> str:
-        """Return the text, given what the page declares its text to be.
+    def agreed_with(self, declared: str, *, shown: bool) -> str:
+        """Return the text, given what the page declares its text to be; ``shown`` if that is a part of its markup.
 
-        Of a text that the declaration has nearly all of, what both have is taken; of one that misses much of the
-        declaration, the declaration. A declaration that is an excerpt, or of something else, is passed over.
+        Of a text that the declaration has nearly all of, what both have is taken; of one that misses much of a
+        declaration that no markup holds, the declaration. One that is an excerpt, or of something else, is passed over.
         """
         said = _key(declared)
         keys = [_key(line) for line in self.lines]
@@ -101,7 +102,7 @@ class ArticleText:
             covers = shared >= MISSED * sum(map(len, long)) and shared >= AGREED * len(said)
             if not covers:
                 return self.plain if long else declared
-        elif shared < AGREED * len(said):
+        elif shared < AGREED * len(said) and not shown:
             return declared
         both = (line for line, key in zip(self.lines, keys, strict=True) if key in said)
         return "\n".join(dict.fromkeys((*self.lines[: self.lead], *both)))
@@ -159,23 +160,25 @@ class _Lines:
         return sum(map(len, self.long))
 
     @cached_property
-    def _whole(self) -> str:
+    def keys(self) -> str:
+        """The letters of all lines, each between line feeds."""
         return "\n".join(("", *self._keys, ""))
 
     def agrees_with(self, other: "_Lines", least: float) -> bool:
         """Say whether of the running text of each a share of at least ``least`` is in the other."""
-        return min(self._share_in(other), other._share_in(self)) >= least
+        return min(self.share_in(other), other.share_in(self)) >= least
 
     def is_of(self, shown: Collection[str]) -> bool:
         """Say whether these are lines that the page shows, not one line of all its text or what a script holds."""
         return sum(len(key) for key in self.long if key in shown) >= MISSED * self.running
 
-    def _share_in(self, other: "_Lines") -> float:
-        return sum(len(key) for key in self.long if key in other._whole) / (self.running or 1)
+    def share_in(self, other: "_Lines") -> float:
+        """Return the share of the running text that another reading has as well."""
+        return sum(len(key) for key in self.long if key in other.keys) / (self.running or 1)
 
     def lines_of(self, others: Iterable["_Lines"]) -> list[str]:
         """Return the lines from the first one that one of others has as well to the last such line."""
-        has = [number for number, key in enumerate(self._keys) if any(f"\n{key}\n" in each._whole for each in others)]
+        has = [number for number, key in enumerate(self._keys) if any(f"\n{key}\n" in each.keys for each in others)]
         return self.lines[has[0] : has[-1] + 1] if has else []
 
 
@@ -266,14 +269,19 @@ def _lead(shown: _Shown, part: MainPart | None, lines: Sequence[str]) -> Iterato
         element = shown.element(block)
         said = fold(plain_text(element))
         outside = shown.outline.is_within(block.pieces[0].owner, _NO_LEAD)
-        if len(said) >= LONG_LINE and _key(said) == block.key and block.linked <= _FREE and not outside:
-            if said.rstrip(_QUOTES).endswith(_SENTENCE):
-                yield said
+        whole = _key(said) == block.key and block.linked <= _FREE and not outside
+        if whole and len(said) >= LONG_LINE and said.rstrip(_QUOTES).endswith(_SENTENCE):
+            yield said
 
 
 def _is_heading(outline: Outline, block: _Block, heading: int | None) -> bool:
     owner = block.pieces[0].owner
     return outline.contains(heading, owner) if heading is not None else outline.is_within(owner, ("h1",))
+
+
+def letters(text: str) -> int:
+    """Return how many letters and digits a text has."""
+    return len(_key(text))
 
 
 def _key(line: str) -> str:

@@ -47,7 +47,9 @@ def read(page: Page) -> Reading:
         bodies[whole.iri] = article.part.body
     elif whole is not None and article is not None and whole.iri == claims.permalink(page):
         whole = completed(whole, _article_object(page, article))
-        whole = found[0] = _with_body(whole, article.text.agreed_with(str(whole.first("body") or "")))
+        item = declared[0].item
+        is_shown = item is not None and item.element is not None
+        whole = found[0] = _with_body(whole, article.text.agreed_with(str(whole.first("body") or ""), shown=is_shown))
         bodies[whole.iri] = article.part.body
     teasers = teasers_of(page, given)
     for each in judged.posts:
