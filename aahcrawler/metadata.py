@@ -168,12 +168,14 @@ def _object(web_object: WebObject) -> dict[str, object]:
     if web_object.part_of is not None:
         said["part_of"] = web_object.part_of
     said["properties"] = {name: [_value(value) for value in values] for name, values in web_object.properties.items()}
+    if web_object.inferred:
+        said["inferred"] = dict(web_object.inferred)
     return said
 
 
 def _read_object(said: Mapping[str, object]) -> WebObject:
-    properties, part_of = said["properties"], said.get("part_of")
-    if not isinstance(properties, Mapping):
+    properties, part_of, inferred = said["properties"], said.get("part_of"), said.get("inferred", {})
+    if not isinstance(properties, Mapping) or not isinstance(inferred, Mapping):
         raise MetadataError("the properties of an object are no mapping")
     return WebObject(
         iri=str(said["iri"]),
@@ -181,6 +183,7 @@ def _read_object(said: Mapping[str, object]) -> WebObject:
         source_url=str(said["source"]),
         properties={str(name): _read_values(values) for name, values in properties.items()},
         part_of=None if part_of is None else str(part_of),
+        inferred={str(name): str(source) for name, source in inferred.items()},
     )
 
 

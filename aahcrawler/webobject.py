@@ -1,7 +1,7 @@
 """What an application-aware crawler extracts from a page: posts, comments, articles, and who wrote them when."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 
@@ -39,6 +39,8 @@ class WebObject:
     source_url: str
     properties: Mapping[str, tuple[Value, ...]]
     part_of: str | None = None
+    inferred: Mapping[str, str] = field(default_factory=dict)
+    """The properties that no action of the knowledge base found, with what they were inferred from."""
 
     def first(self, name: str) -> Value | None:
         """Return the first value of a property, or None where it is absent.

@@ -7,6 +7,7 @@ from aahcrawler.helper import generic_reading, list_reading
 from aahcrawler.helper.adapter import Adapter
 from aahcrawler.helper.application_reading import Adaptation, ApplicationReading
 from aahcrawler.helper.assistance import Assistance, FailedAction, Failure
+from aahcrawler.helper.completion import Completion
 from aahcrawler.helper.navigation import Links
 from aahcrawler.helper.recognition import Recognised, Recogniser
 from aahcrawler.helper.requests import Values, no_values
@@ -16,7 +17,7 @@ from aahcrawler.helper.timing import Attempts, Stopwatch
 from aahcrawler.metadata import Metadata
 from aahcrawler.page import Page
 from knowledge_base.hosts import HostIndex
-from knowledge_base.model import KnowledgeBase, Match
+from knowledge_base.model import Application, KnowledgeBase, Match
 from online_analysis.document import Document
 
 
@@ -45,6 +46,7 @@ class ApplicationAwareHelper:
         self._stopwatch = stopwatch or Stopwatch()
         self._values = values if values is not None else no_values()
         self._adapter = adapter
+        self._completion = Completion()
         self._recogniser = Recogniser(knowledge_base, self._sites, self._stopwatch)
 
     def canonical(self, url: str) -> str:
@@ -80,12 +82,19 @@ class ApplicationAwareHelper:
         if application is not None:
             adaptation = Adaptation(self._adapter, former) if self._adapter is not None and page.is_html else None
             attempts = Attempts(page, application.name, self._stopwatch, list(recognised.failures))
-            reading = ApplicationReading(page, links, application, recognised.place, attempts, adaptation)
+            completion = self._completion if page.is_html else None
+            reading = ApplicationReading(page, links, application, recognised.place, attempts, adaptation, completion)
             found = reading.assistance()
-            if shown.application is not None or reading.place is not None:
+            if reading.place is not None or not self._may_hold_content(page, application):
                 return found
+            if shown.application is not None:
+                return _with_content(found, generic_reading.read(page, Links(page, self._sites, self._values)))
         found = generic_reading.read(page, Links(page, self._sites, self._values))
         return replace(found, failed_actions=(*found.failed_actions, *_failures(page, shown)))
+
+    def _may_hold_content(self, page: Page, application: Application) -> bool:
+        """Say whether a page of no known level is worth reading: an address that the application avoids is not."""
+        return page.is_html and self._sites.verdict(application, page.url).reason is None
 
     def listed(self, page: Page) -> Iterator[Assistance]:
         """Say where a sitemap, or a feed that was announced, leads, in pieces; never raises for what it holds."""
@@ -123,6 +132,27 @@ def _failures(page: Page, recognised: Recognised) -> tuple[FailedAction, ...]:
             FailedAction("", "", "needs-browser", Failure.NEEDS_BROWSER, "a page with scripts and no content")
         )
     return tuple(failures)
+
+
+def _with_content(found: Assistance, generic: Assistance) -> Assistance:
+    """Return what was said of a page of no known level with the objects, the text and the links that any page has.
+
+    Where actions chose links, no others are followed.
+    """
+    known, read = found.document, generic.document
+    outlinks = known.outlinks or read.outlinks
+    parts = read.parts if not known.outlinks else tuple(part for part in read.parts if part.role == "content")
+    if known.outlinks:
+        outlinks = tuple(replace(link, part=None) for link in outlinks)
+    document = replace(read, parts=parts, outlinks=outlinks, application=known.application, kind=known.kind)
+    refused = {each.url: each for each in (*found.refused, *generic.refused)}
+    return replace(
+        found,
+        document=document,
+        objects=generic.objects,
+        requisites=generic.requisites,
+        refused=tuple(refused.values()),
+    )
 
 
 def _nothing(page: Page) -> Document:

@@ -8,6 +8,7 @@ from functools import cached_property, partial
 from aahcrawler.helper.adapter import Adapter, Question
 from aahcrawler.helper.anchors import Contexts
 from aahcrawler.helper.assistance import Assistance, Failure
+from aahcrawler.helper.completion import Completion
 from aahcrawler.helper.containers import answering_within, forum_of, thread_of
 from aahcrawler.helper.extraction import Extracted
 from aahcrawler.helper.generic_reading import MOST_TITLE, language_of
@@ -58,6 +59,7 @@ class ApplicationReading:
     place: Place | None
     attempts: Attempts
     adaptation: Adaptation | None = None
+    completion: Completion | None = None
     _learned: str = ""
     _thread: Container | None = None
 
@@ -80,6 +82,8 @@ class ApplicationReading:
             document = self._document((), tuple(outlink_of(link, None, self.contexts) for link in chosen))
         else:
             extracted, chosen = found
+            if self.completion is not None:
+                extracted = self.completion.completed(self.page, self.application, self.place.level, extracted)
             for unsent in self.links.requests.unsent:
                 self.attempts.fail(self.place.level.name, unsent.action, Failure.NOT_SENT, unsent.detail)
             note_junk(self.links, self.application)

@@ -22,7 +22,7 @@ def main_item(page: Page, own: Sequence[str]) -> Item | None:
     ``own`` are the page's addresses. An article, post or the like with one of them comes first, then the only one
     that the page declares in its own right, then whatever else has the page's address.
     """
-    found = items(page)
+    found = page.once(items)
     addresses = frozenset(map(_bare, own))
     works = [item for item in found if any(map(_ARTICLE_LIKE.fullmatch, item.types))]
     named = (item for item in works if _is_at(item, addresses, page))

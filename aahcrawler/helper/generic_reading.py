@@ -24,7 +24,7 @@ LANGUAGE_SAMPLE = 600
 
 def read(page: Page, links: Links) -> Assistance:
     """Read an HTML page of no known application: its parts, the objects it declares or is, all its links."""
-    reading = objects.read(page)
+    reading = page.once(objects.read)
     described, refused = _links(page, links)
     found = generic_splitting.split(page, reading, tuple(described.values()))
     parts = tuple(found.parts)

@@ -67,7 +67,7 @@ def split(page: Page, reading: Reading, links: Sequence[PageLink]) -> GenericSpl
     """
     said = [item for item in reading.objects if item.type in _WRITTEN and body_of(item)]
     entries = _entries(reading)
-    main = generic.main_content(page)
+    main = page.once(generic.main_content)
     sorting = _Sorting(page, _regions(reading, said), entries)
     sorting.sort(links, main if len(said) < 2 else "", lists=not _is_whole(said))
     blocks = sidebars(sorting.beside, sorting.zones)

@@ -118,7 +118,7 @@ def article_text(page: Page, where: Surroundings, part: MainPart | None) -> Arti
     structure = _Lines(part.body.plain().split("\n") if part is not None else (), shown.linked)
     lines, agreed = read.lines, False
     if not read.agrees_with(structure, MISSED):
-        other = _Lines(generic.main_content(page).split("\n"), shown.linked)
+        other = _Lines(page.once(generic.main_content).split("\n"), shown.linked)
         least = LEAST_AGREED if read.is_of(shown.keys) else RUNNING
         if structure.agrees_with(other, AGREED if read.is_of(shown.keys) else MISSED) and structure.running >= least:
             lines, agreed = structure.lines_of((other, read)), True
@@ -282,6 +282,16 @@ def _is_heading(outline: Outline, block: _Block, heading: int | None) -> bool:
 def letters(text: str) -> int:
     """Return how many letters and digits a text has."""
     return len(_key(text))
+
+
+def share_of(text: str, other: str) -> float:
+    """Return the share of a text's running text that another text has as well."""
+    return _Lines(text.split("\n"), ()).share_in(_Lines(other.split("\n"), ()))
+
+
+def within(text: str, other: str) -> str:
+    """Return the lines of a text from the first to the last one that another text has as well."""
+    return "\n".join(_Lines(text.split("\n"), ()).lines_of((_Lines(other.split("\n"), ()),)))
 
 
 def _key(line: str) -> str:

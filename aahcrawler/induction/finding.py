@@ -35,7 +35,7 @@ def records(page: Page) -> tuple[RecordSet, ...]:
     A set is several elements, or runs of elements, of one shape with a date or an author each. Deterministic; the
     time is linear in the size of the page, and what is looked at closely is bounded.
     """
-    return find_records(Surroundings.of(page))
+    return find_records(page.once(Surroundings.of))
 
 
 def find_records(where: Surroundings) -> tuple[RecordSet, ...]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from hashlib import sha256
 
 from aahcrawler.induction.article import Article, judge, stands_in, teasers_of
-from aahcrawler.induction.finding import find_records
+from aahcrawler.induction.finding import records
 from aahcrawler.induction.headings import page_heading
 from aahcrawler.induction.merging import completed, merged, paired
 from aahcrawler.induction.model import Byline, Record, RecordSet, Region
@@ -32,9 +32,9 @@ class Reading:
 
 def read(page: Page) -> Reading:
     """Read an HTML page. One object is claimed once; lists yield none."""
-    where = Surroundings.of(page)
-    given = items(page)
-    judged = judge(page, where, find_records(where), given)
+    where = page.once(Surroundings.of)
+    given = page.once(items)
+    judged = judge(page, where, page.once(records), given)
     article = judged.article
     declared = claims.declared(page, given, article.text.plain if article else "", generic.title(page))
     first = declared[0].object if declared else None

@@ -49,6 +49,7 @@ EDITED = AAH + "edited"
 DELETED = AAH + "deleted"
 SPECIALIZATION_OF = PROV + "specializationOf"
 
+INFERRED = AAH + "inferred:"
 OBJECT_TYPE = AAH + "objectType"
 PERSON = SCHEMA + "Person"
 NAME = SCHEMA + "name"
@@ -124,6 +125,15 @@ def predicate(name: str) -> str:
     ('http://purl.org/dc/terms/title', 'urn:aahcrawler:term:property:likes')
     """
     return PROPERTIES.get(name) or f"{AAH}property:{_segment(name)}"
+
+
+def inferred(name: str) -> str:
+    """Return the predicate that says what a property was inferred from.
+
+    >>> inferred("title")
+    'urn:aahcrawler:term:inferred:title'
+    """
+    return f"{INFERRED}{_segment(name)}"
 
 
 def _segment(name: str) -> str:

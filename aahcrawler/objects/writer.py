@@ -164,6 +164,8 @@ def _of_object(web_object: WebObject, capture: str, people: dict[str, Person]) -
     said.append(f"{subject} <{v.DERIVED_FROM}> {capture}")
     if web_object.part_of is not None:
         said.append(f"{subject} <{v.PART_OF}> {iri(web_object.part_of)}")
+    for name, source in web_object.inferred.items():
+        said.append(f"{subject} <{v.inferred(name)}> {text(source)}")
     for name, values in web_object.properties.items():
         predicate = v.predicate(name)
         for value in values:

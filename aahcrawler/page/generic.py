@@ -222,6 +222,6 @@ def _identifier() -> LanguageIdentifier:
 
 
 def _publication_dates(page: Page) -> Iterator[str]:
-    yield from (item.text("datePublished") for item in items(page) if not item.role)
+    yield from (item.text("datePublished") for item in page.once(items) if not item.role)
     yield claims.publication_date(claims.meta(page))
     yield from claims.time_elements(page)

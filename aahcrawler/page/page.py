@@ -2,11 +2,12 @@
 
 import re
 from codecs import getincrementaldecoder
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from itertools import islice
+from typing import TypeVar, cast
 
 from lxml.html import HtmlElement
 
@@ -15,6 +16,8 @@ from aahcrawler.page.sniffing import JSON, TEXT, sniff
 from aahcrawler.page.transcript import Transcript
 from aahcrawler.urls import resolve
 from knowledge_base.elements import Elements
+
+T = TypeVar("T")
 
 PARSED_BYTES = 10_000_000
 """How much of a body is decoded and parsed; what follows is archived and not looked at."""
@@ -129,6 +132,13 @@ class Page:
         if self.encoding == "utf-8":
             return markup.parse(self.body[:PARSED_BYTES])
         return markup.parse(self.text.encode("utf-8", "replace"))
+
+    def once(self, make: Callable[["Page"], T]) -> T:
+        """Return what a function makes of the page; it is made once, and kept as long as the page. Do not change it."""
+        made: dict[object, object] = self.__dict__.setdefault("_made", {})
+        if make not in made:
+            made[make] = make(self)
+        return cast("T", made[make])
 
     @cached_property
     def elements(self) -> Elements:

@@ -10,7 +10,7 @@ from lxml.etree import _Element as Element
 from aahcrawler.adaptation.learner.features import is_beside, is_name
 from aahcrawler.helper.adapter import Question
 from aahcrawler.helper.extraction import BODY
-from aahcrawler.induction.finding import find_records
+from aahcrawler.induction.finding import records
 from aahcrawler.induction.headings import page_heading
 from aahcrawler.induction.main_part import MainPart, main_part
 from aahcrawler.induction.model import Byline, Nature, RecordSet, Region
@@ -35,20 +35,21 @@ class Structures:
     def of(self, page: Page) -> "Structure":
         """Return the structure of an HTML page."""
         if self._last is None or self._last[0] is not page:
-            self._last = page, Structure(Surroundings.of(page))
+            self._last = page, Structure(page)
         return self._last[1]
 
 
 class Structure:
     """The records and the article of one page."""
 
-    def __init__(self, where: Surroundings) -> None:
-        self.where = where
+    def __init__(self, page: Page) -> None:
+        self.where = page.once(Surroundings.of)
+        self._page = page
 
     @cached_property
     def sets(self) -> Sequence[RecordSet]:
         """The sets of records of the page."""
-        return find_records(self.where)
+        return self._page.once(records)
 
     @cached_property
     def part(self) -> MainPart | None:

@@ -1,0 +1,145 @@
+"""Completes what the actions of a known application read by what any page tells: a new theme is no reason to lose it.
+
+Sites change the theme and keep the software. What the actions find is compared with what generic reading finds; where
+that has a text that they miss, or have amid much else, it is taken, and so are the fields that they leave open.
+"""
+
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from lxml.etree import _Element as Element
+from lxml.html import HtmlElement
+
+from aahcrawler.helper.extraction import BODY, Extracted
+from aahcrawler.helper.sites import site_of
+from aahcrawler.helper.written import body_of
+from aahcrawler.induction.article_text import AGREED, LEAST_AGREED, MISSED, letters, share_of, within
+from aahcrawler.induction.model import Region
+from aahcrawler.induction.objects import Reading, read
+from aahcrawler.page import Page
+from aahcrawler.webobject import Value, WebObject
+from knowledge_base.model import Application, PageLevel
+
+FIRST_PAGES = 5
+"""Pages of a level on a site that are all compared with generic reading."""
+
+EVERY = 16
+"""Of further pages one in so many is, as long as the actions of the level missed nothing on any."""
+
+MOST_LEVELS = 10_000
+AMID = 1.25
+"""How many times as long as the article a text is that holds much else."""
+
+FIELDS = ("title", "author", "date")
+WHOLES = frozenset({"article", "page", "post"})
+SOURCE = "generic reading"
+
+
+@dataclass(slots=True)
+class _Record:
+    """How often a level of a site was compared with generic reading, and how often that told more."""
+
+    pages: int = 0
+    compared: int = 0
+    completed: int = 0
+
+
+class Completion:
+    """Remembers on which levels of which sites the actions miss nothing, the least recently seen forgotten first."""
+
+    def __init__(self) -> None:
+        self._records: OrderedDict[tuple[str, str, str], _Record] = OrderedDict()
+
+    def completed(
+        self, page: Page, application: Application, level: PageLevel, extracted: Sequence[Extracted]
+    ) -> tuple[Extracted, ...]:
+        """Return the objects of a page of a level with what generic reading adds to them.
+
+        Deterministic for given pages in a given order. Objects that a page has many of are left as they are.
+        """
+        whole = next((each for each in extracted if each.object.type in WHOLES), None)
+        record = self._record(page, application, level)
+        record.pages += 1
+        lacks_text = whole is not None and not body_of(whole.object)
+        if not (lacks_text or _is_due(record)) or sum(each.object.type in WHOLES for each in extracted) > 1:
+            return tuple(extracted)
+        record.compared += 1
+        found = _completed(page, whole, extracted)
+        record.completed += found != tuple(extracted)
+        return found
+
+    def _record(self, page: Page, application: Application, level: PageLevel) -> _Record:
+        key = (site_of(page.url), application.name, level.name)
+        record = self._records.setdefault(key, _Record())
+        self._records.move_to_end(key)
+        while len(self._records) > MOST_LEVELS:
+            self._records.popitem(last=False)
+        return record
+
+
+def _is_due(record: _Record) -> bool:
+    return record.compared < FIRST_PAGES or record.completed > 0 or record.pages % EVERY == 0
+
+
+def _completed(page: Page, whole: Extracted | None, extracted: Sequence[Extracted]) -> tuple[Extracted, ...]:
+    reading = page.once(read)
+    generic = next((each for each in reading.objects if each.type in WHOLES and body_of(each)), None)
+    if generic is None or reading.article is None:
+        return tuple(extracted)
+    if whole is None:
+        return tuple(extracted) if extracted else (_of_reading(generic, reading),)
+    better = _with_fields(whole, generic)
+    own, other = body_of(whole.object), body_of(generic)
+    if _tells_more(own, other, extracted):
+        better = replace(_of_reading(generic, reading), object=_with(better.object, {BODY: (other,)}))
+    elif (trimmed := _trimmed(own, other)) != own:
+        better = replace(
+            better, object=replace(better.object, properties={**better.object.properties, BODY: (trimmed,)})
+        )
+    return tuple(better if each is whole else each for each in extracted)
+
+
+def _tells_more(own: str, generic: str, extracted: Sequence[Extracted]) -> bool:
+    """Say whether a generic text is to stand for the one that an action found.
+
+    It has what the action found and much more of it that no other object says, or it is what is left of the action's
+    text without much else.
+    """
+    if not own:
+        return True
+    mine, other = letters(own), letters(generic)
+    said = "\n".join(body_of(each.object) for each in extracted)
+    if share_of(generic, said) < MISSED and mine < MISSED * other and other >= LEAST_AGREED:
+        return True
+    return mine > AMID * other and share_of(generic, own) >= AGREED and other >= LEAST_AGREED
+
+
+def _trimmed(own: str, generic: str) -> str:
+    """Return the text of an action without what stands above and below the article in the same element."""
+    if min(share_of(generic, own), share_of(own, generic)) < AGREED:
+        return own
+    return within(own, generic)
+
+
+def _with_fields(whole: Extracted, generic: WebObject) -> Extracted:
+    missing = {name: generic.properties[name] for name in FIELDS if name in generic.properties}
+    missing = {name: values for name, values in missing.items() if name not in whole.object.properties}
+    return replace(whole, object=_with(whole.object, missing)) if missing else whole
+
+
+def _with(web_object: WebObject, properties: Mapping[str, tuple[Value, ...]]) -> WebObject:
+    inferred = {**web_object.inferred, **dict.fromkeys(properties, SOURCE)}
+    return replace(web_object, properties={**web_object.properties, **properties}, inferred=inferred)
+
+
+def _of_reading(generic: WebObject, reading: Reading) -> Extracted:
+    region = reading.bodies.get(generic.iri)
+    if region is None or region.text is not None:
+        return Extracted(generic, ())
+    elements, without = (tuple(each for each in part if isinstance(each, HtmlElement)) for part in _parts(region))
+    return Extracted(generic, elements, without)
+
+
+def _parts(region: Region) -> tuple[Sequence[Element], Sequence[Element]]:
+    return region.elements, region.without
