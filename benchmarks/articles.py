@@ -4,8 +4,8 @@
 
 ARTICLES_DIR (default: ``../shared/corpora/articles``) holds a folder for each world, with ``truth.json.gz`` and
 ``pages.tar.xz``, and beside them a scorer ``score.py``, which is run as a process. Each page is parsed and read once by
-each method, as if it had been fetched now; ``ms_per_page`` is processor time, parsing included. What is read of a page is
-its first object that is no comment and has a text. The rows of one method are those of all pages and, for ``ours``,
+each method, as if it had been fetched now; ``ms_per_page`` is processor time, parsing included. What is read of a page
+is its first object that is no comment and has a text. The rows of one method are those of all pages and, for ``ours``,
 those of the pages of each recognised application.
 """
 

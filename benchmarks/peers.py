@@ -22,7 +22,7 @@ from pathlib import Path
 from lxml.html import HtmlElement
 
 from aahcrawler.helper.values import as_date
-from aahcrawler.page import Page
+from aahcrawler.page import Headers, Page
 from benchmarks import peer_runner
 from benchmarks.quick import SCORES, Known
 from benchmarks.reading import wanted
@@ -154,10 +154,14 @@ def _lessons(known: Known) -> Iterator[Lesson]:
                     yield Lesson(action, tuple(page for _, page in best))
 
 
+_UNDATED = Page("https://example.org/", 200, Headers(), b"", FETCHED_AT)
+"""A page that tells nothing of its dates but when it was fetched."""
+
+
 def _moment(text: str | None, lessons: Sequence[Lesson]) -> str | None:
     """Read a date as the knowledge base does."""
     forms = [field.date for lesson in lessons for field in lesson.action.fields if field.name == "date"]
-    moments = (as_date(text, form, FETCHED_AT) for form in (*forms, DateFormat())) if text else iter(())
+    moments = (as_date(text, form, _UNDATED) for form in (*forms, DateFormat())) if text else iter(())
     return next((moment.isoformat() for moment in moments if moment is not None), None)
 
 

@@ -1,7 +1,8 @@
 """The application-aware helper: what a page is, what it holds, and where to go from there (ARCOMEM, section 4.1)."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
+from datetime import datetime
 
 from aahcrawler.helper import generic_reading, list_reading
 from aahcrawler.helper.adapter import Adapter
@@ -16,9 +17,14 @@ from aahcrawler.helper.sites import Sites
 from aahcrawler.helper.timing import Attempts, Stopwatch
 from aahcrawler.metadata import Metadata
 from aahcrawler.page import Page
+from aahcrawler.page.date_order import ambiguous_days, shown_order
+from aahcrawler.webobject import WebObject
 from knowledge_base.hosts import HostIndex
 from knowledge_base.model import Application, KnowledgeBase, Match
 from online_analysis.document import Document
+
+UNKNOWN_ORDER = "day and month may be exchanged"
+"""What is said of dates that were read before their site's order was known."""
 
 
 class ApplicationAwareHelper:
@@ -68,6 +74,13 @@ class ApplicationAwareHelper:
 
         ``former`` is what an earlier crawl understood at the same address: what it found is looked for again.
         """
+        order = self._sites.date_order(page.url, shown_order(page)) if page.is_html else None
+        if order is not None:
+            page = page.with_order(order)
+        found = self._assisted(page, former)
+        return _marked(found, ambiguous_days(page)) if order is None and page.is_html else found
+
+    def _assisted(self, page: Page, former: Metadata | None) -> Assistance:
         if not (page.is_html or page.is_json):
             return generic_reading.read_other(page, Links(page, self._sites))
         if not 200 <= page.status < 300:
@@ -132,6 +145,20 @@ def _failures(page: Page, recognised: Recognised) -> tuple[FailedAction, ...]:
             FailedAction("", "", "needs-browser", Failure.NEEDS_BROWSER, "a page with scripts and no content")
         )
     return tuple(failures)
+
+
+def _marked(found: Assistance, ambiguous: Collection[frozenset[int]]) -> Assistance:
+    """Mark the dates whose day and month may be exchanged: nothing on the site has told their order yet."""
+    if not ambiguous:
+        return found
+    return replace(found, objects=tuple(_with_doubt(each, ambiguous) for each in found.objects))
+
+
+def _with_doubt(web_object: WebObject, ambiguous: Collection[frozenset[int]]) -> WebObject:
+    date = web_object.first("date")
+    if not isinstance(date, datetime) or frozenset((date.day, date.month)) not in ambiguous:
+        return web_object
+    return replace(web_object, inferred={**web_object.inferred, "date": UNKNOWN_ORDER})
 
 
 def _with_content(found: Assistance, generic: Assistance) -> Assistance:

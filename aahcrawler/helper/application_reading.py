@@ -37,6 +37,9 @@ from knowledge_base.matching import Sight
 from knowledge_base.model import Application, Extract, Match, Navigate, PageLevel
 from online_analysis.document import Document, DocumentPart, Outlink
 
+_TROUBLED = frozenset({Failure.NOTHING_FOUND, Failure.INCOMPLETE, Failure.STOPPED_WORKING, Failure.CHANGED_SHAPE})
+"""Failures of actions that adaptation may have found objects for."""
+
 _SILENT = frozenset({Failure.NOTHING_FOUND, Failure.STOPPED_WORKING})
 """Failures that are none where only a script would put the content on the page."""
 
@@ -83,7 +86,9 @@ class ApplicationReading:
         else:
             extracted, chosen = found
             if self.completion is not None:
-                extracted = self.completion.completed(self.page, self.application, self.place.level, extracted)
+                extracted = self.completion.completed(
+                    self.page, self.application, self.place.level, extracted, guessed=self._is_guessed
+                )
             for unsent in self.links.requests.unsent:
                 self.attempts.fail(self.place.level.name, unsent.action, Failure.NOT_SENT, unsent.detail)
             note_junk(self.links, self.application)
@@ -91,6 +96,15 @@ class ApplicationReading:
         if not extracted and not chosen and self.page.is_html:
             self._look_for_scripts()
         return self._result(document, extracted, chosen)
+
+    @property
+    def _is_guessed(self) -> bool:
+        """Whether actions failed here and what stands for them is no more than a proposal."""
+        former = self.adaptation.former if self.adaptation is not None else None
+        remembered = former is not None and bool(former.objects)
+        return (
+            not self._learned and not remembered and any(each.failure in _TROUBLED for each in self.attempts.failures)
+        )
 
     def _worked(self, place: Place) -> tuple[tuple[Extracted, ...], tuple[Chosen, ...]] | None:
         """Run the actions of a level; None where the page shows no sign of it and nothing that it should hold."""

@@ -52,20 +52,21 @@ class Completion:
         self._records: OrderedDict[tuple[str, str, str], _Record] = OrderedDict()
 
     def completed(
-        self, page: Page, application: Application, level: PageLevel, extracted: Sequence[Extracted]
+        self, page: Page, application: Application, level: PageLevel, extracted: Sequence[Extracted], *, guessed: bool
     ) -> tuple[Extracted, ...]:
         """Return the objects of a page of a level with what generic reading adds to them.
 
-        Deterministic for given pages in a given order. Objects that a page has many of are left as they are.
+        ``guessed`` says that no action found them: what generic reading finds stands for it then. Deterministic for
+        given pages in a given order. Objects that a page has many of are left as they are.
         """
         whole = next((each for each in extracted if each.object.type in WHOLES), None)
         record = self._record(page, application, level)
         record.pages += 1
         lacks_text = whole is not None and not body_of(whole.object)
-        if not (lacks_text or _is_due(record)) or sum(each.object.type in WHOLES for each in extracted) > 1:
+        if not (lacks_text or guessed or _is_due(record)) or sum(each.object.type in WHOLES for each in extracted) > 1:
             return tuple(extracted)
         record.compared += 1
-        found = _completed(page, whole, extracted)
+        found = _completed(page, whole, extracted, guessed=guessed)
         record.completed += found != tuple(extracted)
         return found
 
@@ -82,16 +83,18 @@ def _is_due(record: _Record) -> bool:
     return record.compared < FIRST_PAGES or record.completed > 0 or record.pages % EVERY == 0
 
 
-def _completed(page: Page, whole: Extracted | None, extracted: Sequence[Extracted]) -> tuple[Extracted, ...]:
+def _completed(
+    page: Page, whole: Extracted | None, extracted: Sequence[Extracted], *, guessed: bool
+) -> tuple[Extracted, ...]:
     reading = page.once(read)
     generic = next((each for each in reading.objects if each.type in WHOLES and body_of(each)), None)
     if generic is None or reading.article is None:
         return tuple(extracted)
     if whole is None:
         return tuple(extracted) if extracted else (_of_reading(generic, reading),)
-    better = _with_fields(whole, generic)
+    better = _with_fields(replace(whole, object=_without_guesses(whole.object)) if guessed else whole, generic)
     own, other = body_of(whole.object), body_of(generic)
-    if _tells_more(own, other, extracted):
+    if guessed or _tells_more(own, other, extracted):
         better = replace(_of_reading(generic, reading), object=_with(better.object, {BODY: (other,)}))
     elif (trimmed := _trimmed(own, other)) != own:
         better = replace(
@@ -113,6 +116,12 @@ def _tells_more(own: str, generic: str, extracted: Sequence[Extracted]) -> bool:
     if share_of(generic, said) < MISSED and mine < MISSED * other and other >= LEAST_AGREED:
         return True
     return mine > AMID * other and share_of(generic, own) >= AGREED and other >= LEAST_AGREED
+
+
+def _without_guesses(web_object: WebObject) -> WebObject:
+    """Return an object without the title, the author and the date that were proposed."""
+    kept = {name: values for name, values in web_object.properties.items() if name not in FIELDS}
+    return replace(web_object, properties=kept)
 
 
 def _trimmed(own: str, generic: str) -> str:

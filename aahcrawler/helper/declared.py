@@ -53,7 +53,7 @@ def _values(item: Item, name: str, wanted: Field, page: Page) -> Iterator[Value]
         case FieldKind.DATETIME:
             # What is written for readers has a format, what is written for machines does not follow it.
             form = DateFormat(wanted.date.order, wanted.date.zone)
-            value = as_date(item.text(name), form, page.fetched_at)
+            value = as_date(item.text(name), form, page)
         case FieldKind.NUMBER:
             value = as_number(item.text(name))
         case FieldKind.HTML:

@@ -160,7 +160,7 @@ class FieldReader:
                 url = urls.resolve(page.base_url, written) if written else None
                 return Reference(url) if url else None
             case FieldKind.DATETIME:
-                return as_date(found, wanted.date, page.fetched_at)
+                return as_date(found, wanted.date, page)
             case FieldKind.NUMBER:
                 return as_number(found)
         self.budget -= len(found)

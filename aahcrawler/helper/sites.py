@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from aahcrawler import urls
+from aahcrawler.page.dates import Order
 from knowledge_base.addresses import Address, Reason
 from knowledge_base.hosts import HostIndex
 from knowledge_base.model import Application, KnowledgeBase, PageLevel, Pattern
@@ -38,10 +39,21 @@ class Sites:
     def __init__(self, most_hosts: int = MOST_HOSTS) -> None:
         self.hosts = HostIndex()
         self._hosts: OrderedDict[str, tuple[Application, tuple[Pattern, ...]]] = OrderedDict()
+        self._orders: OrderedDict[str, set[Order]] = OrderedDict()
         self._most_hosts = most_hosts
         self.verdict = lru_cache(MOST_VERDICTS)(Verdicts().of)
         self._absolute = lru_cache(MOST_VERDICTS)(urls.resolve)
         self.whole = lru_cache(MOST_VERDICTS)(_whole)
+
+    def date_order(self, url: str, shown: Order | None) -> Order | None:
+        """Note the order of dates that a page shows; return the one that the pages of its site agree on so far."""
+        known = self._orders.setdefault(site_of(url), set())
+        self._orders.move_to_end(site_of(url))
+        while len(self._orders) > self._most_hosts:
+            self._orders.popitem(last=False)
+        if shown is not None:
+            known.add(shown)
+        return next(iter(known)) if len(known) == 1 else shown
 
     def resolve(self, base: str, reference: str) -> str | None:
         """Do what `aahcrawler.urls.resolve` does; references that many pages share are resolved once."""

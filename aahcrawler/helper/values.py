@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 from lxml.html import HtmlElement
 
 from aahcrawler import urls
-from aahcrawler.page import dates, text
+from aahcrawler.page import Page, dates, text
 from aahcrawler.webobject import Person
 from knowledge_base.model import DateFormat
 from knowledge_base.selectors import Node
@@ -42,11 +42,17 @@ def as_person(node: Node, name: str, base: str) -> Person | None:
     return Person(name, urls.resolve(base, href) if href else None)
 
 
-def as_date(written: str, form: DateFormat, now: datetime) -> datetime | None:
-    """Return the moment that a text tells, aware and in UTC; None where it tells none."""
+def as_date(written: str, form: DateFormat, page: Page) -> datetime | None:
+    """Return the moment that a text of a page tells, aware and in UTC; None where it tells none.
+
+    What the pages of the site show of the order of their dates is believed before the form, and nothing is dated after
+    its capture.
+    """
     if not written or len(written) > LONGEST_DATE:
         return None
-    return dates.parse(written, order=form.order, zone=ZoneInfo(form.zone), now=now, format=form.format)
+    order, zone, now = page.order or form.order, ZoneInfo(form.zone), page.fetched_at
+    found = dates.parse(written, order=order, zone=zone, now=now, language=page.language, format=form.format)
+    return found if found is not None and found <= now + dates.TOLERANCE else None
 
 
 def as_number(written: str) -> int | float | None:

@@ -46,13 +46,15 @@ class Shown:
     attribute: str = ""
 
 
-def shown_dates(outline: Outline, now: datetime, language: str | None) -> tuple[Shown, ...]:
+def shown_dates(
+    outline: Outline, now: datetime, language: str | None, order: dates.Order | None = None
+) -> tuple[Shown, ...]:
     """Return the dates of a page in document order, at most one for each element.
 
-    Attributes made for machines are believed before text. Numbers such as 01/02/2022 are read day first if any of
-    the page's can only be read so.
+    Attributes made for machines are believed before text. Numbers such as 01/02/2022 are read in the ``order`` of the
+    site, else day first if any of the page's can only be read so.
     """
-    reader = _Reader(now, language, _order(outline))
+    reader = _Reader(now, language, order or _order(outline))
     found: dict[int, Shown] = {}
     for shown in reader.of_attributes(outline):
         found.setdefault(shown.place, shown)

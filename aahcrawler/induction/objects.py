@@ -1,5 +1,6 @@
 """Web objects of a page of no known application: what it declares, its article, and the records it repeats."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
@@ -8,13 +9,22 @@ from aahcrawler.induction.article import Article, judge, stands_in, teasers_of
 from aahcrawler.induction.finding import records
 from aahcrawler.induction.headings import page_heading
 from aahcrawler.induction.merging import completed, merged, paired
-from aahcrawler.induction.model import Byline, Record, RecordSet, Region
+from aahcrawler.induction.model import Byline, Dated, Record, RecordSet, Region
 from aahcrawler.induction.surroundings import Surroundings
 from aahcrawler.page import Page, claims, generic
 from aahcrawler.page.schemaorg import items
-from aahcrawler.page.text import fold
+from aahcrawler.page.text import excerpt, fold
 from aahcrawler.urls import resolve
 from aahcrawler.webobject import Person, Reference, Value, WebObject
+
+_NEAR = 4
+_LONGEST_BYLINE = 200
+_MOST_WORDS = 6
+_AUTHOR = re.compile(
+    r"author|autor|byline|writer|verfasser|redakt|journalist|vcard|contributor|posted-?by", re.IGNORECASE
+)
+_BY = re.compile(r"\W*(?:by|von|por|par|di|door|av|af|przez|autor|author|posted by|written by)\b\W", re.IGNORECASE)
+_NO_NAME = re.compile(r"[*@?!:/\d]|…|\.\.\.")
 
 
 @dataclass(frozen=True)
@@ -81,9 +91,27 @@ def _with_body(whole: WebObject, body: str) -> WebObject:
     return replace(whole, properties={**whole.properties, "body": (body,)})
 
 
+def is_byline(author: Byline) -> bool:
+    """Say whether a name near an article is marked as that of who wrote it: by its markup, its link or a word."""
+    element = author.element
+    around = (element, *element.iterancestors())[:_NEAR]
+    marks = " ".join(f"{each.get(name) or ''}" for each in around for name in ("class", "id", "rel", "itemprop"))
+    said = excerpt(around[min(1, len(around) - 1)], _LONGEST_BYLINE)
+    marked = _AUTHOR.search(f"{marks} {author.href or ''}") is not None or _BY.match(said) is not None
+    return marked and len(author.name.split()) <= _MOST_WORDS and _NO_NAME.search(author.name) is None
+
+
+def names_year(date: Dated) -> bool:
+    """Say whether a date is shown with its year; an article's date without one is a guess."""
+    shown = date.element.get(date.attribute) if date.attribute else excerpt(date.element, _LONGEST_BYLINE)
+    year = str(date.moment.year)
+    return year in (shown or "") or re.search(rf"(?<!\d){year[2:]}(?!\d)", shown or "") is not None
+
+
 def _article_object(page: Page, article: Article) -> WebObject:
     part = article.part
-    author, moment = _person(page, part.author), part.date.moment if part.date else None
+    author = _person(page, part.author) if part.author is not None and is_byline(part.author) else None
+    moment = part.date.moment if part.date is not None and names_year(part.date) else None
     title = part.title or generic.title(page)
     return claims.undeclared(page, claims.permalink(page), article.text.plain, title, author, moment)
 

@@ -32,8 +32,7 @@ class Surroundings:
     def of(cls, page: Page) -> "Surroundings":
         """Prepare an HTML page."""
         outline = Outline(page.tree)
-        declared = (page.tree.get("lang") or "").strip().lower()[:2] or None
-        shown = shown_dates(outline, page.fetched_at, declared)
+        shown = shown_dates(outline, page.fetched_at, page.language, page.order)
         names = Names.of(page)
         if asides_hold_content(outline, names):
             outline.rename("aside", "div")

@@ -3,11 +3,12 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from hashlib import sha256
+from urllib.parse import urlsplit
 
 from aahcrawler.page import Page, dates
-from aahcrawler.page.schemaorg import Item
+from aahcrawler.page.schemaorg import Item, items
 from aahcrawler.page.text import excerpt, fold
 from aahcrawler.urls import canonicalize, origin, queue_of, resolve
 from aahcrawler.webobject import Person, Reference, Value, WebObject
@@ -36,6 +37,9 @@ DATE_NAMES = (
 """Names of ``meta`` elements that give a publication date, the more exact ones first."""
 
 _LONGEST_HEADING = 320
+_DAY = re.compile(r"/((?:19|20)\d\d)[/-]?(0[1-9]|1[0-2])[/-]?(0[1-9]|[12]\d|3[01])(?=[/_.-]|$)")
+_TITLE_PARTS = re.compile(r"(\s+[-–—|•»«·]\s+|\s*\|\s*)")
+_SITES = frozenset({"WebSite", "Organization", "NewsMediaOrganization", "Blog"})
 _TELLING = 12
 """Characters of a headline that no other page of the site has in its title by chance."""
 _AUTHOR_NAMES = ("author", "article:author", "dcterms.creator", "dc.creator", "parsely-author", "sailthru.author")
@@ -82,10 +86,10 @@ class Claim:
     own: bool = True
 
 
-def declared(page: Page, items: Sequence[Item], content: str, title: str) -> tuple[Claim, ...]:
+def declared(page: Page, given: Sequence[Item], content: str, title: str) -> tuple[Claim, ...]:
     """Return the objects that an HTML page declares itself, each IRI once, the page's own work first."""
     iri = permalink(page)
-    works = [item for item in items if _kind(item) and not leads_elsewhere(page, item)]
+    works = [item for item in given if _kind(item) and not leads_elsewhere(page, item)]
     main = _main_work(works, page, content.split("\n"))
     claimed: dict[int, WebObject] = {}
     if main is not None:
@@ -94,10 +98,10 @@ def declared(page: Page, items: Sequence[Item], content: str, title: str) -> tup
     for work in works:
         if work is not main and (body := work.lines("articleBody", "text")):
             claimed[id(work)] = _work(page, work, _identity(work, page, body), body, "")
-    _claim_comments(page, items, whole, claimed)
-    by_id = {id(item): item for item in items}
+    _claim_comments(page, given, whole, claimed)
+    by_id = {id(item): item for item in given}
     found = [Claim(each, by_id[key], _is_addressed(page, by_id[key], each)) for key, each in claimed.items()]
-    found.extend(Claim(each) for each in _media(page, items, whole))
+    found.extend(Claim(each) for each in _media(page, given, whole))
     return tuple({each.object.iri: each for each in reversed(found)}.values())[::-1]
 
 
@@ -134,13 +138,13 @@ def _address(page: Page, item: Item) -> str | None:
     return given
 
 
-def says_article(page: Page, items: Sequence[Item] = ()) -> bool:
+def says_article(page: Page, given: Sequence[Item] = ()) -> bool:
     """Whether a page says that it is an article and when it was published, in its meta elements or in an item."""
     found = meta(page)
     if found.get("og:type", "").lower() == "article" and "article:published_time" in found:
         return True
     own = {permalink(page), canonicalize(page.url), page.url}
-    dated = (item for item in items if _kind(item) == "article" and item.text("datePublished"))
+    dated = (item for item in given if _kind(item) == "article" and item.text("datePublished"))
     return any(item.url(page.base_url, "mainEntityOfPage", "url", "@id") in own or _names(page, item) for item in dated)
 
 
@@ -219,9 +223,11 @@ def _declared_address(item: Item, page: Page) -> str | None:
 
 def _work(page: Page, item: Item, iri: str, body: str, title: str) -> WebObject:
     found = meta(page)
+    sites = site_names(page)
+    people = tuple(each for each in item.people(page.base_url, "author", "creator") if _bare(each.name) not in sites)
     facts = _Facts(
-        title=item.text("headline", "name") or found.get("og:title", "") or title,
-        people=item.people(page.base_url, "author", "creator") or _meta_people(page),
+        title=_own_title(page, item.text("headline", "name") or found.get("og:title", "") or title),
+        people=people or _meta_people(page),
         moment=item.text("datePublished", "dateCreated", "uploadDate") or publication_date(found),
         body=body,
         url=iri,
@@ -232,22 +238,30 @@ def _work(page: Page, item: Item, iri: str, body: str, title: str) -> WebObject:
 def undeclared(
     page: Page, iri: str, content: str, title: str, author: Person | None, moment: datetime | None
 ) -> WebObject:
-    """Return the article that a page plainly is; what its meta elements say of it comes before what was found."""
+    """Return the article that a page plainly is; what its meta elements say of it comes before what was found.
+
+    A date that was found gives way to that of the page's address, where they are not of the same day.
+    """
     found = meta(page)
-    given = publication_date(found)
+    addressed = address_date(page)
+    if addressed and moment and abs(datetime.fromisoformat(addressed) - moment) > timedelta(days=2):
+        moment = None
     facts = _Facts(
-        title=title,
+        title=_own_title(page, title),
         people=_meta_people(page) or ((author,) if author else ()),
-        moment=given or (moment.isoformat() if moment else "") or next(time_elements(page), ""),
+        moment=publication_date(found)
+        or (moment.isoformat() if moment else "")
+        or next(time_elements(page), "")
+        or addressed,
         body=content,
         url=iri,
     )
     return _object(page, iri, "article", facts)
 
 
-def _claim_comments(page: Page, items: Sequence[Item], whole: str | None, claimed: dict[int, WebObject]) -> None:
+def _claim_comments(page: Page, given: Sequence[Item], whole: str | None, claimed: dict[int, WebObject]) -> None:
     """Add comments to what is claimed; each is part of what holds it, else of the page's one object."""
-    for item in items:
+    for item in given:
         text = item.lines("text", "articleBody", "description") if not _COMMENTS.isdisjoint(item.types) else ""
         if not text or (item.role and item.role not in _COMMENT_ROLES):
             continue
@@ -260,9 +274,9 @@ def _claim_comments(page: Page, items: Sequence[Item], whole: str | None, claime
         claimed[id(item)] = _object(page, _identity(item, page, key), "comment", facts)
 
 
-def _media(page: Page, items: Sequence[Item], holder: str | None) -> Iterator[WebObject]:
+def _media(page: Page, given: Sequence[Item], holder: str | None) -> Iterator[WebObject]:
     """Yield videos, and the image of a page that is about one: others are decoration of what holds them."""
-    for item in items:
+    for item in given:
         if "VideoObject" in item.types and item.role in ("", "video", "mainEntity", "associatedMedia"):
             kind = "video"
         elif "ImageObject" in item.types and holder is None and not item.listed and item.role in ("", "mainEntity"):
@@ -296,7 +310,7 @@ class _Facts:
 
 
 def _object(page: Page, iri: str, kind: str, facts: _Facts) -> WebObject:
-    moment = dates.parse(facts.moment, now=page.fetched_at) if facts.moment else None
+    moment = _moment(page, facts.moment) if facts.moment else None
     properties: dict[str, tuple[Value, ...]] = {
         "title": (facts.title,) if facts.title else (),
         "author": facts.people,
@@ -308,9 +322,56 @@ def _object(page: Page, iri: str, kind: str, facts: _Facts) -> WebObject:
     return WebObject(iri, kind, page.url, given, facts.part_of)
 
 
+def _moment(page: Page, text: str) -> datetime | None:
+    """Return the moment that a page declares; none lies after the capture."""
+    found = dates.parse(text, now=page.fetched_at, language=page.language, order=page.order)
+    return found if found is not None and found <= page.fetched_at + dates.TOLERANCE else None
+
+
 def publication_date(found: Mapping[str, str]) -> str:
     """Return the text of the best publication date among meta elements, empty where there is none."""
     return next((found[name] for name in DATE_NAMES if name in found), "")
+
+
+def address_date(page: Page) -> str:
+    """Return the day that is a part of the page's address, in ISO 8601 with its zone; empty where there is none."""
+    match = _DAY.search(urlsplit(page.url).path)
+    try:
+        moment = datetime(int(match[1]), int(match[2]), int(match[3]), tzinfo=UTC) if match else None
+    except ValueError:
+        return ""
+    return moment.isoformat() if moment is not None and moment <= page.fetched_at else ""
+
+
+def site_names(page: Page) -> frozenset[str]:
+    """Return what the page calls its site and who publishes it, in small letters without spaces and signs."""
+    names = [meta(page).get("og:site_name", ""), meta(page).get("application-name", "")]
+    for item in page.once(items):
+        names += [item.text("publisher")]
+        names += [item.text("name")] if not _SITES.isdisjoint(item.types) else []
+    host = (urlsplit(page.url).hostname or "").removeprefix("www.")
+    labels = host.split(".")
+    return frozenset(filter(None, (*map(_bare, names), _bare(host), *map(_bare, labels[:-1]))))
+
+
+def _own_title(page: Page, title: str) -> str:
+    """Return a title without the name of the site that stands before or behind it: what a heading says, if any does."""
+    sites = site_names(page)
+    parts = _TITLE_PARTS.split(title)
+    if len(parts) > 1:
+        headed = {excerpt(heading, _LONGEST_HEADING) for heading in page.tree.iter("h1", "h2")}
+        title = next((part for part in parts[::2] if len(part) >= _TELLING and part in headed), "")
+        if title:
+            return title
+    while len(parts) > 2 and _bare(parts[-1]) in sites:
+        parts = parts[:-2]
+    while len(parts) > 2 and _bare(parts[0]) in sites:
+        parts = parts[2:]
+    return "".join(parts).strip()
+
+
+def _bare(text: str) -> str:
+    return re.sub(r"\W+", "", text).casefold()
 
 
 def time_elements(page: Page) -> Iterator[str]:
@@ -324,5 +385,5 @@ def time_elements(page: Page) -> Iterator[str]:
 
 def _meta_people(page: Page) -> tuple[Person, ...]:
     found = meta(page)
-    name = next((found[name] for name in _AUTHOR_NAMES if name in found and "://" not in found[name]), "")
-    return (Person(name),) if name else ()
+    names = (found[name] for name in _AUTHOR_NAMES if name in found and "://" not in found[name])
+    return tuple(Person(name) for name in names if _bare(name) not in site_names(page))[:1]

@@ -16,6 +16,9 @@ from aahcrawler.page.datewords import DateWords, plain_letters, vocabularies
 
 Order = Literal["dmy", "mdy", "ymd"]
 
+TOLERANCE = timedelta(days=1)
+"""By how much a date may lie after the capture: its zone may not be known."""
+
 MAX_LENGTH = 100
 """Text of more characters than this is no date."""
 
@@ -51,8 +54,9 @@ def parse(
     such day before ``now``.
 
     ``order`` settles what 01/02/2022 means; without it, 2022 first is year, month, day, points are day first, and
-    slashes and hyphens are month first in English and where ``language`` (ISO 639-1) is unknown. A date that is
-    impossible in that order is read in the one in which it is possible. ``zone`` (a tzinfo or an IANA name; UTC
+    slashes and hyphens are month first in English of no country or of the United States, and where ``language`` (as in
+    HTML: ``de``, ``en-gb``) is unknown. A date that is impossible in that order, or whose weekday is that of the other
+    order, is read in the one in which it is possible. ``zone`` (a tzinfo or an IANA name; UTC
     unless given) holds where the text names none. ``now`` is aware. With ``format``, as for
     ``datetime.strptime``, nothing else is tried. An unknown zone name raises ``ZoneInfoNotFoundError``.
 
@@ -157,6 +161,8 @@ class _Found:
     """The parts of a date that needed no language, and the words and numbers that are left."""
 
     day: date | None
+    other: date | None
+    """The day in the other order of day and month, where that is one."""
     clock: time | None
     numbers: tuple[int, ...]
     words: tuple[str, ...]
@@ -164,7 +170,7 @@ class _Found:
 
 def _human_date(text: str, setting: _Setting) -> datetime | None:
     rest = _Remaining(_GLUED.sub(" ", _JOINED.sub(" ", _ORDINAL.sub("", plain_letters(text).replace("’", "'")))))
-    day = _take_day(rest, setting)
+    day, other = _take_day(rest, setting)
     clock = _take_clock(rest, day_is_known=day is not None)
     left = rest.text
     if not _all_letters().issuperset(_LETTERS.findall(left)) and not _CJK.search(left):
@@ -174,7 +180,7 @@ def _human_date(text: str, setting: _Setting) -> datetime | None:
         words = _words(left, vocabulary)
         if words is not None:
             numbers = tuple(int(number) for number in _NUMBER.findall(left))
-            found = _interpret(_Found(day, clock, numbers, words), vocabulary, setting)
+            found = _interpret(_Found(day, other, clock, numbers, words), vocabulary, setting)
             if found is not None:
                 return found
     return None
@@ -193,17 +199,22 @@ def _by_preference(language: str | None) -> tuple[str, ...]:
     return tuple(sorted(vocabularies(), key=lambda code: code != own))
 
 
-def _take_day(rest: _Remaining, setting: _Setting) -> date | None:
+def _take_day(rest: _Remaining, setting: _Setting) -> tuple[date | None, date | None]:
+    """Take a numeric date; return the day it names, and the one that it names in the other order of day and month."""
     match = rest.take(_CJK_DATE)
     if match:
-        return date(int(match[1]), int(match[2]), int(match[3]))
+        return date(int(match[1]), int(match[2]), int(match[3])), None
     match = rest.take(_NUMERIC)
     if match is None:
-        return None
-    for year, month, day in _readings(match, setting):
-        if 1 <= month <= 12 and 1 <= day <= 31 and 1000 <= year <= setting.now.year + 100:
-            return date(year, month, day)
-    raise ValueError(match[0])
+        return None, None
+    days = [
+        date(year, month, day)
+        for year, month, day in _readings(match, setting)
+        if 1 <= month <= 12 and 1000 <= year <= setting.now.year + 100 and 1 <= day <= monthrange(year, month)[1]
+    ]
+    if not days:
+        raise ValueError(match[0])
+    return days[0], days[1] if len(days) > 1 else None
 
 
 def _readings(match: re.Match[str], setting: _Setting) -> Iterator[tuple[int, int, int]]:
@@ -218,10 +229,13 @@ def _readings(match: re.Match[str], setting: _Setting) -> Iterator[tuple[int, in
         yield _full_year(first), middle, last
     year = _full_year(last)
     month_first = setting.order == "mdy" or (
-        setting.order is None and match[2] != "." and setting.language in (None, "en")
+        setting.order is None and match[2] != "." and setting.language in _MONTH_FIRST
     )
     orders = ((year, first, middle), (year, middle, first))
     yield from orders if month_first else reversed(orders)
+
+
+_MONTH_FIRST = (None, "en", "en-us", "en-ph")
 
 
 def _full_year(year: int) -> int:
@@ -308,8 +322,16 @@ def _day(found: _Found, vocabulary: DateWords, setting: _Setting) -> date | None
     ):
         return None
     if found.day is not None or not months:
-        return None if found.numbers else found.day or _near_day(found, vocabulary, setting)
+        return None if found.numbers else _by_weekday(found, vocabulary) or _near_day(found, vocabulary, setting)
     return _day_of_month(vocabulary.months[months[0]], found.numbers, setting)
+
+
+def _by_weekday(found: _Found, vocabulary: DateWords) -> date | None:
+    """Return the numeric day, in the order of day and month that a weekday beside it agrees with."""
+    weekdays = {vocabulary.weekdays[word] for word in found.words if word in vocabulary.weekdays}
+    if found.day is not None and found.other is not None and len(weekdays) == 1:
+        return found.other if found.day.weekday() not in weekdays and found.other.weekday() in weekdays else found.day
+    return found.day
 
 
 def _day_of_month(month: int, numbers: tuple[int, ...], setting: _Setting) -> date | None:

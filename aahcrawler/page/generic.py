@@ -150,7 +150,7 @@ def published(page: Page, now: datetime) -> datetime | None:
     JSON-LD is asked first, then OpenGraph and other meta elements, then the first ``time`` element of its article.
     """
     for text in _publication_dates(page):
-        moment = dates.parse(text, now=now)
+        moment = dates.parse(text, now=now, language=page.language, order=page.order)
         if moment is not None and moment <= now + timedelta(days=1):
             return moment
     return None

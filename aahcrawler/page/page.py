@@ -3,7 +3,7 @@
 import re
 from codecs import getincrementaldecoder
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 from itertools import islice
@@ -12,6 +12,7 @@ from typing import TypeVar, cast
 from lxml.html import HtmlElement
 
 from aahcrawler.page import charset, jsontree, markup
+from aahcrawler.page.dates import Order
 from aahcrawler.page.sniffing import JSON, TEXT, sniff
 from aahcrawler.page.transcript import Transcript
 from aahcrawler.urls import resolve
@@ -63,7 +64,8 @@ class Page:
     ``body`` is after transfer and content decoding and may have been cut at the crawl's size limit
     (``complete`` is False then). ``fetched_at`` is aware and in UTC. The instance keeps its parsed tree; treat the
     tree as read-only, everybody shares it. Only the first ``PARSED_BYTES`` of a body are decoded and parsed.
-    ``transcript`` is what was read from a document such as PDF, None where nobody has read it.
+    ``transcript`` is what was read from a document such as PDF, None where nobody has read it. ``order`` is that of
+    the numbers in dates on the page's site, None where it is not known.
     """
 
     url: str
@@ -73,6 +75,7 @@ class Page:
     fetched_at: datetime
     complete: bool = True
     transcript: Transcript | None = None
+    order: Order | None = None
 
     @cached_property
     def media_type(self) -> str:
@@ -132,6 +135,18 @@ class Page:
         if self.encoding == "utf-8":
             return markup.parse(self.body[:PARSED_BYTES])
         return markup.parse(self.text.encode("utf-8", "replace"))
+
+    def with_order(self, order: Order) -> "Page":
+        """Return the page with the order of dates of its site. The parsed tree is shared."""
+        page = replace(self, order=order)
+        page.__dict__["tree"], page.__dict__["_met"] = self.tree, self.__dict__.get("_met")
+        return page
+
+    @cached_property
+    def language(self) -> str | None:
+        """The language that the document element declares, in lower case: ``de``, ``en-gb``; None without one."""
+        declared = (self.tree.get("lang") or self.tree.get("xml:lang") or "").strip().lower().replace("_", "-")
+        return declared or None
 
     def once(self, make: Callable[["Page"], T]) -> T:
         """Return what a function makes of the page; it is made once, and kept as long as the page. Do not change it."""

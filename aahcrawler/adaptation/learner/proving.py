@@ -100,7 +100,7 @@ def _outcome(values: Sequence[Value], spot: Spot | None, field: Field, page: Pag
     if field.kind is FieldKind.HTML:
         written = [value for value in values if isinstance(value, str)]
         values = [plain_text(markup.parse(value.encode("utf-8", "replace"))) for value in written]
-    return judged(values, expected_at(spot, field, page.fetched_at))
+    return judged(values, expected_at(spot, field, page))
 
 
 def _agreement(name: str, tally: Counter[Outcome]) -> Agreement:

@@ -81,7 +81,7 @@ class Sample:
 
     def expected(self, wanted: Field) -> object | None:
         """Return what a reading of the field must be equal to; None without a spot."""
-        return expected_at(self.spot, wanted, self.reading.page.fetched_at) if self.spot is not None else None
+        return expected_at(self.spot, wanted, self.reading.page) if self.spot is not None else None
 
     def outcome(self, wanted: Field) -> Outcome:
         """Read a field that has one expression, and compare."""
@@ -112,7 +112,7 @@ class Sample:
             return False
         text = text_of(self.spot)
         if wanted.kind is FieldKind.DATETIME:
-            return as_date(text, wanted.date, self.reading.page.fetched_at) == self.expected(wanted)
+            return as_date(text, wanted.date, self.reading.page) == self.expected(wanted)
         return stripped(text, wanted.strip) == self.expected(wanted)
 
     def _finds(self, wanted: Field, target: HtmlElement) -> bool:
@@ -147,12 +147,12 @@ class Sample:
         spot = self.spot
         parts = {part for text in _pieces(spot) for part in _parts(text)} if spot is not None else set()
         for part in sorted(parts, key=lambda each: (len(each), each)):
-            if spot is not None and as_date(part, wanted.date, self.reading.page.fetched_at) == spot.value:
+            if spot is not None and as_date(part, wanted.date, self.reading.page) == spot.value:
                 return part
         return ""
 
 
-def expected_at(spot: Spot, wanted: Field, now: datetime) -> object:
+def expected_at(spot: Spot, wanted: Field, page: Page) -> object:
     """Return what reading a field at a spot must come to: what its place shows where that can be read, else its value.
 
     Markup is compared by its text.
@@ -160,7 +160,7 @@ def expected_at(spot: Spot, wanted: Field, now: datetime) -> object:
     if wanted.kind is FieldKind.HTML:
         return text_of(spot)
     if isinstance(spot.value, datetime):
-        return as_date(text_of(spot), wanted.date, now) or spot.value
+        return as_date(text_of(spot), wanted.date, page) or spot.value
     value = comparable(spot.value)
     return stripped(value, wanted.strip) if isinstance(value, str) else value
 

@@ -30,7 +30,7 @@ class ShownValues:
     """The values that a page shows, as the fields of an action read them."""
 
     def __init__(self, page: Page, where: Surroundings, action: Extract) -> None:
-        self._now = page.fetched_at
+        self._page = page
         self._where = where
         self._outline = where.outline
         self._action = action
@@ -108,7 +108,7 @@ class ShownValues:
     def _moment(self, name: str, shown: Shown, moment: datetime) -> datetime | None:
         """Return a date as the rules for its field read it, None where it is another day, or another time of it."""
         forms = [field.date for field in self._action.fields if field.name == name and field.kind is FieldKind.DATETIME]
-        for read in (*(as_date(shown.text, form, self._now) for form in forms), shown.moment):
+        for read in (*(as_date(shown.text, form, self._page) for form in forms), shown.moment):
             if read is not None and _agree(read, moment, whole_day=not shown.timed):
                 return read
         return None
