@@ -37,9 +37,6 @@ from knowledge_base.matching import Sight
 from knowledge_base.model import Application, Extract, Match, Navigate, PageLevel
 from online_analysis.document import Document, DocumentPart, Outlink
 
-_TROUBLED = frozenset({Failure.NOTHING_FOUND, Failure.INCOMPLETE, Failure.STOPPED_WORKING, Failure.CHANGED_SHAPE})
-"""Failures of actions that adaptation may have found objects for."""
-
 _SILENT = frozenset({Failure.NOTHING_FOUND, Failure.STOPPED_WORKING})
 """Failures that are none where only a script would put the content on the page."""
 
@@ -64,6 +61,7 @@ class ApplicationReading:
     adaptation: Adaptation | None = None
     completion: Completion | None = None
     _learned: str = ""
+    _proposed: bool = False
     _thread: Container | None = None
 
     @cached_property
@@ -87,7 +85,11 @@ class ApplicationReading:
             extracted, chosen = found
             if self.completion is not None:
                 extracted = self.completion.completed(
-                    self.page, self.application, self.place.level, extracted, guessed=self._is_guessed
+                    self.page,
+                    self.application,
+                    self.place.level,
+                    extracted,
+                    guessed=self._proposed and not self._learned,
                 )
             for unsent in self.links.requests.unsent:
                 self.attempts.fail(self.place.level.name, unsent.action, Failure.NOT_SENT, unsent.detail)
@@ -96,15 +98,6 @@ class ApplicationReading:
         if not extracted and not chosen and self.page.is_html:
             self._look_for_scripts()
         return self._result(document, extracted, chosen)
-
-    @property
-    def _is_guessed(self) -> bool:
-        """Whether actions failed here and what stands for them is no more than a proposal."""
-        former = self.adaptation.former if self.adaptation is not None else None
-        remembered = former is not None and bool(former.objects)
-        return (
-            not self._learned and not remembered and any(each.failure in _TROUBLED for each in self.attempts.failures)
-        )
 
     def _worked(self, place: Place) -> tuple[tuple[Extracted, ...], tuple[Chosen, ...]] | None:
         """Run the actions of a level; None where the page shows no sign of it and nothing that it should hold."""
@@ -165,7 +158,8 @@ class ApplicationReading:
         work = partial(runner.run, preferred)
         outcome = self.attempts.attempt(preferred, work, level=level, action=action.name) or Outcome()
         try:
-            outcome = adapter.settled(asked, outcome, runner)
+            found, outcome = outcome.extracted, adapter.settled(asked, outcome, runner)
+            self._proposed |= not action.many and former is None and outcome.extracted != found
         except FAILING as error:
             self.attempts.fail(level, f"adapt {action.name}", Failure.ERROR, f"{type(error).__name__}: {error}")
         self._learned = self._learned or outcome.learned

@@ -18,6 +18,7 @@ from aahcrawler.induction.article_text import AGREED, LEAST_AGREED, MISSED, lett
 from aahcrawler.induction.model import Region
 from aahcrawler.induction.objects import Reading, read
 from aahcrawler.page import Page
+from aahcrawler.page.generic import main_content as generic_content
 from aahcrawler.webobject import Value, WebObject
 from knowledge_base.model import Application, PageLevel
 
@@ -94,7 +95,7 @@ def _completed(
         return tuple(extracted) if extracted else (_of_reading(generic, reading),)
     better = _with_fields(replace(whole, object=_without_guesses(whole.object)) if guessed else whole, generic)
     own, other = body_of(whole.object), body_of(generic)
-    if guessed or _tells_more(own, other, extracted):
+    if guessed or _tells_more(own, other, page.once(generic_content), extracted):
         better = replace(_of_reading(generic, reading), object=_with(better.object, {BODY: (other,)}))
     elif (trimmed := _trimmed(own, other)) != own:
         better = replace(
@@ -103,19 +104,26 @@ def _completed(
     return tuple(better if each is whole else each for each in extracted)
 
 
-def _tells_more(own: str, generic: str, extracted: Sequence[Extracted]) -> bool:
+def _tells_more(own: str, generic: str, third: str, extracted: Sequence[Extracted]) -> bool:
     """Say whether a generic text is to stand for the one that an action found.
 
     It has what the action found and much more of it that no other object says, or it is what is left of the action's
-    text without much else.
+    text without much else, which a third reading of the page does not have either.
     """
     if not own:
         return True
     mine, other = letters(own), letters(generic)
     said = "\n".join(body_of(each.object) for each in extracted)
-    if share_of(generic, said) < MISSED and mine < MISSED * other and other >= LEAST_AGREED:
+    if other < LEAST_AGREED:
+        return False
+    if share_of(generic, said) < MISSED and mine < MISSED * other:
         return True
-    return mine > AMID * other and share_of(generic, own) >= AGREED and other >= LEAST_AGREED
+    return mine > AMID * other and share_of(generic, own) >= AGREED and share_of(_left(own, generic), third) < AGREED
+
+
+def _left(text: str, other: str) -> str:
+    """Return the lines of running text that another text does not have."""
+    return "\n".join(line for line in text.split("\n") if share_of(line, other) < 1)
 
 
 def _without_guesses(web_object: WebObject) -> WebObject:
