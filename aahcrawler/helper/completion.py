@@ -94,8 +94,9 @@ def _completed(
     if whole is None:
         return tuple(extracted) if extracted else (_of_reading(generic, reading),)
     better = _with_fields(replace(whole, object=_without_guesses(whole.object)) if guessed else whole, generic)
+    structure = reading.article.part.body.plain()
     own, other = body_of(whole.object), body_of(generic)
-    if guessed or _tells_more(own, other, page.once(generic_content), extracted):
+    if guessed or _tells_more(own, other, structure, page.once(generic_content), extracted):
         better = replace(_of_reading(generic, reading), object=_with(better.object, {BODY: (other,)}))
     elif (trimmed := _trimmed(own, other)) != own:
         better = replace(
@@ -104,11 +105,11 @@ def _completed(
     return tuple(better if each is whole else each for each in extracted)
 
 
-def _tells_more(own: str, generic: str, third: str, extracted: Sequence[Extracted]) -> bool:
+def _tells_more(own: str, generic: str, structure: str, third: str, extracted: Sequence[Extracted]) -> bool:
     """Say whether a generic text is to stand for the one that an action found.
 
-    It has what the action found and much more of it that no other object says, or it is what is left of the action's
-    text without much else, which a third reading of the page does not have either.
+    It has much more that no other object says, and the structure of the page takes most of that for its article as
+    well; or it is what is left of the action's text without much else, which a third reading does not have either.
     """
     if not own:
         return True
@@ -117,7 +118,7 @@ def _tells_more(own: str, generic: str, third: str, extracted: Sequence[Extracte
     if other < LEAST_AGREED:
         return False
     if share_of(generic, said) < MISSED and mine < MISSED * other:
-        return True
+        return share_of(_left(generic, own), structure) >= MISSED
     return mine > AMID * other and share_of(generic, own) >= AGREED and share_of(_left(own, generic), third) < AGREED
 
 

@@ -79,7 +79,7 @@ def judge(page: Page, where: Surroundings, sets: tuple[RecordSet, ...], given: S
         text = text or article_text(page, where, part)
         is_one = text.letters >= LEAST_LETTERS if says else _is_article(page, where, part, text, sets)
         if is_one:
-            return Judged(sets, Article(part, text), () if _outweighs(where, part, posts) else posts)
+            return Judged(sets, Article(part, text), tuple(each for each in posts if not _is_beside(where, part, each)))
     return Judged(sets, None, tuple(each for each in posts if not _is_preview(where, each)))
 
 
@@ -116,7 +116,7 @@ def _lies_in(article: MainPart, teasers: frozenset[Element]) -> bool:
 def _holds_posts(where: Surroundings, part: MainPart, posts: Sequence[RecordSet]) -> bool:
     """Say whether posts are what a page is about, not an article that they may be comments on."""
     rivals = [each for each in posts if not _are_comments(each)]
-    if not rivals or _outweighs(where, part, rivals):
+    if not rivals or (part.title and part.running > OUTWEIGHS * _running(where, rivals)):
         return False
     return not _is_signed(part) or min(where.outline.places[each.records[0].element] for each in rivals) < part.place
 
@@ -127,13 +127,16 @@ def _are_comments(each: RecordSet) -> bool:
     return any(_COMMENTS.search(f"{element.get('class') or ''} {element.get('id') or ''}") for element in around)
 
 
-def _outweighs(where: Surroundings, part: MainPart, posts: Sequence[RecordSet]) -> bool:
-    """Say whether a page is about what its heading names, beside which some short posts stand: messages, sources."""
-    outline = where.outline
-    records = [record for each in posts for record in each.records]
-    running = sum(outline.running(outline.places[element]) for record in records for element in record.elements)
-    before = any(outline.places[record.element] < part.place for record in records)
-    return bool(part.title) and part.running > OUTWEIGHS * running and (before or not _is_signed(part))
+def _is_beside(where: Surroundings, part: MainPart, each: RecordSet) -> bool:
+    """Say whether posts are no comments on an article but stand beside it: messages, sources."""
+    before = any(where.outline.places[record.element] < part.place for record in each.records)
+    return before and bool(part.title) and part.running > OUTWEIGHS * _running(where, (each,))
+
+
+def _running(where: Surroundings, posts: Sequence[RecordSet]) -> int:
+    """Return the weight of the running text of posts."""
+    elements = (element for each in posts for record in each.records for element in record.elements)
+    return sum(where.outline.running(where.outline.places[element]) for element in elements)
 
 
 def _is_signed(part: MainPart) -> bool:
@@ -144,7 +147,8 @@ def _is_article(page: Page, where: Surroundings, part: MainPart, text: ArticleTe
     """Say whether the main part of a page is an article rather than what stands around a list or a form."""
     running = max(part.running, text.running)
     least = LEAST_RUNNING if not part.title else LEAST_DATED if _is_signed(part) else LEAST_TITLED
-    if running < least or text.linked > running:
+    said = least / 2 if _is_signed(part) and not part.title else least
+    if running < least or text.linked > running or text.sentences < said:
         return False
     outline = where.outline
     led = [record for each in sets if not each.aside for record in each.records if record.target is not None]

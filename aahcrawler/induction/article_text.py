@@ -7,6 +7,7 @@ no text; the standfirst between heading and text is.
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property
@@ -36,6 +37,9 @@ MISSED = 0.5
 LEAST_AGREED = 400
 """Letters of running text that others have to agree on."""
 
+DUMPED = 4
+"""How many times the running text of the structure what is all text of a page has."""
+
 MOST_READ = 20_000
 """Elements of a page that trafilatura reads: its time grows faster than the page."""
 
@@ -44,6 +48,7 @@ _LINKED, _FREE = 0.9, 0.3
 _LONGEST_WAY = 40
 _NO_WORD = re.compile(r"\W+")
 _SENTENCE = tuple(".!?…。！？")
+_ENDED = re.compile(r"\w\w[.!?…](?:\W|$)|[。！？]")
 _QUOTES = "\"'”“»«)’"
 _NO_LEAD = frozenset(
     {"nav", "aside", "footer", "figure", "figcaption", "form", "label", "table", "ul", "ol", "address", "h1"}
@@ -74,6 +79,11 @@ class ArticleText:
         return bool(long) and sum(len(key) for key in long if key in own) >= MISSED * sum(map(len, long))
 
     @property
+    def sentences(self) -> int:
+        """How many letters are lines that hold a sentence."""
+        return sum(len(_key(line)) for line in self.lines if len(line) >= RUNNING and _ENDED.search(line))
+
+    @property
     def letters(self) -> int:
         """How many letters the text has."""
         return letters(self.plain)
@@ -92,12 +102,14 @@ class ArticleText:
         """Return the text, given what the page declares its text to be; ``shown`` if that is a part of its markup.
 
         Of a text that the declaration has nearly all of, what both have is taken; of one that misses much of a
-        declaration that no markup holds, the declaration. One that is an excerpt, or of something else, is passed over.
+        declaration that no markup holds, or has nothing of it, the declaration. An excerpt is passed over.
         """
         said = _key(declared)
         keys = [_key(line) for line in self.lines]
         long = [key for key in keys if len(key) >= RUNNING]
         shared = sum(len(key) for key in long if key in said)
+        if not shown and not shared and said[:RUNNING] not in "".join(keys):
+            return declared
         if shared < AGREED * sum(map(len, long)):
             covers = shared >= MISSED * sum(map(len, long)) and shared >= AGREED * len(said)
             if not covers:
@@ -116,20 +128,30 @@ def article_text(page: Page, where: Surroundings, part: MainPart | None) -> Arti
     shown = _Shown(where.outline)
     read = _Lines(_trafilatura(page), shown.linked)
     structure = _Lines(part.body.plain().split("\n") if part is not None else (), shown.linked)
-    lines, agreed = read.lines, False
-    if not read.agrees_with(structure, MISSED):
-        other = _Lines(page.once(generic.main_content).split("\n"), shown.linked)
-        least = LEAST_AGREED if read.is_of(shown.keys) else RUNNING
-        if structure.agrees_with(other, AGREED if read.is_of(shown.keys) else MISSED) and structure.running >= least:
-            lines, agreed = structure.lines_of((other, read)), True
-        elif not read.running:
-            lines = max(structure, other, key=lambda each: each.running).lines
+    lines, agreed = _agreed(page, read, structure, shown)
     title = shown.headings | {_key(where.names.title)}
-    whole = tuple(_without_title(lines, title))
+    whole = tuple(_without_byline(_without_title(lines, title), part))
     lead = tuple(_lead(shown, part, whole))
     found = _Lines((*lead, *(line for line in whole if _key(line) not in shown.linked)), shown.linked)
     running = sum(map(len, shown.keys.intersection(found.long)))
     return ArticleText(tuple(found.lines), len(lead), running, (*lead, *whole), agreed)
+
+
+def _agreed(page: Page, read: "_Lines", structure: "_Lines", shown: "_Shown") -> tuple[Sequence[str], bool]:
+    """Return the lines that most readings agree on, and whether they are those of the structure."""
+    if read.agrees_with(structure, AGREED):
+        return read.without_end(structure), False
+    if read.agrees_with(structure, MISSED):
+        return read.lines, False
+    other = _Lines(page.once(generic.main_content).split("\n"), shown.linked)
+    if structure.agrees_with(other, AGREED) and structure.running >= LEAST_AGREED:
+        return structure.lines_of((other, read)), True
+    if read.is_shown_in(shown.keys) or (read.running and 2 * read.running > max(structure.running, other.running)):
+        if read.running <= DUMPED * structure.running or read.is_shown_in(shown.keys) or structure.running < RUNNING:
+            return read.lines, False
+        return structure.lines, True
+    best = structure if structure.agrees_with(other, MISSED) else max(structure, other, key=lambda each: each.running)
+    return (best.lines, True) if best.running else (read.lines, False)
 
 
 def _trafilatura(page: Page) -> list[str]:
@@ -168,9 +190,16 @@ class _Lines:
         """Say whether of the running text of each a share of at least ``least`` is in the other."""
         return min(self.share_in(other), other.share_in(self)) >= least
 
-    def is_of(self, shown: Collection[str]) -> bool:
-        """Say whether these are lines that the page shows, not one line of all its text or what a script holds."""
-        return sum(len(key) for key in self.long if key in shown) >= MISSED * self.running
+    def is_shown_in(self, shown: AbstractSet[str]) -> bool:
+        """Say whether any running line is one that the page shows, and not all of its text, or what a script holds."""
+        return not shown.isdisjoint(self.long)
+
+    def without_end(self, other: "_Lines") -> Sequence[str]:
+        """Return the lines without the short ones behind the last one that another reading has as well."""
+        kept = self.lines_of((other,))
+        last = len(self.lines) - self.lines[::-1].index(kept[-1]) if kept else len(self.lines)
+        behind = any(len(line) >= LONG_LINE for line in self.lines[last:])
+        return self.lines if behind else self.lines[:last]
 
     def share_in(self, other: "_Lines") -> float:
         """Return the share of the running text that another reading has as well."""
@@ -252,6 +281,17 @@ def _without_title(lines: Sequence[str], titles: Collection[str]) -> Iterator[st
     """Yield lines but those among the first ones that are the page's title, alone or with what follows it on a rule."""
     for number, line in enumerate(lines):
         if number >= _FIRST_LINES or _key(line) not in titles:
+            yield line
+
+
+def _without_byline(lines: Iterable[str], part: MainPart | None) -> Iterator[str]:
+    """Yield lines but those before the running text that say who wrote it when."""
+    said = () if part is None else (part.author and part.author.name, part.date and plain_text(part.date.element))
+    names = [key for name in said if name and (key := _key(name))]
+    begun = False
+    for line in lines:
+        begun = begun or len(_key(line)) >= LONG_LINE
+        if begun or not any(name in _key(line) for name in names):
             yield line
 
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from urllib.parse import urlsplit
 
-from aahcrawler.page import Page, dates
+from aahcrawler.page import Page, dates, described
 from aahcrawler.page.schemaorg import Item, items
 from aahcrawler.page.text import excerpt, fold
 from aahcrawler.urls import canonicalize, origin, queue_of, resolve
@@ -40,6 +40,8 @@ _LONGEST_HEADING = 320
 _DAY = re.compile(r"/((?:19|20)\d\d)[/-]?(0[1-9]|1[0-2])[/-]?(0[1-9]|[12]\d|3[01])(?=[/_.-]|$)")
 _TITLE_PARTS = re.compile(r"(\s+[-–—|•»«·]\s+|\s*\|\s*)")
 _SITES = frozenset({"WebSite", "Organization", "NewsMediaOrganization", "Blog"})
+_SHORTEST = 40
+"""Characters of the text of what a page describes."""
 _TELLING = 12
 """Characters of a headline that no other page of the site has in its title by chance."""
 _AUTHOR_NAMES = ("author", "article:author", "dcterms.creator", "dc.creator", "parsely-author", "sailthru.author")
@@ -102,6 +104,7 @@ def declared(page: Page, given: Sequence[Item], content: str, title: str) -> tup
     by_id = {id(item): item for item in given}
     found = [Claim(each, by_id[key], _is_addressed(page, by_id[key], each)) for key, each in claimed.items()]
     found.extend(Claim(each) for each in _media(page, given, whole))
+    found.extend(Claim(each) for each in _described(page, given, whole))
     return tuple({each.object.iri: each for each in reversed(found)}.values())[::-1]
 
 
@@ -297,6 +300,28 @@ def _media(page: Page, given: Sequence[Item], holder: str | None) -> Iterator[We
             yield _object(page, _identity(item, page, address or name), kind, facts)
 
 
+def _described(page: Page, given: Sequence[Item], holder: str | None) -> Iterator[WebObject]:
+    """Yield recipes, events and other things that a page tells about itself, not those of pages that it leads to."""
+    for item in given:
+        kind = described.kind_of(item)
+        if not kind or item.role not in ("", "mainEntity", "mainEntityOfPage"):
+            continue
+        address = _address(page, item)
+        elsewhere = address is not None and address.partition("#")[0] not in {permalink(page), canonicalize(page.url)}
+        text = described.text_of(item)
+        if (elsewhere and not _names(page, item)) or len(text) < _SHORTEST:
+            continue
+        facts = _Facts(
+            title=item.text("name", "headline"),
+            people=item.people(page.base_url, "author", "creator", "organizer"),
+            moment=item.text("datePublished", "startDate", "dateCreated"),
+            body=text,
+            url=permalink(page),
+            part_of=holder,
+        )
+        yield _object(page, f"{permalink(page)}#{kind}-{sha256(text.encode()).hexdigest()[:16]}", kind, facts)
+
+
 @dataclass(frozen=True, slots=True)
 class _Facts:
     """What is known of an object, as text; empty where nothing is."""
@@ -310,7 +335,7 @@ class _Facts:
 
 
 def _object(page: Page, iri: str, kind: str, facts: _Facts) -> WebObject:
-    moment = _moment(page, facts.moment) if facts.moment else None
+    moment = _moment(page, facts.moment, ahead=kind == "event") if facts.moment else None
     properties: dict[str, tuple[Value, ...]] = {
         "title": (facts.title,) if facts.title else (),
         "author": facts.people,
@@ -322,10 +347,10 @@ def _object(page: Page, iri: str, kind: str, facts: _Facts) -> WebObject:
     return WebObject(iri, kind, page.url, given, facts.part_of)
 
 
-def _moment(page: Page, text: str) -> datetime | None:
-    """Return the moment that a page declares; none lies after the capture."""
+def _moment(page: Page, text: str, *, ahead: bool) -> datetime | None:
+    """Return the moment that a page declares; none lies after the capture, but that of an event may."""
     found = dates.parse(text, now=page.fetched_at, language=page.language, order=page.order)
-    return found if found is not None and found <= page.fetched_at + dates.TOLERANCE else None
+    return found if found is not None and (ahead or found <= page.fetched_at + dates.TOLERANCE) else None
 
 
 def publication_date(found: Mapping[str, str]) -> str:

@@ -11,9 +11,13 @@ from lxml.html import (
     HtmlProcessingInstruction,
     document_fromstring,
 )
+from resiliparse.parse.html import HTMLTree
 
 MAX_ATTRIBUTES = 256
 """How many attributes of one tag are parsed: the parser's time grows with their square."""
+
+MOST_MENDED = 2_000_000
+"""Bytes of a document that is parsed once more where markup is wrong."""
 
 _EMPTY = b"<html><head></head><body></body></html>"
 
@@ -39,10 +43,30 @@ def parse(utf_8: bytes) -> HtmlElement:
     of ``body`` or ``html`` belongs to the body, as in browsers. Never raises.
     """
     try:
-        # The parser drops everything after </html>; templates put it too early, and includes come behind it.
-        return _parse(_EARLY_END.sub(b"", _without_attribute_floods(utf_8)))
+        return _mended(_tree(utf_8), utf_8)
     except ParserError:
         return empty()
+
+
+def _tree(utf_8: bytes) -> HtmlElement:
+    """Parse with libxml2. Raises ``ParserError`` for what is no markup."""
+    # The parser drops everything after </html>; templates put it too early, and includes come behind it.
+    return _parse(_EARLY_END.sub(b"", _without_attribute_floods(utf_8)))
+
+
+def _mended(tree: HtmlElement, utf_8: bytes) -> HtmlElement:
+    """Return the tree that browsers make of a page where libxml2 puts what follows a button into it.
+
+    The end tag of a button closes it in browsers whatever is open in it; libxml2 passes over it there.
+    """
+    if len(utf_8) > MOST_MENDED or not any(map(_swallows, tree.iter("button"))):
+        return tree
+    document = HTMLTree.parse(utf_8.decode("utf-8", "replace")).document
+    return _tree(document.html.encode("utf-8", "replace")) if document is not None else tree
+
+
+def _swallows(button: HtmlElement) -> bool:
+    return next(button.iterdescendants("h1", "main", "article", "table", "form", "footer", "p"), None) is not None
 
 
 def empty() -> HtmlElement:

@@ -70,7 +70,7 @@ class Item:
         """Return the first of these properties that has text, a line for each block of its markup."""
         for name in names:
             for value in self.values(name):
-                found = _plain(value)
+                found = plain(value)
                 if found:
                     return found
         return ""
@@ -196,7 +196,8 @@ def _types(node: Mapping[str, Json]) -> tuple[str, ...]:
     return tuple(name.rpartition("/")[2].rpartition(":")[2] for name in names if isinstance(name, str))
 
 
-def _plain(value: Json) -> str:
+def plain(value: Json) -> str:
+    """Return the text of a value, a line for each block of its markup; empty where it has none."""
     if isinstance(value, Mapping):
         value = value.get("@value") or value.get("name") or value.get("text")
         value = value[0] if isinstance(value, list) and value else value
@@ -211,7 +212,7 @@ def _plain(value: Json) -> str:
 
 
 def _person(value: Json, base: str) -> Person | None:
-    name = fold(_plain(value))
+    name = fold(plain(value))
     if not name or len(name) > _LONGEST_NAME or "://" in name:
         return None
     given = value.get("url") if isinstance(value, Mapping) else None

@@ -1,7 +1,7 @@
 """Lessons made by hand: pages written to the structure of templates, and expressions that say where things stand."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from lxml.html import HtmlElement
@@ -133,4 +133,5 @@ def texts(learned: Learned) -> Sequence[str]:
 
 
 def page(markup: str, name: str = "t=1") -> Page:
-    return page_of(f"<body>{markup}</body>", url=f"http://forum.test/viewtopic.php?{name}")
+    page = page_of(f"<body>{markup}</body>", url=f"http://forum.test/viewtopic.php?{name}")
+    return replace(page, fetched_at=NOW)
