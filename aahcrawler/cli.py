@@ -1,5 +1,6 @@
 """The command line, ``aah``. Each command imports what it needs when it runs: help has to answer at once."""
 
+import logging
 import sys
 from enum import StrEnum
 from pathlib import Path
@@ -177,6 +178,7 @@ def serve(
 
 def main() -> None:
     """Run the command line; a closed pipe (``aah pages ... | head``) ends it quietly."""
+    logging.getLogger("trafilatura").setLevel(logging.CRITICAL)  # That a page has no text is no message to anybody.
     try:
         app()
     except BrokenPipeError:

@@ -26,6 +26,7 @@ OBJECTS = st.builds(
     TEXTS,
     st.dictionaries(TEXTS, st.lists(VALUES, min_size=1, max_size=3).map(tuple), max_size=3),
     st.none() | TEXTS,
+    st.dictionaries(TEXTS, TEXTS, max_size=2),
 )
 LINKS = st.builds(Link, TEXTS, st.sampled_from(LinkType), TEXTS, st.none() | st.sampled_from([0.0, 0.25, 1.5]), TEXTS)
 

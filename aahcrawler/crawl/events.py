@@ -75,26 +75,30 @@ def keep_events(path: Path, crawl: str = "") -> Iterator[None]:
 def listening(handler: logging.Handler) -> Iterator[None]:
     """Give a handler all events of severity INFO and above while the body runs; of Scrapy's only from WARNING on.
 
-    Bodies may begin and end in any order.
+    What libraries say of the text that they find on a page, or do not find, is no event. Bodies may begin and end in
+    any order.
     """
-    root, scrapy = logging.getLogger(), logging.getLogger("scrapy")
+    root = logging.getLogger()
     if not _LISTENING:
-        _LEVELS[:] = root.level, scrapy.level
+        _LEVELS.update({name: logging.getLogger(name).level for name in _HEARD_FROM})
     _LISTENING.add(handler)
     root.addHandler(handler)
-    root.setLevel(logging.INFO)
-    scrapy.setLevel(logging.WARNING)
+    for name, level in _HEARD_FROM.items():
+        logging.getLogger(name).setLevel(level)
     try:
         yield
     finally:
         root.removeHandler(handler)
         _LISTENING.discard(handler)
         if not _LISTENING:
-            root.setLevel(_LEVELS[0])
-            scrapy.setLevel(_LEVELS[1])
+            for name, level in _LEVELS.items():
+                logging.getLogger(name).setLevel(level)
         handler.close()
 
 
 _LISTENING: set[logging.Handler] = set()
-_LEVELS: list[int] = []
-"""The levels of the root logger and of Scrapy's before anybody listened: logging is one for all of a process."""
+_LEVELS: dict[str, int] = {}
+"""The levels of loggers before anybody listened: logging is one for all of a process."""
+
+_HEARD_FROM = {"": logging.INFO, "scrapy": logging.WARNING, "trafilatura": logging.CRITICAL}
+"""From which severity on a logger is heard, the root's under an empty name."""

@@ -12,6 +12,7 @@ from itertools import groupby, islice
 from operator import attrgetter
 from pathlib import Path
 from typing import BinaryIO, Literal, cast
+from urllib.parse import unquote
 
 import pyoxigraph as ox
 
@@ -45,7 +46,8 @@ class ObjectRow:
     ``url`` is its own address, else that of the page it was found on. ``author`` is a name. ``date`` is ISO 8601 in
     UTC; a date that the application's rules could not read stands as the page has it. Of several values the first
     is given. ``part_of`` and ``iri`` are IRIs. ``deleted`` is the moment, ISO 8601 in UTC, at which a capture found
-    the object gone, None while there is one that has it: posts move between the pages of a thread.
+    the object gone, None while there is one that has it: posts move between the pages of a thread. ``inferred`` names
+    the fields that no action of the knowledge base found, and what they were inferred from.
     """
 
     url: str
@@ -57,6 +59,7 @@ class ObjectRow:
     part_of: str | None
     iri: str
     deleted: str | None = None
+    inferred: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +170,17 @@ class _Graph:
             part_of=self.first(subject, v.PART_OF),
             iri=subject,
             deleted=deleted,
+            inferred=self._inferred(subject),
         )
+
+    def _inferred(self, subject: str) -> str | None:
+        """Return which fields of an object were inferred from what: ``date (generic reading)``; None where none was."""
+        said = sorted(
+            f"{unquote(name.removeprefix(v.INFERRED))} ({values[0]})"
+            for name, values in self.said.get(subject, {}).items()
+            if name.startswith(v.INFERRED)
+        )
+        return ", ".join(said) or None
 
     def page_row(self) -> PageRow:
         score, priority = self.first(self.name, v.SCORE), self.first(self.name, v.PRIORITY)

@@ -254,7 +254,7 @@ def test_json_lines(tmp_path: Path) -> None:
     write_jsonl(object_rows(crawl), out)
     lines = out.getvalue().splitlines()
     rows = [json.loads(line) for line in lines]
-    assert list(rows[0]) == ["url", "type", "title", "author", "date", "body", "part_of", "iri", "deleted"]
+    assert list(rows[0]) == ["url", "type", "title", "author", "date", "body", "part_of", "iri", "deleted", "inferred"]
     assert rows[0]["title"] == odd
     assert rows[1]["title"] is None
     assert "é" in lines[0]

@@ -1,0 +1,72 @@
+"""Known software under a theme that no file knows: nothing is read worse than without a file."""
+
+from aahcrawler.helper import ApplicationAwareHelper, Failure
+from aahcrawler.helper.completion import EVERY, FIRST_PAGES, Completion
+from aahcrawler.helper.extraction import Extracted
+from aahcrawler.page import Page
+from aahcrawler.webobject import WebObject
+from knowledge_base.loader import load
+from tests.helper.building import application, article, helper_of, level
+from tests.helper.saved_pages import html_page
+from tests.induction.test_article_text import ICE, TEXT
+
+URL = "http://blog.test/2022/01/ice/"
+WORDPRESS = '<meta name="generator" content="WordPress 6.1">'
+
+
+def page(body: str) -> Page:
+    head = f"<title>Ice - Notes</title>{WORDPRESS}"
+    return html_page(URL, f'<html lang="en"><head>{head}</head><body class="single single-post">{body}</body></html>')
+
+
+def hentry(content: str) -> str:
+    heading = '<h1 class="entry-title">Ice</h1>'
+    return f'<article class="post type-post hentry">{heading}<div class="entry-content">{content}</div></article>'
+
+
+def test_a_theme_that_no_file_knows_gives_the_post_all_the_same() -> None:
+    byline = '<div class="x-author">By Eve Frost</div><time datetime="2022-01-10T09:00:00+00:00">10 January 2022</time>'
+    markup = f'<div class="x1"><h1>Ice</h1>{byline}<div class="x2">{TEXT}</div></div>'
+    found = ApplicationAwareHelper(load()).assist(page(markup))
+    [post] = found.objects
+    assert (post.type, post.first("title"), post.first("body")) == ("post", "Ice", "\n".join(ICE))
+    assert post.inferred["body"] == "generic reading"
+    assert found.match is not None
+    assert found.match.application.name == "WordPress"
+    assert Failure.INCOMPLETE in {each.failure for each in found.failed_actions}
+
+
+def test_a_theme_that_the_file_knows_is_read_by_the_file() -> None:
+    [post] = ApplicationAwareHelper(load()).assist(page(hentry(TEXT))).objects
+    assert post.first("body") == "\n".join(ICE)
+    assert "body" not in post.inferred
+
+
+def test_what_stands_around_the_text_in_its_element_is_cut_off() -> None:
+    junk = '<ul><li><a href="/tweet">Tweet</a></li><li><a href="/print">Print</a></li></ul>'
+    [post] = ApplicationAwareHelper(load()).assist(page(hentry(TEXT + junk))).objects
+    assert post.first("body") == "\n".join(ICE)
+
+
+def test_a_page_of_no_known_level_is_read_as_any_other() -> None:
+    known = application("software", level("list", ".never", role="intermediate"))
+    sign = '<i id="software-sign"></i>'
+    markup = f"<html><head><title>Ice</title></head><body>{sign}<main><h1>Ice</h1>{TEXT}</main></body></html>"
+    found = helper_of(known).assist(html_page(URL, markup))
+    assert found.match is not None
+    assert [each.first("body") for each in found.objects] == ["\n".join(ICE)]
+    assert found.document.application == found.match.application.name
+
+
+def test_levels_whose_actions_miss_nothing_are_compared_rarely() -> None:
+    known = application("software", level("post", "body", article()))
+    completion = Completion()
+    compared: list[bool] = []
+    for number in range(FIRST_PAGES + 2 * EVERY):
+        url = f"http://blog.test/{number}"
+        shown = html_page(url, f"<html><body><main><h1>Ice</h1>{TEXT}</main></body></html>")
+        own = Extracted(WebObject(url, "post", url, {"title": ("Ice",), "body": ("\n".join(ICE),)}), ())
+        completion.completed(shown, known, known.levels[0], (own,), guessed=False)
+        compared.append("_made" in shown.__dict__)
+    assert sum(compared) == FIRST_PAGES + 2
+    assert all(compared[:FIRST_PAGES])

@@ -1,0 +1,92 @@
+"""The text of articles: what libraries and structure agree on, without headings, lone links and bylines."""
+
+from aahcrawler.induction.article_text import ArticleText, article_text, letters, share_of, within
+from aahcrawler.induction.finding import records
+from aahcrawler.induction.main_part import main_part
+from aahcrawler.induction.objects import read
+from aahcrawler.induction.surroundings import Surroundings
+from aahcrawler.page import Page
+from tests.page.building import page_of
+
+ICE = (
+    "The harbour froze in the second week of January, and for the first time in a generation people walked across it.",
+    "Nobody had measured the ice; everybody had an opinion about how thick it was, and most of these were wrong.",
+    "On Sunday the ferry broke a channel through it, and the walks were over for this year and perhaps for many more.",
+)
+TEXT = "".join(f"<p>{line}</p>" for line in ICE)
+STANDFIRST = "After the coldest night since records began, the town has found a shorter way to its lighthouse on foot."
+
+
+def text_of(page: Page) -> ArticleText:
+    where = Surroundings.of(page)
+    return article_text(page, where, main_part(where.outline, where.shown, records(page), where.names))
+
+
+def article(body: str, head: str = "<title>Ice - The Gazette</title>") -> Page:
+    return page_of(f"<html><head>{head}</head><body><main>{body}</main></body></html>")
+
+
+def test_the_heading_and_lines_that_are_links_alone_are_no_text() -> None:
+    page = article(
+        f'<h1>Ice</h1>{TEXT}<p><a href="/frost">Read more: What the frost of 1947 did to the harbour</a></p>'
+    )
+    assert text_of(page).lines == ICE
+
+
+def test_the_standfirst_stands_first_and_captions_do_not() -> None:
+    caption = (
+        "<figure><img src=a.jpg><figcaption>People on the ice in front of the old lighthouse.</figcaption></figure>"
+    )
+    found = text_of(article(f"<h1>Ice</h1><h2>{STANDFIRST}</h2>{caption}<div>{TEXT}</div>"))
+    assert found.lines == (STANDFIRST, *ICE)
+
+
+def test_who_wrote_it_when_is_no_text() -> None:
+    byline = '<p>By <a rel="author" href="/eve">Eve Frost</a>, <time datetime="2022-01-10">10 January 2022</time></p>'
+    [found] = read(article(f"<h1>Ice</h1>{byline}{TEXT}")).objects
+    assert found.first("body") == "\n".join(ICE)
+
+
+def test_a_declared_text_cuts_what_the_page_shows_beside_it() -> None:
+    found = ArticleText((*ICE, "Our newsletter brings you the best of the harbour each Friday morning."), 0, 0, ())
+    assert found.agreed_with(" ".join(ICE), shown=False) == "\n".join(ICE)
+
+
+def test_an_excerpt_is_passed_over_and_what_is_missed_is_taken() -> None:
+    found = ArticleText(ICE, 0, 0, ())
+    assert found.agreed_with(ICE[0], shown=False) == "\n".join(ICE)
+    assert ArticleText(ICE[:1], 0, 0, ()).agreed_with("\n".join(ICE), shown=False) == "\n".join(ICE)
+    assert ArticleText(ICE[:1], 0, 0, ()).agreed_with("\n".join(ICE), shown=True) == ICE[0]
+
+
+def test_a_page_that_is_too_large_for_the_library_is_read_by_its_structure() -> None:
+    menu = "<nav>" + "<b>x</b>" * 20_001 + "</nav>"
+    found = text_of(
+        page_of(f"<html><head><title>Ice</title></head><body>{menu}<main><h1>Ice</h1>{TEXT}</main></body></html>")
+    )
+    assert found.lines == ICE
+
+
+def test_texts_are_compared_by_their_letters() -> None:
+    assert letters("Ice, 3 cm!") == 6
+    assert share_of("\n".join(ICE), "\n".join(ICE[1:]).upper()) == letters("".join(ICE[1:])) / letters("".join(ICE))
+    assert within("\n".join(("menu", *ICE, "share")), "\n".join(ICE)) == "\n".join(ICE)
+
+
+def test_comments_do_not_make_a_thread_of_an_article() -> None:
+    said = ("Boyd", "I was there, too, and it held."), ("Wu", "My dog did not like it at all.")
+    comments = "".join(
+        f'<li class="comment" id="c{n}"><b class="author">Ann {name}</b> '
+        f'<time datetime="2022-01-1{n}T10:00">1{n} January</time><p>{words}</p></li>'
+        for n, (name, words) in enumerate(said, 1)
+    )
+    found = read(article(f'<article><h1>Ice</h1>{TEXT}</article><ol class="comments">{comments}</ol>')).objects
+    assert [each.type for each in found] == ["article", "comment", "comment"]
+    assert found[0].first("body") == "\n".join(ICE)
+
+
+def test_rows_of_names_and_numbers_are_no_article() -> None:
+    rows = "".join(
+        f"<tr><td>{n} member{n}</td><td>0 posts and 20 topics, Sat 1{n % 9} January 2022</td></tr>" for n in range(40)
+    )
+    assert read(article(f"<h1>Members</h1><table>{rows}</table>", "<title>Members</title>")).article is None
