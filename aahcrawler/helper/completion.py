@@ -60,11 +60,12 @@ class Completion:
         ``guessed`` says that no action found them: what generic reading finds stands for it then. Deterministic for
         given pages in a given order. Objects that a page has many of are left as they are.
         """
-        whole = next((each for each in extracted if each.object.type in WHOLES), None)
+        wholes = [each for each in extracted if each.object.type in WHOLES and each.object.part_of is None]
+        whole = wholes[0] if wholes else None
         record = self._record(page, application, level)
         record.pages += 1
         lacks_text = whole is not None and not body_of(whole.object)
-        if not (lacks_text or guessed or _is_due(record)) or sum(each.object.type in WHOLES for each in extracted) > 1:
+        if (extracted and len(wholes) != 1) or not (lacks_text or guessed or _is_due(record)):
             return tuple(extracted)
         record.compared += 1
         found = _completed(page, whole, extracted, guessed=guessed)

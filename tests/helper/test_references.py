@@ -113,8 +113,11 @@ ARTICLE = """<html><head><title>Dikes</title><link rel="canonical" href="http://
 
 
 def test_induced_objects_have_links_and_images_too() -> None:
-    said = "<p>The storm surge broke the dike above the old harbour and flooded the lower town that night. </p>" * 8
-    text = said + '<p><a href="http://tides.test/">Tides</a>, <a href="/dikes#top">up</a>, <img src="d.png"></p>'
+    said = "<p>The storm surge broke dike number {} above the old harbour and flooded the lower town that night.</p>"
+    text = (
+        "".join(map(said.format, range(8)))
+        + '<p><a href="http://tides.test/">Tides</a>, <a href="/dikes#top">up</a>, <img src="d.png"></p>'
+    )
     (found,) = helper_of().assist(html_page("http://unknown.test/dikes?x=1", ARTICLE.format(text=text))).objects
     assert found.type == "article"
     assert addresses(found, "links") == ["http://tides.test/"]
