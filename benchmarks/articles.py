@@ -145,10 +145,10 @@ def measure(world: World, method: Method, scorer: Path) -> Iterator[Row]:
         warm(_fresh(page))
     read, answers, seconds = reader(method), dict[str, Answer](), dict[str, float]()
     for name, page in pages:
+        unread = _fresh(page)
         started = time.process_time()
-        answers[name] = read(page)
+        answers[name] = read(unread)
         seconds[name] = time.process_time() - started
-        page.__dict__.clear()
     applications = sorted({answer.application for answer in answers.values()}) if method is Method.OURS else []
     truth = world.truth()
     for application in ("all", *applications):
