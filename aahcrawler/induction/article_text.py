@@ -5,6 +5,7 @@ brings several times as much, their text is taken instead. Lines that are nothin
 no text; the standfirst between heading and text is.
 """
 
+import logging
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
@@ -13,17 +14,19 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import takewhile
 
-from lxml.etree import Comment, ProcessingInstruction, strip_tags
+from lxml.etree import Comment, ProcessingInstruction, XPath, strip_tags
 from lxml.etree import _Element as Element
 from trafilatura.core import bare_extraction
 from trafilatura.settings import Document
 
 from aahcrawler.induction.main_part import MainPart
-from aahcrawler.induction.outline import Outline, Piece
+from aahcrawler.induction.outline import MOST_DEPTH, Outline, Piece
 from aahcrawler.induction.surroundings import Surroundings
 from aahcrawler.page import Page, generic
 from aahcrawler.page.claims import LONG_LINE
 from aahcrawler.page.text import BLOCKS, fold, plain_text
+
+logger = logging.getLogger(__name__)
 
 RUNNING = 40
 """The letters of a line of running text: menus and captions have fewer."""
@@ -43,6 +46,7 @@ DUMPED = 4
 MOST_READ = 20_000
 """Elements of a page that trafilatura reads: its time grows faster than the page."""
 
+_too_deep = XPath("boolean(self::*" + MOST_DEPTH * "/*" + ")")
 _FIRST_LINES = 8
 _LINKED, _FREE = 0.9, 0.3
 _LONGEST_WAY = 40
@@ -155,12 +159,16 @@ def _agreed(page: Page, read: "_Lines", structure: "_Lines", shown: "_Shown") ->
 
 
 def _trafilatura(page: Page) -> list[str]:
-    """Return the lines that trafilatura reads, none on a page that is too large for it."""
-    if int(page.tree.xpath("count(//*)")) > MOST_READ:
+    """Return the lines that trafilatura reads, none on a page that is too large or nested too deeply for it."""
+    if int(page.tree.xpath("count(//*)")) > MOST_READ or _too_deep(page.tree):
         return []
     tree = deepcopy(page.tree)
     strip_tags(tree, Comment, ProcessingInstruction)
-    found = bare_extraction(tree, fast=True, include_comments=False)
+    try:
+        found = bare_extraction(tree, fast=True, include_comments=False)
+    except Exception as error:  # Whatever markup provokes in it, the page's structure still tells its text.
+        logger.warning("%s: trafilatura cannot read it (%s): its structure alone tells its text", page.url, error)
+        return []
     if not isinstance(found, Document):
         return []
     for element in found.body.iter():

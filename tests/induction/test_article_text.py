@@ -67,6 +67,12 @@ def test_a_page_that_is_too_large_for_the_library_is_read_by_its_structure() -> 
     assert found.lines == ICE
 
 
+def test_markup_that_is_nested_too_deeply_is_read_by_what_takes_no_time_for_it() -> None:
+    nested = "<table><tr><td>" * 600 + TEXT
+    page = page_of(f"<html><head><title>Ice</title></head><body><main><h1>Ice</h1>{nested}</main></body></html>")
+    assert article_text(page, Surroundings.of(page), None).lines == ICE
+
+
 def test_texts_are_compared_by_their_letters() -> None:
     assert letters("Ice, 3 cm!") == 6
     assert share_of("\n".join(ICE), "\n".join(ICE[1:]).upper()) == letters("".join(ICE[1:])) / letters("".join(ICE))
