@@ -32,6 +32,9 @@ MOST_LEVELS = 10_000
 AMID = 1.25
 """How many times as long as the article a text is that holds much else."""
 
+LISTING = frozenset({"wiki"})
+"""Kinds of applications whose texts end with lists of links that belong to them."""
+
 FIELDS = ("title", "author", "date")
 WHOLES = frozenset({"article", "page", "post"})
 SOURCE = "generic reading"
@@ -68,7 +71,7 @@ class Completion:
         if (extracted and len(wholes) != 1) or not (lacks_text or guessed or _is_due(record)):
             return tuple(extracted)
         record.compared += 1
-        found = _completed(page, whole, extracted, guessed=guessed)
+        found = _completed(page, whole, extracted, guessed=guessed, cut=application.kind not in LISTING)
         record.completed += found != tuple(extracted)
         return found
 
@@ -86,7 +89,7 @@ def _is_due(record: _Record) -> bool:
 
 
 def _completed(
-    page: Page, whole: Extracted | None, extracted: Sequence[Extracted], *, guessed: bool
+    page: Page, whole: Extracted | None, extracted: Sequence[Extracted], *, guessed: bool, cut: bool
 ) -> tuple[Extracted, ...]:
     reading = page.once(read)
     generic = next((each for each in reading.objects if each.type in WHOLES and body_of(each)), None)
@@ -99,7 +102,7 @@ def _completed(
     own, other = body_of(whole.object), body_of(generic)
     if guessed or _tells_more(own, other, structure, page.once(generic_content), extracted):
         better = replace(_of_reading(generic, reading), object=_with(better.object, {BODY: (other,)}))
-    elif (trimmed := _trimmed(own, other)) != own:
+    elif cut and (trimmed := _trimmed(own, other, page.once(generic_content))) != own:
         better = replace(
             better, object=replace(better.object, properties={**better.object.properties, BODY: (trimmed,)})
         )
@@ -134,11 +137,15 @@ def _without_guesses(web_object: WebObject) -> WebObject:
     return replace(web_object, properties=kept)
 
 
-def _trimmed(own: str, generic: str) -> str:
-    """Return the text of an action without what stands above and below the article in the same element."""
+def _trimmed(own: str, generic: str, third: str) -> str:
+    """Return the text of an action without what stands above and below the article in the same element.
+
+    Running text that a third reading has as well is no such thing.
+    """
     if min(share_of(generic, own), share_of(own, generic)) < AGREED:
         return own
-    return within(own, generic)
+    trimmed = within(own, generic)
+    return own if share_of(_left(own, trimmed), third) >= AGREED else trimmed
 
 
 def _with_fields(whole: Extracted, generic: WebObject) -> Extracted:
