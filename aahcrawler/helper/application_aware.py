@@ -78,6 +78,7 @@ class ApplicationAwareHelper:
         if order is not None:
             page = page.with_order(order)
         found = self._assisted(page, former)
+        page.forget()
         return _marked(found, ambiguous_days(page)) if order is None and page.is_html else found
 
     def _assisted(self, page: Page, former: Metadata | None) -> Assistance:

@@ -155,6 +155,10 @@ class Page:
             made[make] = make(self)
         return cast("T", made[make])
 
+    def forget(self) -> None:
+        """Drop all that was made of the page, which may be many times as large as it."""
+        self.__dict__.pop("_made", None)
+
     @cached_property
     def elements(self) -> Elements:
         """The elements of the tree by class and id."""
