@@ -38,6 +38,7 @@ LISTING = frozenset({"wiki"})
 FIELDS = ("title", "author", "date")
 WHOLES = frozenset({"article", "page", "post"})
 SOURCE = "generic reading"
+CUT = "cut at its ends by generic reading"
 
 
 @dataclass(slots=True)
@@ -96,16 +97,14 @@ def _completed(
     if generic is None or reading.article is None:
         return tuple(extracted)
     if whole is None:
-        return tuple(extracted) if extracted else (_of_reading(generic, reading),)
+        return tuple(extracted) if extracted else (_inferred(generic, reading),)
     better = _with_fields(replace(whole, object=_without_guesses(whole.object)) if guessed else whole, generic)
     structure = reading.article.part.body.plain()
     own, other = body_of(whole.object), body_of(generic)
     if guessed or _tells_more(own, other, structure, page.once(generic_content), extracted):
         better = replace(_of_reading(generic, reading), object=_with(better.object, {BODY: (other,)}))
     elif cut and (trimmed := _trimmed(own, other, page.once(generic_content))) != own:
-        better = replace(
-            better, object=replace(better.object, properties={**better.object.properties, BODY: (trimmed,)})
-        )
+        better = replace(better, object=_with(better.object, {BODY: (trimmed,)}, CUT))
     return tuple(better if each is whole else each for each in extracted)
 
 
@@ -154,9 +153,15 @@ def _with_fields(whole: Extracted, generic: WebObject) -> Extracted:
     return replace(whole, object=_with(whole.object, missing)) if missing else whole
 
 
-def _with(web_object: WebObject, properties: Mapping[str, tuple[Value, ...]]) -> WebObject:
-    inferred = {**web_object.inferred, **dict.fromkeys(properties, SOURCE)}
+def _with(web_object: WebObject, properties: Mapping[str, tuple[Value, ...]], source: str = SOURCE) -> WebObject:
+    inferred = {**web_object.inferred, **dict.fromkeys(properties, source)}
     return replace(web_object, properties={**web_object.properties, **properties}, inferred=inferred)
+
+
+def _inferred(generic: WebObject, reading: Reading) -> Extracted:
+    """Return the object that no action found, all of it marked as inferred."""
+    found = {name: generic.properties[name] for name in (*FIELDS, BODY) if name in generic.properties}
+    return replace(_of_reading(generic, reading), object=_with(generic, found))
 
 
 def _of_reading(generic: WebObject, reading: Reading) -> Extracted:

@@ -120,8 +120,8 @@ class ArticleText:
                 return self.plain if long else declared
         elif shared < AGREED * len(said) and not shown:
             return declared
-        both = (line for line, key in zip(self.lines, keys, strict=True) if key in said)
-        return "\n".join(dict.fromkeys((*self.lines[: self.lead], *both)))
+        kept = (number < self.lead or key in said for number, key in enumerate(keys))
+        return "\n".join(line for line, is_kept in zip(self.lines, kept, strict=True) if is_kept)
 
 
 def article_text(page: Page, where: Surroundings, part: MainPart | None) -> ArticleText:
