@@ -106,14 +106,15 @@ class ArticleText:
         """Return the text, given what the page declares its text to be; ``shown`` if that is a part of its markup.
 
         Of a text that the declaration has nearly all of, what both have is taken; of one that misses much of a
-        declaration that no markup holds, or has nothing of it, the declaration. An excerpt is passed over.
+        declaration that no markup holds, or has nothing of it and is shorter, the declaration. An excerpt is passed
+        over.
         """
         said = _key(declared)
         keys = [_key(line) for line in self.lines]
         long = [key for key in keys if len(key) >= RUNNING]
         shared = sum(len(key) for key in long if key in said)
         if not shown and not shared and said[:RUNNING] not in "".join(keys):
-            return declared
+            return declared if len(said) > sum(map(len, keys)) else self.plain
         if shared < AGREED * sum(map(len, long)):
             covers = shared >= MISSED * sum(map(len, long)) and shared >= AGREED * len(said)
             if not covers:
@@ -151,7 +152,8 @@ def _agreed(page: Page, read: "_Lines", structure: "_Lines", shown: "_Shown") ->
     if structure.agrees_with(other, AGREED) and structure.running >= LEAST_AGREED:
         return structure.lines_of((other, read)), True
     if read.is_shown_in(shown.keys) or (read.running and 2 * read.running > max(structure.running, other.running)):
-        if read.running <= DUMPED * structure.running or read.is_shown_in(shown.keys) or structure.running < RUNNING:
+        alone = max(structure.running, other.running) < LEAST_AGREED
+        if read.running <= DUMPED * structure.running or read.is_shown_in(shown.keys) or alone:
             return read.lines, False
         return structure.lines, True
     best = structure if structure.agrees_with(other, MISSED) else max(structure, other, key=lambda each: each.running)

@@ -55,7 +55,7 @@ def read(page: Page) -> Reading:
         whole = _article_object(page, article)
         found.insert(0, whole)
         bodies[whole.iri] = article.part.body
-    elif whole is not None and article is not None and whole.iri == claims.permalink(page):
+    elif whole is not None and article is not None and _is_of_page(page, whole, article):
         whole = completed(whole, _article_object(page, article))
         item = declared[0].item
         is_shown = item is not None and item.element is not None
@@ -74,6 +74,14 @@ def read(page: Page) -> Reading:
         names += [(number, declared[place].object.iri) for place, number in pairs.items()]
         bodies |= {name: body for number, name in names if (body := each.records[number].body) is not None}
     return Reading(judged.sets, article, tuple({each.iri: each for each in reversed(found)}.values())[::-1], bodies)
+
+
+def _is_of_page(page: Page, declared: WebObject, article: Article) -> bool:
+    """Say whether a declared work is the article of the page: by its address, else by its title."""
+    if declared.iri.partition("#")[0] == claims.permalink(page):
+        return True
+    title, heading = (fold(str(each)).casefold() for each in (declared.first("title") or "", article.part.title))
+    return bool(title) and title in (heading, fold(generic.title(page)).casefold())
 
 
 def _has_gaps(declared: Sequence[claims.Claim], pairs: Mapping[int, int]) -> bool:

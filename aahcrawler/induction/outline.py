@@ -9,7 +9,7 @@ from itertools import accumulate
 from lxml.etree import _Element as Element
 from lxml.etree import iterwalk
 
-from aahcrawler.page.text import UNSEEN, fold
+from aahcrawler.page.text import UNREAD, fold
 
 MOST_ELEMENTS = 60_000
 """How many elements of a page are looked at."""
@@ -18,7 +18,7 @@ MOST_DEPTH = 200
 """How deep elements lie within one another that are looked at."""
 
 CONTROLS = frozenset({"form", "button", "select", "textarea", "input", "option", "label", "svg", "iframe", "object"})
-_SKIPPED = UNSEEN | {"svg", "select", "math", "iframe", "object", "textarea", "button"}
+_SKIPPED = UNREAD | {"svg", "select", "math", "iframe", "object", "textarea", "button"}
 _DENSE_SCRIPT = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _DIGIT = re.compile(r"\d")
 _TAIL_NUMBER = re.compile(r"(?P<prefix>.*?[^\d])??(?P<number>\d{1,19})")

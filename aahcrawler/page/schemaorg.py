@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from html import unescape
 
 from lxml.html import HtmlElement
 
@@ -24,6 +25,8 @@ MAX_DEPTH = 12
 
 _WRAPPING = re.compile(r"^\s*(?:<!--|//\s*<!\[CDATA\[|/\*\s*<!\[CDATA\[\s*\*/|<!\[CDATA\[)|(?://\s*)?(?:-->|\]\]>)\s*$")
 _MARKUP = re.compile(r"</?[a-zA-Z][^<>]{0,500}>|&[a-zA-Z#]\w{1,9};")
+_ESCAPED = re.compile(r"&lt;/(?:p|div|li|h[1-6])&gt;", re.IGNORECASE)
+"""Ends a block of markup that was escaped once more than it had to be."""
 _LONGEST_NAME = 200
 _IN_MARKUP = (microdata.nodes, rdfa.nodes, microformats.nodes)
 _WORK = re.compile(r"\w*Article|\w*Posting|Report|Question")
@@ -206,6 +209,8 @@ def plain(value: Json) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return ""
     text = str(value)
+    if "<" not in text and _ESCAPED.search(text):
+        text = unescape(text)
     if _MARKUP.search(text):
         text = plain_text(markup.parse(f"<div>{text}</div>".encode("utf-8", "replace")))
     return "\n".join(line for line in map(fold, text.split("\n")) if line)

@@ -11,6 +11,9 @@ from lxml.etree import iterwalk, strip_elements, tostring
 UNSEEN = frozenset({"script", "style", "template", "noscript", "head"})
 """Elements whose text no reader sees."""
 
+UNREAD = UNSEEN | {"rp", "rt"}
+"""Elements whose text is no part of the text around it: what is unseen, and how a word above it is pronounced."""
+
 # fmt: off
 BLOCKS = frozenset({
     "address", "article", "aside", "blockquote", "body", "br", "caption", "center", "dd", "details", "dialog",
@@ -23,16 +26,21 @@ BLOCKS = frozenset({
 
 _EDGES = dict.fromkeys(BLOCKS, "\n") | {"td": " ", "th": " "}
 _PREFORMATTED = frozenset({"pre", "textarea"})
-_SPECIAL = UNSEEN | _PREFORMATTED
+_SPECIAL = UNREAD | _PREFORMATTED
+_UNSEEN_SIGNS = ("\u00ad", "\u2060", "\ufeff")
+"""Soft hyphens, word joiners and byte order marks: they show nothing, and divide words for who searches."""
 _DROPPED = "aah-dropped"
 
 
 def fold(text: str) -> str:
-    r"""Return the text with each run of white space as one space, and none at its ends.
+    r"""Return the text with each run of white space as one space, none at its ends, and without signs that show nothing.
 
-    >>> fold("  a \n b\u00a0c")
-    'a b c'
+    >>> fold("  a \n b\u00a0c\u00add")
+    'a b cd'
     """
+    if not text.isascii():
+        for sign in _UNSEEN_SIGNS:
+            text = text.replace(sign, "")
     return " ".join(text.split())
 
 
@@ -40,9 +48,9 @@ def plain_text(element: Element, without: Collection[Element] = ()) -> str:
     r"""Return what a reader sees of an element: a line for each block, white space folded, no empty lines.
 
     ``br`` and the ends of lines in ``pre`` break lines too, table cells are a space apart. Scripts, styles, templates,
-    ``noscript`` and ``head`` are left out, and so are the elements of ``without`` (told apart by identity); the text
-    behind a left-out element stays. The tail of ``element`` itself is no part of it. The tree is not changed; time is
-    linear in the size of the element.
+    ``noscript``, ``head``, signs that show nothing (soft hyphens) and ruby annotations are left out, and so are the
+    elements of ``without`` (told apart by identity); the text behind a left-out element stays. The tail of ``element``
+    itself is no part of it. The tree is not changed; time is linear in the size of the element.
 
     >>> from lxml.html import fromstring
     >>> plain_text(fromstring("<div><p>One <b>and</b>\n more</p>two<br>three<script>x</script></div>"))
@@ -51,7 +59,7 @@ def plain_text(element: Element, without: Collection[Element] = ()) -> str:
     if not len(element) and not without and element.tag not in _SPECIAL:
         return fold(element.text or "")
     text = "".join(_pieces(element, frozenset(without)))
-    lines = (" ".join(line.split()) for line in text.split("\n"))
+    lines = map(fold, text.split("\n"))
     return "\n".join(line for line in lines if line)
 
 
@@ -61,7 +69,7 @@ def excerpt(element: Element, limit: int) -> str:
     The work is bounded by ``limit`` too, however large the element is.
     """
     if not len(element):
-        return "" if element.tag in UNSEEN else fold((element.text or "")[: 8 * limit])[:limit].rstrip()
+        return "" if element.tag in UNREAD else fold((element.text or "")[: 8 * limit])[:limit].rstrip()
     found: list[str] = []
     length = 0
     for piece in islice(_pieces(element, ()), 8 * limit):
@@ -96,7 +104,7 @@ def _pieces(element: Element, without: Collection[Element]) -> Iterator[str]:
         tag = node.tag
         if event == "start":
             preformatted += tag in _PREFORMATTED
-            if tag in UNSEEN or node in without:
+            if tag in UNREAD or node in without:
                 walk.skip_subtree()
                 continue
             text = node.text
