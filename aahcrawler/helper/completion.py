@@ -14,7 +14,7 @@ from lxml.html import HtmlElement
 from aahcrawler.helper.extraction import BODY, Extracted
 from aahcrawler.helper.sites import site_of
 from aahcrawler.helper.written import body_of
-from aahcrawler.induction.article_text import AGREED, LEAST_AGREED, MISSED, letters, share_of, within
+from aahcrawler.induction.article_text import AGREED, LEAST_AGREED, MISSED, RUNNING, letters, merged, share_of
 from aahcrawler.induction.model import Region
 from aahcrawler.induction.objects import Reading, read
 from aahcrawler.page import Page
@@ -29,9 +29,6 @@ EVERY = 16
 """Of further pages one in so many is, as long as the actions of the level missed nothing on any."""
 
 MOST_LEVELS = 10_000
-AMID = 1.25
-"""How many times as long as the article a text is that holds much else."""
-
 LISTING = frozenset({"wiki"})
 """Kinds of applications whose texts end with lists of links that belong to them."""
 
@@ -99,35 +96,36 @@ def _completed(
     if whole is None:
         return tuple(extracted) if extracted else (_inferred(generic, reading),)
     better = _with_fields(replace(whole, object=_without_guesses(whole.object)) if guessed else whole, generic)
+    own, other, third = body_of(whole.object), body_of(generic), page.once(generic_content)
+    said = "\n".join(body_of(each.object) for each in extracted)
     structure = reading.article.part.body.plain()
-    own, other = body_of(whole.object), body_of(generic)
-    if guessed or _tells_more(own, other, structure, page.once(generic_content), extracted):
+    if guessed or not own or _tells_more(own, other, said, structure, third):
         better = replace(_of_reading(generic, reading), object=_with(better.object, {BODY: (other,)}))
-    elif cut and (trimmed := _trimmed(own, other, page.once(generic_content))) != own:
+    elif cut and (trimmed := _trimmed(own, other, third)) != own:
         better = replace(better, object=_with(better.object, {BODY: (trimmed,)}, CUT))
     return tuple(better if each is whole else each for each in extracted)
 
 
-def _tells_more(own: str, generic: str, structure: str, third: str, extracted: Sequence[Extracted]) -> bool:
+def _tells_more(own: str, generic: str, said: str, structure: str, third: str) -> bool:
     """Say whether a generic text is to stand for the one that an action found.
 
-    It has much more that no other object says, and the structure of the page takes most of that for its article as
-    well; or it is what is left of the action's text without much else, which a third reading does not have either.
+    Most of its running text is in no object but in another reading as well, and it is more than what the action alone
+    found. A text that is the main part of the page by its structure is right.
     """
-    if not own:
-        return True
-    mine, other = letters(own), letters(generic)
-    said = "\n".join(body_of(each.object) for each in extracted)
-    if other < LEAST_AGREED:
+    if letters(generic) < LEAST_AGREED or share_of(generic, said) >= MISSED or _agree(own, structure):
         return False
-    if share_of(generic, said) < MISSED and mine < MISSED * other:
-        return share_of(_left(generic, own), structure) >= MISSED
-    return mine > AMID * other and share_of(generic, own) >= AGREED and share_of(_left(own, generic), third) < AGREED
+    more, alone = _left(generic, said), _left(own, generic)
+    supported = max(share_of(more, other) for other in (structure, third)) >= MISSED
+    return supported and letters(more) > sum(letters(line) for line in alone.split("\n") if share_of(line, third))
+
+
+def _agree(text: str, other: str) -> bool:
+    return min(share_of(text, other), share_of(other, text)) >= AGREED
 
 
 def _left(text: str, other: str) -> str:
     """Return the lines of running text that another text does not have."""
-    return "\n".join(line for line in text.split("\n") if share_of(line, other) < 1)
+    return "\n".join(line for line in text.split("\n") if share_of(line, other) < 1 and letters(line) >= RUNNING)
 
 
 def _without_guesses(web_object: WebObject) -> WebObject:
@@ -137,13 +135,14 @@ def _without_guesses(web_object: WebObject) -> WebObject:
 
 
 def _trimmed(own: str, generic: str, third: str) -> str:
-    """Return the text of an action without what stands above and below the article in the same element.
+    """Return the text of an action with the standfirst above its element, without what is no part of the article in it.
 
-    Running text that a third reading has as well is no such thing.
+    That is what stands above and below the generic text, and the lines amid it that no other reading has. Running text
+    that a third reading has as well is a part of the article.
     """
-    if min(share_of(generic, own), share_of(own, generic)) < AGREED:
+    if share_of(generic, own) < AGREED:
         return own
-    trimmed = within(own, generic)
+    trimmed = merged(own, generic, third)
     return own if share_of(_left(own, trimmed), third) >= AGREED else trimmed
 
 

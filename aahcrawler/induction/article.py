@@ -158,7 +158,8 @@ def _is_article(page: Page, where: Surroundings, part: MainPart, text: ArticleTe
         return False
     if claims.is_row_of_teasers(page, text.whole):
         return False
-    return not _leads_away(where, part) and not claims.is_front_page(page)
+    leads = claims.is_front_page(page) and (running < LEAST_RUNNING or any(not each.aside for each in sets))
+    return not leads and not _leads_away(where, part)
 
 
 def _leads_away(where: Surroundings, part: MainPart) -> bool:

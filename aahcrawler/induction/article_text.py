@@ -215,6 +215,11 @@ class _Lines:
         """Return the share of the running text that another reading has as well."""
         return sum(len(key) for key in self.long if key in other.keys) / (self.running or 1)
 
+    def lines_before(self, lines: Sequence[str]) -> list[str]:
+        """Return the lines above the first one that is among others."""
+        known = set(map(_key, lines))
+        return list(takewhile(lambda line: _key(line) not in known, self.lines))
+
     def lines_of(self, others: Iterable["_Lines"]) -> list[str]:
         """Return the lines from the first one that one of others has as well to the last such line."""
         has = [number for number, key in enumerate(self._keys) if any(f"\n{key}\n" in each.keys for each in others)]
@@ -230,9 +235,12 @@ class _Block:
 
     @property
     def linked(self) -> float:
-        """The share of its text that is links."""
+        """The share of its text that is links, of all but the words before a headline ("Read more:") that is one."""
         whole = sum(piece.weight for piece in self.pieces)
-        return sum(piece.weight for piece in self.pieces if piece.linked) / (whole or 1)
+        linked = sum(piece.weight for piece in self.pieces if piece.linked)
+        if linked >= RUNNING and self.pieces[0].text.endswith(":"):
+            whole -= self.pieces[0].weight
+        return linked / (whole or 1)
 
 
 class _Shown:
@@ -339,9 +347,18 @@ def share_of(text: str, other: str) -> float:
     return _Lines(text.split("\n"), ()).share_in(_Lines(other.split("\n"), ()))
 
 
-def within(text: str, other: str) -> str:
-    """Return the lines of a text from the first to the last one that another text has as well."""
-    return "\n".join(_Lines(text.split("\n"), ()).lines_of((_Lines(other.split("\n"), ()),)))
+def merged(text: str, other: str, third: str) -> str:
+    """Return what two readings of an article agree on: the lines of ``text`` between those that ``other`` has as well.
+
+    Lines above these are taken from ``other``; lines amid them that neither it nor a ``third`` reading has are left out.
+    """
+    own, first, second = (_Lines(each.split("\n"), ()) for each in (text, other, third))
+    kept = own.lines_of((first,))
+    if not kept:
+        return text
+    has = first.keys + second.keys
+    inner = [line for line in kept if f"\n{_key(line)}\n" in has or not _key(line)]
+    return "\n".join((*first.lines_before(inner), *inner))
 
 
 def _key(line: str) -> str:
