@@ -122,11 +122,19 @@ class Fields:
 
 def read_fields(content: Content, shown: Sequence[Shown], page_title: str = "") -> Fields:
     """Find dates, authors and titles of parts; ``page_title`` is that of the page they stand on."""
-    fields = Fields()
-    fields.dates = choose_dates(content, shown)
-    fields.titles = _titles(content, subject(page_title))
-    fields.names = _Names(content, fields, frozenset(each.place for each in shown)).choose()
+    fields = read_unsigned(content, shown, page_title)
+    sign(fields, content, shown)
     return fields
+
+
+def read_unsigned(content: Content, shown: Sequence[Shown], page_title: str = "") -> Fields:
+    """Find dates and titles of parts, which takes a tenth of the time that their authors take."""
+    return Fields(choose_dates(content, shown), titles=_titles(content, subject(page_title)))
+
+
+def sign(fields: Fields, content: Content, shown: Sequence[Shown]) -> None:
+    """Add the authors of parts to their dates and titles."""
+    fields.names = _Names(content, fields, frozenset(each.place for each in shown)).choose()
 
 
 def choose_dates(content: Content, shown: Sequence[Shown]) -> dict[int, Shown]:

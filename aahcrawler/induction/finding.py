@@ -11,7 +11,7 @@ from lxml.etree import _Element as Element
 from aahcrawler.induction.addressing import addressed
 from aahcrawler.induction.asides import SIDE
 from aahcrawler.induction.candidates import Candidate, candidates, own_text
-from aahcrawler.induction.fields import Fields, Name, read_fields
+from aahcrawler.induction.fields import Fields, Name, read_unsigned, sign
 from aahcrawler.induction.headings import headed_places
 from aahcrawler.induction.leading import Leads
 from aahcrawler.induction.main_part import region
@@ -24,6 +24,9 @@ from aahcrawler.page import Page
 from aahcrawler.urls import resolve
 
 LEAST_CONFIDENCE = 0.5
+
+LEAST_BODIED = 0.7
+"""The share of records that have a text."""
 
 _OUTSIDE = ("nav", "aside", "footer", "header")
 _CUT = re.compile(r"(?:\.\.\.|…|\[…\]|\[\.\.\.\])\W*$")
@@ -84,6 +87,14 @@ class _Judged:
         return False
 
 
+def _bodies(content: Content, fields: Fields) -> list[Found | None]:
+    return bodies(content, {number: fields.beside(number) for number in range(len(content.parts))})
+
+
+def _bodied(found: Sequence[Found | None]) -> float:
+    return sum(each is not None for each in found) / len(found)
+
+
 def _places(outline: Outline, found: RecordSet) -> list[int]:
     return sorted(outline.places[element] for record in found.records for element in record.elements)
 
@@ -104,8 +115,11 @@ class _Reading:
         roots = sorted(root for record in self.candidate.records for root in record)
         parts = [Part(record, _holes(outline, record, roots)) for record in self.candidate.records]
         content = Content(outline, parts)
-        fields = read_fields(content, self.where.shown, self.where.names.title)
-        found = bodies(content, {number: fields.beside(number) for number in range(len(parts))})
+        fields = read_unsigned(content, self.where.shown, self.where.names.title)
+        if _bodied(_bodies(content, fields)) < LEAST_BODIED:
+            return None
+        sign(fields, content, self.where.shown)
+        found = _bodies(content, fields)
         confidence = self._confidence(content, fields, found)
         if confidence < LEAST_CONFIDENCE:
             return None
@@ -128,9 +142,9 @@ class _Reading:
         """Weigh the evidence that these are records that people wrote: dates, authors, texts of their own."""
         outline, parts = self.where.outline, content.parts
         size = len(parts)
-        bodied = sum(each is not None for each in found) / size
+        bodied = _bodied(found)
         dated, named = len(fields.dates) / size, len(fields.names) / size
-        if bodied < 0.7 or max(dated, named) < 0.6:
+        if bodied < LEAST_BODIED or max(dated, named) < 0.6:
             return 0.0
         keyed = sum(addressed(outline, part, "").key is not None for part in parts) / size
         held = sum(content.weight(place) for each in found if each for place in each.elements)

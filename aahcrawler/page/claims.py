@@ -54,6 +54,10 @@ _COMMENT_ROLES = frozenset({"comment", "suggestedAnswer", "acceptedAnswer"})
 
 def meta(page: Page) -> Mapping[str, str]:
     """Return the first content of each name, property or itemprop of the ``meta`` elements, names lower-cased."""
+    return page.once(_meta)
+
+
+def _meta(page: Page) -> Mapping[str, str]:
     found: dict[str, str] = {}
     for element in page.tree.iter("meta"):
         content = fold(element.get("content") or "")
