@@ -106,15 +106,14 @@ class ArticleText:
         """Return the text, given what the page declares its text to be; ``shown`` if that is a part of its markup.
 
         Of a text that the declaration has nearly all of, what both have is taken; of one that misses much of a
-        declaration that no markup holds, or has nothing of it and is shorter, the declaration. An excerpt is passed
-        over.
+        declaration that no markup holds, or has nothing of it, the declaration. An excerpt is passed over.
         """
         said = _key(declared)
         keys = [_key(line) for line in self.lines]
         long = [key for key in keys if len(key) >= RUNNING]
         shared = sum(len(key) for key in long if key in said)
         if not shown and not shared and said[:RUNNING] not in "".join(keys):
-            return declared if len(said) > sum(map(len, keys)) else self.plain
+            return declared
         if shared < AGREED * sum(map(len, long)):
             covers = shared >= MISSED * sum(map(len, long)) and shared >= AGREED * len(said)
             if not covers:
@@ -350,7 +349,8 @@ def share_of(text: str, other: str) -> float:
 def merged(text: str, other: str, third: str) -> str:
     """Return what two readings of an article agree on: the lines of ``text`` between those that ``other`` has as well.
 
-    Lines above these are taken from ``other``; lines amid them that neither it nor a ``third`` reading has are left out.
+    Lines above these are taken from ``other``; lines amid them that neither it nor a ``third`` reading has are left
+    out.
     """
     own, first, second = (_Lines(each.split("\n"), ()) for each in (text, other, third))
     kept = own.lines_of((first,))

@@ -250,11 +250,10 @@ class _Names:
             tried += 1
             if tried > MOST_PLACES:
                 return
-            text = _stripped(excerpt(outline.elements[place], LONGEST_NAME + 1))
-            if dated is not None and outline.contains(dated.place, place) and text in dated.text:
+            text = outline.once(place, _name)
+            if not text or (dated is not None and outline.contains(dated.place, place) and text in dated.text):
                 continue
-            if may_be_name(text) and not _is_filed(outline, place) and not _is_button(outline, place):
-                yield Name(text, place, _address(outline, place), number)
+            yield Name(text, place, outline.once(place, _address), number)
 
     def _score(self, found: Mapping[int, Name]) -> float:
         outline, records = self.content.outline, len(self.content.parts)
@@ -265,7 +264,7 @@ class _Names:
             return 0.0
         score = 2.0 * coverage
         score += 2.0 * _share(found, lambda name: bool(name.href and _is_user_address(name.href)))
-        score += 2.0 * _share(found, lambda name: _names_user(outline, name.place))
+        score += 2.0 * _share(found, lambda name: outline.once(name.place, _names_user))
         score += 0.8 * _share(found, lambda name: name.href is not None and not name.href.startswith("#"))
         score += 1.0 * _share(found, self._is_near_date)
         score += 0.5 if 1 < len(texts) < len(found) else 0.0
@@ -333,6 +332,12 @@ def _stripped(text: str) -> str:
     return " ".join(words).strip(" ,:;|»«·•–—-")
 
 
+def _name(outline: Outline, place: int) -> str:
+    """Return the text of an element that may be the name of somebody, empty where it is none."""
+    text = _stripped(excerpt(outline.elements[place], LONGEST_NAME + 1))
+    return text if may_be_name(text) and not (_is_filed(outline, place) or _is_button(outline, place)) else ""
+
+
 def _share(found: Mapping[int, Name], holds: Callable[[Name], bool]) -> float:
     return sum(map(holds, found.values())) / len(found)
 
@@ -369,7 +374,7 @@ def _is_filed(outline: Outline, place: int) -> bool:
 
 def _is_button(outline: Outline, place: int) -> bool:
     """Say whether an element, or the one around it, is there to be clicked and leads to no address: it names nobody."""
-    if _names_user(outline, place):
+    if outline.once(place, _names_user):
         return False
     around = [outline.elements[each] for each in (place, outline.parents[place]) if each >= 0]
     inner = [each for each in outline.elements[place].iter("a") if each is not outline.elements[place]]

@@ -2,14 +2,17 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import accumulate
+from typing import TypeVar, cast
 
 from lxml.etree import _Element as Element
 from lxml.etree import iterwalk
 
 from aahcrawler.page.text import UNREAD, fold
+
+T = TypeVar("T")
 
 MOST_ELEMENTS = 60_000
 """How many elements of a page are looked at."""
@@ -66,6 +69,14 @@ class Outline:
         self.tokens: list[tuple[str, ...]] = [_tokens(element) for element in self.elements]
         self.frequency = Counter(token for tokens in self.tokens for token in tokens)
         self._count_text()
+        self._made: dict[tuple[object, int], object] = {}
+
+    def once(self, place: int, make: Callable[["Outline", int], T]) -> T:
+        """Return what a function makes of a place; it is made once, as candidates for records share places."""
+        key = (make, place)
+        if key not in self._made:
+            self._made[key] = make(self, place)
+        return cast("T", self._made[key])
 
     def _walk(self, body: Element) -> None:
         open_places: list[int] = []

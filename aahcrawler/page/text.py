@@ -33,7 +33,7 @@ _DROPPED = "aah-dropped"
 
 
 def fold(text: str) -> str:
-    r"""Return the text with each run of white space as one space, none at its ends, and without signs that show nothing.
+    r"""Return the text with each run of white space as one space, none at its ends, without signs that show nothing.
 
     >>> fold("  a \n b\u00a0c\u00add")
     'a b cd'

@@ -48,6 +48,17 @@ def test_what_stands_around_the_text_in_its_element_is_cut_off() -> None:
     assert post.first("body") == "\n".join(ICE)
 
 
+def test_a_list_where_the_text_is_expected_gives_way_to_the_text() -> None:
+    menu = "".join(f'<ul class="m"><li>{word} &amp; more of it</li></ul>' for word in ("Ice", "Frost", "Snow"))
+    more = tuple(
+        f"In {year}, so the records of the harbour say, it froze for {year % 50} days." for year in range(1901, 1906)
+    )
+    text = TEXT + "".join(f"<p>{line}</p>" for line in more)
+    [post] = ApplicationAwareHelper(load()).assist(page(f"{hentry(menu)}<section>{text}</section>")).objects
+    assert str(post.first("body")).endswith("\n".join((*ICE, *more)))
+    assert post.inferred["body"] == "generic reading"
+
+
 def test_a_page_of_no_known_level_is_read_as_any_other() -> None:
     known = application("software", level("list", ".never", role="intermediate"))
     sign = '<i id="software-sign"></i>'

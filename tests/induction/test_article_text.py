@@ -1,6 +1,6 @@
 """The text of articles: what libraries and structure agree on, without headings, lone links and bylines."""
 
-from aahcrawler.induction.article_text import ArticleText, article_text, letters, share_of, within
+from aahcrawler.induction.article_text import ArticleText, article_text, letters, merged, share_of
 from aahcrawler.induction.finding import records
 from aahcrawler.induction.main_part import main_part
 from aahcrawler.induction.objects import read
@@ -33,6 +33,12 @@ def test_the_heading_and_lines_that_are_links_alone_are_no_text() -> None:
     assert text_of(page).lines == ICE
 
 
+def test_a_headline_that_is_a_link_is_no_text_with_words_before_it_but_a_source_is() -> None:
+    more = '<p>Read more: <a href="/frost">What the frost of 1947 did to the harbour and the town</a></p>'
+    source = '<p>Source: <a href="/gazette">The Gazette</a></p>'
+    assert text_of(article(f"<h1>Ice</h1>{TEXT}{more}{source}{TEXT}")).lines == (*ICE, "Source: The Gazette", *ICE)
+
+
 def test_the_standfirst_stands_first_and_captions_do_not() -> None:
     caption = (
         "<figure><img src=a.jpg><figcaption>People on the ice in front of the old lighthouse.</figcaption></figure>"
@@ -59,6 +65,31 @@ def test_an_excerpt_is_passed_over_and_what_is_missed_is_taken() -> None:
     assert ArticleText(ICE[:1], 0, 0, ()).agreed_with("\n".join(ICE), shown=True) == ICE[0]
 
 
+def test_what_a_template_in_a_script_holds_is_read_where_the_page_shows_nothing_else() -> None:
+    script = f"<script type='text/template'>{TEXT}</script>"
+    page = page_of(
+        f"<html><head><title>Ice</title></head><body><p>Frost.</p><noscript>{TEXT}</noscript>{script}</body></html>"
+    )
+    assert set(ICE) <= set(text_of(page).lines)
+
+
+def test_the_work_that_a_page_declares_under_another_address_is_its_article() -> None:
+    declared = (
+        '<script type="application/ld+json">{"@type": "NewsArticle", "url": "https://gazette.test/en/ice", '
+        f'"headline": "Ice", "datePublished": "2022-01-10T09:00:00Z", "articleBody": "{ICE[0]}"}}</script>'
+    )
+    [found] = read(article(f"<h1>Ice</h1>{TEXT}", f"<title>Ice - The Gazette</title>{declared}")).objects
+    assert found.first("body") == "\n".join(ICE)
+
+
+def test_a_front_page_that_lists_nothing_is_an_article_and_one_of_teasers_is_none() -> None:
+    front = "https://harbour.test/"
+    markup = f"<html><head><title>Ice</title></head><body><main><h1>Ice</h1>{TEXT}{TEXT}</main></body></html>"
+    assert [each.type for each in read(page_of(markup, url=front)).objects] == ["article"]
+    teasers = "".join(f'<h2><a href="/{n}">Day {n}</a></h2><p>{line}</p>' for n, line in enumerate(ICE))
+    assert read(page_of(f"<html><body><main><h1>Ice</h1>{teasers}</main></body></html>", url=front)).objects == ()
+
+
 def test_a_page_that_is_too_large_for_the_library_is_read_by_its_structure() -> None:
     menu = "<nav>" + "<b>x</b>" * 20_001 + "</nav>"
     found = text_of(
@@ -76,7 +107,13 @@ def test_markup_that_is_nested_too_deeply_is_read_by_what_takes_no_time_for_it()
 def test_texts_are_compared_by_their_letters() -> None:
     assert letters("Ice, 3 cm!") == 6
     assert share_of("\n".join(ICE), "\n".join(ICE[1:]).upper()) == letters("".join(ICE[1:])) / letters("".join(ICE))
-    assert within("\n".join(("menu", *ICE, "share")), "\n".join(ICE)) == "\n".join(ICE)
+
+
+def test_two_readings_merged_have_the_standfirst_of_one_and_nothing_that_only_the_other_has() -> None:
+    own = "\n".join(("menu", ICE[0], "Join our newsletter", ICE[1], "3 cm", ICE[2], "share"))
+    other = "\n".join((STANDFIRST, *ICE, "about us"))
+    assert merged(own, other, "\n".join((*ICE, "3 cm"))).split("\n") == [STANDFIRST, *ICE[:2], "3 cm", ICE[2]]
+    assert merged("nothing of it", other, "") == "nothing of it"
 
 
 def test_comments_do_not_make_a_thread_of_an_article() -> None:

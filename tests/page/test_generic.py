@@ -5,6 +5,7 @@ import pytest
 
 from aahcrawler.induction.objects import read
 from aahcrawler.page import Page, generic
+from aahcrawler.page.text import fold
 from aahcrawler.webobject import Person, Reference, WebObject
 from tests.pace import at_most
 from tests.page.building import NOW, PARAGRAPH, page_of
@@ -227,10 +228,12 @@ def test_pages_that_are_no_article_yield_nothing(name: str) -> None:
     assert objects(page_of(f"<title>T</title>{LISTS[name]}")) == ()
 
 
-def test_a_front_page_is_an_article_only_if_it_says_so() -> None:
+def test_a_front_page_is_an_article_only_if_it_has_a_text_of_some_length() -> None:
     silent = ARTICLE.replace('<link rel="canonical" href="/news/ice">', "").replace("article:published_time", "x")
-    assert objects(page_of(silent, url="http://site.test/")) == ()
-    assert objects(page_of(silent, url="http://site.test/ice")) != ()
+    short = silent.replace(f"<p>{PARAGRAPH * 2}</p>", "").replace(f"<p>{PARAGRAPH}</p>", "")
+    assert objects(page_of(silent, url="http://site.test/")) != ()
+    assert objects(page_of(short, url="http://site.test/")) == ()
+    assert objects(page_of(short, url="http://site.test/ice")) != ()
 
 
 def test_other_media_yield_nothing() -> None:
@@ -386,3 +389,10 @@ def test_hostile_markup_in_metadata_takes_seconds_at_most(piece: str) -> None:
 
 def objects(page: Page) -> tuple[WebObject, ...]:
     return read(page).objects
+
+
+def test_markup_that_was_escaped_twice_is_markup() -> None:
+    text = f"&lt;p&gt;{PARAGRAPH}&lt;/p&gt;&lt;p&gt;Caf&amp;eacute; &amp;lt;b&amp;gt; {PARAGRAPH}&lt;/p&gt;"
+    item = {"@type": "NewsArticle", "headline": "Ice", "articleBody": text, "url": "/news/ice"}
+    [post] = objects(page_with(item, body="<p>For subscribers.</p>"))
+    assert post.first("body") == f"{fold(PARAGRAPH)}\nCaf\u00e9 <b> {fold(PARAGRAPH)}"

@@ -102,3 +102,10 @@ def test_deep_and_wide_trees_take_linear_time() -> None:
         assert "script" not in inner_html(wide)
         assert plain_text(deep) == "x"
         assert excerpt(wide, 100) == fold("ac " * 34)[:100].rstrip()
+
+
+def test_signs_that_show_nothing_and_how_words_are_pronounced_are_no_text() -> None:
+    ruby = "<p><ruby>法<rp>(</rp><rt>ほう</rt><rp>)</rp></ruby>律 Auf&shy;klä&shy;rung</p>"
+    assert plain_text(element_of(ruby)) == "法律 Aufklärung"
+    assert excerpt(element_of(ruby), 100) == "法律 Aufklärung"
+    assert "<rt>" in inner_html(element_of(ruby))
