@@ -206,7 +206,7 @@ class ApplicationReading:
         found = Splitting(self.links, self.application, place, self.contexts).split(extracted, chosen)
         here = self._navigation(place).here.url
         outlinks = tuple(outlink for outlink in found.outlinks if outlink.url != here)
-        return self._document(found.parts, outlinks, extracted)
+        return replace(self._document(found.parts, outlinks, extracted), rest=found.rest)
 
     def _document(
         self, parts: tuple[DocumentPart, ...], outlinks: tuple[Outlink, ...], extracted: tuple[Extracted, ...] = ()
