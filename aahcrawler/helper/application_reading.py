@@ -83,7 +83,7 @@ class ApplicationReading:
             document = self._document((), tuple(outlink_of(link, None, self.contexts) for link in chosen))
         else:
             extracted, chosen = found
-            if self.completion is not None:
+            if self.completion is not None and not (chosen and self.place.level.role == "intermediate"):
                 extracted = self.completion.completed(
                     self.page,
                     self.application,

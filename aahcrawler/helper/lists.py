@@ -1,8 +1,10 @@
 """What a list says: its entries, each with the text around its link, and what stands beside them."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
+from lxml import etree
 from lxml.etree import _Element as Element
 
 from aahcrawler.page.covering import Covering
@@ -13,6 +15,8 @@ from aahcrawler.page.zones import Zones
 LONGEST_REST = 20_000
 MOST_TEXT = 1_000_000
 _CONTROLS = ("button", "select", "textarea")
+_OF_SECTIONS = frozenset({"footer", "header"})
+_mains = etree.XPath("descendant::*[self::main or @role = 'main'][not(ancestor::main)][not(ancestor::*[@role = 'main'])]")
 
 
 @dataclass(frozen=True)
@@ -30,16 +34,19 @@ class Listed:
 def read_list(page: Element, links: Sequence[Sequence[Element]], zones: Zones) -> Listed:
     """Read what stands around links of a page; sidebars and boilerplate are left out, and so are controls of forms.
 
-    Of several groups of links the later ones make entries where they stand in none of those before.
+    Of several groups of links the later ones make entries where they stand in none of those before. Links are in the
+    part that the page declares to be its main one, or none is.
     """
-    body = page.find("body")
-    region = body if body is not None else page
-    sides, boilerplate = zones.apart(region)
     around = {above for group in links for link in group for above in (link, *link.iterancestors())}
+    main, body = declared_main(page), page.find("body")
+    is_main = main is not None and (main in around or not around)
+    region = main if main is not None and is_main else page if body is None else body
+    sides, boilerplate = zones.apart(region)
     sides = [each for each in sides if each not in around]
     dropped = frozenset((*sides, *(each for each in boilerplate if each not in around), *region.iter(*_CONTROLS)))
-    titles = [title for title in region.iter("h1") if title not in around]
-    found = _entries(links, region, (*sides, *titles), dropped)
+    found = _entries(links, region, (*sides, *_title(region)), dropped)
+    if len(found) > 1:
+        dropped -= _of_entries(found, (*sides, *(each for each in boilerplate if each.tag in _OF_SECTIONS)))
     taken: set[Element] = set()
     texts: dict[Element, Sequence[str]] = {}
     for link, entry in found.items():
@@ -49,6 +56,24 @@ def read_list(page: Element, links: Sequence[Sequence[Element]], zones: Zones) -
     text = "\n".join(dict.fromkeys(line for lines in texts.values() for line in lines))
     rest = plain_text(region, dropped | taken)
     return Listed(text[:MOST_TEXT].rstrip(), contexts, rest[:LONGEST_REST].rstrip())
+
+
+def _of_entries(found: Mapping[Element, Entry], elements: Iterable[Element]) -> frozenset[Element]:
+    """Return the elements that stand in entries: what an entry calls its header, footer or tags are those of a post."""
+    within = Covering(element for entry in found.values() for element in entry)
+    return frozenset(filter(within.covers, elements))
+
+
+def _title(region: Element) -> Sequence[Element]:
+    """Return the heading of a list, which leads nowhere; headings of its entries are several, or do."""
+    headings = list(islice(region.iter("h1"), 2))
+    return headings if len(headings) == 1 and headings[0].find(".//a") is None else ()
+
+
+def declared_main(page: Element) -> Element | None:
+    """Return what a page declares to be its main part, None where it declares none or several."""
+    mains: list[Element] = _mains(page)
+    return mains[0] if len(mains) == 1 else None
 
 
 def _entries(

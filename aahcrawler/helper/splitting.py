@@ -9,10 +9,11 @@ from lxml.etree import _Element as Element
 from aahcrawler.helper.anchors import Contexts
 from aahcrawler.helper.extraction import Extracted
 from aahcrawler.helper.navigation import Chosen, Links, content_links
-from aahcrawler.helper.lists import Listed, read_list
+from aahcrawler.helper.lists import Listed, declared_main, read_list
 from aahcrawler.helper.outlinks import outlink_of
 from aahcrawler.helper.recognition import Place
 from aahcrawler.helper.written import author_of, body_of
+from aahcrawler.page.covering import Covering
 from aahcrawler.page.sidebars import Sidebar, sidebars
 from aahcrawler.page.zones import Zone, Zones
 from knowledge_base.model import Application, Navigate
@@ -124,7 +125,10 @@ class Splitting:
             for link in entries
             if link.element is None or (link.element not in aside and zones.of(link.element) not in _BOILERPLATE)
         ]
-        return listed or entries
+        main = declared_main(self.links.page.tree)
+        within = Covering(() if main is None else (main,))
+        inner = [link for link in listed if link.element is not None and within.covers(link.element)]
+        return inner or listed or entries
 
 
 def _contexts(outlinks: Iterable[Outlink]) -> str:

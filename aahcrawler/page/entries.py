@@ -14,6 +14,7 @@ LONGEST_PARAGRAPH = 1_000
 
 _MOST_BEHIND = 20
 _HEADINGS = frozenset({"dt", "h1", "h2", "h3", "h4", "h5", "h6"})
+_RECORDS = frozenset({"article", "li", "tr"})
 
 Entry = tuple[Element, ...]
 """Neighbours in document order, of one parent."""
@@ -24,9 +25,9 @@ def entries(
 ) -> Mapping[Element, Entry]:
     """Return the entry that each of some links of a region is the heading of, in the order of the links.
 
-    It is the largest element around the link that holds no other of the links, and none of ``apart``; what follows up
-    to the next entry of the same parent, to a heading or to one of ``without`` belongs to it, too. Time is linear in
-    the number of links and their depths.
+    It is the nearest article, item or row around the link, else the largest element, that holds no other of the links,
+    and none of ``apart``; what follows up to the next entry of the same parent, to a heading or to one of ``without``
+    belongs to it, too. Time is linear in the number of links and their depths.
     """
     held = Counter(above for link in links for above in _above(link, region))
     held.update(dict.fromkeys({above for each in apart for above in _above(each, region)}, 2))
@@ -77,6 +78,8 @@ def _block(link: Element, held: Mapping[Element, int], region: Element) -> Eleme
         if held[above] > 1:
             break
         block = above
+        if block.tag in _RECORDS:
+            break
     return block
 
 
