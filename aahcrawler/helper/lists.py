@@ -1,6 +1,6 @@
 """What a list says: its entries, each with the text around its link, and what stands beside them."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -16,7 +16,9 @@ LONGEST_REST = 20_000
 MOST_TEXT = 1_000_000
 _CONTROLS = ("button", "select", "textarea")
 _OF_SECTIONS = frozenset({"footer", "header"})
-_mains = etree.XPath("descendant::*[self::main or @role = 'main'][not(ancestor::main)][not(ancestor::*[@role = 'main'])]")
+_mains = etree.XPath(
+    "descendant::*[self::main or @role = 'main'][not(ancestor::main)][not(ancestor::*[@role = 'main'])]"
+)
 
 
 @dataclass(frozen=True)
@@ -31,20 +33,24 @@ class Listed:
     rest: str = ""
 
 
-def read_list(page: Element, links: Sequence[Sequence[Element]], zones: Zones) -> Listed:
+def read_list(
+    page: Element, links: Sequence[Sequence[Element]], zones: Zones, given: Mapping[Element, Entry] | None = None
+) -> Listed:
     """Read what stands around links of a page; sidebars and boilerplate are left out, and so are controls of forms.
 
     Of several groups of links the later ones make entries where they stand in none of those before. Links are in the
-    part that the page declares to be its main one, or none is.
+    part that the page declares to be its main one, or none is. ``given`` are entries that are known already.
     """
-    around = {above for group in links for link in group for above in (link, *link.iterancestors())}
+    given = given or {}
+    heads = [*(link for group in links for link in group), *(entry[0] for entry in given.values())]
+    around = {above for head in heads for above in (head, *head.iterancestors())}
     main, body = declared_main(page), page.find("body")
     is_main = main is not None and (main in around or not around)
     region = main if main is not None and is_main else page if body is None else body
     sides, boilerplate = zones.apart(region)
-    sides = [each for each in sides if each not in around]
+    sides = [each for each in sides if each not in around and each.find(".//article") is None]
     dropped = frozenset((*sides, *(each for each in boilerplate if each not in around), *region.iter(*_CONTROLS)))
-    found = _entries(links, region, (*sides, *_title(region)), dropped)
+    found = _entries(links, given, region, (*sides, *_title(region)), dropped)
     if len(found) > 1:
         dropped -= _of_entries(found, (*sides, *(each for each in boilerplate if each.tag in _OF_SECTIONS)))
     taken: set[Element] = set()
@@ -77,14 +83,19 @@ def declared_main(page: Element) -> Element | None:
 
 
 def _entries(
-    groups: Iterable[Sequence[Element]], region: Element, apart: Sequence[Element], without: frozenset[Element]
+    groups: Iterable[Sequence[Element]],
+    given: Mapping[Element, Entry],
+    region: Element,
+    apart: Sequence[Element],
+    without: frozenset[Element],
 ) -> Mapping[Element, Entry]:
     links: list[Element] = []
-    found: Mapping[Element, Entry] = {}
+    found = given
+    known = [element for entry in given.values() for element in entry]
     for group in groups:
-        known = Covering(element for entry in found.values() for element in entry)
-        added = [link for link in group if not known.covers(link)]
+        covering = Covering(element for entry in found.values() for element in entry)
+        added = [link for link in group if not covering.covers(link)]
         if added:
             links += added
-            found = entries(links, region, apart, without)
+            found = {**given, **entries(links, region, (*apart, *known), without)}
     return found

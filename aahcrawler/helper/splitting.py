@@ -8,8 +8,8 @@ from lxml.etree import _Element as Element
 
 from aahcrawler.helper.anchors import Contexts
 from aahcrawler.helper.extraction import Extracted
-from aahcrawler.helper.navigation import Chosen, Links, content_links
 from aahcrawler.helper.lists import Listed, declared_main, read_list
+from aahcrawler.helper.navigation import Chosen, Links, content_links
 from aahcrawler.helper.outlinks import outlink_of
 from aahcrawler.helper.recognition import Place
 from aahcrawler.helper.written import author_of, body_of

@@ -1,10 +1,11 @@
 """How much a page and the words around its links speak of the topic (ARCOMEM, section 4.2).
 
 ``online_analysis.similarity`` says how a text is measured. Keywords are looked for in the content of a document, since
-lists and sidebars mention much; those of a list without any content in its entries. With reference documents all of its text is compared, and content counts twice. The
-document's score is two thirds that of its text as a whole and one third that of its best content part. A link's score
-is that of the mean of the document (weight 2), the paragraph (1) and the anchor (2), those without terms left out: so
-links beside a match rise above the others of the page, and links that are a match above these.
+lists and sidebars mention much, and in the entries of a list where it has no content. With reference documents all of
+its text is compared, and content counts twice. The document's score is two thirds that of its text as a whole and one
+third that of its best content part. A link's score is that of the mean of the document (weight 2), the paragraph (1)
+and the anchor (2), those without terms left out: so links beside a match rise above the others of the page, and links
+that are a match above these.
 """
 
 from collections.abc import Sequence
