@@ -24,11 +24,15 @@ _BOILERPLATE = frozenset({Zone.MENU, Zone.DROPPED})
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """The parts of a page, its links with the parts that they stand in, and what a list holds beside its entries."""
+    """The parts of a page, its links with the parts that they stand in, and what a list holds beside its entries.
+
+    ``is_empty_list`` tells of a page of an intermediate level that its actions chose no link but in menus and footers.
+    """
 
     parts: tuple[DocumentPart, ...] = ()
     outlinks: tuple[Outlink, ...] = ()
     rest: str = ""
+    is_empty_list: bool = False
 
 
 @dataclass
@@ -50,7 +54,7 @@ class Splitting:
         parts, outlinks = self._content(extracted)
         zones = self._zones(extracted)
         beside = sidebars(self._beside(chosen, outlinks), zones, signed=True)
-        entries = self._entries(chosen, zones, beside)
+        entries, is_empty = self._entries(chosen, zones, beside)
         found = self._listed(entries, zones) if self._is_list and self.links.page.is_html else Listed()
         outlined = [(link, outlink_of(link, None, self.contexts, found.contexts)) for link in chosen]
         entered = {link.element for link in entries}
@@ -67,7 +71,7 @@ class Splitting:
             part = known.part if known is not None else part_of.get(link.element)
             leads_to = self._roles.get(link.action or "")
             outlinks[link.url] = replace(known or outlink, part=part, action=link.action, leads_to=leads_to)
-        return Split((*parts, *(part for part, _ in blocks)), tuple(outlinks.values()), found.rest)
+        return Split((*parts, *(part for part, _ in blocks)), tuple(outlinks.values()), found.rest, is_empty)
 
     def _listed(self, chosen: Iterable[Chosen], zones: Zones) -> Listed:
         """Read the entries of a list, those of the action that chose most of them first."""
@@ -113,22 +117,24 @@ class Splitting:
         elements.update(dict.fromkeys(link.element for link in chosen if link.element is not None))
         return elements
 
-    def _entries(self, chosen: Sequence[Chosen], zones: Zones, beside: Sequence[Sidebar]) -> Sequence[Chosen]:
-        """Return the links that are entries of a list; where all stand in sidebars, the list is one of these."""
+    def _entries(
+        self, chosen: Sequence[Chosen], zones: Zones, beside: Sequence[Sidebar]
+    ) -> tuple[Sequence[Chosen], bool]:
+        """Return the links that are entries of a list, and whether the list has none.
+
+        Where all stand in sidebars, the list is one of these.
+        """
         if not self._is_list:
-            return ()
+            return (), False
         aside = {link for sidebar in beside for link in sidebar.links}
         paging = {action.name for action in self.place.actions if isinstance(action, Navigate) and action.pages}
         entries = [link for link in chosen if link.action not in paging]
-        listed = [
-            link
-            for link in entries
-            if link.element is None or (link.element not in aside and zones.of(link.element) not in _BOILERPLATE)
-        ]
+        shown = [each for each in entries if each.element is None or zones.of(each.element) not in _BOILERPLATE]
+        listed = [each for each in shown if each.element not in aside]
         main = declared_main(self.links.page.tree)
         within = Covering(() if main is None else (main,))
-        inner = [link for link in listed if link.element is not None and within.covers(link.element)]
-        return inner or listed or entries
+        inner = [each for each in listed if each.element is not None and within.covers(each.element)]
+        return inner or listed or entries, not shown
 
 
 def _contexts(outlinks: Iterable[Outlink]) -> str:
