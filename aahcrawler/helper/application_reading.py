@@ -92,7 +92,7 @@ class ApplicationReading:
             document = self._document((), tuple(outlink_of(link, None, self.contexts) for link in chosen))
         else:
             extracted, chosen = found
-            if self.completion is not None and not (chosen and self.place.level.role == "intermediate"):
+            if self.completion is not None and not (chosen and self._is_list(self.place.level)):
                 extracted = self.completion.completed(
                     self.page,
                     self.application,
@@ -120,6 +120,12 @@ class ApplicationReading:
         del self.attempts.failures[failed:]
         self._learned = ""
         return None
+
+    def _is_list(self, level: PageLevel) -> bool:
+        """Say whether a page is a list by its address as well: what only looks like one may be an article."""
+        return level.role == "intermediate" and level.documents(
+            self.links.sites.verdict(self.application, self.page.url).address
+        )
 
     def _ignored(self) -> Ignored:
         selectors = self.application.ignored

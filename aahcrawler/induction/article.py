@@ -1,6 +1,7 @@
 """Whether a page is about one article, and what its text is."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -166,26 +167,20 @@ def _is_article(page: Page, where: Surroundings, part: MainPart, text: ArticleTe
 
 
 def _is_of_teasers(where: Surroundings, part: MainPart, text: ArticleText) -> bool:
-    """Say whether nearly all of a text stands below headings that lead to other pages of the site.
-
-    Where it is one heading, it may also be that of an article in several pages, unless the text is short.
-    """
+    """Say whether nearly all of a text stands below headings that lead to other pages of the site, little below each."""
     if text.letters < LEAST_RUNNING and _leads_away(where, part):
         return True
     led = _led(where, 0, len(where.outline.tags))
     targets = {_heading_text(where, place): target for place, target in led if queue_of(target) == where.names.queue}
-    teased, before = 0, 0
-    below: str | None = None
-    met: set[str] = set()
+    below = Counter[str]()
+    heading = ""
     for line in text.whole:
         if line in targets:
-            below = targets[line]
-            met.add(below)
-        elif below is not None:
-            teased += letters(line)
+            heading = targets[line]
         else:
-            before += letters(line)
-    return before < teased / 10 and (len(met) > 1 or teased < LEAST_RUNNING)
+            below[heading] += letters(line)
+    before = below.pop("", 0)
+    return before < below.total() / 10 and max(below.values()) < LEAST_RUNNING
 
 
 def _led(where: Surroundings, first: int, end: int) -> Iterator[tuple[int, str]]:
