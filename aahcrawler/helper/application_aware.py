@@ -119,16 +119,14 @@ class ApplicationAwareHelper:
         return generic_reading.read(page, Links(page, self._sites, self._values))
 
     def _documented(self, application: Application, generic: Assistance) -> Sequence[Outlink]:
-        """Return the links that are entries of a list and lead to a level of an application."""
+        """Return links to levels of an application: those of a list's entries, of a page without objects also others."""
         document = generic.document
-        entries = (each for each in document.outlinks if each.part is not None)
-        return [
-            link
-            for link in entries
-            if document.parts[link.part or 0].role == "navigation"
-            and self._sites.application(link.url) is application
-            and self._sites.verdict(application, link.url).level is not None
-        ]
+        roles = ("navigation",) if generic.objects else ("navigation", "content")
+        entries = (
+            each for each in document.outlinks if each.part is not None and document.parts[each.part].role in roles
+        )
+        known = (link for link in entries if self._sites.application(link.url) is application)
+        return [link for link in known if self._sites.verdict(application, link.url).level is not None]
 
     def listed(self, page: Page) -> Iterator[Assistance]:
         """Say where a sitemap, or a feed that was announced, leads, in pieces; never raises for what it holds."""

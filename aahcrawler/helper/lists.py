@@ -59,7 +59,7 @@ def read_list(
         texts[link] = [*paragraphs(lines_of(entry, dropped))] if entry[0] not in taken else ()
         taken.update(entry)
     contexts = {link: text[0] for link, text in texts.items() if text}
-    text = "\n".join(dict.fromkeys(line for lines in texts.values() for line in lines))
+    text = "\n".join(line for lines in texts.values() for line in lines)
     rest = plain_text(region, dropped | taken)
     return Listed(text[:MOST_TEXT].rstrip(), contexts, rest[:LONGEST_REST].rstrip())
 

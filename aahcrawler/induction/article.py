@@ -167,7 +167,7 @@ def _is_article(page: Page, where: Surroundings, part: MainPart, text: ArticleTe
 
 
 def _is_of_teasers(where: Surroundings, part: MainPart, text: ArticleText) -> bool:
-    """Say whether nearly all of a text stands below headings that lead to other pages of the site, little below each."""
+    """Say whether nearly all of a text, in short pieces, stands below headings that lead to other pages of the site."""
     if text.letters < LEAST_RUNNING and _leads_away(where, part):
         return True
     led = _led(where, 0, len(where.outline.tags))
