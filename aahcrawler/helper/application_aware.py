@@ -119,7 +119,7 @@ class ApplicationAwareHelper:
         return generic_reading.read(page, Links(page, self._sites, self._values))
 
     def _documented(self, application: Application, generic: Assistance) -> Sequence[Outlink]:
-        """Return links to levels of an application: those of a list's entries, of a page without objects also others."""
+        """Return links to levels of an application: of a list's entries and, on a page without objects, of its text."""
         document = generic.document
         roles = ("navigation",) if generic.objects else ("navigation", "content")
         entries = (

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from lxml.etree import _Element as Element
 from lxml.html import HtmlElement
 
-from aahcrawler.helper.lists import Listed, read_list
+from aahcrawler.helper.lists import LONGEST_REST, Listed, read_list
 from aahcrawler.helper.ownership import Owners
 from aahcrawler.helper.written import author_of, body_of
 from aahcrawler.induction.model import Nature, Record
@@ -22,7 +22,6 @@ from online_analysis.document import DocumentPart
 
 _WHOLES = frozenset({"article", "post", "reply"})
 _WRITTEN = _WHOLES | {"comment"}
-_LONGEST_REST = 20_000
 _LEAST_LEFT = 200
 _FEWEST_ENTRIES = 3
 _MUCH = 0.2
@@ -64,8 +63,9 @@ def split(page: Page, reading: Reading, links: Sequence[PageLink]) -> GenericSpl
     """Split an HTML page by what induction found on it.
 
     Posts and comments are a content part each, and so is an article. Where there is neither post nor article, the
-    entries of lists, found by induction or links that stand by themselves, are one navigation part, and what else the
-    main content holds is a content part where it is long enough. Each sidebar is a part.
+    entries of lists, found by induction or around links that stand by themselves, are one navigation part; what else
+    the page shows is the rest, or a content part where it is longer. With few entries the main content is the content,
+    or all that the page shows where that is much more. Each sidebar is a part.
     """
     said = [item for item in reading.objects if item.type in _WRITTEN and body_of(item)]
     teasers = _teasers(reading)
@@ -102,7 +102,7 @@ def _add_list(found: GenericSplit, listed: Listed, sorting: "_Sorting", main: st
         navigation = _without(listed.text, said)
         found.contexts = listed.contexts
         if len(rest) <= max(len(navigation), _LEAST_LEFT):
-            found.rest = rest[:_LONGEST_REST]
+            found.rest = rest[:LONGEST_REST]
         else:
             found.add(DocumentPart("content", rest), sorting.quoted)
         found.add(DocumentPart("navigation", navigation), sorting.entered)
@@ -129,7 +129,7 @@ def _add_content(found: GenericSplit, said: Sequence[WebObject], sorting: "_Sort
         found.parts[0] = replace(found.parts[0], text=main)
         found.part_of.update(dict.fromkeys(sorting.quoted, 0))
         return
-    found.rest = _without(main, (part.text for part in found.parts))[:_LONGEST_REST]
+    found.rest = _without(main, (part.text for part in found.parts))[:LONGEST_REST]
     if not sorting.owned:
         found.part_of.update(dict.fromkeys(sorting.quoted, 0))
 

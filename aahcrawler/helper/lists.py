@@ -13,7 +13,11 @@ from aahcrawler.page.text import plain_text
 from aahcrawler.page.zones import Zones
 
 LONGEST_REST = 20_000
+"""Characters that are kept of what a page holds beside its entries."""
+
 MOST_TEXT = 1_000_000
+"""Characters that are kept of all entries of a page."""
+
 _CONTROLS = ("button", "select", "textarea")
 _OF_SECTIONS = frozenset({"footer", "header"})
 _mains = etree.XPath(
@@ -38,15 +42,13 @@ def read_list(
 ) -> Listed:
     """Read what stands around links of a page; sidebars and boilerplate are left out, and so are controls of forms.
 
-    Of several groups of links the later ones make entries where they stand in none of those before. Links are in the
-    part that the page declares to be its main one, or none is. ``given`` are entries that are known already.
+    Of several groups of links the later ones make entries where they stand in none of those before. ``given`` are
+    entries that are known already. Where all links stand in the main part that a page declares, no more of it is read.
     """
     given = given or {}
     heads = [*(link for group in links for link in group), *(entry[0] for entry in given.values())]
     around = {above for head in heads for above in (head, *head.iterancestors())}
-    main, body = declared_main(page), page.find("body")
-    is_main = main is not None and (main in around or not around)
-    region = main if main is not None and is_main else page if body is None else body
+    region = _region(page, heads)
     sides, boilerplate = zones.apart(region)
     sides = [each for each in sides if each not in around and each.find(".//article") is None]
     dropped = frozenset((*sides, *(each for each in boilerplate if each not in around), *region.iter(*_CONTROLS)))
@@ -62,6 +64,13 @@ def read_list(
     text = "\n".join(line for lines in texts.values() for line in lines)
     rest = plain_text(region, dropped | taken)
     return Listed(text[:MOST_TEXT].rstrip(), contexts, rest[:LONGEST_REST].rstrip())
+
+
+def _region(page: Element, heads: Iterable[Element]) -> Element:
+    main, body = declared_main(page), page.find("body")
+    if main is not None and all(map(Covering((main,)).covers, heads)):
+        return main
+    return page if body is None else body
 
 
 def _of_entries(found: Mapping[Element, Entry], elements: Iterable[Element]) -> frozenset[Element]:
