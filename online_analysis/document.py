@@ -29,7 +29,8 @@ class DocumentPart:
 class Outlink:
     """A link of the page. ``url`` is absolute and canonical.
 
-    ``context`` is the plain text of the paragraph (or list item, cell, heading) around the anchor, anchor included.
+    ``context`` is the plain text of the paragraph (or list item, cell, heading) around the anchor, anchor included; of
+    the link of a list's entry, the entry's first paragraph.
     ``part`` indexes ``Document.parts``, None where the link stands in none of them.
     ``action`` names the navigation action of the knowledge base that chose the link, None for a link of the content
     or of a page of unknown application. ``leads_to`` is the role of the page level that the action leads to, None
@@ -57,7 +58,7 @@ class Document:
 
     ``application``, ``kind`` and ``level`` are names of the knowledge base (an application, its kind, its page level),
     empty where the page was recognised as none. ``rest`` is text that belongs to the page's content and is in no part,
-    such as an introduction to a list of posts; it is short and mostly empty. ``source`` tells what is no page:
+    such as an introduction to a list of posts; it is mostly empty. ``source`` tells what is no page:
     ``feed`` or ``document`` (such as PDF).
     """
 

@@ -1,6 +1,6 @@
 """The application-aware helper: what a page is, what it holds, and where to go from there (ARCOMEM, section 4.1)."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -21,7 +21,7 @@ from aahcrawler.page.date_order import ambiguous_days, shown_order
 from aahcrawler.webobject import WebObject
 from knowledge_base.hosts import HostIndex
 from knowledge_base.model import Application, KnowledgeBase, Match
-from online_analysis.document import Document
+from online_analysis.document import Document, Outlink
 
 UNKNOWN_ORDER = "day and month may be exchanged"
 """What is said of dates that were read before their site's order was known."""
@@ -99,16 +99,34 @@ class ApplicationAwareHelper:
             completion = self._completion if page.is_html else None
             reading = ApplicationReading(page, links, application, recognised.place, attempts, adaptation, completion)
             found = reading.assistance()
-            if reading.place is not None or not self._may_hold_content(page, application):
+            if not self._may_hold_content(page, application):
                 return found
+            if reading.place is not None and not reading.is_empty_list:
+                return found
+            if reading.place is not None:
+                return _with_entries(found, self._documented(application, self._generic(page)))
             if shown.application is not None:
-                return _with_content(found, generic_reading.read(page, Links(page, self._sites, self._values)))
-        found = generic_reading.read(page, Links(page, self._sites, self._values))
+                generic = self._generic(page)
+                return _with_content(found, generic, self._documented(application, generic))
+        found = self._generic(page)
         return replace(found, failed_actions=(*found.failed_actions, *_failures(page, shown)))
 
     def _may_hold_content(self, page: Page, application: Application) -> bool:
         """Say whether a page of no known level is worth reading: an address that the application avoids is not."""
         return page.is_html and self._sites.verdict(application, page.url).reason is None
+
+    def _generic(self, page: Page) -> Assistance:
+        return generic_reading.read(page, Links(page, self._sites, self._values))
+
+    def _documented(self, application: Application, generic: Assistance) -> Sequence[Outlink]:
+        """Return links to levels of an application: of a list's entries and, on a page without objects, of its text."""
+        document = generic.document
+        roles = ("navigation",) if generic.objects else ("navigation", "content")
+        entries = (
+            each for each in document.outlinks if each.part is not None and document.parts[each.part].role in roles
+        )
+        known = (link for link in entries if self._sites.application(link.url) is application)
+        return [link for link in known if self._sites.verdict(application, link.url).level is not None]
 
     def listed(self, page: Page) -> Iterator[Assistance]:
         """Say where a sitemap, or a feed that was announced, leads, in pieces; never raises for what it holds."""
@@ -162,16 +180,16 @@ def _with_doubt(web_object: WebObject, ambiguous: Collection[frozenset[int]]) ->
     return replace(web_object, inferred={**web_object.inferred, "date": UNKNOWN_ORDER})
 
 
-def _with_content(found: Assistance, generic: Assistance) -> Assistance:
+def _with_content(found: Assistance, generic: Assistance, entries: Sequence[Outlink]) -> Assistance:
     """Return what was said of a page of no known level with the objects, the text and the links that any page has.
 
-    Where actions chose links, no others are followed.
+    Where actions chose links, of the others only those of a list's entries are followed.
     """
     known, read = found.document, generic.document
-    outlinks = known.outlinks or read.outlinks
-    parts = read.parts if not known.outlinks else tuple(part for part in read.parts if part.role == "content")
+    parts, outlinks = read.parts, read.outlinks
     if known.outlinks:
-        outlinks = tuple(replace(link, part=None) for link in outlinks)
+        parts = tuple(part for part in parts if part.role != "sidebar")
+        outlinks = tuple({each.url: each for each in (*known.outlinks, *entries)}.values())
     document = replace(read, parts=parts, outlinks=outlinks, application=known.application, kind=known.kind)
     refused = {each.url: each for each in (*found.refused, *generic.refused)}
     return replace(
@@ -181,6 +199,13 @@ def _with_content(found: Assistance, generic: Assistance) -> Assistance:
         requisites=generic.requisites,
         refused=tuple(refused.values()),
     )
+
+
+def _with_entries(found: Assistance, entries: Sequence[Outlink]) -> Assistance:
+    """Let a list in which actions find no entry lead where the entries lead that any page has."""
+    added = (replace(each, part=None) for each in entries)
+    outlinks = {each.url: each for each in (*added, *found.document.outlinks)}
+    return replace(found, document=replace(found.document, outlinks=tuple(outlinks.values())))
 
 
 def _nothing(page: Page) -> Document:

@@ -1,6 +1,6 @@
 """What the helper says of a page of a known application: its actions are run, its parts and links gathered."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property, partial
@@ -13,6 +13,7 @@ from aahcrawler.helper.containers import answering_within, forum_of, thread_of
 from aahcrawler.helper.extraction import Extracted
 from aahcrawler.helper.generic_reading import MOST_TITLE, language_of
 from aahcrawler.helper.ignored import Ignored
+from aahcrawler.helper.lists import LONGEST_REST
 from aahcrawler.helper.navigation import (
     Chosen,
     Links,
@@ -41,6 +42,10 @@ _SILENT = frozenset({Failure.NOTHING_FOUND, Failure.STOPPED_WORKING})
 """Failures that are none where only a script would put the content on the page."""
 
 
+LITTLE = 0.25
+"""The share of a page's main content below which what actions found of it is little."""
+
+
 @dataclass(frozen=True, slots=True)
 class Adaptation:
     """Who goes on where actions fail on a page, and what a former crawl understood at its address."""
@@ -51,7 +56,10 @@ class Adaptation:
 
 @dataclass
 class ApplicationReading:
-    """One page of a known application being read. Without ``place`` it is of none of the application's levels."""
+    """One page of a known application being read. Without ``place`` it is of none of the application's levels.
+
+    ``is_empty_list`` tells, once it was read, that it is a list without any entry that actions know.
+    """
 
     page: Page
     links: Links
@@ -63,6 +71,7 @@ class ApplicationReading:
     _learned: str = ""
     _proposed: bool = False
     _thread: Container | None = None
+    is_empty_list: bool = False
 
     @cached_property
     def contexts(self) -> Contexts:
@@ -83,7 +92,7 @@ class ApplicationReading:
             document = self._document((), tuple(outlink_of(link, None, self.contexts) for link in chosen))
         else:
             extracted, chosen = found
-            if self.completion is not None:
+            if self.completion is not None and not (chosen and self._is_list(self.place.level)):
                 extracted = self.completion.completed(
                     self.page,
                     self.application,
@@ -111,6 +120,12 @@ class ApplicationReading:
         del self.attempts.failures[failed:]
         self._learned = ""
         return None
+
+    def _is_list(self, level: PageLevel) -> bool:
+        """Say whether a page is a list by its address as well: what only looks like one may be an article."""
+        return level.role == "intermediate" and level.documents(
+            self.links.sites.verdict(self.application, self.page.url).address
+        )
 
     def _ignored(self) -> Ignored:
         selectors = self.application.ignored
@@ -204,9 +219,28 @@ class ApplicationReading:
     def _read(self, place: Place, extracted: tuple[Extracted, ...], chosen: tuple[Chosen, ...]) -> Document:
         """Split the page into parts; it leads nowhere that is itself."""
         found = Splitting(self.links, self.application, place, self.contexts).split(extracted, chosen)
+        self.is_empty_list = found.is_empty_list
         here = self._navigation(place).here.url
         outlinks = tuple(outlink for outlink in found.outlinks if outlink.url != here)
-        return self._document(found.parts, outlinks, extracted)
+        rest = found.rest or self._missed(place, extracted, found.parts)
+        return replace(self._document(found.parts, outlinks, extracted), rest=rest)
+
+    def _missed(self, place: Place, extracted: Sequence[Extracted], parts: Sequence[DocumentPart]) -> str:
+        """Return the main content of a page of which the actions found little; posts of threads may well be short."""
+        if (
+            place.level.role == "intermediate"
+            or not self.page.is_html
+            or any(each.object.part_of for each in extracted)
+        ):
+            return ""
+        said = "\n".join(part.text for part in parts if part.role == "content")
+        if len(said) >= LONGEST_REST * LITTLE:
+            return ""
+        main = self.page.once(generic.main_content)
+        if len(said) >= LITTLE * len(main):
+            return ""
+        known = frozenset(said.split("\n"))
+        return "\n".join(line for line in main.split("\n") if line not in known)[:LONGEST_REST].rstrip()
 
     def _document(
         self, parts: tuple[DocumentPart, ...], outlinks: tuple[Outlink, ...], extracted: tuple[Extracted, ...] = ()

@@ -2,11 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 
-from lxml.etree import _Element as Element
-
 from aahcrawler.helper import generic_splitting, transcript_reading
 from aahcrawler.helper.anchors import Contexts
 from aahcrawler.helper.assistance import Assistance, Refused
+from aahcrawler.helper.generic_splitting import GenericSplit
 from aahcrawler.helper.listing import Listing
 from aahcrawler.helper.navigation import Links, abroad
 from aahcrawler.helper.references import References
@@ -33,7 +32,7 @@ def read(page: Page, links: Links) -> Assistance:
         language_of(page, parts, ("content", "navigation")),
         generic.title(page)[:MOST_TITLE],
         parts,
-        _outlinks(page, described, found.part_of),
+        _outlinks(page, described, found),
         generic.published(page, page.fetched_at),
         rest=found.rest,
     )
@@ -56,14 +55,14 @@ def _links(page: Page, links: Links) -> tuple[Mapping[str, PageLink], Sequence[R
     return found, tuple(refused.values())
 
 
-def _outlinks(page: Page, described: Mapping[str, PageLink], part_of: Mapping[Element, int]) -> tuple[Outlink, ...]:
+def _outlinks(page: Page, described: Mapping[str, PageLink], found: GenericSplit) -> tuple[Outlink, ...]:
     contexts = Contexts(page.tree)
     return tuple(
         Outlink(
             url,
             link.anchor,
-            link.context,
-            part_of.get(link.element),
+            found.contexts.get(link.element) or link.context,
+            found.part_of.get(link.element),
             place=contexts.places.of(link.element),
             hidden=contexts.hidden.covers(link.element),
         )

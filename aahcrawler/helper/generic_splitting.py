@@ -1,31 +1,31 @@
 """Splits pages of no known application into parts, and tells of each link in which of them it stands."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from lxml.etree import _Element as Element
 from lxml.html import HtmlElement
 
+from aahcrawler.helper.lists import LONGEST_REST, Listed, read_list
 from aahcrawler.helper.ownership import Owners
 from aahcrawler.helper.written import author_of, body_of
-from aahcrawler.induction.model import Nature
+from aahcrawler.induction.model import Nature, Record
 from aahcrawler.induction.objects import Reading
 from aahcrawler.page import Page, generic
+from aahcrawler.page.entries import LONGEST_PARAGRAPH
 from aahcrawler.page.generic import PageLink
 from aahcrawler.page.sidebars import Sidebar, sidebars
-from aahcrawler.page.text import plain_text
+from aahcrawler.page.text import fold, plain_text
 from aahcrawler.page.zones import Zone, Zones
 from aahcrawler.webobject import WebObject
 from online_analysis.document import DocumentPart
 
 _WHOLES = frozenset({"article", "post", "reply"})
 _WRITTEN = _WHOLES | {"comment"}
-_LISTS = frozenset({"dl", "ol", "ul"})
-_LONGEST_ENTRY = 1_000
-_LONGEST_REST = 20_000
 _LEAST_LEFT = 200
 _FEWEST_ENTRIES = 3
 _MUCH = 0.2
+_MOST_OF = 0.5
 _RUNNING = 80
 _LEAST_BOILERPLATE = 500
 _MOST_BOILERPLATE = 50
@@ -39,12 +39,13 @@ _QUOTED_TEXT = 100_000
 class GenericSplit:
     """The parts of a page, and the part that a link stands in, by the link's element, where it stands in one.
 
-    ``rest`` is what the main content holds beside posts or entries.
+    ``rest`` is what the main content holds beside posts or entries, ``contexts`` the texts of entries by their links.
     """
 
     parts: list[DocumentPart] = field(default_factory=list)
     part_of: dict[Element, int] = field(default_factory=dict)
     rest: str = ""
+    contexts: Mapping[Element, str] = field(default_factory=dict)
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -62,25 +63,59 @@ def split(page: Page, reading: Reading, links: Sequence[PageLink]) -> GenericSpl
     """Split an HTML page by what induction found on it.
 
     Posts and comments are a content part each, and so is an article. Where there is neither post nor article, the
-    entries of lists, found by induction or links that stand by themselves, are one navigation part, and what else the
-    main content holds is a content part where it is long enough. Each sidebar is a part.
+    entries of lists, found by induction or around links that stand by themselves, are one navigation part; what else
+    the page shows is the rest, or a content part where it is longer. With few entries the main content is the content,
+    or all that the page shows where that is much more. Each sidebar is a part.
     """
     said = [item for item in reading.objects if item.type in _WRITTEN and body_of(item)]
-    entries = _entries(reading)
+    teasers = _teasers(reading)
     main = page.once(generic.main_content)
-    sorting = _Sorting(page, _regions(reading, said), entries)
+    sorting = _Sorting(page, _regions(reading, said), _elements(teasers))
     sorting.sort(links, main if len(said) < 2 else "", lists=not _is_whole(said))
     blocks = sidebars(sorting.beside, sorting.zones)
-    main = _without(main, (*_boilerplate(sorting.zones, len(main)), *_beside(blocks, sorting.beside)))
     found = GenericSplit([DocumentPart("content", body_of(item), author_of(item)) for item in said], sorting.owned)
-    _add_content(found, said, sorting, _without(main, entries.values()))
-    listed = [" ".join(text.split("\n"))[:_LONGEST_ENTRY] for text in entries.values()]
-    listed += _listed(sorting.listed)
-    navigation = "\n".join(filter(None, dict.fromkeys(listed)))
-    found.add(DocumentPart("navigation", _without(navigation, found.texts)), sorting.entered)
+    taken = (*_boilerplate(sorting.zones, len(main)), *_beside(blocks, sorting.beside))
+    if _is_whole(said):
+        entries = map(plain_text, _elements(teasers))
+        _add_content(found, said, sorting, _without(main, taken, entries))
+        listed = [fold(text)[:LONGEST_PARAGRAPH] for text in map(plain_text, _elements(teasers))]
+        found.add(DocumentPart("navigation", _without(_joined(listed), found.texts)), sorting.entered)
+    else:
+        _add_list(found, _read_list(page, sorting, teasers, links), sorting, main, taken)
     for block in blocks:
         found.add(DocumentPart("sidebar", block.text), block.links)
     return found
+
+
+def _read_list(page: Page, sorting: "_Sorting", teasers: Sequence[Record], links: Sequence[PageLink]) -> Listed:
+    """Read the entries that induction found, and those that other links are of."""
+    at = {link.url: link.element for link in links}
+    given = {at.get(each.target or "", each.element): each.elements for each in teasers}
+    return read_list(page.tree, [[link.element for link in sorting.listed]], sorting.zones, given)
+
+
+def _add_list(found: GenericSplit, listed: Listed, sorting: "_Sorting", main: str, taken: Sequence[str]) -> None:
+    """Add the entries of a list, and what the page holds beside them; where there are few, the main content."""
+    said = found.texts
+    rest = _without(listed.rest, taken, said)
+    if len(sorting.entered) >= _FEWEST_ENTRIES:
+        navigation = _without(listed.text, said)
+        found.contexts = listed.contexts
+        if len(rest) <= max(len(navigation), _LEAST_LEFT):
+            found.rest = rest[:LONGEST_REST]
+        else:
+            found.add(DocumentPart("content", rest), sorting.quoted)
+        found.add(DocumentPart("navigation", navigation), sorting.entered)
+        return
+    left = _without(main, taken, said)
+    shown = _joined((listed.text, rest))
+    found.add(DocumentPart("content", left if len(left) >= _MOST_OF * len(shown) else shown), sorting.quoted)
+    entries = [link.context or link.anchor for link in sorting.listed]
+    found.add(DocumentPart("navigation", _without(_joined(entries), found.texts)), sorting.entered)
+
+
+def _joined(texts: Iterable[str]) -> str:
+    return "\n".join(filter(None, dict.fromkeys(texts)))
 
 
 def _is_whole(said: Iterable[WebObject]) -> bool:
@@ -94,12 +129,8 @@ def _add_content(found: GenericSplit, said: Sequence[WebObject], sorting: "_Sort
         found.parts[0] = replace(found.parts[0], text=main)
         found.part_of.update(dict.fromkeys(sorting.quoted, 0))
         return
-    left = _without(main, (part.text for part in found.parts))
-    if not _is_whole(said) and (len(left) >= _LEAST_LEFT or len(sorting.entered) < _FEWEST_ENTRIES):
-        found.add(DocumentPart("content", left), sorting.quoted)
-        return
-    found.rest = left[:_LONGEST_REST]
-    if _is_whole(said) and not sorting.owned:
+    found.rest = _without(main, (part.text for part in found.parts))[:LONGEST_REST]
+    if not sorting.owned:
         found.part_of.update(dict.fromkeys(sorting.quoted, 0))
 
 
@@ -142,23 +173,6 @@ class _Sorting:
                 self.beside[element] = link
 
 
-def _listed(links: Iterable[PageLink]) -> Iterator[str]:
-    """Yield the lines of lists that links stand in, and what is around links that stand in none.
-
-    An index has many entries that lead to one page, of which one link is known.
-    """
-    lists: dict[Element, None] = {}
-    for link in links:
-        around = next((element for element in link.element.iterancestors() if element.tag in _LISTS), None)
-        if around is not None:
-            lists[around] = None
-        else:
-            yield link.context or link.anchor
-    for element in lists:
-        if lists.keys().isdisjoint(element.iterancestors()):
-            yield from plain_text(element).split("\n")
-
-
 def _is_entry(link: PageLink) -> bool:
     """Say whether a link, with the text around it, is as long as a title; one Chinese character counts three."""
     return len((link.context or link.anchor).encode("utf-8", "replace")) >= _SHORTEST_TITLE
@@ -179,13 +193,17 @@ def _regions(reading: Reading, said: Sequence[WebObject]) -> Mapping[HtmlElement
     return found
 
 
-def _entries(reading: Reading) -> Mapping[HtmlElement, str]:
-    """Return the elements of the entries of lists with their texts, those of sidebars apart; one alone is no list."""
+def _teasers(reading: Reading) -> Sequence[Record]:
+    """Return the entries of lists, those of sidebars apart; one alone is no list."""
     lists = (
         each for each in reading.sets if each.nature is Nature.TEASERS and not each.aside and len(each.records) > 1
     )
-    elements = (element for each in lists for record in each.records for element in record.elements)
-    return {element: plain_text(element) for element in elements if isinstance(element, HtmlElement)}
+    return [record for each in lists for record in each.records]
+
+
+def _elements(records: Iterable[Record]) -> Sequence[HtmlElement]:
+    elements = (element for record in records for element in record.elements)
+    return [element for element in elements if isinstance(element, HtmlElement)]
 
 
 def _boilerplate(zones: Zones, most: int) -> Iterable[str]:

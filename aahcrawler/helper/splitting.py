@@ -8,10 +8,12 @@ from lxml.etree import _Element as Element
 
 from aahcrawler.helper.anchors import Contexts
 from aahcrawler.helper.extraction import Extracted
+from aahcrawler.helper.lists import Listed, declared_main, read_list
 from aahcrawler.helper.navigation import Chosen, Links, content_links
 from aahcrawler.helper.outlinks import outlink_of
 from aahcrawler.helper.recognition import Place
 from aahcrawler.helper.written import author_of, body_of
+from aahcrawler.page.covering import Covering
 from aahcrawler.page.sidebars import Sidebar, sidebars
 from aahcrawler.page.zones import Zone, Zones
 from knowledge_base.model import Application, Navigate
@@ -22,18 +24,24 @@ _BOILERPLATE = frozenset({Zone.MENU, Zone.DROPPED})
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """The parts of a page, and its links with the parts that they stand in."""
+    """The parts of a page, its links with the parts that they stand in, and what a list holds beside its entries.
+
+    ``is_empty_list`` tells of a page of an intermediate level that its actions chose no link but in menus and footers.
+    """
 
     parts: tuple[DocumentPart, ...] = ()
     outlinks: tuple[Outlink, ...] = ()
+    rest: str = ""
+    is_empty_list: bool = False
 
 
 @dataclass
 class Splitting:
     """One page of a level being split.
 
-    Each object with a body is a content part; the links that actions chose on a page of an intermediate level are one
-    navigation part, apart from those that stand in sidebars or among boilerplate; each sidebar is a part.
+    Each object with a body is a content part. The entries of a page of an intermediate level are one navigation part:
+    what stands around the links that actions chose, those in sidebars and among boilerplate apart; what else the page
+    holds is the rest. Each sidebar is a part.
     """
 
     links: Links
@@ -46,10 +54,11 @@ class Splitting:
         parts, outlinks = self._content(extracted)
         zones = self._zones(extracted)
         beside = sidebars(self._beside(chosen, outlinks), zones, signed=True)
-        found = [(link, outlink_of(link, None, self.contexts)) for link in chosen]
-        entries = self._entries(found, zones, beside)
-        entered = {link.element for link, _ in entries}
-        listed = "\n".join(dict.fromkeys(filter(None, (entry.context or entry.anchor for _, entry in entries))))
+        entries, is_empty = self._entries(chosen, zones, beside)
+        found = self._listed(entries, zones) if self._is_list and self.links.page.is_html else Listed()
+        outlined = [(link, outlink_of(link, None, self.contexts, found.contexts)) for link in chosen]
+        entered = {link.element for link in entries}
+        listed = found.text or _contexts(outlink for link, outlink in outlined if link.element in entered)
         blocks = [(DocumentPart("navigation", listed), entered)] if listed else []
         blocks += [
             (DocumentPart("sidebar", sidebar.text), set(sidebar.links))
@@ -57,12 +66,20 @@ class Splitting:
             if entered.isdisjoint(sidebar.links)
         ]
         part_of = {link: number for number, (_, links) in enumerate(blocks, len(parts)) for link in links}
-        for link, outlink in found:
+        for link, outlink in outlined:
             known = outlinks.get(link.url)
             part = known.part if known is not None else part_of.get(link.element)
             leads_to = self._roles.get(link.action or "")
             outlinks[link.url] = replace(known or outlink, part=part, action=link.action, leads_to=leads_to)
-        return Split((*parts, *(part for part, _ in blocks)), tuple(outlinks.values()))
+        return Split((*parts, *(part for part, _ in blocks)), tuple(outlinks.values()), found.rest, is_empty)
+
+    def _listed(self, chosen: Iterable[Chosen], zones: Zones) -> Listed:
+        """Read the entries of a list, those of the action that chose most of them first."""
+        by_action: dict[str | None, list[Element]] = {}
+        for link in chosen:
+            if link.element is not None:
+                by_action.setdefault(link.action, []).append(link.element)
+        return read_list(self.links.page.tree, sorted(by_action.values(), key=len, reverse=True), zones)
 
     def _content(self, extracted: Iterable[Extracted]) -> tuple[Sequence[DocumentPart], dict[str, Outlink]]:
         """Return a part for each object that has a body, and the links that stand in these."""
@@ -101,17 +118,24 @@ class Splitting:
         return elements
 
     def _entries(
-        self, found: Sequence[tuple[Chosen, Outlink]], zones: Zones, beside: Sequence[Sidebar]
-    ) -> Sequence[tuple[Chosen, Outlink]]:
-        """Return the links that are entries of a list; where all stand in sidebars, the list is one of these."""
+        self, chosen: Sequence[Chosen], zones: Zones, beside: Sequence[Sidebar]
+    ) -> tuple[Sequence[Chosen], bool]:
+        """Return the links that are entries of a list, and whether the list has none.
+
+        Where all stand in sidebars, the list is one of these.
+        """
         if not self._is_list:
-            return ()
+            return (), False
         aside = {link for sidebar in beside for link in sidebar.links}
         paging = {action.name for action in self.place.actions if isinstance(action, Navigate) and action.pages}
-        entries = [each for each in found if each[0].action not in paging]
-        listed = [
-            (link, outlink)
-            for link, outlink in entries
-            if link.element is None or (link.element not in aside and zones.of(link.element) not in _BOILERPLATE)
-        ]
-        return listed or entries
+        entries = [link for link in chosen if link.action not in paging]
+        shown = [each for each in entries if each.element is None or zones.of(each.element) not in _BOILERPLATE]
+        listed = [each for each in shown if each.element not in aside]
+        main = declared_main(self.links.page.tree)
+        within = Covering(() if main is None else (main,))
+        inner = [each for each in listed if each.element is not None and within.covers(each.element)]
+        return inner or listed or entries, not shown
+
+
+def _contexts(outlinks: Iterable[Outlink]) -> str:
+    return "\n".join(dict.fromkeys(filter(None, (outlink.context or outlink.anchor for outlink in outlinks))))

@@ -1,7 +1,8 @@
 """Whether a page is about one article, and what its text is."""
 
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from lxml.etree import _Element as Element
@@ -37,6 +38,7 @@ SURE, DOUBTFUL = 0.9, 0.82
 latter ones."""
 
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4"})
+_LONGEST_HEADING = 300
 _COMMENTS = re.compile(r"comment|kommentar", re.IGNORECASE)
 
 
@@ -77,7 +79,10 @@ def judge(page: Page, where: Surroundings, sets: tuple[RecordSet, ...], given: S
     posts = tuple(each for each in sets if each.nature is Nature.POSTS)
     if part is not None and not _holds_posts(where, part, posts) and not _lies_in(part, teasers_of(page, given)):
         text = text or article_text(page, where, part)
-        is_one = text.letters >= LEAST_LETTERS if says else _is_article(page, where, part, text, sets)
+        if says:
+            is_one = text.letters >= LEAST_LETTERS and not _is_of_teasers(where, part, text)
+        else:
+            is_one = _is_article(page, where, part, text, sets)
         if is_one:
             return Judged(sets, Article(part, text), tuple(each for each in posts if not _is_beside(where, part, each)))
     return Judged(sets, None, tuple(each for each in posts if not _is_preview(where, each)))
@@ -162,18 +167,45 @@ def _is_article(page: Page, where: Surroundings, part: MainPart, text: ArticleTe
     return not leads and not _leads_away(where, part)
 
 
+def _is_of_teasers(where: Surroundings, part: MainPart, text: ArticleText) -> bool:
+    """Say whether nearly all of a text, in short pieces, stands below headings that lead to other pages of the site."""
+    if text.letters < LEAST_RUNNING and _leads_away(where, part):
+        return True
+    led = _led(where, 0, len(where.outline.tags))
+    targets = {_heading_text(where, place): target for place, target in led if queue_of(target) == where.names.queue}
+    below = Counter[str]()
+    heading = ""
+    for line in text.whole:
+        if line in targets:
+            heading = targets[line]
+        else:
+            below[heading] += letters(line)
+    before = below.pop("", 0)
+    return before < below.total() / 10 and max(below.values()) < LEAST_RUNNING
+
+
+def _led(where: Surroundings, first: int, end: int) -> Iterator[tuple[int, str]]:
+    """Yield the places of headings from one place to another that lead to other pages, and where these are."""
+    outline, names = where.outline, where.names
+    for place in range(first, end):
+        target = heading_target(outline, place, names.base) if outline.tags[place] in _HEADINGS else None
+        if target and target not in names.own and not is_front(target):
+            yield place, target
+
+
+def _heading_text(where: Surroundings, place: int) -> str:
+    return fold(excerpt(where.outline.elements[place], _LONGEST_HEADING))
+
+
 def _leads_away(where: Surroundings, part: MainPart) -> bool:
     """Say whether what looks like an article is the only entry of a list: its heading leads to a page of its own."""
-    outline, names = where.outline, where.names
-    title = fold(names.title).casefold()
+    outline = where.outline
+    title = fold(where.names.title).casefold()
     first = part.holder if part.heading is None else max(part.holder, part.heading)
-    targets: set[str] = set()
-    for place in range(first, min(outline.ends[part.holder], part.place + 1)):
-        target = heading_target(outline, place, names.base) if outline.tags[place] in _HEADINGS else None
-        text = fold(excerpt(outline.elements[place], 300)).casefold() if target else ""
-        if target and text and text not in title and target not in names.own and not is_front(target):
-            targets.add(target)
-    return len(targets) == 1 and queue_of(*targets) == names.queue
+    led = _led(where, first, min(outline.ends[part.holder], part.place + 1))
+    texts = ((_heading_text(where, place).casefold(), target) for place, target in led)
+    targets = {target for text, target in texts if text and text not in title}
+    return len(targets) == 1 and queue_of(*targets) == where.names.queue
 
 
 def _is_withheld(page: Page, where: Surroundings) -> bool:

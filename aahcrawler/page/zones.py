@@ -1,7 +1,7 @@
 """Which stretches of a page are sidebars and which are boilerplate, by the tags, roles and names of their elements."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
@@ -65,6 +65,12 @@ class Zones:
                 root = None
             known[each] = zone
         return zone
+
+    def apart(self, region: Element) -> tuple[Collection[Element], Collection[Element]]:
+        """Return the topmost elements of the sidebars within a region, and those of menus and of what is dropped."""
+        for element in region.iter(*_SIGNED):
+            self.of(element)
+        return frozenset(self._roots.values()), frozenset(self.boilerplate)
 
     def sidebar(self, element: Element) -> Element:
         """Return the topmost element of the sidebar that an element lies in, the element itself if in none."""

@@ -1,10 +1,11 @@
 """How much a page and the words around its links speak of the topic (ARCOMEM, section 4.2).
 
 ``online_analysis.similarity`` says how a text is measured. Keywords are looked for in the content of a document, since
-lists and sidebars mention much. With reference documents all of its text is compared, and content counts twice. The
-document's score is two thirds that of its text as a whole and one third that of its best content part. A link's score
-is that of the mean of the document (weight 2), the paragraph (1) and the anchor (2), those without terms left out: so
-links beside a match rise above the others of the page, and links that are a match above these.
+lists and sidebars mention much, and in the entries of a list where it has no content. With reference documents all of
+its text is compared, and content counts twice. The document's score is two thirds that of its text as a whole and one
+third that of its best content part. A link's score is that of the mean of the document (weight 2), the paragraph (1)
+and the anchor (2), those without terms left out: so links beside a match rise above the others of the page, and links
+that are a match above these.
 """
 
 from collections.abc import Sequence
@@ -13,7 +14,7 @@ import numpy as np
 
 from online_analysis.aggregation import Scores
 from online_analysis.counting import CountedDocument
-from online_analysis.document import Document
+from online_analysis.document import Document, PartRole
 from online_analysis.similarity import (
     ANCHOR,
     PARAGRAPH,
@@ -54,16 +55,22 @@ def _page_closeness(document: Document, counted: CountedDocument, measured: Meas
     """Measure the page in pieces: its title, its parts, its rest, and what is outside of them."""
     if not counted.units.bounds[counted.pieces[-1]]:
         return None
-    content = [place for place, part in enumerate(document.parts, 1) if part.role == "content"]
+    content = _places(document, "content")
+    about = content or _places(document, "navigation")
     sizes, last = np.diff(counted.pieces), len(counted.pieces) - 2
     speaking = np.zeros(last + 1, np.bool_)
-    speaking[[0, *content, last - 1] if content or counted.has_rest else slice(last)] = True
+    speaking[[0, *about, last - 1] if about or counted.has_rest else slice(last)] = True
     is_speaking = np.repeat(speaking, sizes)
     overall = measured.together(np.where(is_speaking, 1.0, _BESIDE_CONTENT), is_speaking)
     if len(content) < 2:
         return overall
     best = _best(measured.groups(np.repeat(np.arange(last + 1), sizes), last + 1).at(np.array(content)), measured)
     return Closeness((2 * overall.keywords + best.keywords) / 3, (2 * overall.documents + best.documents) / 3)
+
+
+def _places(document: Document, role: PartRole) -> Sequence[int]:
+    """Return the pieces that parts of a role are."""
+    return [place for place, part in enumerate(document.parts, 1) if part.role == role]
 
 
 def _best(near: Closenesses, measured: Measured) -> Closeness:

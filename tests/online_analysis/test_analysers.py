@@ -153,6 +153,14 @@ def test_only_content_parts_speak_for_a_page_that_has_some() -> None:
     assert document_score(WIND, replace(document, parts=(menu,))) > RELEVANT
 
 
+def test_the_entries_of_a_list_speak_for_it_beside_its_introduction() -> None:
+    entries = DocumentPart("navigation", "wind turbine offshore rotor blade renewable energy")
+    sidebar = DocumentPart("sidebar", "pastry recipes and more of the same for the whole week")
+    document = replace(page(), parts=(entries,), rest="All that was written in the second week of January.")
+    assert document_score(WIND, document) > RELEVANT
+    assert document_score(WIND, replace(document, parts=(entries, sidebar))) == document_score(WIND, document)
+
+
 def test_reference_documents_make_a_topic() -> None:
     topic = topic_of([], [ON_TOPIC["en"][1]])
     other = (

@@ -1,0 +1,117 @@
+"""Entries of lists: what stands around each of the links that a list is made of."""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+
+from lxml import etree
+from lxml.etree import _Element as Element
+
+from aahcrawler.page.text import plain_text
+
+LONGEST_PARAGRAPH = 1_000
+"""Characters of an entry that are one paragraph; of longer ones the first paragraph stands around their links."""
+
+_MOST_BEHIND = 20
+_HEADINGS = frozenset({"dt", "h1", "h2", "h3", "h4", "h5", "h6"})
+_RECORDS = frozenset({"article", "li", "tr"})
+
+Entry = tuple[Element, ...]
+"""Neighbours in document order, of one parent."""
+
+
+def entries(
+    links: Sequence[Element], region: Element, apart: Collection[Element] = (), without: Collection[Element] = ()
+) -> Mapping[Element, Entry]:
+    """Return the entry that each of some links of a region is the heading of, in the order of the links.
+
+    It is the nearest article, item or row around the link, else the largest element, that holds no other of the links,
+    and none of ``apart``; what follows up to the next entry of the same parent, to a heading or to one of ``without``
+    belongs to it, too. Time is linear in the number of links and their depths.
+    """
+    held = Counter(above for link in links for above in _above(link, region))
+    held.update(dict.fromkeys({above for each in apart for above in _above(each, region)}, 2))
+    blocks = {link: _block(link, held, region) for link in links}
+    behind = _behind(list(dict.fromkeys(blocks.values())), frozenset((*apart, *without)))
+    return {link: (block, *behind[block]) for link, block in blocks.items()}
+
+
+def paragraphs(lines: Iterable[str]) -> Iterator[str]:
+    """Yield lines joined to paragraphs of at most ``LONGEST_PARAGRAPH`` characters; longer lines are broken at blanks.
+
+    >>> list(paragraphs(["How the harbour froze", "It took three days."]))
+    ['How the harbour froze It took three days.']
+    """
+    begun = ""
+    for line in lines:
+        if begun and len(begun) + 1 + len(line) > LONGEST_PARAGRAPH:
+            yield begun
+            begun = ""
+        begun = f"{begun} {line}" if begun else line
+        while len(begun) > LONGEST_PARAGRAPH:
+            cut = begun.rfind(" ", 1, LONGEST_PARAGRAPH + 1)
+            cut = cut if cut > 0 else LONGEST_PARAGRAPH
+            yield begun[:cut]
+            begun = begun[cut:].lstrip()
+    if begun:
+        yield begun
+
+
+def lines_of(entry: Entry, without: Collection[Element] = ()) -> Iterator[str]:
+    """Yield the lines of text of an entry, those of some elements apart."""
+    for element in entry:
+        if element not in without:
+            yield from filter(None, plain_text(element, without).split("\n"))
+
+
+def _above(link: Element, region: Element) -> Iterator[Element]:
+    """Yield what holds a link within a region, the nearest first."""
+    for above in link.iterancestors():
+        if above is region:
+            return
+        yield above
+
+
+def _block(link: Element, held: Mapping[Element, int], region: Element) -> Element:
+    block = link
+    for above in _above(link, region):
+        if held[above] > 1:
+            break
+        block = above
+        if block.tag in _RECORDS:
+            break
+    return block
+
+
+def _behind(blocks: Sequence[Element], ends: Collection[Element]) -> Mapping[Element, Entry]:
+    """Return what follows each block up to the next one, behind the last of a parent no more than behind the others.
+
+    Behind the only block of a parent something is its own where it is a heading.
+    """
+    heads = frozenset(blocks)
+    found: dict[Element, Entry] = {}
+    usual: dict[Element | None, int] = {}
+    last: list[Element] = []
+    for block in blocks:
+        run, following = _run(block, ends, heads)
+        found[block] = run
+        if following:
+            usual[block.getparent()] = max(usual.get(block.getparent(), 0), len(run))
+        else:
+            last.append(block)
+    for block in last:
+        most = usual.get(block.getparent(), _MOST_BEHIND if block.tag in _HEADINGS else 0)
+        found[block] = found[block][:most]
+    return found
+
+
+def _run(block: Element, ends: Collection[Element], heads: Collection[Element]) -> tuple[Entry, bool]:
+    """Return the elements behind a block that are no end of its entry, and whether another block follows them."""
+    run: list[Element] = []
+    for sibling in islice(block.itersiblings(etree.Element), _MOST_BEHIND):
+        if sibling in heads:
+            return tuple(run), True
+        if sibling in ends or sibling.tag in _HEADINGS:
+            break
+        run.append(sibling)
+    return tuple(run), False
