@@ -163,8 +163,9 @@ def _is_article(page: Page, where: Surroundings, part: MainPart, text: ArticleTe
         return False
     if claims.is_row_of_teasers(page, text.whole):
         return False
-    leads = claims.is_front_page(page) and (running < LEAST_RUNNING or any(not each.aside for each in sets))
-    return not leads and not _leads_away(where, part)
+    if claims.is_front_page(page) and (running < LEAST_RUNNING or sets or claims.heads_teasers(page)):
+        return False
+    return not _leads_away(where, part)
 
 
 def _is_of_teasers(where: Surroundings, part: MainPart, text: ArticleText) -> bool:

@@ -177,6 +177,11 @@ def is_row_of_teasers(page: Page, lines: Sequence[str]) -> bool:
     return teasers >= MANY_TEASERS or (teasers > 0 and before < teased / 10)
 
 
+def heads_teasers(page: Page) -> bool:
+    """Whether several headings of a page link to other pages of its site."""
+    return sum(_headings(page).values()) >= MANY_TEASERS
+
+
 def _headings(page: Page) -> Mapping[str, bool]:
     """Tell of each heading whether it links to another page of the site, its front page apart."""
     own = {canonicalize(page.url), permalink(page)}
