@@ -10,7 +10,12 @@ from aahcrawler.cli import app
 from online_analysis.icd import Icd
 
 PROJECT = Path(__file__).parents[1]
-PAGES = [PROJECT / "README.md", PROJECT / "CHANGELOG.md", *sorted((PROJECT / "docs").rglob("*.md"))]
+PAGES = [
+    PROJECT / "README.md",
+    PROJECT / "CHANGELOG.md",
+    PROJECT / "CONTRIBUTING.md",
+    *sorted((PROJECT / "docs").rglob("*.md")),
+]
 FENCE = re.compile(r"```(\w+)\n(.*?)```", re.DOTALL)
 
 

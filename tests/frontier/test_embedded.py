@@ -191,6 +191,7 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
         pass
 
 
+@pytest.mark.starts
 def test_what_to_install_is_said_where_no_server_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     broken = tmp_path / "redis-server"
     broken.write_text("no program", encoding="utf-8")
@@ -201,6 +202,7 @@ def test_what_to_install_is_said_where_no_server_is_found(monkeypatch: pytest.Mo
         binary.server_binary(tmp_path)
 
 
+@pytest.mark.starts
 def test_an_old_server_on_the_path_is_passed_over(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     old = tmp_path / "redis-server"
     old.write_text("#!/bin/sh\necho 'Redis server v=5.0.7 sha=0'\n", encoding="utf-8")
@@ -211,6 +213,7 @@ def test_an_old_server_on_the_path_is_passed_over(monkeypatch: pytest.MonkeyPatc
     assert binary.server_binary(tmp_path) == tmp_path / "valkey-server"
 
 
+@pytest.mark.starts
 def test_a_server_that_could_not_read_what_a_later_one_wrote_is_passed_over(
     folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
