@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test check format clean
+.PHONY: demo test check quick format clean
 
 demo: $(READY)
 	$(BIN)/python -m examples.demo
@@ -16,6 +16,13 @@ check: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/pytest -n 2 --dist worksteal
+
+# Form, types, and the tests that start no server and no process, each property tried on a tenth of the examples.
+quick: $(READY)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/pytest -n 2 --dist worksteal -m 'not starts and not recorded and not slow' --hypothesis-profile=quick
 
 format: $(READY)
 	$(BIN)/ruff format .

@@ -12,6 +12,8 @@ from rich.table import Table
 
 Cell = str | int | float | None
 Row = Mapping[str, Cell]
+_WIDEST = 10_000
+"""Columns of a table that no terminal shows."""
 
 
 def machine() -> str:
@@ -21,11 +23,16 @@ def machine() -> str:
 
 
 def report(rows: Sequence[Row], target: Path | None) -> None:
-    """Print rows as a table and, with a target, write them as JSON."""
+    """Print rows as a table and, with a target, write them as JSON. Only a terminal's width cuts what does not fit."""
     table = Table(*rows[0].keys()) if rows else Table()
     for row in rows:
         table.add_row(*(f"{value:.4g}" if isinstance(value, float) else str(value) for value in row.values()))
-    Console().print(table)
+    console = Console()
+    if not console.is_terminal:
+        console.width = max(
+            console.width, console.measure(table, options=console.options.update(max_width=_WIDEST)).maximum
+        )
+    console.print(table)
     if target:
         document = {"date": datetime.now(UTC).isoformat(timespec="seconds"), "machine": machine(), "rows": list(rows)}
         target.write_text(json.dumps(document, indent=2) + "\n", "utf-8")

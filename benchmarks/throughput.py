@@ -108,7 +108,7 @@ def peer_work(served: Served, folder: Path) -> Path:
         "allow": WANTED,
         "concurrency": CONCURRENCY,
         "folder": str(folder),
-        "redis": str(server_binary()),
+        "redis": str(server_binary(folder)),
     }
     path = folder / "work.json"
     path.write_text(json.dumps(work), "utf-8")

@@ -1,16 +1,25 @@
 """What holds for all tests.
 
 Properties are tried on the same examples each time, however long these take: what is said of a change is no matter of
-luck, nor of the machine. ``--hypothesis-profile=default`` looks for new examples.
+luck, nor of the machine. ``--hypothesis-profile=default`` looks for new examples, ``quick`` tries a tenth.
 """
 
 import signal
 
+import pytest
 from hypothesis import HealthCheck, settings
 
+from tests import starting
+
 settings.register_profile("steady", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("quick", settings.get_profile("steady"), max_examples=10, stateful_step_count=20)
 settings.load_profile("steady")
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # So it is for what a shell runs in the background, and would be for all processes that tests start.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Have the marker ``starts`` set and held to in doctests of the packages, too."""
+    config.pluginmanager.register(starting)

@@ -10,11 +10,16 @@ from aahcrawler.cli import app
 from online_analysis.icd import Icd
 
 PROJECT = Path(__file__).parents[1]
-PAGES = [PROJECT / "README.md", PROJECT / "CHANGELOG.md", *sorted((PROJECT / "docs").glob("*.md"))]
+PAGES = [
+    PROJECT / "README.md",
+    PROJECT / "CHANGELOG.md",
+    PROJECT / "CONTRIBUTING.md",
+    *sorted((PROJECT / "docs").rglob("*.md")),
+]
 FENCE = re.compile(r"```(\w+)\n(.*?)```", re.DOTALL)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(PROJECT).as_posix())
 def test_links_lead_to_files_that_exist(page: Path) -> None:
     targets = re.findall(r"\]\(([^)#]+)", page.read_text("utf-8"))
     assert [target for target in targets if "://" not in target and not (page.parent / target).exists()] == []
@@ -27,7 +32,7 @@ def test_the_definition_in_the_readme_loads() -> None:
         assert Icd.parse(text.encode()).id
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(PROJECT).as_posix())
 def test_every_command_that_is_named_exists(page: Path) -> None:
     named = set(re.findall(r"\baah ((?:icd |kb )?[a-z]+)\b(?= [A-Z\[-]|`| my-crawl| crawls/)", page.read_text("utf-8")))
     for command in named:

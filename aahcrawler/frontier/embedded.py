@@ -85,7 +85,7 @@ class EmbeddedServer:
         return self._process.pid if self._process is not None and self._keeper.is_alive() else None
 
     def __enter__(self) -> Self:
-        binary = server_binary()
+        binary = server_binary(self._folder)
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
             end_orphan(self._folder)
@@ -116,7 +116,7 @@ class EmbeddedServer:
             _logger.warning(
                 "the frontier's server, process %d, has died (%d); starting it again", self._process.pid, code
             )
-            self._launch(server_binary())
+            self._launch(server_binary(self._folder))
 
     def stop(self) -> None:
         """End the server once it has written everything. Calling it twice does no harm."""

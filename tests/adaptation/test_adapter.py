@@ -348,6 +348,7 @@ PIECES = st.sampled_from(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(st.lists(st.lists(PIECES, max_size=30), min_size=1, max_size=3))
 def test_nothing_that_a_page_holds_is_raised(pages: list[list[str]]) -> None:

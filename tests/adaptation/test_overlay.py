@@ -212,6 +212,7 @@ def test_a_variant_that_finds_nothing_on_its_page_is_refused(base: Path) -> None
     assert not list((base / "applications").iterdir())
 
 
+@pytest.mark.slow
 def test_names_that_are_there_already_or_unknown_are_refused(base: Path) -> None:
     action = replace(learned(), level=topic_level())
     promote(action, (REDESIGNED,), (SHIPPED, base), "mine")
@@ -223,6 +224,7 @@ def test_names_that_are_there_already_or_unknown_are_refused(base: Path) -> None
         promote(replace(action, level="nowhere"), (REDESIGNED,), (SHIPPED, base))
 
 
+@pytest.mark.slow
 def test_actions_of_one_level_learned_on_one_site_go_into_one_variant(base: Path) -> None:
     posts = replace(learned(), level=topic_level())
     notes = replace(posts, action="notes", name="learned-notes-1", learned=NOTES)
@@ -272,6 +274,7 @@ def test_what_differs_stands_side_by_side() -> None:
     assert "item" in rows
 
 
+@pytest.mark.slow
 def test_the_command_line_lists_what_was_learned(crawl: Path) -> None:
     kept(crawl, learned())
     said = CliRunner().invoke(app, ["kb", "learned", str(crawl)])
@@ -304,6 +307,7 @@ def test_a_field_that_the_learned_action_has_not_is_not_taken_from_the_level(bas
     assert all(each.first("date") is None and each.first("title") is None for each in objects)
 
 
+@pytest.mark.slow
 def test_another_template_of_a_site_gets_a_variant_of_its_own(base: Path) -> None:
     posts = replace(learned(), level=topic_level())
     first = promote(posts, (REDESIGNED,), (SHIPPED, base))
@@ -326,6 +330,7 @@ def test_all_pages_of_the_evidence_must_be_read_as_the_crawl_did(base: Path) -> 
         promote(action, (REDESIGNED, other), (SHIPPED, base))
 
 
+@pytest.mark.slow
 def test_signs_that_fit_the_pages_of_another_template_are_refused(base: Path) -> None:
     action = replace(learned(), level=topic_level())
     items = (*action.learned.items, Written(css="body"))
@@ -360,6 +365,7 @@ def test_a_learned_sign_of_a_level_becomes_one_more_of_its_signs(base: Path) -> 
     assert "body.section-viewtopic" in row.before
 
 
+@pytest.mark.slow
 def test_a_learned_sign_of_the_application_recognises_its_pages(base: Path) -> None:
     markup = b'<html><body class="phpbb-ltr"><article class="utterance" id="u1"><p>Ice</p></article></body></html>'
     page = replace(REDESIGNED, body=markup)
@@ -400,6 +406,7 @@ LINKS = LearnedLinks(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("written", "documented", "variant"),
     [(Written(css="b.subject a"), False, "learned-forum-test"), (Written(css="a[href]"), True, "")],
@@ -419,6 +426,7 @@ def test_learned_navigation_becomes_a_variant_or_what_runs_where_that_of_the_lev
     assert found.match.variant == variant
 
 
+@pytest.mark.slow
 def test_the_command_line_promotes_what_it_lists(crawl: Path, base: Path) -> None:
     overlay = Overlay(crawl / LEARNED)
     overlay.keep(replace(LINKS, documented=True, written=Written(css="a[href]")))

@@ -235,6 +235,7 @@ ENTRY = Extract(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("named", ['id="trackbacks"', 'class="entry_comments"', 'class="notes"'])
 def test_what_answers_an_article_or_is_left_out_of_it_is_none(named: str) -> None:
     answers = f'<div {named}><div class="entry-content"><p>{TEXTS[0]}</p><p>{TEXTS[1]}</p></div></div>'

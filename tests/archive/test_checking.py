@@ -74,6 +74,7 @@ def test_what_we_write_is_right(tmp_path: Path, size: int) -> None:
         assert found(path) == []
 
 
+@pytest.mark.slow
 def test_every_cut_is_found(tmp_path: Path) -> None:
     path = only_file(crawl_of(tmp_path))
     content = path.read_bytes()

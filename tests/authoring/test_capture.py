@@ -35,6 +35,7 @@ def folders(tmp_path: Path) -> tuple[Path, ...]:
     return (tmp_path,)
 
 
+@pytest.mark.slow
 def test_a_page_is_saved_with_what_was_understood(folders: tuple[Path, ...], knowledge_base: KnowledgeBase) -> None:
     captured = capture(THREAD.page, knowledge_base, folders, Wish("phpbb", "thread-2"))
     file = folders[0] / "applications" / "pages" / "phpbb" / "thread-2.html"

@@ -57,6 +57,7 @@ def told(found: Checked) -> list[tuple[str, int, str]]:
     return [(finding.severity.value, finding.place.line, finding.message) for finding in found.findings]
 
 
+@pytest.mark.starts
 def test_nothing_is_wrong(tmp_path: Path) -> None:
     found = checked(tmp_path, GOOD)
     assert not found.findings
@@ -66,6 +67,7 @@ def test_nothing_is_wrong(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.starts
 def test_hopeless_expressions_are_ended_and_named_and_the_rest_is_examined(tmp_path: Path) -> None:
     nested = "//*[count(//*[count(//*[count(//*) > 1]) > 1]) > 1]"
     text = GOOD.replace('css="#thread"', f'xpath="{nested.replace(">", "&gt;")}"').replace(
@@ -78,6 +80,7 @@ def test_hopeless_expressions_are_ended_and_named_and_the_rest_is_examined(tmp_p
     assert any(line == 20 and "cannot be evaluated" in message for _, line, message in found), found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("wrong", "right", "line", "severity", "says"),
     [
@@ -105,6 +108,7 @@ def test_a_narrower_level_before_a_wider_one_is_no_mistake(tmp_path: Path) -> No
     assert not [report for report in reports(task, lambda _: None) if isinstance(report, Finding)]
 
 
+@pytest.mark.starts
 def test_two_applications_that_claim_a_saved_page(tmp_path: Path) -> None:
     rival = GOOD.replace('name="Tiny"', 'name="Rival"').replace('generator="TinyForum"', 'css="a.thread"')
     base = folder(tmp_path, GOOD, rival)
@@ -117,6 +121,7 @@ def test_two_applications_that_claim_a_saved_page(tmp_path: Path) -> None:
     assert "Tiny and as strongly by Rival" in found[0][1]
 
 
+@pytest.mark.starts
 def test_what_is_not_documented_is_counted(tmp_path: Path) -> None:
     text = GOOD.replace(' cite="header.tpl, Tiny 1"', "").replace('"list.tpl, Tiny 1"', '"unproven: seen on a.test"', 1)
     lines = list(checked(tmp_path, text).lines(unproven=True))
@@ -126,6 +131,7 @@ def test_what_is_not_documented_is_counted(tmp_path: Path) -> None:
     assert lines[3] == "1 application, 0 documented in every entry; of 7 entries 1 without cite, 1 unproven"
 
 
+@pytest.mark.starts
 def test_the_command(tmp_path: Path) -> None:
     good = CliRunner().invoke(app, ["kb", "check", str(folder(tmp_path, GOOD))])
     assert (good.exit_code, good.stdout.splitlines()[-1]) == (0, "0 errors, 0 warnings")

@@ -164,6 +164,7 @@ def test_the_command_reports(tmp_path: Path) -> None:
     assert [row["line"] for row in json.loads(report.read_text(encoding="utf-8"))] == [12, 13]
 
 
+@pytest.mark.slow
 def test_all_of_fivefilters_configs_load(tmp_path: Path) -> None:
     archive = recorded.SHARED.parent / "ftr-site-config.tar.xz"
     if not archive.is_file():

@@ -14,12 +14,14 @@ def found() -> list[Case]:
     return cases(generated(3), 18)
 
 
+@pytest.mark.slow
 def test_pages_have_about_a_hundred_units_and_are_the_same_for_a_seed(found: list[Case]) -> None:
     assert len(found) == 18
     assert all(60 <= case.units <= 160 for case in found)
     assert [page.body for page in islice(generated(3), 3)] == [page.body for page in islice(generated(3), 3)]
 
 
+@pytest.mark.slow
 def test_every_way_scores_the_page_and_all_of_its_links(found: list[Case]) -> None:
     texts = [part.text for part in found[0].document.parts]
     for name, make in METHODS.items():

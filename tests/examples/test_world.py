@@ -58,6 +58,7 @@ def test_writing_replaces_what_was_there(tmp_path: Path) -> None:
     assert not stale.exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("host", HOSTS)
 def test_every_link_leads_somewhere_or_is_known_to_be_dead(host: str) -> None:
     world = World.read(WORLD)
@@ -106,6 +107,7 @@ def test_rows_agree_with_each_other(host: str) -> None:
     assert {urlsplit(url).netloc for url in index} == {host}
 
 
+@pytest.mark.slow
 def test_no_two_objects_have_nearly_the_same_words() -> None:
     bodies = [words(str(row["body"])) for host in HOSTS for row in rows(host, "truth.jsonl")]
     assert len(bodies) > 200

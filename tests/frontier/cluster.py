@@ -49,7 +49,7 @@ def _node(folder: Path, port: int) -> Iterator[Redis]:
     }
     arguments = [str(part) for name, value in options.items() for part in (f"--{name}", value)]
     with (folder / "log").open("wb") as log:
-        process = subprocess.Popen([server_binary(), *arguments], stdout=log, stderr=log)
+        process = subprocess.Popen([server_binary(folder), *arguments], stdout=log, stderr=log)
     client = Redis(host="127.0.0.1", port=port)
     try:
         _wait_until_answering(client)

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import cast
 
 import pytest
+from _pytest.mark import ParameterSet
 
 from aahcrawler.frontier.connection import connect
 from aahcrawler.frontier.embedded import EmbeddedServer
@@ -69,7 +70,12 @@ def address_of(kind: str, request: pytest.FixtureRequest) -> str:
     return cast("EmbeddedServer", request.getfixturevalue("bundled" if kind == "bundled" else "server")).url
 
 
-@pytest.fixture(params=["redis", "bundled", "partitions", "cluster", "model"])
+def started(*kinds: str) -> list[ParameterSet]:
+    """Return parameters of a fixture that stand for servers."""
+    return [pytest.param(kind, marks=pytest.mark.starts) for kind in kinds]
+
+
+@pytest.fixture(params=[*started("redis", "bundled", "partitions", "cluster"), "model"])
 def make_frontier(
     request: pytest.FixtureRequest, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Callable[..., Frontier]]:

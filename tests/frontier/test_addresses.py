@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from aahcrawler.frontier.addresses import Addresses, AddressLocks, LocalAddresses
 from aahcrawler.frontier.connection import connect
 from aahcrawler.frontier.embedded import EmbeddedServer
-from tests.frontier.conftest import Clock, address_of
+from tests.frontier.conftest import Clock, address_of, started
 
 HERE, THERE = "192.0.2.1", "2001:db8::1"
 
 
-@pytest.fixture(params=["redis", "cluster", "local"])
+@pytest.fixture(params=[*started("redis", "cluster"), "local"])
 def addresses(request: pytest.FixtureRequest, clock: Clock) -> Iterator[Addresses]:
     if request.param == "local":
         yield LocalAddresses(clock)

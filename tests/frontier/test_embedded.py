@@ -191,6 +191,7 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
         pass
 
 
+@pytest.mark.starts
 def test_what_to_install_is_said_where_no_server_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     broken = tmp_path / "redis-server"
     broken.write_text("no program", encoding="utf-8")
@@ -198,9 +199,10 @@ def test_what_to_install_is_said_where_no_server_is_found(monkeypatch: pytest.Mo
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(binary, "find_spec", lambda _name: None)
     with pytest.raises(FrontierUnavailableError, match=r"redis-server cannot be run.*install redis-server"):
-        binary.server_binary()
+        binary.server_binary(tmp_path)
 
 
+@pytest.mark.starts
 def test_an_old_server_on_the_path_is_passed_over(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     old = tmp_path / "redis-server"
     old.write_text("#!/bin/sh\necho 'Redis server v=5.0.7 sha=0'\n", encoding="utf-8")
@@ -208,7 +210,23 @@ def test_an_old_server_on_the_path_is_passed_over(monkeypatch: pytest.MonkeyPatc
     shutil.copy(old, tmp_path / "valkey-server")
     (tmp_path / "valkey-server").write_text("#!/bin/sh\necho 'Valkey server v=8.0.1 sha=0'\n", encoding="utf-8")
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert binary.server_binary() == tmp_path / "valkey-server"
+    assert binary.server_binary(tmp_path) == tmp_path / "valkey-server"
+
+
+@pytest.mark.starts
+def test_a_server_that_could_not_read_what_a_later_one_wrote_is_passed_over(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PATH", "")
+    with EmbeddedServer(folder) as server:
+        frontier_of(server).offer([Offer("http://a.test/", "a.test", 0.5)])
+    for name, version in (("redis-server", "6.2.14"), ("valkey-server", "99.0.0")):
+        program = tmp_path / name
+        program.write_text(f"#!/bin/sh\necho 'server v={version} sha=0'\n", encoding="utf-8")
+        program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert binary.server_binary(tmp_path) == tmp_path / "redis-server"
+    assert binary.server_binary(folder) == tmp_path / "valkey-server"
 
 
 def test_only_this_user_reaches_a_socket_of_bearable_length(

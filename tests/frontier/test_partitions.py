@@ -10,12 +10,13 @@ from aahcrawler.frontier.embedded import EmbeddedServer
 from aahcrawler.frontier.partitions import partition_of
 from aahcrawler.frontier.protocol import FrontierSettings, FrontierUnavailableError, Offer, State, Update
 from aahcrawler.frontier.redis_frontier import RedisFrontier
+from tests.frontier.conftest import started
 
 PARTITIONS = 4
 QUEUES = [f"{number}.test" for number in range(40)]
 
 
-@pytest.fixture(params=["redis", "cluster"])
+@pytest.fixture(params=started("redis", "cluster"))
 def address(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     found: str = (
         request.getfixturevalue("three_nodes") if request.param == "cluster" else request.getfixturevalue("server").url

@@ -14,7 +14,7 @@ from aahcrawler.frontier.presence import RedisPresence, Worker
 from aahcrawler.frontier.redis_registry import RedisRegistry
 from aahcrawler.frontier.registry import LARGEST, CrawlState, Definition, Registry, RegistryError, UnknownCrawlError
 from tests.crawl.crawling import until
-from tests.frontier.conftest import address_of
+from tests.frontier.conftest import address_of, started
 
 ONE = Definition(b"id: floods", {"texts/a.html": b"\xffone", "../b": b""})
 OTHER = Definition(b"id: floods\nlimits: {pages: 3}")
@@ -33,7 +33,7 @@ def calendar() -> Calendar:
     return Calendar()
 
 
-@pytest.fixture(params=["redis", "cluster"])
+@pytest.fixture(params=started("redis", "cluster"))
 def address(request: pytest.FixtureRequest) -> str:
     return address_of(request.param, request)
 

@@ -156,6 +156,7 @@ def test_the_form_to_answer_shows_posts_that_are_not_its_own() -> None:
     assert objects.read(page_of(markup, url="http://site.test/answer")).objects == ()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("times", [1, 400])
 def test_large_pages_take_seconds_at_most(times: int) -> None:
     page = page_of(SHAPES["divisions"] * times + "<div class=msg>" * 1_500, url="http://site.test/ferry")

@@ -129,6 +129,7 @@ def test_large_documents_have_no_index(monkeypatch: pytest.MonkeyPatch) -> None:
     assert selector.found(tree, known) == selector.found(tree) != []
 
 
+@pytest.mark.slow
 def test_nothing_of_the_knowledge_base_is_lost_on_saved_pages() -> None:
     selectors = list({selector.source: selector for selector in all_selectors(load())}.values())
     looked_up = found = 0

@@ -107,6 +107,7 @@ MISTAKES = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("right", "wrong", "says"), MISTAKES)
 def test_each_mistake_is_named_with_its_line(tmp_path: Path, right: str, wrong: str, says: str) -> None:
     found = problems(tmp_path, FULL.replace(right, wrong, 1))
@@ -140,6 +141,7 @@ def test_a_file_must_say_something_of_its_pages(tmp_path: Path) -> None:
 ODD = ["", " ", "x", "{", "a b", "#", "*", "[", "../..", "-1", "yes", "no", "//*[", "\u00e9", "comments", "list", "1#"]
 
 
+@pytest.mark.slow
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(st.integers(0, 10**6), st.lists(st.sampled_from(ODD), min_size=1, max_size=3))
 def test_whatever_is_written_loads_or_is_refused_with_lines(tmp_path: Path, seed: int, odd: list[str]) -> None:

@@ -50,6 +50,7 @@ def all_selectors(knowledge_base: KnowledgeBase) -> list[Selector]:
     return found
 
 
+@pytest.mark.slow
 def test_narrowing_loses_nothing_on_some_saved_pages() -> None:
     selectors = all_selectors(load())
     for saved in saved_pages()[::15]:

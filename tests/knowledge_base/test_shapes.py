@@ -46,6 +46,7 @@ ADDRESSES = st.builds(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(st.lists(ADDRESSES, min_size=2, max_size=40))
 def test_what_is_known_of_a_shape_holds_for_each_of_its_addresses(urls: list[str]) -> None:

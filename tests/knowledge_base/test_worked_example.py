@@ -29,6 +29,7 @@ def knowledge_base(tmp_path: Path) -> KnowledgeBase:
     return load_files(KINDS, [file])
 
 
+@pytest.mark.starts
 def test_the_commands_print_what_the_text_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     worked = list(outputs(TEXT))

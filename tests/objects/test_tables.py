@@ -137,6 +137,7 @@ def test_statement_that_only_looks_like_provenance(tmp_path: Path) -> None:
     assert (row.iri, row.body) == (POST.iri, trick)
 
 
+@pytest.mark.slow
 def test_many_captures_keep_their_order(tmp_path: Path) -> None:
     posts = [replace(POST, iri=f"urn:post:{n}", properties={"title": (str(n),)}) for n in range(12_000)]
     pages = ((capture(n), tuple(posts[n * 100 : n * 100 + 100])) for n in range(120))

@@ -206,6 +206,7 @@ def test_unknown_is_left_out() -> None:
     assert len(data.splitlines()) == 4
 
 
+@pytest.mark.slow
 @settings(max_examples=80, suppress_health_check=list(HealthCheck))
 @example(
     [WebObject("http://a.test/\u0085", "\u2028", "\ud800", {"body": ("\x00\x0b\x0c\x1c\x85\u2028\ufffe\\u0041\r",)})]

@@ -123,6 +123,7 @@ def test_seed_pages_make_yardsticks_too(crawl: Path) -> None:
     assert similar["Seeds, 10 terms"]["maximum"] > 0.5, "the seed is like itself"
 
 
+@pytest.mark.slow
 def test_another_crawler_s_files_are_measured_by_the_same_yardstick(crawl: Path, other: Path) -> None:
     focused, standard = measured(crawl, "--against", other)
     assert focused == measured(crawl)[0]
@@ -132,6 +133,7 @@ def test_another_crawler_s_files_are_measured_by_the_same_yardstick(crawl: Path,
     assert standard["similarity"]["ICD"]["maximum"] == pytest.approx(focused["similarity"]["ICD"]["maximum"])
 
 
+@pytest.mark.slow
 def test_one_crawl_of_several_is_measured_with_what_it_found_unchanged(tmp_path: Path, other: Path) -> None:
     folder = write(tmp_path / "twice", [Answer(FLOOD), Answer(FILLER * 4), Answer(MIXED)])
     first = next(page_rows(folder))
@@ -169,6 +171,7 @@ def test_a_page_that_is_again_what_it_once_was_is_measured(tmp_path: Path) -> No
     assert (found["documents"], found["keywords"]) == (1, {"dike": 1, "glacier": 0, "storm surge": 1})
 
 
+@pytest.mark.slow
 def test_a_definition_and_a_threshold_may_be_named(crawl: Path, tmp_path: Path) -> None:
     (tmp_path / "about.txt").write_text("The municipal orchestra rehearsed its programme in the theatre.", "utf-8")
     icd = tmp_path / "icd.yaml"
@@ -204,6 +207,7 @@ def test_the_report_and_the_chart_show_both_crawls(crawl: Path, other: Path, tmp
     assert not [points for points in drawn if "nan" in points]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -28,6 +28,8 @@ from tests.scores.logs import BEGUN, Ticking, score_log, scoring_of
 
 SEED, PAGE, DEEP = "http://a.test/", "http://a.test/page", "http://a.test/deep"
 
+pytestmark = pytest.mark.starts
+
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:

@@ -54,6 +54,7 @@ def test_a_crawl_passes_and_is_asked_while_it_runs(tmp_path: Path) -> None:
     assert len(rows(folder)) >= 30
 
 
+@pytest.mark.slow
 def test_the_objects_of_every_saved_page_pass() -> None:
     helper = ApplicationAwareHelper(load())
     written = b""

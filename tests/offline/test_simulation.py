@@ -177,6 +177,7 @@ def run(*arguments: object) -> tuple[int, str]:
     return result.exit_code, result.output
 
 
+@pytest.mark.starts
 def test_the_command_writes_orders_tables_and_a_chart(world: Path, judge: Path, tmp_path: Path) -> None:
     files = [tmp_path / name for name in ("orders.jsonl", "out.json", "plot.svg")]
     names = "aahcrawler,first,avg,avg-balance5,paper-first,paper-avg-batch,oracle"
@@ -201,6 +202,7 @@ def test_the_command_writes_orders_tables_and_a_chart(world: Path, judge: Path, 
     assert len(drawing.findall("{http://www.w3.org/2000/svg}polyline")) == 7
 
 
+@pytest.mark.starts
 def test_subtopics_with_relevant_pages_are_counted(tmp_path: Path) -> None:
     copied = write_world(tmp_path / "world")
     with_reference(copied)

@@ -89,6 +89,7 @@ def seen(frontier: Frontier) -> object:
     return frontier.counts(), frontier.queue_counts(), frontier.iterate(20), frontier.next_ready()
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(chosen=chosen_settings, course=steps)
 def test_any_course_of_operations_goes_as_in_the_model(chosen: FrontierSettings, course: Sequence[Step]) -> None:

@@ -105,6 +105,7 @@ def document_score(topic: Topic, document: Document) -> float:
     return score
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", list(ON_TOPIC))
 def test_a_page_about_the_topic_is_clearly_relevant_in_any_language(language: str | None) -> None:
     keywords, text = ON_TOPIC[language]

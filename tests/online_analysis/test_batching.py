@@ -138,6 +138,7 @@ pages = st.lists(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(pages)
 def test_every_link_gets_a_score_from_0_to_1_whatever_came_before(documents: list[Document]) -> None:

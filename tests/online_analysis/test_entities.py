@@ -41,6 +41,7 @@ def found(text: str, language: str | None, finder: Gazetteer = FINDER) -> list[s
     return [mention.entity for mention in finder.find(text, language) if not mention.short]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "language", "entities"),
     [
@@ -204,6 +205,7 @@ def _example(pipeline: Pipeline, text: str, name: str, label: str) -> Example:
     return Example.from_dict(pipeline.make_doc(text.format(name)), {"entities": [(start, start + len(name), label)]})
 
 
+@pytest.mark.slow
 def test_a_model_tells_names_from_longer_ones_and_from_others(model: Path) -> None:
     finder = Gazetteer(["Freiburg", "Hermann Scheer"], LEXICON.language, load_model(str(model)))
     assert finder.find("They live in Freiburg today.", "en") == (Mention("Freiburg"),)

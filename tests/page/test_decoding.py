@@ -56,6 +56,7 @@ def test_truncated_bodies_give_what_there_is(name: str) -> None:
     assert len(decoded.body) > 50_000
 
 
+@pytest.mark.slow
 @coders
 def test_bombs_take_little_memory(name: str) -> None:
     coded = CODERS[name](bytes(60_000_000))

@@ -82,6 +82,7 @@ def test_nofollow_holds_if_every_link_says_so() -> None:
     assert [link.nofollow for link in generic.links(page)] == [True, False, False]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "markup",
     [
@@ -380,6 +381,7 @@ def test_metadata_is_bounded() -> None:
         assert len(objects(page_with({"@type": "Article", "comment": comments}))) == 1_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece", ["<a", "&amp;", "<p>", "<b>", "-->  ", "//  "])
 def test_hostile_markup_in_metadata_takes_seconds_at_most(piece: str) -> None:
     flood = "<p " + " ".join(f"a{number}=1" for number in range(50_000)) + ">said</p>"

@@ -110,6 +110,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("markup", HOSTILE.values(), ids=HOSTILE)
 def test_hostile_markup_is_read_in_bounded_time(markup: str) -> None:
     page = page_of(markup)

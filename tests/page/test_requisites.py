@@ -91,6 +91,7 @@ def test_numbers_are_bounded() -> None:
     assert found[0].endswith("/a.css")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "piece", ["/*", '"\\', "url(", "url('", "@import ", "/**", "@import/*", "@namespace ", "\\", "u", "a{b:url(c)}"]
 )
@@ -100,6 +101,7 @@ def test_hostile_style_sheets_take_linear_time(piece: str) -> None:
         of_stylesheet(css, "http://s.test/")
 
 
+@pytest.mark.slow
 def test_hostile_attributes_take_linear_time() -> None:
     pages = [page_of(f'<img srcset="{piece * 300_000}">') for piece in ("a 1x,", "a (,", ", ")]
     pages.append(page_of("<img src=x>" * 100_000))

@@ -87,6 +87,7 @@ def test_only_the_links_asked_for_make_a_block() -> None:
     assert sidebars((first,), zones) == ()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "hostile",
     [

@@ -80,6 +80,7 @@ ENTITIES = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "body",
     [
@@ -106,6 +107,7 @@ def test_what_is_no_sitemap_leads_nowhere_and_costs_little(body: bytes | str) ->
         assert all(each == "http://a.test/1" for each in found)
 
 
+@pytest.mark.slow
 def test_no_more_is_read_than_a_sitemap_may_have() -> None:
     body = gzip.compress(urlset(*map(url, range(sitemaps.MAX_ENTRIES + 10))).encode(), 1)
     assert sum(1 for _ in sitemaps.read(answer(body))) == sitemaps.MAX_ENTRIES

@@ -122,6 +122,7 @@ def test_a_sidebar_is_known_by_its_topmost_element() -> None:
     assert zones.sidebar(page) is page
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "hostile",
     [

@@ -57,6 +57,7 @@ def test_a_definition_is_read_back_from_what_it_means() -> None:
     assert again.output == Path("out")
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(definitions())
 def test_every_definition_is_read_back(fields: dict[str, object]) -> None:

@@ -61,6 +61,7 @@ def test_combinations_of_filters_come_to_their_end() -> None:
     assert fetched < 500
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "url", ["/showthread.php?tid={n}", "/threads/{word}-and-{word}.{n}/", "/wiki/{word}", "/{n}/05/{word}/"]
 )
@@ -80,6 +81,7 @@ def test_new_objects_are_something_new_even_where_the_text_around_them_is_long_a
         assert traps.admit(f"http://a.test/p?id={n + 1}") is None
 
 
+@pytest.mark.slow
 def test_an_archive_that_leads_to_new_pages_is_followed_to_its_end() -> None:
     traps = Traps(Section(pages=5))
     for n in range(500):
