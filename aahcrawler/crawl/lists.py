@@ -1,8 +1,8 @@
-"""Sitemaps, and feeds that pages announce, in a crawl: where they lead.
+"""Sitemaps, feeds that pages announce, and such listings of applications, in a crawl: where they lead.
 
-Such a list is a URL of the frontier like any other, of the kind that counts as no page; the last hop of its path tells
-it. What it holds is offered piece by piece while it is read, so that a crash leaves some of it offered, and the list to
-be fetched again.
+Such a list is a URL of the frontier like any other, of the kind that counts as no page or a step of ``listings``; the
+last hop of its path tells it. What it holds is offered piece by piece while it is read, so that a crash leaves some of
+it offered, and the list to be fetched again.
 """
 
 from collections import OrderedDict
@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from aahcrawler.crawl.announced import MOST_HOSTS
 from aahcrawler.crawl.job import Job
+from aahcrawler.crawl.listings import Step
 from aahcrawler.crawl.outlinks import Outlinks
 from aahcrawler.crawl.tally import Tally
 from aahcrawler.flow import Processed, listed
@@ -32,7 +33,7 @@ ListKind = Literal["sitemaps", "feeds"]
 
 def list_kind(lease: Lease) -> ListKind | None:
     """Return what an answer is to be read as by the hops that led to it, None where it is none of both."""
-    if lease.kind != "requisite":
+    if lease.kind != "requisite" and Step.of(lease) is None:
         return None
     if ends_with(lease.path, Hop.SITEMAP):
         return "sitemaps"
@@ -47,9 +48,13 @@ class Lists:
         self._outlinks = outlinks
         self._nested: OrderedDict[str, int] = OrderedDict()
 
-    async def read(self, lease: Lease, page: Page, tally: Tally) -> None:
-        """Offer where a list leads; what is refused is counted, and so is how many URLs it has."""
+    async def read(self, lease: Lease, page: Page, tally: Tally) -> tuple[int, int]:
+        """Offer where a list leads; what is refused is counted, and so is how many URLs it has.
+
+        Return how many URLs it has, and how many of them were not known before.
+        """
         job, known = self._job, self._job.understanding
+        has, new = 0, 0
         weights = job.icd.scoring.weights
         for piece in listed(page, known.helper, known.analysers, weights, known.scope.spelling):
             rejected: dict[str, list[Offer]] = {}
@@ -58,6 +63,8 @@ class Lists:
             answers = await job.call(job.stores.frontier.offer, offers)
             added = [offer for offer, said in zip(offers, answers, strict=True) if said is Offered.ADDED]
             await self._log(lease, [(offer.url, offer.score) for offer in added if offer.kind == "page"])
+            has, new = has + len(piece.links) + len(piece.assistance.sitemaps), new + len(added)
+        return has, new
 
     async def _keep(self, lease: Lease, rejected: dict[str, list[Offer]]) -> None:
         log = self._job.stores.refusals

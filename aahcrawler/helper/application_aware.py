@@ -55,6 +55,10 @@ class ApplicationAwareHelper:
         self._completion = Completion()
         self._recogniser = Recogniser(knowledge_base, self._sites, self._stopwatch)
 
+    def application(self, name: str) -> Application | None:
+        """Return an application of the knowledge base by its name, None where there is none."""
+        return self._applications.get(name)
+
     def canonical(self, url: str) -> str:
         """Return the form under which an address is fetched once.
 
