@@ -10,6 +10,7 @@ import logging
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from hashlib import blake2s
 from typing import Final, Self
 from urllib.parse import parse_qs, urlencode
 
@@ -31,6 +32,8 @@ MOST_KNOWN: Final = 10
 MOST_ROOTS: Final = 10
 """How many installations of one application on a host have their listings asked for."""
 
+_EMPTY: Final = "nothing listed"
+_SAME: Final = "the same page again"
 _SIGN: Final = "#application="
 _HOPS: Final = {"sitemap": Hop.SITEMAP, "feed": Hop.FEED, "page": Hop.NAVIGATION}
 
@@ -38,6 +41,8 @@ _HOPS: Final = {"sitemap": Hop.SITEMAP, "feed": Hop.FEED, "page": Hop.NAVIGATION
 @dataclass(frozen=True, slots=True)
 class Step:
     """A page of one listing of an application: the pages are counted from 1, ``root`` is the address of its front page.
+
+    ``before`` is a digest of the first URL that the page before lists, empty where there is none.
 
     >>> Step("https://a.test/", "WordPress", "feed", 2).via
     'https://a.test/#application=WordPress&listing=feed&page=2'
@@ -47,12 +52,14 @@ class Step:
     application: str
     listing: str
     page: int = 1
+    before: str = ""
 
     @property
     def via(self) -> str:
         """How a URL of the frontier says that it is this step."""
         said = {"application": self.application, "listing": self.listing, "page": self.page}
-        return f"{self.root}#{urlencode(said)}"
+        before = {"before": self.before} if self.before else {}
+        return f"{self.root}#{urlencode(said | before)}"
 
     @classmethod
     def of(cls, lease: Lease) -> Self | None:
@@ -61,8 +68,22 @@ class Step:
         if not sign:
             return None
         said = parse_qs(lease.via.partition("#")[2])
-        name, listing, page = (said.get(key, [""])[0] for key in ("application", "listing", "page"))
-        return cls(root, name, listing, int(page)) if page.isascii() and page.isdigit() else None
+        name, listing, page, before = (said.get(key, [""])[0] for key in ("application", "listing", "page", "before"))
+        return cls(root, name, listing, int(page), before) if page.isascii() and page.isdigit() else None
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What a page of a listing was found to list: how many URLs, how many new ones among them, and the first one."""
+
+    listed: int = 0
+    new: int = 0
+    first: str = ""
+
+    def with_more(self, urls_of_piece: Sequence[str], new: int) -> Self:
+        """Return the contents with those of another piece of the same answer."""
+        first = self.first or next(iter(urls_of_piece), "")
+        return replace(self, listed=self.listed + len(urls_of_piece), new=self.new + new, first=first)
 
 
 class Listings:
@@ -87,22 +108,25 @@ class Listings:
         if _is_front(application, said.level, lease.url) and self._is_new(application, lease.url):
             await self._ask(lease, application, lease.url, 0)
 
-    async def read(self, lease: Lease, status: int, listed: int, new: int) -> None:
-        """Go on after a page of a listing was answered that lists so many URLs, ``new`` ones among them."""
+    async def read(self, lease: Lease, status: int, contents: Contents) -> None:
+        """Go on after a page of a listing was answered, as far as it brought anything new."""
         step = Step.of(lease)
         if step is None:
             return
+        begins = _digest(contents.first)
         if not 200 <= status < 300:
             await self.failed(lease, f"status {status}")
-        elif not listed:
-            await self.failed(lease, "nothing listed")
+        elif not contents.listed:
+            await self.failed(lease, _EMPTY)
+        elif step.before == begins:
+            await self.failed(lease, _SAME)
         else:
             await self._count(step, "read")
             application = self._application(step.application)
             listing = _named(application, step.listing)
             tells_first = listing is not None and listing.oldest_first
-            if application is not None and (new or (step.page == 1 and not tells_first)):
-                await self._ask_page(lease, application, step.root, listing, step.page + 1)
+            if application is not None and (contents.new or (step.page == 1 and not tells_first)):
+                await self._ask_page(lease, application, listing, replace(step, page=step.page + 1, before=begins))
 
     async def redirected(self, lease: Lease, offers: Sequence[Offer]) -> Sequence[Offer]:
         """Ask for what a listing redirects to; go on behind it where that is known already, or refused.
@@ -122,21 +146,25 @@ class Listings:
         listing = _named(application, step.listing)
         if application is None or listing is None:
             return
-        if not listing.is_paged or not await self._ask_page(lease, application, step.root, listing, step.page + 1):
+        after = Step(step.root, step.application, step.listing, step.page + 1)
+        if not listing.is_paged or not await self._ask_page(lease, application, listing, after):
             await self._ask(lease, application, step.root, application.listings.index(listing) + 1)
 
     async def failed(self, lease: Lease, reason: str) -> None:
-        """Go on after a listing that could not be had, or not be read. A further page of one that was read ends it."""
+        """Go on after a listing that could not be had, or not be read. A further page of one that was read ends it.
+
+        Where all pages are the same, the server knows no pages, and the next listing is asked for as well.
+        """
         step = Step.of(lease)
         if step is None:
             return
-        is_end = step.page > 1 and (reason.startswith("status 4") or reason == "nothing listed")
+        is_end = step.page > 1 and (reason.startswith("status 4") or reason == _EMPTY)
         if not is_end:
             logger.warning("%s: listing %s of %s: %s", lease.url, step.listing, step.application, reason)
             await self._count(step, reason)
         application = self._application(step.application)
         listing = _named(application, step.listing)
-        if application is not None and listing is not None and step.page == 1:
+        if application is not None and listing is not None and (step.page == 1 or reason == _SAME):
             await self._ask(lease, application, step.root, application.listings.index(listing) + 1)
 
     def _application(self, name: str | None) -> Application | None:
@@ -163,22 +191,20 @@ class Listings:
         """Offer the first page of a listing, of the first one from the ``first`` on that can be."""
         wanted = self._wanted(application)
         for listing in application.listings[first:]:
-            if listing in wanted and await self._ask_page(lease, application, root, listing, 1):
+            step = Step(root, application.name, listing.name)
+            if listing in wanted and await self._ask_page(lease, application, listing, step):
                 return
 
-    async def _ask_page(
-        self, lease: Lease, application: Application, root: str, listing: Listing | None, page: int
-    ) -> bool:
+    async def _ask_page(self, lease: Lease, application: Application, listing: Listing | None, step: Step) -> bool:
         """Offer a page of a listing, or the next one that is not known; False where there is none that may be had."""
         if listing is None:
             return False
-        last = min(page + MOST_KNOWN - 1, MOST_PAGES) if listing.is_paged else 1
-        for number in range(page, last + 1):
-            step = Step(root, application.name, listing.name, number)
-            offer = self._made(lease, step, listing)
+        last = min(step.page + MOST_KNOWN - 1, MOST_PAGES) if listing.is_paged else 1
+        for number in range(step.page, last + 1):
+            offer = self._made(lease, replace(step, page=number), listing)
             refusal = "no address" if offer is None else self._job.understanding.scope.admit(offer)
             if offer is None or refusal is not None:
-                logger.info("%s: listing %s of %s: %s", root, listing.name, application.name, refusal)
+                logger.info("%s: listing %s of %s: %s", step.root, listing.name, application.name, refusal)
                 await self._count(step, str(refusal))
                 return False
             if (await self._offer([offer]))[0] in (Offered.ADDED, Offered.BLOCKED):
@@ -218,6 +244,10 @@ def _is_front(application: Application, level: str | None, url: str) -> bool:
         return True
     known = next((each for each in application.levels if each.name == level), None)
     return known is not None and known.start and known.first_page(address) is address
+
+
+def _digest(url: str) -> str:
+    return blake2s(url.encode("utf-8", "replace"), digest_size=4).hexdigest()
 
 
 def _folder(url: str) -> str:

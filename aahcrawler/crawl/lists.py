@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from aahcrawler.crawl.announced import MOST_HOSTS
 from aahcrawler.crawl.job import Job
-from aahcrawler.crawl.listings import Step
+from aahcrawler.crawl.listings import Contents, Step
 from aahcrawler.crawl.outlinks import Outlinks
 from aahcrawler.crawl.tally import Tally
 from aahcrawler.flow import Processed, listed
@@ -48,13 +48,13 @@ class Lists:
         self._outlinks = outlinks
         self._nested: OrderedDict[str, int] = OrderedDict()
 
-    async def read(self, lease: Lease, page: Page, tally: Tally) -> tuple[int, int]:
+    async def read(self, lease: Lease, page: Page, tally: Tally) -> Contents:
         """Offer where a list leads; what is refused is counted, and so is how many URLs it has.
 
-        Return how many URLs it has, and how many of them were not known before.
+        Return what it has; sitemaps that it names are part of that.
         """
         job, known = self._job, self._job.understanding
-        has, new = 0, 0
+        contents = Contents()
         weights = job.icd.scoring.weights
         for piece in listed(page, known.helper, known.analysers, weights, known.scope.spelling):
             rejected: dict[str, list[Offer]] = {}
@@ -63,8 +63,8 @@ class Lists:
             answers = await job.call(job.stores.frontier.offer, offers)
             added = [offer for offer, said in zip(offers, answers, strict=True) if said is Offered.ADDED]
             await self._log(lease, [(offer.url, offer.score) for offer in added if offer.kind == "page"])
-            has, new = has + len(piece.links) + len(piece.assistance.sitemaps), new + len(added)
-        return has, new
+            contents = contents.with_more([*(link.url for link in piece.links), *piece.assistance.sitemaps], len(added))
+        return contents
 
     async def _keep(self, lease: Lease, rejected: dict[str, list[Offer]]) -> None:
         log = self._job.stores.refusals
@@ -95,9 +95,12 @@ class Lists:
     def _vouched(self, lease: Lease, piece: Processed, tally: Tally) -> Iterator[Offer]:
         """Yield what a list may lead to: a feed to anything, a sitemap to pages of the hosts that it speaks for."""
         hosts = _spoken_for(lease) if list_kind(lease) == "sitemaps" else None
+        is_complete, helper = Step.of(lease) is not None, self._job.understanding.helper
         for offer in self._offers(lease, piece):
             if hosts is not None and _host(offer.url) not in hosts:
                 tally.add(f"refused:{SourceRefusal.NOT_VOUCHED}")
+            elif is_complete and offer.kind == "page" and helper.is_intermediate(offer.url):
+                tally.add(f"refused:{SourceRefusal.LISTED_LINKS}")
             elif offer.kind == "requisite" and self._is_beyond(lease):
                 tally.add(f"refused:{SourceRefusal.TOO_MANY_SITEMAPS}")
             else:

@@ -21,7 +21,7 @@ from aahcrawler.crawl.documents import Documents
 from aahcrawler.crawl.download import CapturedResponse
 from aahcrawler.crawl.job import Job
 from aahcrawler.crawl.leasing import LostLeaseError
-from aahcrawler.crawl.listings import Listings
+from aahcrawler.crawl.listings import Contents, Listings
 from aahcrawler.crawl.lists import ListKind, Lists, list_kind
 from aahcrawler.crawl.manners import StoppedError
 from aahcrawler.crawl.outlinks import NOWHERE, Led, Outlinks
@@ -262,8 +262,8 @@ class Settlement:
             offers = self._outlinks.of(lease, Visit(page), of_redirect(lease, page), tally).offers
             offers = await self._listings.redirected(lease, offers)
         else:
-            listed, new = await self._lists.read(lease, page, tally) if page.status < 300 else (0, 0)
-            await self._listings.read(lease, page.status, listed, new)
+            contents = await self._lists.read(lease, page, tally) if page.status < 300 else Contents()
+            await self._listings.read(lease, page.status, contents)
         logger.info("%s %d %s", lease.url, page.status, kind)
         await self._commit(lease, State.DONE, offers, Outcome(tally=tally.counts), rest_asked(response))
 
@@ -274,7 +274,7 @@ class Settlement:
         await self._listings.begin(lease, status, found.metadata)
         if 300 <= status < 400:
             return replace(led, offers=await self._listings.redirected(lease, led.offers))
-        await self._listings.read(lease, status, len(led.pages), 0)
+        await self._listings.read(lease, status, Contents(len(led.pages)))
         return led
 
     async def _learn(self, found: Reading | None) -> None:

@@ -6,18 +6,20 @@ from pathlib import Path
 
 import pytest
 
+from tests.crawl.crawling import PATIENCE
 from tests.crawl.site import Answer, Reply, Site, serving
 from tests.crawl.verifying import archived, assert_whole
 from tests.crawl.world import Crawled, crawl, network
 
 HOST = "http://blog.test"
-POSTS = 130
+MANY = 130
+FEW = 40
 RSS = {"Content-Type": "application/rss+xml"}
 XML = {"Content-Type": "application/xml"}
 NONE = Reply(b"", 404)
 ALIKE = {"pages": 0, "duplicates": "follow", "soft_404": "ignore"}
 """The pages of made-up sites look alike."""
-FIRST = "/wp-sitemap-posts-post-1.xml"
+FIRST = "/?sitemap=posts&sitemap-subtype=post&paged=1"
 Links = Callable[[int], range]
 
 
@@ -38,13 +40,13 @@ def post(number: int, *others: int) -> Reply:
     return blog_page(f"Flood {number}", "single", f"{article}{inner}</article>{links}")
 
 
-def blog(others: Links = lambda _: range(0), root: str = "") -> dict[str, Answer]:
+def blog(count: int = FEW, others: Links = lambda _: range(0), root: str = "") -> dict[str, Answer]:
     """Return a blog whose front page links to the ten newest posts, each to ``others``, under a path."""
     newest = "".join(
         f'<article class=hentry><h2 class=entry-title><a href="{root}{at(n)}">Flood {n}</a></h2></article>'
-        for n in range(POSTS, POSTS - 10, -1)
+        for n in range(count, count - 10, -1)
     )
-    posts = {f"{root}{at(n)}": post(n, *others(n)) for n in range(1, POSTS + 1)}
+    posts = {f"{root}{at(n)}": post(n, *others(n)) for n in range(1, count + 1)}
     return {f"{root}/": blog_page("Floods", "blog", newest), **posts, "/robots.txt": NONE}
 
 
@@ -56,8 +58,8 @@ def rss(numbers: range) -> Reply:
     return Reply(f"<rss version='2.0'><channel><title>Floods</title>{items}</channel></rss>".encode(), headers=RSS)
 
 
-def feed() -> dict[str, Answer]:
-    pages = [range(newest, newest - 10, -1) for newest in range(POSTS, 0, -10)]
+def feed(count: int = FEW) -> dict[str, Answer]:
+    pages = [range(newest, newest - 10, -1) for newest in range(count, 0, -10)]
     return {f"/feed/?paged={number}": rss(each) for number, each in enumerate(pages, 1)}
 
 
@@ -67,12 +69,13 @@ def urlset(*paths: str) -> Reply:
     )
 
 
-def every_post(root: str = "") -> Reply:
-    return urlset(*(f"{root}{at(n)}" for n in range(1, POSTS + 1)))
+def every_post(root: str = "", *others: str) -> Reply:
+    return urlset(*(f"{root}{at(n)}" for n in range(1, FEW + 1)), *others)
 
 
 def crawled(folder: Path, site: Site, seed: str = f"{HOST}/", **sections: object) -> Crawled:
-    ended = crawl(folder, [seed], network=network(site, "blog.test"), traps=ALIKE, **sections)
+    said = {"network": network(site, "blog.test"), "traps": ALIKE, **sections}
+    ended = crawl(folder, [seed], timeout=PATIENCE, **said)
     assert ended.ended.code == 0, ended.ended.err
     return ended
 
@@ -82,26 +85,29 @@ def posts_of(ended: Crawled) -> int:
 
 
 def test_a_paged_feed_leads_to_all_posts_that_no_link_leads_to(tmp_path: Path) -> None:
-    with serving(Site({**blog(), **feed()}, other=NONE)) as site:
+    with serving(Site({**blog(MANY), **feed(MANY)}, other=NONE)) as site:
         ended = crawled(tmp_path, site)
         asked = site.paths()
-    assert posts_of(ended) == POSTS
-    assert len(asked) == len(set(asked)) == 1 + POSTS + 1 + 14
-    assert asked.index(FIRST) > max(asked.index(at(n)) for n in range(POSTS, POSTS - 10, -1))
-    assert ended.summary["listing"] == {"WordPress, feed: read": 13, "WordPress, sitemap: status 404": 1}
-    assert (ended.summary["pages"], ended.summary["feeds"]) == (POSTS + 1, 14)
+    assert posts_of(ended) == MANY
+    assert len(asked) == len(set(asked)) == 1 + MANY + 14
+    assert asked.index("/feed/?paged=1") > max(asked.index(at(n)) for n in range(MANY, MANY - 10, -1))
+    assert ended.summary["listing"] == {"WordPress, feed: read": 13}
+    assert (ended.summary["pages"], ended.summary["feeds"]) == (MANY + 1, 14)
     assert archived(ended.folder)[f"{HOST}/feed/?paged=13"] == 1
-    assert f"{HOST}{FIRST}: listing sitemap of WordPress: status 404" in ended.log
     assert_whole(ended.folder)
 
 
 def test_a_sitemap_leads_to_them_as_well(tmp_path: Path) -> None:
-    with serving(Site({**blog(root="/blog"), f"/blog{FIRST}": every_post("/blog")}, other=NONE)) as site:
+    with serving(
+        Site({**blog(root="/blog"), f"/blog{FIRST}": every_post("/blog", "/blog/category/floods/")}, other=NONE)
+    ) as site:
         ended = crawled(tmp_path, site, f"{HOST}/blog/")
         asked = site.paths()
-    assert posts_of(ended) == POSTS
-    assert len(asked) == 1 + POSTS + 2
-    assert ended.summary["listing"] == {"WordPress, sitemap: read": 1}
+    assert posts_of(ended) == FEW
+    assert len(asked) == 1 + FEW + 3
+    assert ended.summary["listing"] == {"WordPress, feed: status 404": 1, "WordPress, sitemap: read": 1}
+    assert f"{HOST}/blog/feed/?paged=1: listing feed of WordPress: status 404" in ended.log
+    assert ended.summary["refused"] == {"listed_links": 1}
 
 
 @pytest.mark.parametrize("listings", [feed(), {FIRST: every_post()}, {}], ids=["feed", "sitemap", "none"])
@@ -110,15 +116,15 @@ def test_a_site_whose_links_are_complete_pays_little_for_them(tmp_path: Path, li
     with serving(Site(pages, other=NONE)) as site:
         ended = crawled(tmp_path, site)
         extra = [path for path in site.paths() if path not in pages or path in listings]
-    assert posts_of(ended) == POSTS
-    assert len(extra) <= 3, extra
+    assert posts_of(ended) == FEW
+    assert len(extra) <= 2, extra
 
 
 def test_robots_scope_and_definition_say_what_is_asked_for(tmp_path: Path) -> None:
-    closed = Reply(b"User-agent: *\nDisallow: /feed/\nDisallow: /wp-sitemap", headers={"Content-Type": "text/plain"})
+    closed = Reply(b"User-agent: *\nDisallow: /feed/\nDisallow: /*sitemap=", headers={"Content-Type": "text/plain"})
     with serving(Site({**blog(), **feed(), "//blog.test/robots.txt": closed}, other=NONE)) as site:
         ended = crawled(tmp_path / "robots", site)
-        assert not any(path.startswith(("/feed", "/wp-sitemap")) for path in site.paths())
+        assert not any(path.startswith(("/feed", "/?")) for path in site.paths())
         said = ended.summary["listing"]
         assert (said["WordPress, sitemap: robots"], said["WordPress, feed: robots"]) == (1, 1)
         assert "WordPress, feed: robots" in (ended.folder / "report.html").read_text("utf-8")
@@ -127,20 +133,20 @@ def test_robots_scope_and_definition_say_what_is_asked_for(tmp_path: Path) -> No
         assert denied.summary["listing"]["WordPress, feed: denied"] == 1
         site.asked.clear()
         crawled(tmp_path / "off", site, sources={"listings": "off"})
-        crawled(tmp_path / "deep", site, scope={"depth": 1}, sources={"feeds": "off"}, limits={"pages": "9"})
         crawled(tmp_path / "shallow", site, scope={"depth": 0})
-        assert {path.partition("?")[0] for path in site.paths()} <= {"/", *(at(n) for n in range(1, POSTS + 1))}
+        assert {path.partition("?")[0] for path in site.paths()} <= {"/", *(at(n) for n in range(1, FEW + 1))}
 
 
-def test_paging_that_a_server_ignores_ends(tmp_path: Path) -> None:
+def test_paging_that_a_server_ignores_ends_and_the_next_listing_is_asked_for(tmp_path: Path) -> None:
     def same(path: str) -> Reply:
-        return rss(range(40, 20, -1)) if path.startswith("/feed/") else NONE
+        return rss(range(FEW, FEW - 10, -1)) if path.startswith("/feed/") else NONE
 
-    with serving(Site(blog(), other=same)) as site:
+    with serving(Site({**blog(), FIRST: every_post()}, other=same)) as site:
         ended = crawled(tmp_path, site)
         asked = [path for path in site.paths() if path.startswith("/feed/")]
     assert asked == ["/feed/?paged=1", "/feed/?paged=2"]
-    assert posts_of(ended) == 30
+    assert ended.summary["listing"]["WordPress, feed: the same page again"] == 1
+    assert posts_of(ended) == FEW
 
 
 def test_paging_that_goes_on_for_ever_ends_with_the_pages_of_the_crawl(tmp_path: Path) -> None:
@@ -164,15 +170,21 @@ def test_a_huge_sitemap_is_read_as_far_as_sitemaps_go(tmp_path: Path) -> None:
     assert ended.summary["listed"] == 50_000
 
 
-def test_what_is_no_listing_is_passed_over_and_redirects_lead_on(tmp_path: Path) -> None:
+def test_redirects_of_listings_are_followed_to_their_pages(tmp_path: Path) -> None:
     def moved(path: str) -> Reply:
-        page = re.fullmatch(r"/\?feed=rss2&paged=(\d+)", path)
+        page = re.fullmatch(r"/feed/\?paged=(\d+)", path)
         return Reply(b"", 301, {"Location": f"/news.xml?paged={page[1]}"}) if page else NONE
 
     named = {path.replace("/feed/", "/news.xml"): reply for path, reply in feed().items()}
-    pages = {**blog(), **named, FIRST: blog_page("Floods", "blog", "")}
-    with serving(Site(pages, other=moved)) as site:
+    with serving(Site({**blog(), **named}, other=moved)) as site:
         ended = crawled(tmp_path, site)
-    assert posts_of(ended) == POSTS
-    assert ended.summary["listing"]["WordPress, sitemap: nothing listed"] == 1
-    assert ended.summary["listing"]["WordPress, feed-by-query: read"] == 13
+    assert posts_of(ended) == FEW
+    assert ended.summary["listing"] == {"WordPress, feed: read": 4}
+
+
+def test_what_is_no_listing_is_passed_over(tmp_path: Path) -> None:
+    front = blog_page("Floods", "blog", "")
+    with serving(Site({**blog(), "/feed/?paged=1": front, FIRST: every_post()}, other=NONE)) as site:
+        ended = crawled(tmp_path, site)
+    assert posts_of(ended) == FEW
+    assert ended.summary["listing"] == {"WordPress, feed: nothing listed": 1, "WordPress, sitemap: read": 1}
