@@ -375,6 +375,17 @@ class Application:
         """Return a level by its name. Raises KeyError."""
         return self._by_name[name]
 
+    def begins_at(self, address: Address, level: str | None) -> bool:
+        """Say whether listings are relative to a page of a level: the top of a host, or a first page to start at.
+
+        >>> Application("X", "blog", (), ()).begins_at(Address.parse("https://a.test/"), None)
+        True
+        """
+        if address.path == "/" and not address.query:
+            return True
+        known = self._by_name.get(level or "")
+        return known is not None and known.start and known.first_page(address) is address
+
     def canonical(self, address: Address) -> Address:
         """Return the one address among all that lead to the same page of this application."""
         return self.drops.apply(address)

@@ -105,7 +105,7 @@ class Listings:
         depth = self._job.icd.scope.depth
         if not self._wanted(application) or (depth is not None and lease.depth >= depth):
             return
-        if _is_front(application, said.level, lease.url) and self._is_new(application, lease.url):
+        if application.begins_at(Address.parse(lease.url), said.level) and self._is_new(application, lease.url):
             await self._ask(lease, application, lease.url, 0)
 
     async def read(self, lease: Lease, status: int, contents: Contents) -> None:
@@ -231,19 +231,6 @@ class Listings:
 def _named(application: Application | None, name: str) -> Listing | None:
     listings = application.listings if application is not None else ()
     return next((each for each in listings if each.name == name), None)
-
-
-def _is_front(application: Application, level: str | None, url: str) -> bool:
-    """Say whether a page is where an application begins: the top of its host, or the first page of a level to start at.
-
-    >>> _is_front(Application("X", "blog", (), ()), None, "https://a.test/")
-    True
-    """
-    address = Address.parse(url)
-    if address.path == "/" and not address.query:
-        return True
-    known = next((each for each in application.levels if each.name == level), None)
-    return known is not None and known.start and known.first_page(address) is address
 
 
 def _digest(url: str) -> str:

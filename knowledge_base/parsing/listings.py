@@ -50,7 +50,7 @@ def _check_paging(element: etree._Element, listing: Listing, notes: Notes) -> No
                 message = f"{name} is for listings of several pages; write {PAGE_NUMBER} in the address or take it out"
                 notes.add(element, message)
     elif listing.kind == "page":
-        message = f"further pages are found by the paging of its level; write the address without {PAGE_NUMBER}"
+        message = f"a listing of this kind lists everything at once; write the address without {PAGE_NUMBER}"
         notes.add(element, message)
     if listing.step < 1 or listing.start < 0:
         notes.add(element, "pages are counted upwards: from is at least 0 and step at least 1")

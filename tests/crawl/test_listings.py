@@ -1,15 +1,17 @@
 """Complete listings of known applications: asked for where links have run out, and no further than they help."""
 
 import re
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.crawl.crawling import PATIENCE
+from tests.crawl.crawling import PATIENCE, Ended, aah, running
+from tests.crawl.gate import Gate
 from tests.crawl.site import Answer, Reply, Site, serving
 from tests.crawl.verifying import archived, assert_whole
-from tests.crawl.world import Crawled, crawl, network
+from tests.crawl.world import Crawled, crawl, define, network
 
 HOST = "http://blog.test"
 MANY = 130
@@ -135,6 +137,33 @@ def test_robots_scope_and_definition_say_what_is_asked_for(tmp_path: Path) -> No
         crawled(tmp_path / "off", site, sources={"listings": "off"})
         crawled(tmp_path / "shallow", site, scope={"depth": 0})
         assert {path.partition("?")[0] for path in site.paths()} <= {"/", *(at(n) for n in range(1, FEW + 1))}
+
+
+def test_a_crawl_that_is_killed_within_a_feed_goes_on_with_it(tmp_path: Path) -> None:
+    gate = Gate()
+    pages = {**blog(), **feed()}
+    second = pages["/feed/?paged=2"]
+    assert isinstance(second, Reply)
+    with serving(Site({**pages, "/feed/?paged=2": gate.holding(second)}, other=NONE)) as site:
+        icd = define(tmp_path, [f"{HOST}/"], network=network(site, "blog.test"), traps=ALIKE)
+        with running("crawl", icd) as crawler:
+            crawler.until(lambda: gate.held > 0)
+            crawler.kill()
+        gate.open()
+        assert aah("crawl", icd).code == 0
+        asked = Counter(site.paths())
+    assert {path for path, times in asked.items() if times > 1} <= {"/feed/?paged=2"}
+    assert posts_of(Crawled(Ended(0, "", ""), tmp_path / "crawl")) == FEW
+
+
+def test_several_workers_share_the_pages_of_a_feed(tmp_path: Path) -> None:
+    with serving(Site({**blog(), **feed()}, other=NONE)) as site:
+        icd = define(tmp_path, [f"{HOST}/"], network=network(site, "blog.test"), traps=ALIKE)
+        ended = Crawled(aah("crawl", icd, "--workers", "2"), tmp_path / "crawl")
+        asked = site.paths()
+    assert ended.ended.code == 0, ended.ended.err
+    assert posts_of(ended) == FEW
+    assert len(asked) == len(set(asked))
 
 
 def test_paging_that_a_server_ignores_ends_and_the_next_listing_is_asked_for(tmp_path: Path) -> None:

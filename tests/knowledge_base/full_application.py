@@ -18,7 +18,7 @@ FULL = """<?xml version="1.0"?>
   <avoid><url reason="edit" path="**/index.php" query="edit/*"/></avoid>
   <ignore css="a.unwritten"/>
   <listings>
-    <listing name="pages" kind="sitemap" address="map-{page}.xml" from="0" step="50" order="oldest-first" cite="map.php"/>
+    <listing name="pages" kind="sitemap" address="map-{page}.xml" from="0" step="50" order="oldest-first"/>
     <listing name="index" kind="page" address="/list"/>
   </listings>
   <level name="list" role="intermediate" start="yes">

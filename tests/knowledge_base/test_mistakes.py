@@ -106,7 +106,7 @@ MISTAKES = [
     ('order="oldest-first"', 'order="newest-first"', "write oldest-first"),
     ('kind="sitemap"', 'kind="map"', "write sitemap, feed or page"),
     ('kind="sitemap" address="map-{page}.xml" from="0" step="50" order="oldest-first"',
-     'kind="page" address="map-{page}.xml"', "the paging of its level"),
+     'kind="page" address="map-{page}.xml"', "everything at once"),
     ('listing name="index"', 'listing name="pages"', "rename one"),
     ('<when css=".second"/>', "", "at this place comes <when>"),
     ('<when css=".second"/>', '<wehn css=".second"/>', "did you mean <when>?"),
