@@ -156,6 +156,16 @@ def test_a_crawl_that_is_killed_within_a_feed_goes_on_with_it(tmp_path: Path) ->
     assert posts_of(Crawled(Ended(0, "", ""), tmp_path / "crawl")) == FEW
 
 
+def test_the_next_crawl_of_a_definition_asks_again_and_no_further_than_it_has_to(tmp_path: Path) -> None:
+    with serving(Site({**blog(), **feed()}, other=NONE)) as site:
+        crawled(tmp_path, site)
+        site.asked.clear()
+        crawled(tmp_path, site)
+        asked = site.paths()
+    assert sorted(path for path in asked if path.startswith("/feed/")) == ["/feed/?paged=1", "/feed/?paged=2"]
+    assert len(asked) == len(set(asked)) == 1 + FEW + 2
+
+
 def test_several_workers_share_the_pages_of_a_feed(tmp_path: Path) -> None:
     with serving(Site({**blog(), **feed()}, other=NONE)) as site:
         icd = define(tmp_path, [f"{HOST}/"], network=network(site, "blog.test"), traps=ALIKE)
