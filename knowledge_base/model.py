@@ -316,7 +316,8 @@ class Listing:
 
     ``address`` is relative to the application's root; ``{page}`` in it stands for ``start`` on the first of its pages
     and for ``step`` more on each further one. Sitemaps and feeds are read as such, a ``page`` by its level. Where the
-    first page of a listing lists what is ``oldest_first``, it tells whether anything was missed.
+    first page of a listing lists what is ``oldest_first``, it tells whether anything was missed. Where an action of
+    ``when_none`` found links on the front page, the listing is not needed.
     """
 
     name: str
@@ -325,6 +326,7 @@ class Listing:
     start: int = 1
     step: int = 1
     oldest_first: bool = False
+    when_none: tuple[str, ...] = ()
     cite: str = ""
 
     @property

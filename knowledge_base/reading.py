@@ -7,7 +7,7 @@ from knowledge_base.globs import BadGlobError, glob_test
 from knowledge_base.model import Application, Kind
 from knowledge_base.parsing.attributes import conditions, names_url, selector, selectors, text, url_rule, yes
 from knowledge_base.parsing.levels import Levels
-from knowledge_base.parsing.listings import listings
+from knowledge_base.parsing.listings import check_actions, listings
 from knowledge_base.parsing.notes import Notes, Problem
 from knowledge_base.parsing.signs import pattern
 
@@ -55,9 +55,7 @@ def read_application(
     )
     if not application.levels and not application.needs_browser:
         notes.add(root, "this file says nothing of its pages; add a <level>, or extends= with another application")
-    if application.listings and not any(level.start for level in application.levels):
-        message = 'nothing says what listings are relative to; write start="yes" at the level of the front page'
-        notes.add(next(root.iterfind("listings"), root), message)
+    check_actions(root, application.levels, notes)
     return application
 
 

@@ -103,7 +103,9 @@ class Listings:
         if application is None or lease.kind != "page" or said.trap or not 200 <= status < 300:
             return
         depth = self._job.icd.scope.depth
-        if not self._wanted(application) or (depth is not None and lease.depth >= depth):
+        found = {link.action for link in said.links if link.action is not None}
+        is_needed = any(found.isdisjoint(listing.when_none) for listing in self._wanted(application))
+        if not is_needed or (depth is not None and lease.depth >= depth):
             return
         if application.begins_at(Address.parse(lease.url), said.level) and self._is_new(application, lease.url):
             await self._ask(lease, application, lease.url, 0)

@@ -1,11 +1,12 @@
 """Listings: where an application names all that it holds."""
 
 import re
+from collections.abc import Sequence
 
 from lxml import etree
 
-from knowledge_base.model import PAGE_NUMBER, Listing
-from knowledge_base.parsing.attributes import text
+from knowledge_base.model import PAGE_NUMBER, Listing, Navigate, PageLevel
+from knowledge_base.parsing.attributes import text, words
 from knowledge_base.parsing.notes import Notes
 
 _BLANK = re.compile(r"[\s#]")
@@ -14,10 +15,29 @@ _ELSEWHERE = re.compile(r"//|[^/?{]*:")
 
 def listings(root: etree._Element, notes: Notes) -> tuple[Listing, ...]:
     """Read the listings of an application in their order; mistakes are noted."""
-    return tuple(_listing(child, notes) for child in root.iterfind("listings/listing"))
+    return tuple(
+        _listing(child, words(parent, "when-none"), notes)
+        for parent in root.iterchildren("listings")
+        for child in parent.iterchildren("listing")
+    )
 
 
-def _listing(element: etree._Element, notes: Notes) -> Listing:
+def check_actions(root: etree._Element, levels: Sequence[PageLevel], notes: Notes) -> None:
+    """Note what listings ask of levels that these do not have: a place to start at, actions."""
+    starts = [level for level in levels if level.start]
+    known = {action.name for level in starts for action in level.actions if isinstance(action, Navigate)}
+    for parent in root.iterchildren("listings"):
+        if not starts:
+            message = 'nothing says what listings are relative to; write start="yes" at the level of the front page'
+            notes.add(parent, message)
+            return
+        for name in words(parent, "when-none"):
+            if name not in known:
+                has = ", ".join(sorted(known)) or "none"
+                notes.add(parent, f"when-none: no level with start has a navigate action {name}; they have {has}")
+
+
+def _listing(element: etree._Element, when_none: tuple[str, ...], notes: Notes) -> Listing:
     kind = text(element, "kind")
     found = Listing(
         text(element, "name"),
@@ -26,6 +46,7 @@ def _listing(element: etree._Element, notes: Notes) -> Listing:
         int(text(element, "from") or 1),
         int(text(element, "step") or 1),
         text(element, "order") == "oldest-first",
+        when_none,
         text(element, "cite"),
     )
     _check_address(element, found, notes)

@@ -120,10 +120,11 @@ def test_nothing_is_asked_twice_and_nothing_that_tells_nothing_new(shell: Site, 
     assert set(asked.values()) == {1}
     lists, pages = 3, 1
     needed = 1 + lists + POSTS + pages + len(COMMENTED)
-    assert len(asked) == needed + len(LISTINGS)
+    assert len(asked) == needed
     about = summary(crawl)
     assert about["pages"] == needed
     assert about["application"] == {"WordPress": needed}
+    assert about["listing"] == {}
     assert about["failed_actions"] == 0
 
 

@@ -104,6 +104,7 @@ MISTAKES = [
     ('from="0" step="50"', 'from="-1"', "from is at least 0"),
     ('from="0" step="50"', 'from="first"', "A whole number"),
     ('order="oldest-first"', 'order="newest-first"', "write oldest-first"),
+    ('<listings when-none="more">', '<listings when-none="others">', "they have more, pages"),
     ('kind="sitemap"', 'kind="map"', "write sitemap, feed or page"),
     ('kind="sitemap" address="map-{page}.xml" from="0" step="50" order="oldest-first"',
      'kind="page" address="map-{page}.xml"', "everything at once"),
@@ -131,7 +132,7 @@ def test_each_mistake_is_named_with_its_line(tmp_path: Path, right: str, wrong: 
 
 def test_listings_need_a_level_to_start_at(tmp_path: Path) -> None:
     (found,) = problems(tmp_path, FULL.replace(' start="yes"', ""))
-    assert found[0] == line_of(FULL, "<listings>")
+    assert found[0] == line_of(FULL, "<listings when")
     assert "nothing says what listings are relative to" in found[1]
 
 

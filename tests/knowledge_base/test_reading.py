@@ -38,7 +38,7 @@ def extract(application: Application, level: str, name: str) -> Extract:
 
 def test_listings_count_their_pages_and_are_taken_over_by_files_that_extend(full: Application, tmp_path: Path) -> None:
     pages, index = full.listings
-    assert (pages.kind, pages.oldest_first, pages.is_paged) == ("sitemap", True, True)
+    assert (pages.kind, pages.oldest_first, pages.is_paged, pages.when_none) == ("sitemap", True, True, ("more",))
     assert [pages.reference(page) for page in (1, 2, 3)] == ["map-0.xml", "map-50.xml", "map-100.xml"]
     assert (index.kind, index.reference(1), index.is_paged) == ("page", "/list", False)
     special = """<application name="Special" kind="wiki" extends="Full">
