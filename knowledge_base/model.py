@@ -6,10 +6,13 @@ Values are immutable and expressions are compiled, so that one loaded knowledge 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
-from typing import Literal
+from typing import Final, Literal
 
 from knowledge_base.addresses import Address, AvoidRule, AvoidRules, DropRule, DropRules, Paging, UrlRule, first_page
 from knowledge_base.selectors import Selector
+
+PAGE_NUMBER: Final = "{page}"
+"""What stands in the address of a listing for the number of its page."""
 
 
 class Strength(IntEnum):
@@ -307,13 +310,47 @@ class Kind:
     drops: tuple[DropRule, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """An address at which an application lists all that it holds, whatever its pages link to.
+
+    ``address`` is relative to the application's root; ``{page}`` in it stands for ``start`` on the first of its pages
+    and for ``step`` more on each further one. Sitemaps and feeds are read as such, a ``page`` by its level. Where the
+    first page of a listing lists what is ``oldest_first``, it tells whether anything was missed. Where an action of
+    ``when_none`` found links on the front page, the listing is not needed.
+    """
+
+    name: str
+    kind: Literal["sitemap", "feed", "page"]
+    address: str
+    start: int = 1
+    step: int = 1
+    oldest_first: bool = False
+    when_none: tuple[str, ...] = ()
+    cite: str = ""
+
+    @property
+    def is_paged(self) -> bool:
+        """Whether the listing has several pages, each with an address of its own."""
+        return PAGE_NUMBER in self.address
+
+    def reference(self, page: int) -> str:
+        """Return the address of a page, counted from 1, as it is written relative to the root.
+
+        >>> Listing("feed", "feed", "posts?start={page}", start=1, step=150).reference(3)
+        'posts?start=301'
+        """
+        return self.address.replace(PAGE_NUMBER, str(self.start + (page - 1) * self.step))
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Application:
     """A web application as documented by one file; rules of its kind are included.
 
     ``ignored`` are elements whose links lead nowhere, such as those to pages that do not exist yet. ``needs_browser``
     are signs of pages whose content only a script would load. With ``whole_host``, pages of a host on which the
-    application was recognised belong to it although they show no sign of it.
+    application was recognised belong to it although they show no sign of it. ``listings`` are alternatives, the best
+    first.
     """
 
     name: str
@@ -325,6 +362,7 @@ class Application:
     ignored: tuple[Selector, ...] = ()
     needs_browser: tuple[Condition, ...] = ()
     whole_host: bool = False
+    listings: tuple[Listing, ...] = ()
     _by_name: Mapping[str, PageLevel] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
@@ -338,6 +376,17 @@ class Application:
     def level(self, name: str) -> PageLevel:
         """Return a level by its name. Raises KeyError."""
         return self._by_name[name]
+
+    def begins_at(self, address: Address, level: str | None) -> bool:
+        """Say whether listings are relative to a page of a level: the top of a host, or a first page to start at.
+
+        >>> Application("X", "blog", (), ()).begins_at(Address.parse("https://a.test/"), None)
+        True
+        """
+        if address.path == "/" and not address.query:
+            return True
+        known = self._by_name.get(level or "")
+        return known is not None and known.start and known.first_page(address) is address
 
     def canonical(self, address: Address) -> Address:
         """Return the one address among all that lead to the same page of this application."""

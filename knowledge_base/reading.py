@@ -7,6 +7,7 @@ from knowledge_base.globs import BadGlobError, glob_test
 from knowledge_base.model import Application, Kind
 from knowledge_base.parsing.attributes import conditions, names_url, selector, selectors, text, url_rule, yes
 from knowledge_base.parsing.levels import Levels
+from knowledge_base.parsing.listings import check_actions, listings
 from knowledge_base.parsing.notes import Notes, Problem
 from knowledge_base.parsing.signs import pattern
 
@@ -50,9 +51,11 @@ def read_application(
         ignored=selectors(root, "ignore", notes) + shared.ignored,
         needs_browser=conditions(root, "needs-browser", notes) + shared.needs_browser,
         whole_host=yes(root, "whole-host"),
+        listings=listings(root, notes) or shared.listings,
     )
     if not application.levels and not application.needs_browser:
         notes.add(root, "this file says nothing of its pages; add a <level>, or extends= with another application")
+    check_actions(root, application.levels, notes)
     return application
 
 

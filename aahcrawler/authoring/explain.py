@@ -24,7 +24,9 @@ from aahcrawler.authoring.narrowing import Step, narrowed
 from aahcrawler.authoring.places import Places
 from aahcrawler.helper import ApplicationAwareHelper, Assistance, FailedAction
 from aahcrawler.page import Page
+from aahcrawler.urls import resolve
 from aahcrawler.webobject import Person, Reference, Value, WebObject
+from knowledge_base.addresses import Address
 from knowledge_base.matching import Detector, Sight
 from knowledge_base.model import (
     Action,
@@ -71,7 +73,16 @@ def explain(page: Page, knowledge_base: KnowledgeBase, places: Places) -> Explan
         failures=tuple(_failure(failed) for failed in assistance.failed_actions),
         nearest=tried.nearest(each for each in knowledge_base.applications if each is not application),
         generic=_generic(assistance) if application is None else None,
+        listings=_listings(page, application, level),
     )
+
+
+def _listings(page: Page, application: Application | None, level: PageLevel | None) -> tuple[str, ...]:
+    """Return where an application lists all that it holds, where the page is its front page."""
+    if application is None or not application.begins_at(Address.parse(page.url), level.name if level else None):
+        return ()
+    urls = ((each.kind, resolve(page.url, each.reference(1))) for each in application.listings)
+    return tuple(f"{kind} {url}" for kind, url in urls if url is not None)
 
 
 @dataclass(frozen=True)

@@ -117,8 +117,9 @@ class Explanation:
     """How the knowledge base reads a page.
 
     ``application``, ``level`` and ``variant`` are empty where there is none; ``rivals`` claim the page with equal
-    strength. ``nearest`` are applications that are not the page's, the most likely first. ``generic`` is there where
-    no application was recognised.
+    strength. ``listings`` are the addresses of complete listings, on the page that they are relative to. ``nearest``
+    are applications that are not the page's, the most likely first. ``generic`` is there where no application was
+    recognised.
     """
 
     url: str
@@ -135,4 +136,5 @@ class Explanation:
     failures: tuple[str, ...]
     nearest: tuple[ApplicationTried, ...]
     generic: GenericReading | None
+    listings: tuple[str, ...] = ()
     redirects: tuple[str, ...] = field(default=())

@@ -185,7 +185,7 @@ def read_files(paths: Iterable[Path]) -> Iterator[ApplicationFile]:
 
 
 def _is_entry(element: etree._Element) -> bool:
-    return element.tag in {"pattern", "when", "unless"} or bool(element.get("css") or element.get("xpath"))
+    return element.tag in {"pattern", "when", "unless", "listing"} or bool(element.get("css") or element.get("xpath"))
 
 
 def _words(element: etree._Element) -> str:

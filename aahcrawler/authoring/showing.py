@@ -43,6 +43,9 @@ def sections(explained: Explanation) -> Iterator[Section]:
     if explained.failures:
         yield Section("What did not work", ("failure",), tuple((failure,) for failure in explained.failures))
     yield from map(_action, explained.actions)
+    if explained.listings:
+        listed = tuple((each,) for each in explained.listings)
+        yield Section("Complete listings, asked for where the links of the site run out", ("",), listed)
     if explained.refused:
         rows = tuple((each.reason, str(each.count), ", ".join(each.samples)) for each in explained.refused)
         yield Section("Links that are not followed", ("reason", "links", "for example"), rows)

@@ -1,8 +1,8 @@
-"""Sitemaps, and feeds that pages announce, in a crawl: where they lead.
+"""Sitemaps, feeds that pages announce, and such listings of applications, in a crawl: where they lead.
 
-Such a list is a URL of the frontier like any other, of the kind that counts as no page; the last hop of its path tells
-it. What it holds is offered piece by piece while it is read, so that a crash leaves some of it offered, and the list to
-be fetched again.
+Such a list is a URL of the frontier like any other, of the kind that counts as no page or a step of ``listings``; the
+last hop of its path tells it. What it holds is offered piece by piece while it is read, so that a crash leaves some of
+it offered, and the list to be fetched again.
 """
 
 from collections import OrderedDict
@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from aahcrawler.crawl.announced import MOST_HOSTS
 from aahcrawler.crawl.job import Job
+from aahcrawler.crawl.listings import Contents, Step
 from aahcrawler.crawl.outlinks import Outlinks
 from aahcrawler.crawl.tally import Tally
 from aahcrawler.flow import Processed, listed
@@ -32,7 +33,7 @@ ListKind = Literal["sitemaps", "feeds"]
 
 def list_kind(lease: Lease) -> ListKind | None:
     """Return what an answer is to be read as by the hops that led to it, None where it is none of both."""
-    if lease.kind != "requisite":
+    if lease.kind != "requisite" and Step.of(lease) is None:
         return None
     if ends_with(lease.path, Hop.SITEMAP):
         return "sitemaps"
@@ -47,9 +48,13 @@ class Lists:
         self._outlinks = outlinks
         self._nested: OrderedDict[str, int] = OrderedDict()
 
-    async def read(self, lease: Lease, page: Page, tally: Tally) -> None:
-        """Offer where a list leads; what is refused is counted, and so is how many URLs it has."""
+    async def read(self, lease: Lease, page: Page, tally: Tally) -> Contents:
+        """Offer where a list leads; what is refused is counted, and so is how many URLs it has.
+
+        Return what it has; sitemaps that it names are part of that.
+        """
         job, known = self._job, self._job.understanding
+        contents = Contents()
         weights = job.icd.scoring.weights
         for piece in listed(page, known.helper, known.analysers, weights, known.scope.spelling):
             rejected: dict[str, list[Offer]] = {}
@@ -58,6 +63,8 @@ class Lists:
             answers = await job.call(job.stores.frontier.offer, offers)
             added = [offer for offer, said in zip(offers, answers, strict=True) if said is Offered.ADDED]
             await self._log(lease, [(offer.url, offer.score) for offer in added if offer.kind == "page"])
+            contents = contents.with_more([*(link.url for link in piece.links), *piece.assistance.sitemaps], len(added))
+        return contents
 
     async def _keep(self, lease: Lease, rejected: dict[str, list[Offer]]) -> None:
         log = self._job.stores.refusals
@@ -88,9 +95,12 @@ class Lists:
     def _vouched(self, lease: Lease, piece: Processed, tally: Tally) -> Iterator[Offer]:
         """Yield what a list may lead to: a feed to anything, a sitemap to pages of the hosts that it speaks for."""
         hosts = _spoken_for(lease) if list_kind(lease) == "sitemaps" else None
+        is_complete, helper = Step.of(lease) is not None, self._job.understanding.helper
         for offer in self._offers(lease, piece):
             if hosts is not None and _host(offer.url) not in hosts:
                 tally.add(f"refused:{SourceRefusal.NOT_VOUCHED}")
+            elif is_complete and offer.kind == "page" and helper.is_intermediate(offer.url):
+                tally.add(f"refused:{SourceRefusal.LISTED_LINKS}")
             elif offer.kind == "requisite" and self._is_beyond(lease):
                 tally.add(f"refused:{SourceRefusal.TOO_MANY_SITEMAPS}")
             else:

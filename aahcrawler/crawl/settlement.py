@@ -21,6 +21,7 @@ from aahcrawler.crawl.documents import Documents
 from aahcrawler.crawl.download import CapturedResponse
 from aahcrawler.crawl.job import Job
 from aahcrawler.crawl.leasing import LostLeaseError
+from aahcrawler.crawl.listings import Contents, Listings
 from aahcrawler.crawl.lists import ListKind, Lists, list_kind
 from aahcrawler.crawl.manners import StoppedError
 from aahcrawler.crawl.outlinks import NOWHERE, Led, Outlinks
@@ -70,6 +71,7 @@ class Settlement:
         self._comprehension = Comprehension(job, self.trapping)
         self._outlinks = Outlinks(job)
         self._lists = Lists(job, self._outlinks)
+        self._listings = Listings(job)
         self.documents = Documents(job)
         self.ranking = Ranking(job)
         self.batches = Batches(job)
@@ -168,6 +170,7 @@ class Settlement:
     async def _end(self, lease: Lease, state: State, reason: str) -> None:
         logger.info("%s %s: %s", lease.url, state, reason)
         group = "blocked" if state is State.BLOCKED else "error"
+        await self._listings.failed(lease, reason)
         await self._commit(lease, state, (), Outcome(reason, {f"{group}:{reason}": 1}))
 
     def _worth_another_try(self, lease: Lease, response: CapturedResponse) -> bool:
@@ -190,6 +193,7 @@ class Settlement:
         learned = self._job.manners.learned(lease.url)
         state = await self._job.call(self._frontier.retry, lease, delay=pause, learned=learned, outcome=outcome)
         if state is State.FAILED:
+            await self._listings.failed(lease, reason)
             await self.ranking.ended(lease, state, reason)
         await self._job.leases.give_back_behind(lease)
         self._job.tally.merge(outcome.tally)
@@ -225,6 +229,7 @@ class Settlement:
             await self._describe(lease, visit, found, capture, page.status)
             count(visit, found, tally)
         logger.info("%s %d %s", lease.url, page.status, visit.change or lease.kind)
+        led = await self._listed(lease, page.status, found, led)
         offers, outcome = self.batches.offers(found, led), Outcome(tally=tally.counts)
         if await self._commit(lease, State.DONE, offers, outcome, rest_asked(response)):
             if self._job.sharing is not None and found is not None:
@@ -242,6 +247,7 @@ class Settlement:
             self._frontier.release([lease], delay=delay)
             return blocking.block_urls([lease.url], f"{SCOPE}{refusal}")[0]
 
+        await self._listings.failed(lease, refusal)
         if await self._job.call(at_once):
             logger.info("%s %s: %s", lease.url, State.BLOCKED, refusal)
             await self._job.count({f"blocked:{refusal}": 1})
@@ -252,12 +258,24 @@ class Settlement:
         size, offers = response.exchange.response_size, NOWHERE.offers
         tally = Tally({"answers": 1, "bytes": size, f"status:{page.status}": 1, kind: 1})
         await self._job.archive(response.exchange, Enclosed(identified(page.body, declared=page.media_type)))
-        if 200 <= page.status < 300:
-            await self._lists.read(lease, page, tally)
-        elif page.status < 400:
+        if 300 <= page.status < 400:
             offers = self._outlinks.of(lease, Visit(page), of_redirect(lease, page), tally).offers
+            offers = await self._listings.redirected(lease, offers)
+        else:
+            contents = await self._lists.read(lease, page, tally) if page.status < 300 else Contents()
+            await self._listings.read(lease, page.status, contents)
         logger.info("%s %d %s", lease.url, page.status, kind)
         await self._commit(lease, State.DONE, offers, Outcome(tally=tally.counts), rest_asked(response))
+
+    async def _listed(self, lease: Lease, status: int, found: Reading | None, led: Led) -> Led:
+        """Go on with the listings of an application where a page is its front page, or one of them."""
+        if lease.kind != "page" or found is None:
+            return led
+        await self._listings.begin(lease, status, found.metadata)
+        if 300 <= status < 400:
+            return replace(led, offers=await self._listings.redirected(lease, led.offers))
+        await self._listings.read(lease, status, Contents(len(led.pages)))
+        return led
 
     async def _learn(self, found: Reading | None) -> None:
         """Learn what a page says of the topic; errors and what is remembered say nothing."""

@@ -5,13 +5,14 @@ from typing import Final
 
 GROUPS: Final = (
     *("application", "level", "object", "status", "type", "refused", "blocked", "error"),
-    *("failure", "failed", "mended", "learned", "trap"),
+    *("failure", "failed", "mended", "learned", "trap", "listing"),
 )
 """Counts that have a second word: ``status:200``, ``refused:login``.
 
 ``failure`` counts actions that failed by reason, ``failed`` by where and reason, ``mended`` those of them whose objects
 were found all the same, ``learned`` pages by the learned action that found their objects, ``trap`` pages that were
-found to be near duplicates or soft 404s.
+found to be near duplicates or soft 404s, ``listing`` pages of complete listings by application, listing and what became
+of them.
 """
 SINGLE: Final = (
     "answers",

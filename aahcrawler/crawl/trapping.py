@@ -11,6 +11,7 @@ from uuid import uuid4
 from filelock import FileLock, Timeout
 
 from aahcrawler.crawl.job import Job
+from aahcrawler.crawl.listings import Step
 from aahcrawler.crawl.outlinks import Led, is_chosen
 from aahcrawler.crawl.reading import Reading
 from aahcrawler.crawl.recrawl import GONE, Visit
@@ -58,9 +59,9 @@ class Trapping:
     def refused(self, lease: Lease) -> Trap | None:
         """Return why a leased page is not to be fetched any more, None where it is.
 
-        What nobody linked to was asked for: seeds, what was posted, and what a former crawl knew.
+        What nobody linked to was asked for: seeds, what was posted, what a former crawl knew, listings.
         """
-        if lease.kind != "page" or not lease.via:
+        if lease.kind != "page" or not lease.via or Step.of(lease) is not None:
             return None
         return self._traps.admit(lease.url, trusted=is_chosen(lease.path))
 

@@ -55,6 +55,16 @@ class ApplicationAwareHelper:
         self._completion = Completion()
         self._recogniser = Recogniser(knowledge_base, self._sites, self._stopwatch)
 
+    def application(self, name: str) -> Application | None:
+        """Return an application of the knowledge base by its name, None where there is none."""
+        return self._applications.get(name)
+
+    def is_intermediate(self, url: str) -> bool:
+        """Say whether the application of a site, where it is known, documents an address as that of a page of links."""
+        application = self._sites.application(url)
+        level = self._sites.verdict(application, url).level if application is not None else None
+        return level is not None and level.role == "intermediate"
+
     def canonical(self, url: str) -> str:
         """Return the form under which an address is fetched once.
 

@@ -71,6 +71,7 @@ class Summary(BaseModel):
     failed: dict[str, int] = {}
     mended: dict[str, int] = {}
     learned: dict[str, int] = {}
+    listing: dict[str, int] = {}
     frontier: dict[str, int]
     delivery: Delivery | None = None
 
@@ -122,6 +123,7 @@ def report(
         ("Web objects by type", bars(summary.object, "No web object was found.")),
         ("Actions that failed, and what was learned", _adapted(summary, learned)),
         ("Domains", bars(_domains(rows), "No page yet.")),
+        ("Complete listings, asked for where links ran out", bars(summary.listing, "None was asked for.")),
         ("Links not followed, by reason", bars(summary.refused, "Every link was followed.")),
         ("URLs not fetched, by reason", bars(summary.blocked, "None was blocked.")),
         ("Errors", bars(summary.error, "No URL failed.")),

@@ -45,6 +45,8 @@ class SourceRefusal(StrEnum):
     """A sitemap lists it that is neither on its host nor named by that host's robots.txt."""
     TOO_MANY_SITEMAPS = "too_many_sitemaps"
     """It is a sitemap beyond those of its host that are read, or one of an index of indexes."""
+    LISTED_LINKS = "listed_links"
+    """A complete listing names it, and it is a page of links, which the listing makes needless."""
     SOURCE = "source"
     """It stands in a feed or document, and the definition wants none of these followed (``sources``)."""
 

@@ -230,6 +230,7 @@ class Sources(Section):
 
     sitemaps: Literal["off", "robots", "guess"] = Field(default="off", examples=["robots"])
     feeds: Literal["off", "linked", "announced"] = Field(default="linked", examples=["announced"])
+    listings: Literal["off", "last"] = Field(default="last", examples=["off"])
     documents: bool = Field(default=True, examples=["false"])
 
 

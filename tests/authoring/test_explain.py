@@ -17,9 +17,10 @@ from aahcrawler.authoring.showing import plain_lines
 from aahcrawler.cli import app
 from aahcrawler.page import Headers, Page
 from knowledge_base.folders import chosen_files
-from knowledge_base.loader import load
+from knowledge_base.loader import FOLDER, load
 from tests.archive.exchanges import INFO, identity, page_exchange
 from tests.crawl.site import Reply, Site, serving
+from tests.helper.saved_pages import html_page
 
 TINY = """<?xml version="1.0"?>
 <application name="Tiny" kind="web-forum">
@@ -79,6 +80,17 @@ def action(explanation: Explanation, name: str) -> ActionShown:
 
 def line_of(place: str) -> int:
     return int(place.rpartition(":")[2])
+
+
+def test_the_front_page_tells_where_everything_is_listed() -> None:
+    knowledge_base, places = load(), Places(read_files(chosen_files((FOLDER,)).applications))
+    head = '<head><meta name=generator content="WordPress 6.4"></head>'
+    generator = f'<html>{head}<body class="{{}}"><p>Knots</p></body></html>'
+    front = explain(html_page("http://a.test/blog/", generator.format("blog")), knowledge_base, places)
+    assert front.listings[0] == "feed http://a.test/blog/feed/?paged=1"
+    assert "  sitemap http://a.test/blog/?sitemap=posts&sitemap-subtype=post&paged=1" in list(plain_lines(front))
+    post = explain(html_page("http://a.test/blog/knots/", generator.format("single")), knowledge_base, places)
+    assert post.listings == ()
 
 
 def test_what_it_is_and_by_which_lines(folder: Path) -> None:

@@ -17,7 +17,11 @@ FULL = """<?xml version="1.0"?>
   <canonical><drop parameter="from" value="#"/></canonical>
   <avoid><url reason="edit" path="**/index.php" query="edit/*"/></avoid>
   <ignore css="a.unwritten"/>
-  <level name="list" role="intermediate">
+  <listings when-none="more">
+    <listing name="pages" kind="sitemap" address="map-{page}.xml" from="0" step="50" order="oldest-first"/>
+    <listing name="index" kind="page" address="/list"/>
+  </listings>
+  <level name="list" role="intermediate" start="yes">
     <when path="**/list-#.php"/>
     <address path="**/index.php" query="list/#-*" optional="page"/>
     <paging parameter="page"/>

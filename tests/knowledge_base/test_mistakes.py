@@ -94,6 +94,21 @@ MISTAKES = [
     ('<ignore css="a.unwritten"/>', "<ignore/>", "write either css or xpath"),
     ('<ignore css="a.unwritten"/>', '<ignore css="a[" />', "no CSS selector"),
     ('whole-host="yes"', 'whole-host="true"', "write yes or no"),
+    ("map-{page}.xml", "map-{number}.xml", "{page} alone"),
+    ("map-{page}.xml", "map-{page.xml", "{page} alone"),
+    ("map-{page}.xml", "map {page}.xml", "no blanks and no #"),
+    ("map-{page}.xml", "https://wiki.example/map-{page}.xml", "on the application's own site"),
+    ("map-{page}.xml", "//wiki.example/map-{page}.xml", "on the application's own site"),
+    ("map-{page}.xml", "map.xml", "step is for listings of several pages"),
+    ('from="0" step="50"', 'from="0" step="0"', "step at least 1"),
+    ('from="0" step="50"', 'from="-1"', "from is at least 0"),
+    ('from="0" step="50"', 'from="first"', "A whole number"),
+    ('order="oldest-first"', 'order="newest-first"', "write oldest-first"),
+    ('<listings when-none="more">', '<listings when-none="others">', "they have more, pages"),
+    ('kind="sitemap"', 'kind="map"', "write sitemap, feed or page"),
+    ('kind="sitemap" address="map-{page}.xml" from="0" step="50" order="oldest-first"',
+     'kind="page" address="map-{page}.xml"', "everything at once"),
+    ('listing name="index"', 'listing name="pages"', "rename one"),
     ('<when css=".second"/>', "", "at this place comes <when>"),
     ('<when css=".second"/>', '<wehn css=".second"/>', "did you mean <when>?"),
     ('<when css=".second"/>', '<when ccs=".second"/>', "did you mean css?"),
@@ -114,6 +129,12 @@ def test_each_mistake_is_named_with_its_line(tmp_path: Path, right: str, wrong: 
     line = line_of(FULL, right)
     near = [message for at, message in found if abs(at - line) <= 1]
     assert any(says in message for message in near), found
+
+
+def test_listings_need_a_level_to_start_at(tmp_path: Path) -> None:
+    (found,) = problems(tmp_path, FULL.replace(' start="yes"', ""))
+    assert found[0] == line_of(FULL, "<listings when")
+    assert "nothing says what listings are relative to" in found[1]
 
 
 def test_a_mistake_that_a_variant_takes_over_is_named_once(tmp_path: Path) -> None:

@@ -36,6 +36,22 @@ def extract(application: Application, level: str, name: str) -> Extract:
     return action
 
 
+def test_listings_count_their_pages_and_are_taken_over_by_files_that_extend(full: Application, tmp_path: Path) -> None:
+    pages, index = full.listings
+    assert (pages.kind, pages.oldest_first, pages.is_paged, pages.when_none) == ("sitemap", True, True, ("more",))
+    assert [pages.reference(page) for page in (1, 2, 3)] == ["map-0.xml", "map-50.xml", "map-100.xml"]
+    assert (index.kind, index.reference(1), index.is_paged) == ("page", "/list", False)
+    special = """<application name="Special" kind="wiki" extends="Full">
+      <detect><pattern host="special.example" strength="proof"/></detect>{listings}
+    </application>"""
+    own = '<listings><listing name="own" kind="feed" address="all.xml"/></listings>'
+    for number, (listings, names) in enumerate((("", ["pages", "index"]), (own, ["own"]))):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        loaded = load_texts(folder, FULL, special.format(listings=listings))
+        assert [each.name for each in loaded.application("Special").listings] == names
+
+
 def test_hosts_are_as_in_canonical_urls_and_need_no_literal(full: Application) -> None:
     assert full.hosts == ("wiki.example",)
     assert next(pattern for pattern in full.patterns if pattern.signal is Signal.HOST).literals == ()

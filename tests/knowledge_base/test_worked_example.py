@@ -65,6 +65,7 @@ WRAPPED = {
     "canonical": "{head}{}{level}</application>",
     "avoid": "{head}{}{level}</application>",
     "ignore": "{head}{}{level}</application>",
+    "listings": "{head}{}<level name='front' role='intermediate' start='yes'><when css='.x'/></level></application>",
     "needs-browser": "{head}{}{level}</application>",
 }
 HEAD = "<application name='X' kind='web-forum'><detect><pattern strength='proof' generator='Xyz'/></detect>"
