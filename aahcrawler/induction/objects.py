@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC
 from hashlib import sha256
 
 from aahcrawler.induction.article import Article, judge, stands_in, teasers_of
@@ -14,6 +15,7 @@ from aahcrawler.induction.surroundings import Surroundings
 from aahcrawler.page import Page, claims, generic
 from aahcrawler.page.schemaorg import items
 from aahcrawler.page.text import excerpt, fold
+from aahcrawler.page.titles import title_of
 from aahcrawler.urls import resolve
 from aahcrawler.webobject import Person, Reference, Value, WebObject
 
@@ -61,6 +63,8 @@ def read(page: Page) -> Reading:
         is_shown = item is not None and item.element is not None
         whole = found[0] = _with_body(whole, article.text.agreed_with(str(whole.first("body") or ""), shown=is_shown))
         bodies[whole.iri] = article.part.body
+    if whole is not None and whole.iri == claims.permalink(page):
+        whole = found[0] = _titled(page, whole)
     teasers = teasers_of(page, given)
     for each in judged.posts:
         if any(stands_in(record.element, teasers) for record in each.records):
@@ -85,6 +89,11 @@ def _has_gaps(declared: Sequence[claims.Claim], pairs: Mapping[int, int]) -> boo
     if any(each.item is not None and each.item.element is None for each in comments):
         return False
     return not comments or bool(pairs)
+
+
+def _titled(page: Page, whole: WebObject) -> WebObject:
+    title = title_of(page, str(whole.first("title") or ""))
+    return replace(whole, properties={**whole.properties, "title": (title,)}) if title else whole
 
 
 def _with_body(whole: WebObject, body: str) -> WebObject:
@@ -158,7 +167,7 @@ def _iri(page_iri: str, record: Record, body: str) -> str:
     if record.key:
         return f"{page_iri}#{record.key}"
     said = "\n".join(
-        (record.author.name if record.author else "", str(record.date.moment) if record.date else "", body)
+        (record.author.name if record.author else "", str(record.date.moment.astimezone(UTC)) if record.date else "", body)
     )
     return f"{page_iri}#{sha256(said.encode()).hexdigest()[:16]}"
 

@@ -38,7 +38,6 @@ DATE_NAMES = (
 
 _LONGEST_HEADING = 320
 _DAY = re.compile(r"/((?:19|20)\d\d)[/-]?(0[1-9]|1[0-2])[/-]?(0[1-9]|[12]\d|3[01])(?=[/_.-]|$)")
-_TITLE_PARTS = re.compile(r"(\s+[-–—|•»«·]\s+|\s*\|\s*)")
 _SITES = frozenset({"WebSite", "Organization", "NewsMediaOrganization", "Blog"})
 _SHORTEST = 40
 """Characters of the text of what a page describes."""
@@ -91,7 +90,7 @@ class Claim:
 def declared(page: Page, given: Sequence[Item], content: str, title: str) -> tuple[Claim, ...]:
     """Return the objects that an HTML page declares itself, each IRI once, the page's own work first."""
     iri = permalink(page)
-    works = [item for item in given if _kind(item) and not leads_elsewhere(page, item)]
+    works = [item for item in given if kind_of(item) and not leads_elsewhere(page, item)]
     main = _main_work(works, page, content.split("\n"))
     claimed: dict[int, WebObject] = {}
     if main is not None:
@@ -115,7 +114,7 @@ def _is_addressed(page: Page, item: Item, claimed: WebObject) -> bool:
 
 def leads_elsewhere(page: Page, item: Item) -> bool:
     """Whether an item marked up on the page is the teaser of a work that has a page of its own."""
-    if item.element is None or not _kind(item) or item.role == "mainEntity":
+    if item.element is None or not kind_of(item) or item.role == "mainEntity":
         return False
     address = _address(page, item)
     if address is None or address in {permalink(page), canonicalize(page.url), page.url}:
@@ -147,14 +146,18 @@ def says_article(page: Page, given: Sequence[Item] = ()) -> bool:
     if found.get("og:type", "").lower() == "article" and "article:published_time" in found:
         return True
     own = {permalink(page), canonicalize(page.url), page.url}
-    dated = (item for item in given if _kind(item) == "article" and item.text("datePublished"))
+    dated = (item for item in given if kind_of(item) == "article" and item.text("datePublished"))
     return any(item.url(page.base_url, "mainEntityOfPage", "url", "@id") in own or _names(page, item) for item in dated)
 
 
 def is_front_page(page: Page) -> bool:
     """Whether a page is the first one of its site."""
-    own = canonicalize(page.url) or ""
-    return _FRONT_PAGE.fullmatch(own, len(origin(own))) is not None
+    return is_front(canonicalize(page.url) or "")
+
+
+def is_front(url: str) -> bool:
+    """Whether an address is that of the first page of its site."""
+    return _FRONT_PAGE.fullmatch(url, len(origin(url))) is not None
 
 
 def is_row_of_teasers(page: Page, lines: Sequence[str]) -> bool:
@@ -181,13 +184,13 @@ def _headings(page: Page) -> Mapping[str, bool]:
         above = heading.getparent()
         link = above if above is not None and above.tag == "a" else next(heading.iter("a"), None)
         target = resolve(page.base_url, link.get("href") or "") if link is not None else None
-        away = target is not None and target not in own and not _FRONT_PAGE.fullmatch(target, len(origin(target)))
+        away = target is not None and target not in own and not is_front(target)
         text = excerpt(heading, _LONGEST_HEADING)
         found[text] = away and found.get(text, True)
     return found
 
 
-def _kind(item: Item) -> str:
+def kind_of(item: Item) -> str:
     """Return the object type of a work, empty for what is none."""
     if any(_ARTICLES.fullmatch(name) for name in item.types):
         return "article"
@@ -201,7 +204,11 @@ def _main_work(works: Sequence[Item], page: Page, lines: Sequence[str]) -> Item 
     if matching:
         own_text = matching[0].lines("articleBody", "text")
         return matching[0] if own_text or not (is_front_page(page) or is_row_of_teasers(page, lines)) else None
-    return works[0] if len(works) == 1 and named[0][1] is None and works[0].role in ("", "mainEntity") else None
+    if len(works) == 1 and named[0][1] is None and works[0].role in ("", "mainEntity"):
+        return works[0]
+    called = [work for work in works if work.role in ("", "mainEntity") and _names(page, work)]
+    is_list = is_front_page(page) or is_row_of_teasers(page, lines)
+    return called[0] if len({work.text("headline", "name") for work in called}) == 1 and not is_list else None
 
 
 def _identity(item: Item, page: Page, text: str) -> str:
@@ -226,16 +233,16 @@ def _declared_address(item: Item, page: Page) -> str | None:
 
 def _work(page: Page, item: Item, iri: str, body: str, title: str) -> WebObject:
     found = meta(page)
-    sites = site_names(page)
+    sites = page.once(site_names)
     people = tuple(each for each in item.people(page.base_url, "author", "creator") if _bare(each.name) not in sites)
     facts = _Facts(
-        title=_own_title(page, item.text("headline", "name") or found.get("og:title", "") or title),
+        title=item.text("headline", "name") or (title and found.get("og:title", title)),
         people=people or _meta_people(page),
         moment=item.text("datePublished", "dateCreated", "uploadDate") or publication_date(found),
         body=body,
         url=iri,
     )
-    return _object(page, iri, _kind(item), facts)
+    return _object(page, iri, kind_of(item), facts)
 
 
 def undeclared(
@@ -250,7 +257,7 @@ def undeclared(
     if addressed and moment and abs(datetime.fromisoformat(addressed) - moment) > timedelta(days=2):
         moment = None
     facts = _Facts(
-        title=_own_title(page, title),
+        title=title,
         people=_meta_people(page) or ((author,) if author else ()),
         moment=publication_date(found)
         or (moment.isoformat() if moment else "")
@@ -379,22 +386,6 @@ def site_names(page: Page) -> frozenset[str]:
     return frozenset(filter(None, (*map(_bare, names), _bare(host), *map(_bare, labels[:-1]))))
 
 
-def _own_title(page: Page, title: str) -> str:
-    """Return a title without the name of the site that stands before or behind it: what a heading says, if any does."""
-    sites = site_names(page)
-    parts = _TITLE_PARTS.split(title)
-    if len(parts) > 1:
-        headed = {excerpt(heading, _LONGEST_HEADING) for heading in page.tree.iter("h1", "h2")}
-        title = next((part for part in parts[::2] if len(part) >= _TELLING and part in headed), "")
-        if title:
-            return title
-    while len(parts) > 2 and _bare(parts[-1]) in sites:
-        parts = parts[:-2]
-    while len(parts) > 2 and _bare(parts[0]) in sites:
-        parts = parts[2:]
-    return "".join(parts).strip()
-
-
 def _bare(text: str) -> str:
     return re.sub(r"\W+", "", text).casefold()
 
@@ -411,4 +402,4 @@ def time_elements(page: Page) -> Iterator[str]:
 def _meta_people(page: Page) -> tuple[Person, ...]:
     found = meta(page)
     names = (found[name] for name in _AUTHOR_NAMES if name in found and "://" not in found[name])
-    return tuple(Person(name) for name in names if _bare(name) not in site_names(page))[:1]
+    return tuple(Person(name) for name in names if _bare(name) not in page.once(site_names))[:1]
