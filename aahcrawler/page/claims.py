@@ -1,10 +1,11 @@
 """Which objects a page of no known application may claim to hold, and which of its claims hold."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
+from itertools import islice
 from urllib.parse import urlsplit
 
 from aahcrawler.page import Page, dates, described
@@ -36,6 +37,8 @@ DATE_NAMES = (
 )
 """Names of ``meta`` elements that give a publication date, the more exact ones first."""
 
+_VAGUE = frozenset({"dcterms.date", "dc.date", "date"})
+_PAGES = frozenset({"WebPage", "AboutPage", "ItemPage", "FAQPage", "ContactPage"})
 _LONGEST_HEADING = 320
 _DAY = re.compile(r"/((?:19|20)\d\d)[/-]?(0[1-9]|1[0-2])[/-]?(0[1-9]|[12]\d|3[01])(?=[/_.-]|$)")
 _SITES = frozenset({"WebSite", "Organization", "NewsMediaOrganization", "Blog"})
@@ -110,6 +113,11 @@ def declared(page: Page, given: Sequence[Item], content: str, title: str) -> tup
 def _is_addressed(page: Page, item: Item, claimed: WebObject) -> bool:
     """Whether an object is named by an address that was declared, or is the page's own."""
     return claimed.iri == permalink(page) or claimed.iri == _declared_address(item, page)
+
+
+def work_of(page: Page) -> Item | None:
+    """Return the first item that declares a work which is no teaser of another page, None where there is none."""
+    return next((each for each in page.once(items) if kind_of(each) and not leads_elsewhere(page, each)), None)
 
 
 def leads_elsewhere(page: Page, item: Item) -> bool:
@@ -358,6 +366,30 @@ def _moment(page: Page, text: str, *, ahead: bool) -> datetime | None:
     """Return the moment that a page declares; none lies after the capture, but that of an event may."""
     found = dates.parse(text, now=page.fetched_at, language=page.language, order=page.order)
     return found if found is not None and (ahead or found <= page.fetched_at + dates.TOLERANCE) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Publication:
+    """Moments at which a page declares to have been published: ``certain`` ones, and those of names that tell any date."""
+
+    certain: tuple[datetime, ...]
+    vague: tuple[datetime, ...]
+
+
+def publication_moments(page: Page, item: Item | None = None) -> Publication:
+    """Return what a page declares of its publication; ``item`` declares its text. No moment lies after the capture."""
+    found = meta(page)
+    pages = (each for each in page.once(items) if not _PAGES.isdisjoint(each.types))
+    said = [item.text("datePublished", "dateCreated", "uploadDate")] if item is not None else []
+    said += [found[name] for name in DATE_NAMES if name in found and name not in _VAGUE]
+    said += [each.text("datePublished") for each in islice(pages, 1)]
+    vague = [found[name] for name in DATE_NAMES if name in found and name in _VAGUE]
+    return Publication(_moments(page, said), _moments(page, vague))
+
+
+def _moments(page: Page, said: Iterable[str]) -> tuple[datetime, ...]:
+    read = (_moment(page, text, ahead=False) for text in said if text)
+    return tuple(moment for moment in read if moment is not None)
 
 
 def publication_date(found: Mapping[str, str]) -> str:

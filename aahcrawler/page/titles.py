@@ -13,7 +13,6 @@ from itertools import islice
 from lxml.etree import _Element as Element
 
 from aahcrawler.page import Page, claims
-from aahcrawler.page.schemaorg import items
 from aahcrawler.page.text import excerpt, fold
 from aahcrawler.urls import canonicalize, queue_of, resolve
 
@@ -150,8 +149,7 @@ def _borders(short: Sequence[str], long: Sequence[str]) -> bool:
 
 def _declared(page: Page) -> tuple[str, ...]:
     """Return the titles that a page declares: that of its work, those of its meta elements, that of its head."""
-    works = (item for item in page.once(items) if claims.kind_of(item) and not claims.leads_elsewhere(page, item))
-    work = next(works, None)
+    work = claims.work_of(page)
     found = [fold(work.text("headline", "name"))] if work is not None else []
     meta = claims.meta(page)
     found += [meta[name] for name in _NAMES if name in meta]
