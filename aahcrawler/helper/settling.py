@@ -1,4 +1,4 @@
-"""Title and date of the one text of a page: what an action reads there may be that of something else, or more than that."""
+"""Title and date of the one text of a page: what an action reads there may be those of something else."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -26,7 +26,9 @@ WIDEST = timedelta(hours=14)
 """The most that a zone is away from UTC."""
 
 _HEADINGS = frozenset({"h1", "h2", "h3"})
-_CHANGED = re.compile(r"updat|modif|aktuali|ge[äa]ndert|mis à jour|actuali[zs]|aggiorna|geändert|bijgewerkt", re.IGNORECASE)
+_CHANGED = re.compile(
+    r"updat|modif|aktuali|ge[äa]ndert|mis à jour|actuali[zs]|aggiorna|geändert|bijgewerkt", re.IGNORECASE
+)
 
 
 def published(page: Page, where: Surroundings, title: str, item: Item | None = None) -> datetime | None:

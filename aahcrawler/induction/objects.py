@@ -65,7 +65,9 @@ def read(page: Page) -> Reading:
         whole = found[0] = _with_body(whole, article.text.agreed_with(str(whole.first("body") or ""), shown=is_shown))
         bodies[whole.iri] = article.part.body
     if whole is not None and whole.iri == claims.permalink(page):
-        whole = found[0] = _settled(page, where, whole, next((each.item for each in declared if each.object.iri == whole.iri), None))
+        whole = found[0] = _settled(
+            page, where, whole, next((each.item for each in declared if each.object.iri == whole.iri), None)
+        )
     teasers = teasers_of(page, given)
     for each in judged.posts:
         if any(stands_in(record.element, teasers) for record in each.records):
@@ -170,7 +172,11 @@ def _iri(page_iri: str, record: Record, body: str) -> str:
     if record.key:
         return f"{page_iri}#{record.key}"
     said = "\n".join(
-        (record.author.name if record.author else "", str(record.date.moment.astimezone(UTC)) if record.date else "", body)
+        (
+            record.author.name if record.author else "",
+            str(record.date.moment.astimezone(UTC)) if record.date else "",
+            body,
+        )
     )
     return f"{page_iri}#{sha256(said.encode()).hexdigest()[:16]}"
 

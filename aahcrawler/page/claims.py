@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from aahcrawler.page import Page, dates, described
 from aahcrawler.page.schemaorg import Item, items
-from aahcrawler.page.text import excerpt, fold
+from aahcrawler.page.text import bare, excerpt, fold
 from aahcrawler.urls import canonicalize, origin, queue_of, resolve
 from aahcrawler.webobject import Person, Reference, Value, WebObject
 
@@ -242,11 +242,11 @@ def _declared_address(item: Item, page: Page) -> str | None:
 def _work(page: Page, item: Item, iri: str, body: str, title: str) -> WebObject:
     found = meta(page)
     sites = page.once(site_names)
-    people = tuple(each for each in item.people(page.base_url, "author", "creator") if _bare(each.name) not in sites)
+    people = tuple(each for each in item.people(page.base_url, "author", "creator") if bare(each.name) not in sites)
     facts = _Facts(
         title=item.text("headline", "name") or (title and found.get("og:title", title)),
         people=people or _meta_people(page),
-        moment=item.text("datePublished", "dateCreated", "uploadDate") or publication_date(found),
+        moment=item.text("datePublished", "dateCreated", "uploadDate"),
         body=body,
         url=iri,
     )
@@ -256,21 +256,17 @@ def _work(page: Page, item: Item, iri: str, body: str, title: str) -> WebObject:
 def undeclared(
     page: Page, iri: str, content: str, title: str, author: Person | None, moment: datetime | None
 ) -> WebObject:
-    """Return the article that a page plainly is; what its meta elements say of it comes before what was found.
+    """Return the article that a page plainly is; whom its meta elements name comes before who was found.
 
     A date that was found gives way to that of the page's address, where they are not of the same day.
     """
-    found = meta(page)
     addressed = address_date(page)
     if addressed and moment and abs(datetime.fromisoformat(addressed) - moment) > timedelta(days=2):
         moment = None
     facts = _Facts(
         title=title,
         people=_meta_people(page) or ((author,) if author else ()),
-        moment=publication_date(found)
-        or (moment.isoformat() if moment else "")
-        or next(time_elements(page), "")
-        or addressed,
+        moment=(moment.isoformat() if moment else "") or next(time_elements(page), "") or addressed,
         body=content,
         url=iri,
     )
@@ -370,7 +366,7 @@ def _moment(page: Page, text: str, *, ahead: bool) -> datetime | None:
 
 @dataclass(frozen=True, slots=True)
 class Publication:
-    """Moments at which a page declares to have been published: ``certain`` ones, and those of names that tell any date."""
+    """When a page declares to have been published; ``vague`` are the moments of names that stand for any date."""
 
     certain: tuple[datetime, ...]
     vague: tuple[datetime, ...]
@@ -408,18 +404,17 @@ def address_date(page: Page) -> str:
 
 
 def site_names(page: Page) -> frozenset[str]:
-    """Return what the page calls its site and who publishes it, in small letters without spaces and signs."""
+    """Return what the page calls its site and who publishes it, in small letters without spaces and signs.
+
+    What the titles of the site have in common is one of its names.
+    """
     names = [meta(page).get("og:site_name", ""), meta(page).get("application-name", "")]
     for item in page.once(items):
         names += [item.text("publisher")]
         names += [item.text("name")] if not _SITES.isdisjoint(item.types) else []
     host = (urlsplit(page.url).hostname or "").removeprefix("www.")
     labels = host.split(".")
-    return frozenset(filter(None, (*map(_bare, names), _bare(host), *map(_bare, labels[:-1]))))
-
-
-def _bare(text: str) -> str:
-    return re.sub(r"\W+", "", text).casefold()
+    return page.shared_titles.union(filter(None, (*map(bare, names), bare(host), *map(bare, labels[:-1]))))
 
 
 def time_elements(page: Page) -> Iterator[str]:
@@ -434,4 +429,4 @@ def time_elements(page: Page) -> Iterator[str]:
 def _meta_people(page: Page) -> tuple[Person, ...]:
     found = meta(page)
     names = (found[name] for name in _AUTHOR_NAMES if name in found and "://" not in found[name])
-    return tuple(Person(name) for name in names if _bare(name) not in page.once(site_names))[:1]
+    return tuple(Person(name) for name in names if bare(name) not in page.once(site_names))[:1]

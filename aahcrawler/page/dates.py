@@ -311,10 +311,16 @@ def _segments(text: str, vocabulary: DateWords) -> Sequence[str] | None:
     return pieces
 
 
+_OTHERWISE = {("hier",): "fr"}
+"""Words that alone name a day only in one language; in others they are words such as "here"."""
+
+
 def _interpret(found: _Found, vocabulary: DateWords, setting: _Setting) -> datetime | None:
     if any(word in vocabulary.ago for word in found.words) and found.day is None and found.clock is None:
         return _ago(found, vocabulary, setting)
     bare = not found.numbers and found.day is None and found.clock is None
+    if bare and found.words in _OTHERWISE and not (setting.language or "").startswith(_OTHERWISE[found.words]):
+        return None
     if bare and any(word in vocabulary.now for word in found.words):
         return setting.now
     day = _day(found, vocabulary, setting)

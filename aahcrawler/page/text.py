@@ -1,5 +1,6 @@
 """Plain text and inner markup of elements, as a reader would copy them from the page."""
 
+import re
 from collections.abc import Collection, Iterator
 from copy import deepcopy
 from html import escape
@@ -22,6 +23,7 @@ BLOCKS = frozenset({
 """Elements that begin and end a line."""
 
 _EDGES = dict.fromkeys(BLOCKS, "\n") | {"td": " ", "th": " "}
+_SIGNS = re.compile(r"\W+")
 _PREFORMATTED = frozenset({"pre", "textarea"})
 _SPECIAL = UNSEEN | _PREFORMATTED
 _DROPPED = "aah-dropped"
@@ -34,6 +36,15 @@ def fold(text: str) -> str:
     'a b c'
     """
     return " ".join(text.split())
+
+
+def bare(text: str) -> str:
+    """Return the letters and digits of a text in small letters, which titles and names are compared by.
+
+    >>> bare("The Harbour - News")
+    'theharbournews'
+    """
+    return _SIGNS.sub("", text).casefold()
 
 
 def plain_text(element: Element, without: Collection[Element] = ()) -> str:

@@ -13,7 +13,7 @@ from itertools import islice
 from lxml.etree import _Element as Element
 
 from aahcrawler.page import Page, claims
-from aahcrawler.page.text import excerpt, fold
+from aahcrawler.page.text import bare, excerpt, fold
 from aahcrawler.urls import canonicalize, queue_of, resolve
 
 TELLING = 12
@@ -66,18 +66,18 @@ class _Agreed:
 
 
 def title_of(page: Page, found: str) -> str:
-    """Return the title of the one text of a page, for which ``found`` was read; that is kept unless the page knows better.
+    """Return the title of the one text of a page; ``found`` was read for it, and is kept unless the page knows better.
 
     It is the heading that agrees best with what the page declares, without its kicker and its site's name. A heading of
     the second or third rank is no better than one of the first rank that was found, and none is better than one that
     was found and agrees as well.
     """
     agreed = page.once(_agreed)
-    own = next((each for each in agreed if _bare(found) in (_bare(each.heading.shown), _bare(each.title))), None)
+    own = next((each for each in agreed if bare(found) in (bare(each.heading.shown), bare(each.title))), None)
     best = agreed[0] if agreed else None
     if own is not None and best is not None and own.how >= best.how:
         return _own(page, own.title)
-    if best is not None and (best.heading.rank == 1 or _bare(found) not in page.once(_first_rank)):
+    if best is not None and (best.heading.rank == 1 or bare(found) not in page.once(_first_rank)):
         return _own(page, best.title)
     return _own(page, found)
 
@@ -88,20 +88,25 @@ def parts(title: str) -> tuple[str, ...]:
     >>> parts("The harbour - Harbour News | Hill Town")
     ('theharbour', 'harbournews', 'hilltown')
     """
-    return tuple(filter(None, map(_bare, _SEPARATOR.split(title)[::2])))
+    return tuple(filter(None, map(bare, _SEPARATOR.split(title)[::2])))
+
+
+def head_title(page: Page) -> str:
+    """Return the title in a page's head, empty where it has none."""
+    return next((excerpt(element, LONGEST) for element in page.tree.iter("title")), "")
 
 
 def _own(page: Page, title: str) -> str:
     """Return a title without the name of its site, or that part of it which the page declares to be its title."""
     sites = page.once(claims.site_names)
     pieces = _SEPARATOR.split(title)
-    declared = frozenset(map(_bare, page.once(_declared)))
-    said = next((piece for piece in pieces[::2] if len(piece) >= TELLING and _bare(piece) in declared), "")
+    declared = frozenset(map(bare, page.once(_declared)))
+    said = next((piece for piece in pieces[::2] if len(piece) >= TELLING and bare(piece) in declared), "")
     if said and len(pieces) > 1:
         return said
-    while len(pieces) > 2 and _bare(pieces[-1]) in sites:
+    while len(pieces) > 2 and bare(pieces[-1]) in sites:
         pieces = pieces[:-2]
-    while len(pieces) > 2 and _bare(pieces[0]) in sites:
+    while len(pieces) > 2 and bare(pieces[0]) in sites:
         pieces = pieces[2:]
     return "".join(pieces).strip()
 
@@ -110,7 +115,7 @@ def _agreed(page: Page) -> Sequence[_Agreed]:
     """Return what headings and declared titles say alike, those of the first rank and that agree best first."""
     declared = page.once(_declared)
     sites = page.once(claims.site_names)
-    headings = [each for each in _headings(page) if len(_bare(each.text)) >= _LEAST and _bare(each.text) not in sites]
+    headings = [each for each in _headings(page) if len(bare(each.text)) >= _LEAST and bare(each.text) not in sites]
     first = sum(each.rank == 1 for each in headings)
     found: list[_Agreed] = []
     for heading in headings:
@@ -124,15 +129,15 @@ def _agreed(page: Page) -> Sequence[_Agreed]:
 
 def _agreement(heading: _Heading, said: str, *, alone: bool) -> tuple[_Agreement, str] | None:
     """Return how a heading agrees with a declared title and what both say alike; ``alone`` if none is of its rank."""
-    shown, bare = _bare(heading.text), _bare(said)
-    if shown == bare:
+    shown, declared = bare(heading.text), bare(said)
+    if shown == declared:
         return _Agreement.EQUAL, heading.text
     if heading.away:
         return None
     if len(heading.text) >= TELLING and shown in parts(said):
         return _Agreement.PART, heading.text
-    if len(said) >= TELLING and bare in parts(heading.text):
-        return _Agreement.PART, next(part for part in _SEPARATOR.split(heading.text)[::2] if _bare(part) == bare)
+    if len(said) >= TELLING and declared in parts(heading.text):
+        return _Agreement.PART, next(part for part in _SEPARATOR.split(heading.text)[::2] if bare(part) == declared)
     if len(heading.text) >= TELLING and _borders(_words(heading.text), _words(said)):
         return _Agreement.BORDERS, heading.text
     if len(said) >= TELLING and _borders(_words(said), _words(heading.text)):
@@ -153,12 +158,12 @@ def _declared(page: Page) -> tuple[str, ...]:
     found = [fold(work.text("headline", "name"))] if work is not None else []
     meta = claims.meta(page)
     found += [meta[name] for name in _NAMES if name in meta]
-    found += [excerpt(element, LONGEST) for element in islice(page.tree.iter("title"), 1)]
+    found.append(head_title(page))
     return tuple(dict.fromkeys(filter(None, found)))
 
 
 def _first_rank(page: Page) -> frozenset[str]:
-    return frozenset(_bare(each.shown) for each in _headings(page) if each.rank == 1)
+    return frozenset(bare(each.shown) for each in _headings(page) if each.rank == 1)
 
 
 def _headings(page: Page) -> Iterator[_Heading]:
@@ -191,7 +196,3 @@ def _without_kicker(heading: Element, text: str) -> str:
 
 def _words(text: str) -> list[str]:
     return _WORD.findall(text.casefold())
-
-
-def _bare(text: str) -> str:
-    return "".join(_words(text))

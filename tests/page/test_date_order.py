@@ -62,7 +62,7 @@ def test_a_site_is_known_by_its_pages_until_they_contradict_each_other() -> None
 def test_the_site_is_believed_before_the_file_and_nothing_is_dated_after_its_capture() -> None:
     page = replace(page_of("<html></html>"), fetched_at=NOW)
     assert as_date("06/11/2024", DateFormat("mdy"), page) == datetime(2024, 6, 11, tzinfo=UTC)
-    assert as_date("06/11/2024", DateFormat("mdy"), page.with_order("dmy")) == datetime(2024, 11, 6, tzinfo=UTC)
+    assert as_date("06/11/2024", DateFormat("mdy"), page.of_site("dmy")) == datetime(2024, 11, 6, tzinfo=UTC)
     assert as_date("06/11/2026", DateFormat("dmy"), page) is None
 
 
