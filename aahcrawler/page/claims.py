@@ -47,6 +47,7 @@ _SHORTEST = 40
 _TELLING = 12
 """Characters of a headline that no other page of the site has in its title by chance."""
 _AUTHOR_NAMES = ("author", "article:author", "dcterms.creator", "dc.creator", "parsely-author", "sailthru.author")
+_NOBODY = re.compile(r"(?:wp-?)?admin(?:istrator)?|root|webmaster|\S+(?:@|\[at\]|\(at\))\S+", re.IGNORECASE)
 _FRONT_PAGE = re.compile(r"/(?:(?:index|default|home)\.\w+)?")
 _ARTICLES = re.compile(r"\w*Article|BlogPosting|Report")
 _POSTS = frozenset({"DiscussionForumPosting", "SocialMediaPosting", "Question"})
@@ -241,8 +242,7 @@ def _declared_address(item: Item, page: Page) -> str | None:
 
 def _work(page: Page, item: Item, iri: str, body: str, title: str) -> WebObject:
     found = meta(page)
-    sites = page.once(site_names)
-    people = tuple(each for each in item.people(page.base_url, "author", "creator") if bare(each.name) not in sites)
+    people = tuple(each for each in item.people(page.base_url, "author", "creator") if _is_author(page, each.name))
     facts = _Facts(
         title=item.text("headline", "name") or (title and found.get("og:title", title)),
         people=people or _meta_people(page),
@@ -429,4 +429,9 @@ def time_elements(page: Page) -> Iterator[str]:
 def _meta_people(page: Page) -> tuple[Person, ...]:
     found = meta(page)
     names = (found[name] for name in _AUTHOR_NAMES if name in found and "://" not in found[name])
-    return tuple(Person(name) for name in names if bare(name) not in page.once(site_names))[:1]
+    return tuple(Person(name) for name in names if _is_author(page, name))[:1]
+
+
+def _is_author(page: Page, name: str) -> bool:
+    """Whether a declared name may be somebody's: not the site's, an address, or that of the account of who set it up."""
+    return bare(name) not in page.once(site_names) and _NOBODY.fullmatch(name.strip()) is None

@@ -28,6 +28,7 @@ _KICKER = re.compile(
     r"kicker|over-?line|roof-?line|dach-?zeile|spitz-?marke|top-?line|eyebrow|pre-?(?:title|head)|super-?title|sur-?titre",
     re.IGNORECASE,
 )
+_JOINED = re.compile(r"[:,;–—-]")
 _WORD = re.compile(r"\w+")
 _NAMES = ("og:title", "twitter:title", "dcterms.title")
 
@@ -98,12 +99,16 @@ def head_title(page: Page) -> str:
 
 def _own(page: Page, title: str) -> str:
     """Return a title without the name of its site, or that part of it which the page declares to be its title."""
-    sites = page.once(claims.site_names)
     pieces = _SEPARATOR.split(title)
     declared = frozenset(map(bare, page.once(_declared)))
     said = next((piece for piece in pieces[::2] if len(piece) >= TELLING and bare(piece) in declared), "")
     if said and len(pieces) > 1:
         return said
+    return _without_site(page, title)
+
+
+def _without_site(page: Page, title: str) -> str:
+    sites, pieces = page.once(claims.site_names), _SEPARATOR.split(title)
     while len(pieces) > 2 and bare(pieces[-1]) in sites:
         pieces = pieces[:-2]
     while len(pieces) > 2 and bare(pieces[0]) in sites:
@@ -140,7 +145,7 @@ def _agreement(heading: _Heading, said: str, *, alone: bool) -> tuple[_Agreement
         return _Agreement.PART, next(part for part in _SEPARATOR.split(heading.text)[::2] if bare(part) == declared)
     if len(heading.text) >= TELLING and _borders(_words(heading.text), _words(said)):
         return _Agreement.BORDERS, heading.text
-    if len(said) >= TELLING and _borders(_words(said), _words(heading.text)):
+    if len(said) >= TELLING and _is_set_apart(said, heading.text):
         return _Agreement.HOLDS, said
     words = _words(heading.text)
     if alone and 2 * len(set(words) & set(_words(said))) >= len(set(words)):
@@ -152,13 +157,23 @@ def _borders(short: Sequence[str], long: Sequence[str]) -> bool:
     return bool(short) and (long[: len(short)] == short or long[-len(short) :] == short)
 
 
+def _is_set_apart(title: str, text: str) -> bool:
+    """Say whether a text begins or ends with a title, and no sign joins it to the rest as parts of one sentence."""
+    found, number = list(_WORD.finditer(text)), len(_words(title))
+    if number >= len(found) or not _borders(_words(title), _words(text)):
+        return False
+    first = len(found) - number if _words(text)[-number:] == _words(title) else number
+    return _JOINED.search(text[found[first - 1].end() : found[first].start()]) is None
+
+
 def _declared(page: Page) -> tuple[str, ...]:
-    """Return the titles that a page declares: that of its work, those of its meta elements, that of its head."""
+    """Return the titles of a page's work, its meta elements and its head, as declared and without the site's name."""
     work = claims.work_of(page)
     found = [fold(work.text("headline", "name"))] if work is not None else []
     meta = claims.meta(page)
     found += [meta[name] for name in _NAMES if name in meta]
     found.append(head_title(page))
+    found += [_without_site(page, title) for title in found]
     return tuple(dict.fromkeys(filter(None, found)))
 
 
