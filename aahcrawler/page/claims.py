@@ -433,5 +433,5 @@ def _meta_people(page: Page) -> tuple[Person, ...]:
 
 
 def _is_author(page: Page, name: str) -> bool:
-    """Whether a declared name may be somebody's: not the site's, an address, or that of the account of who set it up."""
+    """Whether a declared name may be somebody's: not the site's, an address, or that of an administrator's account."""
     return bare(name) not in page.once(site_names) and _NOBODY.fullmatch(name.strip()) is None
