@@ -30,7 +30,8 @@ class WebObject:
     ``iri`` is stable: the same object met under another address or in another capture has the same one.
     ``type`` is an object type of the knowledge base (``post``, ``reply``, ``comment``, ``article``, ``page``, ...).
     ``properties`` maps property names (``title``, ``author``, ``date``, ``body``, ``url``, ...) to one or more
-    values in document order; absent ones have no entry. Datetimes are aware and in UTC.
+    values in document order; absent ones have no entry. Datetimes are aware; their
+    offset is the one that the page names, else that of the application's zone, so that their day is the one shown.
     ``part_of`` is the IRI of what holds the object (thread, post, page), or None.
     """
 

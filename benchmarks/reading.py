@@ -8,7 +8,7 @@ import json
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
 from aahcrawler.helper import ApplicationAwareHelper, Assistance
@@ -128,7 +128,7 @@ def _text(value: Value | None) -> str | None:
         case Reference():
             return value.url
         case datetime():
-            return value.isoformat()
+            return value.astimezone(UTC).isoformat()
         case _:
             return str(value)
 

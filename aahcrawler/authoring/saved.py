@@ -209,7 +209,7 @@ def _text(value: Value | None) -> str | None:
         case Person():
             return value.name
         case datetime():
-            return value.isoformat()
+            return value.astimezone(UTC).isoformat()
         case Reference():
             return value.url
     return str(value)

@@ -17,7 +17,8 @@ from aahcrawler.helper.sites import Sites
 from aahcrawler.helper.timing import Attempts, Stopwatch
 from aahcrawler.metadata import Metadata
 from aahcrawler.page import Page
-from aahcrawler.page.date_order import ambiguous_days, shown_order
+from aahcrawler.page.date_order import ambiguous_days, implied_order, shown_order
+from aahcrawler.page.titles import head_title, parts
 from aahcrawler.webobject import WebObject
 from knowledge_base.hosts import HostIndex
 from knowledge_base.model import Application, KnowledgeBase, Match
@@ -84,9 +85,10 @@ class ApplicationAwareHelper:
 
         ``former`` is what an earlier crawl understood at the same address: what it found is looked for again.
         """
-        order = self._sites.date_order(page.url, shown_order(page)) if page.is_html else None
-        if order is not None:
-            page = page.with_order(order)
+        order = None
+        if page.is_html:
+            order = self._sites.date_order(page.url, shown_order(page), implied_order(page))
+            page = page.of_site(order, self._sites.shared_titles(page.url, parts(head_title(page))))
         found = self._assisted(page, former)
         page.forget()
         return _marked(found, ambiguous_days(page)) if order is None and page.is_html else found

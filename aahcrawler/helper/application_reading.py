@@ -27,6 +27,7 @@ from aahcrawler.helper.outlinks import outlink_of
 from aahcrawler.helper.recognition import Place
 from aahcrawler.helper.references import References
 from aahcrawler.helper.scripted import is_empty_shell
+from aahcrawler.helper.settling import settled
 from aahcrawler.helper.splitting import Splitting
 from aahcrawler.helper.timing import FAILING, Attempts
 from aahcrawler.helper.whereabouts import Whereabouts, named_address
@@ -100,6 +101,7 @@ class ApplicationReading:
                     extracted,
                     guessed=self._proposed and not self._learned,
                 )
+                extracted = settled(self.page, extracted)
             for unsent in self.links.requests.unsent:
                 self.attempts.fail(self.place.level.name, unsent.action, Failure.NOT_SENT, unsent.detail)
             note_junk(self.links, self.application)

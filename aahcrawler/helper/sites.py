@@ -1,6 +1,7 @@
 """What is known of sites: which application runs on a host, and what that application says of its addresses."""
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict, deque
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -14,6 +15,7 @@ from knowledge_base.shapes import Shape, Shapes
 MOST_HOSTS = 10_000
 MOST_VERDICTS = 50_000
 MOST_EVIDENCE = 4
+LEAST_TITLES, MOST_TITLES = 4, 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,21 +41,46 @@ class Sites:
     def __init__(self, most_hosts: int = MOST_HOSTS) -> None:
         self.hosts = HostIndex()
         self._hosts: OrderedDict[str, tuple[Application, tuple[Pattern, ...]]] = OrderedDict()
-        self._orders: OrderedDict[str, set[Order]] = OrderedDict()
+        self._orders: OrderedDict[str, tuple[set[Order], set[Order]]] = OrderedDict()
+        self._titles: OrderedDict[str, deque[tuple[str, ...]]] = OrderedDict()
         self._most_hosts = most_hosts
         self.verdict = lru_cache(MOST_VERDICTS)(Verdicts().of)
         self._absolute = lru_cache(MOST_VERDICTS)(urls.resolve)
         self.whole = lru_cache(MOST_VERDICTS)(_whole)
 
-    def date_order(self, url: str, shown: Order | None) -> Order | None:
-        """Note the order of dates that a page shows; return the one that the pages of its site agree on so far."""
-        known = self._orders.setdefault(site_of(url), set())
+    def date_order(self, url: str, shown: Order | None, implied: Order | None = None) -> Order | None:
+        """Note the order of dates that a page shows; return the one that the pages of its site agree on so far.
+
+        ``implied`` is a likely one; it counts as long as no page of the site shows any.
+        """
+        known, likely = self._orders.setdefault(site_of(url), (set(), set()))
         self._orders.move_to_end(site_of(url))
         while len(self._orders) > self._most_hosts:
             self._orders.popitem(last=False)
         if shown is not None:
             known.add(shown)
-        return next(iter(known)) if len(known) == 1 else shown
+        if implied is not None:
+            likely.add(implied)
+        believed = known or likely
+        return next(iter(believed)) if len(believed) == 1 else shown
+
+    def shared_titles(self, url: str, parts: Sequence[str]) -> frozenset[str]:
+        """Note the parts of a page's title; return those that stand at an end of all titles of its site but one.
+
+        Titles that differ by numbers alone, as those of a thread's pages, count once. Nothing is said of a site before
+        ``LEAST_TITLES`` of its titles are known; of more than ``MOST_TITLES`` the last ones count.
+        """
+        known = self._titles.setdefault(site_of(url), deque(maxlen=MOST_TITLES))
+        self._titles.move_to_end(site_of(url))
+        while len(self._titles) > self._most_hosts:
+            self._titles.popitem(last=False)
+        unnumbered = tuple(part for part in parts if not any(map(str.isdigit, part)))
+        if unnumbered and unnumbered not in known:
+            known.append(unnumbered)
+        if len(known) < LEAST_TITLES:
+            return frozenset()
+        ends = Counter(end for title in known for end in {title[0], title[-1]})
+        return frozenset(end for end, number in ends.items() if number >= len(known) - 1)
 
     def resolve(self, base: str, reference: str) -> str | None:
         """Do what `aahcrawler.urls.resolve` does; references that many pages share are resolved once."""

@@ -43,7 +43,7 @@ def as_person(node: Node, name: str, base: str) -> Person | None:
 
 
 def as_date(written: str, form: DateFormat, page: Page) -> datetime | None:
-    """Return the moment that a text of a page tells, aware and in UTC; None where it tells none.
+    """Return the moment that a text of a page tells, aware; None where it tells none.
 
     What the pages of the site show of the order of their dates is believed before the form, and nothing is dated after
     its capture.

@@ -42,7 +42,7 @@ class Byline:
 
 @dataclass(frozen=True, slots=True)
 class Dated:
-    """When a record was made: the moment in UTC, and the element it was read from.
+    """When a record was made: the moment, and the element it was read from.
 
     ``attribute`` names the attribute of the element that holds it; it is empty where the element shows it.
     """

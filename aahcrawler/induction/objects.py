@@ -3,8 +3,10 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC
 from hashlib import sha256
 
+from aahcrawler.induction import datelines
 from aahcrawler.induction.article import Article, judge, stands_in, teasers_of
 from aahcrawler.induction.finding import records
 from aahcrawler.induction.headings import page_heading
@@ -12,8 +14,9 @@ from aahcrawler.induction.merging import completed, merged, paired
 from aahcrawler.induction.model import Byline, Dated, Record, RecordSet, Region
 from aahcrawler.induction.surroundings import Surroundings
 from aahcrawler.page import Page, claims, generic
-from aahcrawler.page.schemaorg import items
+from aahcrawler.page.schemaorg import Item, items
 from aahcrawler.page.text import excerpt, fold
+from aahcrawler.page.titles import title_of
 from aahcrawler.urls import resolve
 from aahcrawler.webobject import Person, Reference, Value, WebObject
 
@@ -61,6 +64,10 @@ def read(page: Page) -> Reading:
         is_shown = item is not None and item.element is not None
         whole = found[0] = _with_body(whole, article.text.agreed_with(str(whole.first("body") or ""), shown=is_shown))
         bodies[whole.iri] = article.part.body
+    if whole is not None and whole.iri == claims.permalink(page):
+        whole = found[0] = _settled(
+            page, where, whole, next((each.item for each in declared if each.object.iri == whole.iri), None)
+        )
     teasers = teasers_of(page, given)
     for each in judged.posts:
         if any(stands_in(record.element, teasers) for record in each.records):
@@ -95,6 +102,14 @@ def _has_gaps(declared: Sequence[claims.Claim], pairs: Mapping[int, int]) -> boo
     return not comments or bool(pairs)
 
 
+def _settled(page: Page, where: Surroundings, whole: WebObject, item: Item | None) -> WebObject:
+    """Return the page's object with the title and the date that the page shows and declares."""
+    title = title_of(page, str(whole.first("title") or ""))
+    date = datelines.published(page, where, title, item)
+    given: Mapping[str, tuple[Value, ...]] = {"title": (title,) if title else (), "date": (date,) if date else ()}
+    return replace(whole, properties={**whole.properties, **{name: each for name, each in given.items() if each}})
+
+
 def _with_body(whole: WebObject, body: str) -> WebObject:
     return replace(whole, properties={**whole.properties, "body": (body,)})
 
@@ -112,8 +127,7 @@ def is_byline(author: Byline) -> bool:
 def names_year(date: Dated) -> bool:
     """Say whether a date is shown with its year; an article's date without one is a guess."""
     shown = date.element.get(date.attribute) if date.attribute else excerpt(date.element, _LONGEST_BYLINE)
-    year = str(date.moment.year)
-    return year in (shown or "") or re.search(rf"(?<!\d){year[2:]}(?!\d)", shown or "") is not None
+    return datelines.names_year(date.moment, shown or "")
 
 
 def _article_object(page: Page, article: Article) -> WebObject:
@@ -166,7 +180,11 @@ def _iri(page_iri: str, record: Record, body: str) -> str:
     if record.key:
         return f"{page_iri}#{record.key}"
     said = "\n".join(
-        (record.author.name if record.author else "", str(record.date.moment) if record.date else "", body)
+        (
+            record.author.name if record.author else "",
+            str(record.date.moment.astimezone(UTC)) if record.date else "",
+            body,
+        )
     )
     return f"{page_iri}#{sha256(said.encode()).hexdigest()[:16]}"
 

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from urllib.parse import quote, urlsplit
 
@@ -55,14 +55,18 @@ def quads(triples: Sequence[str], graph: str) -> bytes:
 
 
 def moment(value: datetime) -> str:
-    """Return an ``xsd:dateTime`` in UTC; a naive time counts as UTC.
+    """Return an ``xsd:dateTime`` with the offset of a moment; a naive one counts as UTC.
 
     >>> moment(datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC))
     '"2026-01-02T03:04:05Z"^^<http://www.w3.org/2001/XMLSchema#dateTime>'
+    >>> moment(datetime.fromisoformat("2026-01-02T03:04:05+02:00"))
+    '"2026-01-02T03:04:05+02:00"^^<http://www.w3.org/2001/XMLSchema#dateTime>'
     """
-    if value.tzinfo is not None and value.tzinfo is not UTC:
-        value = value.astimezone(UTC)
-    return f'"{value.isoformat().removesuffix("+00:00")}Z"^^<{XSD_DATE_TIME}>'
+    offset = value.utcoffset()
+    if offset and offset % timedelta(minutes=1):  # offsets of the nineteenth century have seconds, xsd:dateTime none
+        value, offset = value.astimezone(UTC), None
+    written = value.isoformat() if offset else f"{value.replace(tzinfo=None).isoformat()}Z"
+    return f'"{written}"^^<{XSD_DATE_TIME}>'
 
 
 def term(value: Value, site: str) -> str:

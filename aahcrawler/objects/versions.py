@@ -8,7 +8,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, time
 from types import MappingProxyType
 from typing import Final
 from urllib.parse import quote, urlsplit
@@ -18,8 +18,6 @@ from aahcrawler.objects.vocabulary import VERSION
 from aahcrawler.webobject import Person, Reference, Value, WebObject
 
 _RECORD: Final = "urn:uuid:"
-_UNTOLD: Final = ("T00:00:00+00:00", ":00+00:00")
-"""How a moment in UTC ends that is told to the day, or to the minute."""
 _INVISIBLE: Final = dict.fromkeys((0xAD, 0x200B, 0x2060, 0xFEFF))
 _PICTURE: Final = re.compile(
     r"[^/]+\.(?:avif|bmp|gif|jpe?g|jfif|m4v|mov|mp4|ogv|png|svg|tiff?|webm|webp)$", re.IGNORECASE
@@ -107,10 +105,15 @@ def _differs(name: str, former: tuple[str, ...], now: tuple[str, ...]) -> bool:
 
 def _is_same_moment(one: str, other: str) -> bool:
     """Say whether two moments are the same to the minute or the day, where one of them is told no more precisely."""
-    for untold in _UNTOLD:
-        if one.endswith(untold) or other.endswith(untold):
-            return one[: -len(untold)] == other[: -len(untold)]
-    return one == other
+    try:
+        first, second = datetime.fromisoformat(one), datetime.fromisoformat(other)
+    except ValueError:
+        return one == other
+    if time.min in (first.time(), second.time()):
+        return first.date() == second.date() or first == second
+    if 0 in (first.second, second.second):
+        return first.replace(second=0) == second.replace(second=0)
+    return first == second
 
 
 def _content(web_object: WebObject) -> tuple[object, ...]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Literal, Self
@@ -121,7 +121,7 @@ def _of_capture(capture: CaptureDescription) -> tuple[tuple[str, str | None], ..
         (v.RDF_TYPE, f"<{v.CAPTURE}>"),
         (v.URL, typed(capture.url, v.XSD_ANY_URI)),
         (v.STATUS, integer(capture.status)),
-        (v.GENERATED_AT, moment(capture.fetched_at)),
+        (v.GENERATED_AT, moment(capture.fetched_at.astimezone(UTC))),
         (v.FORMAT, text(capture.media_type) if capture.media_type else None),
         (v.APPLICATION, text(capture.application) if capture.application else None),
         (v.LEVEL, text(capture.level) if capture.level else None),

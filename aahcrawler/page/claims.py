@@ -1,15 +1,16 @@
 """Which objects a page of no known application may claim to hold, and which of its claims hold."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
+from itertools import islice
 from urllib.parse import urlsplit
 
 from aahcrawler.page import Page, dates, described
 from aahcrawler.page.schemaorg import Item, items
-from aahcrawler.page.text import excerpt, fold
+from aahcrawler.page.text import bare, excerpt, fold
 from aahcrawler.urls import canonicalize, origin, queue_of, resolve
 from aahcrawler.webobject import Person, Reference, Value, WebObject
 
@@ -36,15 +37,17 @@ DATE_NAMES = (
 )
 """Names of ``meta`` elements that give a publication date, the more exact ones first."""
 
+_VAGUE = frozenset({"dcterms.date", "dc.date", "date"})
+_PAGES = frozenset({"WebPage", "AboutPage", "ItemPage", "FAQPage", "ContactPage"})
 _LONGEST_HEADING = 320
 _DAY = re.compile(r"/((?:19|20)\d\d)[/-]?(0[1-9]|1[0-2])[/-]?(0[1-9]|[12]\d|3[01])(?=[/_.-]|$)")
-_TITLE_PARTS = re.compile(r"(\s+[-–—|•»«·]\s+|\s*\|\s*)")
 _SITES = frozenset({"WebSite", "Organization", "NewsMediaOrganization", "Blog"})
 _SHORTEST = 40
 """Characters of the text of what a page describes."""
 _TELLING = 12
 """Characters of a headline that no other page of the site has in its title by chance."""
 _AUTHOR_NAMES = ("author", "article:author", "dcterms.creator", "dc.creator", "parsely-author", "sailthru.author")
+_NOBODY = re.compile(r"(?:wp-?)?admin(?:istrator)?|root|webmaster|\S+(?:@|\[at\]|\(at\))\S+", re.IGNORECASE)
 _FRONT_PAGE = re.compile(r"/(?:(?:index|default|home)\.\w+)?")
 _ARTICLES = re.compile(r"\w*Article|BlogPosting|Report")
 _POSTS = frozenset({"DiscussionForumPosting", "SocialMediaPosting", "Question"})
@@ -95,7 +98,7 @@ class Claim:
 def declared(page: Page, given: Sequence[Item], content: str, title: str) -> tuple[Claim, ...]:
     """Return the objects that an HTML page declares itself, each IRI once, the page's own work first."""
     iri = permalink(page)
-    works = [item for item in given if _kind(item) and not leads_elsewhere(page, item)]
+    works = [item for item in given if kind_of(item) and not leads_elsewhere(page, item)]
     main = _main_work(works, page, content.split("\n"))
     claimed: dict[int, WebObject] = {}
     if main is not None:
@@ -117,9 +120,14 @@ def _is_addressed(page: Page, item: Item, claimed: WebObject) -> bool:
     return claimed.iri == permalink(page) or claimed.iri == _declared_address(item, page)
 
 
+def work_of(page: Page) -> Item | None:
+    """Return the first item that declares a work which is no teaser of another page, None where there is none."""
+    return next((each for each in page.once(items) if kind_of(each) and not leads_elsewhere(page, each)), None)
+
+
 def leads_elsewhere(page: Page, item: Item) -> bool:
     """Whether an item marked up on the page is the teaser of a work that has a page of its own."""
-    if item.element is None or not _kind(item) or item.role == "mainEntity":
+    if item.element is None or not kind_of(item) or item.role == "mainEntity":
         return False
     address = _address(page, item)
     if address is None or address in {permalink(page), canonicalize(page.url), page.url}:
@@ -151,14 +159,18 @@ def says_article(page: Page, given: Sequence[Item] = ()) -> bool:
     if found.get("og:type", "").lower() == "article" and "article:published_time" in found:
         return True
     own = {permalink(page), canonicalize(page.url), page.url}
-    dated = (item for item in given if _kind(item) == "article" and item.text("datePublished"))
+    dated = (item for item in given if kind_of(item) == "article" and item.text("datePublished"))
     return any(item.url(page.base_url, "mainEntityOfPage", "url", "@id") in own or _names(page, item) for item in dated)
 
 
 def is_front_page(page: Page) -> bool:
     """Whether a page is the first one of its site."""
-    own = canonicalize(page.url) or ""
-    return _FRONT_PAGE.fullmatch(own, len(origin(own))) is not None
+    return is_front(canonicalize(page.url) or "")
+
+
+def is_front(url: str) -> bool:
+    """Whether an address is that of the first page of its site."""
+    return _FRONT_PAGE.fullmatch(url, len(origin(url))) is not None
 
 
 def is_row_of_teasers(page: Page, lines: Sequence[str]) -> bool:
@@ -190,13 +202,13 @@ def _headings(page: Page) -> Mapping[str, bool]:
         above = heading.getparent()
         link = above if above is not None and above.tag == "a" else next(heading.iter("a"), None)
         target = resolve(page.base_url, link.get("href") or "") if link is not None else None
-        away = target is not None and target not in own and not _FRONT_PAGE.fullmatch(target, len(origin(target)))
+        away = target is not None and target not in own and not is_front(target)
         text = excerpt(heading, _LONGEST_HEADING)
         found[text] = away and found.get(text, True)
     return found
 
 
-def _kind(item: Item) -> str:
+def kind_of(item: Item) -> str:
     """Return the object type of a work, empty for what is none."""
     if any(_ARTICLES.fullmatch(name) for name in item.types):
         return "article"
@@ -210,7 +222,11 @@ def _main_work(works: Sequence[Item], page: Page, lines: Sequence[str]) -> Item 
     if matching:
         own_text = matching[0].lines("articleBody", "text")
         return matching[0] if own_text or not (is_front_page(page) or is_row_of_teasers(page, lines)) else None
-    return works[0] if len(works) == 1 and named[0][1] is None and works[0].role in ("", "mainEntity") else None
+    if len(works) == 1 and named[0][1] is None and works[0].role in ("", "mainEntity"):
+        return works[0]
+    called = [work for work in works if work.role in ("", "mainEntity") and _names(page, work)]
+    is_list = is_front_page(page) or is_row_of_teasers(page, lines)
+    return called[0] if len({work.text("headline", "name") for work in called}) == 1 and not is_list else None
 
 
 def _identity(item: Item, page: Page, text: str) -> str:
@@ -235,36 +251,31 @@ def _declared_address(item: Item, page: Page) -> str | None:
 
 def _work(page: Page, item: Item, iri: str, body: str, title: str) -> WebObject:
     found = meta(page)
-    sites = site_names(page)
-    people = tuple(each for each in item.people(page.base_url, "author", "creator") if _bare(each.name) not in sites)
+    people = tuple(each for each in item.people(page.base_url, "author", "creator") if _is_author(page, each.name))
     facts = _Facts(
-        title=_own_title(page, item.text("headline", "name") or found.get("og:title", "") or title),
+        title=item.text("headline", "name") or (title and found.get("og:title", title)),
         people=people or _meta_people(page),
-        moment=item.text("datePublished", "dateCreated", "uploadDate") or publication_date(found),
+        moment=item.text("datePublished", "dateCreated", "uploadDate"),
         body=body,
         url=iri,
     )
-    return _object(page, iri, _kind(item), facts)
+    return _object(page, iri, kind_of(item), facts)
 
 
 def undeclared(
     page: Page, iri: str, content: str, title: str, author: Person | None, moment: datetime | None
 ) -> WebObject:
-    """Return the article that a page plainly is; what its meta elements say of it comes before what was found.
+    """Return the article that a page plainly is; whom its meta elements name comes before who was found.
 
     A date that was found gives way to that of the page's address, where they are not of the same day.
     """
-    found = meta(page)
     addressed = address_date(page)
     if addressed and moment and abs(datetime.fromisoformat(addressed) - moment) > timedelta(days=2):
         moment = None
     facts = _Facts(
-        title=_own_title(page, title),
+        title=title,
         people=_meta_people(page) or ((author,) if author else ()),
-        moment=publication_date(found)
-        or (moment.isoformat() if moment else "")
-        or next(time_elements(page), "")
-        or addressed,
+        moment=(moment.isoformat() if moment else "") or next(time_elements(page), "") or addressed,
         body=content,
         url=iri,
     )
@@ -362,6 +373,30 @@ def _moment(page: Page, text: str, *, ahead: bool) -> datetime | None:
     return found if found is not None and (ahead or found <= page.fetched_at + dates.TOLERANCE) else None
 
 
+@dataclass(frozen=True, slots=True)
+class Publication:
+    """When a page declares to have been published; ``vague`` are the moments of names that stand for any date."""
+
+    certain: tuple[datetime, ...]
+    vague: tuple[datetime, ...]
+
+
+def publication_moments(page: Page, item: Item | None = None) -> Publication:
+    """Return what a page declares of its publication; ``item`` declares its text. No moment lies after the capture."""
+    found = meta(page)
+    pages = (each for each in page.once(items) if not _PAGES.isdisjoint(each.types))
+    said = [item.text("datePublished", "dateCreated", "uploadDate")] if item is not None else []
+    said += [found[name] for name in DATE_NAMES if name in found and name not in _VAGUE]
+    said += [each.text("datePublished") for each in islice(pages, 1)]
+    vague = [found[name] for name in DATE_NAMES if name in found and name in _VAGUE]
+    return Publication(_moments(page, said), _moments(page, vague))
+
+
+def _moments(page: Page, said: Iterable[str]) -> tuple[datetime, ...]:
+    read = (_moment(page, text, ahead=False) for text in said if text)
+    return tuple(moment for moment in read if moment is not None)
+
+
 def publication_date(found: Mapping[str, str]) -> str:
     """Return the text of the best publication date among meta elements, empty where there is none."""
     return next((found[name] for name in DATE_NAMES if name in found), "")
@@ -378,34 +413,17 @@ def address_date(page: Page) -> str:
 
 
 def site_names(page: Page) -> frozenset[str]:
-    """Return what the page calls its site and who publishes it, in small letters without spaces and signs."""
+    """Return what the page calls its site and who publishes it, in small letters without spaces and signs.
+
+    What the titles of the site have in common is one of its names.
+    """
     names = [meta(page).get("og:site_name", ""), meta(page).get("application-name", "")]
     for item in page.once(items):
         names += [item.text("publisher")]
         names += [item.text("name")] if not _SITES.isdisjoint(item.types) else []
     host = (urlsplit(page.url).hostname or "").removeprefix("www.")
     labels = host.split(".")
-    return frozenset(filter(None, (*map(_bare, names), _bare(host), *map(_bare, labels[:-1]))))
-
-
-def _own_title(page: Page, title: str) -> str:
-    """Return a title without the name of the site that stands before or behind it: what a heading says, if any does."""
-    sites = site_names(page)
-    parts = _TITLE_PARTS.split(title)
-    if len(parts) > 1:
-        headed = {excerpt(heading, _LONGEST_HEADING) for heading in page.tree.iter("h1", "h2")}
-        title = next((part for part in parts[::2] if len(part) >= _TELLING and part in headed), "")
-        if title:
-            return title
-    while len(parts) > 2 and _bare(parts[-1]) in sites:
-        parts = parts[:-2]
-    while len(parts) > 2 and _bare(parts[0]) in sites:
-        parts = parts[2:]
-    return "".join(parts).strip()
-
-
-def _bare(text: str) -> str:
-    return re.sub(r"\W+", "", text).casefold()
+    return page.shared_titles.union(filter(None, (*map(bare, names), bare(host), *map(bare, labels[:-1]))))
 
 
 def time_elements(page: Page) -> Iterator[str]:
@@ -420,4 +438,9 @@ def time_elements(page: Page) -> Iterator[str]:
 def _meta_people(page: Page) -> tuple[Person, ...]:
     found = meta(page)
     names = (found[name] for name in _AUTHOR_NAMES if name in found and "://" not in found[name])
-    return tuple(Person(name) for name in names if _bare(name) not in site_names(page))[:1]
+    return tuple(Person(name) for name in names if _is_author(page, name))[:1]
+
+
+def _is_author(page: Page, name: str) -> bool:
+    """Whether a declared name may be somebody's: not the site's, an address, or that of an administrator's account."""
+    return bare(name) not in page.once(site_names) and _NOBODY.fullmatch(name.strip()) is None

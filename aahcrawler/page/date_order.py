@@ -1,14 +1,22 @@
 """Which of two small numbers of a date is the day: what a page shows of it, for all pages of its site."""
 
 import re
+from collections.abc import Sequence
+from itertools import islice, pairwise
 
 from aahcrawler.page import Page, dates
 from aahcrawler.page.dates import Order
+from aahcrawler.page.text import excerpt
 
 MOST = 300
 """Dates of one page that are looked at."""
 
-_SHOWN = re.compile(rb">([^<>]{0,40}?(?<![\d./-])(\d{1,2})([/-])(\d{1,2})\3(?:\d{4}|\d{2})(?![\d/-])[^<>]{0,40})<")
+LEAST_IN_A_ROW = 5
+"""Different days that follow one another in one order of day and month alone; fewer do so by chance."""
+
+_SHOWN = re.compile(rb">([^<>]{0,40}?(?<![\d./-])(\d{1,2})([/-])(\d{1,2})\3(\d{4}|\d{2})(?![\d/-])[^<>]{0,40})<")
+_IN_TEXT = re.compile(r"(?<![\d./-])(\d{1,2})([/-])(\d{1,2})\2(?:\d{4}|\d{2})(?![\d/-])")
+_MACHINE = re.compile(r"\s*\d{4}-(\d{2})-(\d{2})")
 
 
 def shown_order(page: Page) -> Order | None:
@@ -25,6 +33,48 @@ def shown_order(page: Page) -> Order | None:
             found.add("mdy")
         elif first != second and min(first, second) >= 1 and max(first, second) <= 12:
             found |= _by_weekday(match[1].decode(page.encoding, "replace"), page)
+    return next(iter(found)) if len(found) == 1 else None
+
+
+def implied_order(page: Page) -> Order | None:
+    """Return the order that is likely where nothing that a page shows tells it for certain; None where nothing does.
+
+    Dates that follow one another down the page in one order alone tell, then ``time`` elements with the same day in
+    words of machines.
+    """
+    return _by_sequence(page) or _by_time_elements(page)
+
+
+def _by_sequence(page: Page) -> Order | None:
+    found = [
+        (int(match[5]), int(match[2]), int(match[4]))
+        for match, _ in zip(_SHOWN.finditer(page.body), range(MOST), strict=False)
+    ]
+    if len(set(found)) < LEAST_IN_A_ROW or any(max(pair[1:]) > 12 for pair in found):
+        return None
+    day_first, month_first = [(year, two, one) for year, one, two in found], found
+    in_order = {"dmy": _is_monotone(day_first), "mdy": _is_monotone(month_first)}
+    if in_order["dmy"] == in_order["mdy"]:
+        return None
+    return "dmy" if in_order["dmy"] else "mdy"
+
+
+def _is_monotone(days: Sequence[tuple[int, int, int]]) -> bool:
+    steps = list(pairwise(days))
+    return all(one <= other for one, other in steps) or all(one >= other for one, other in steps)
+
+
+def _by_time_elements(page: Page) -> Order | None:
+    found: set[Order] = set()
+    for element in islice(page.tree.iter("time"), MOST):
+        machine, match = _MACHINE.match(element.get("datetime") or ""), _IN_TEXT.search(excerpt(element, 80))
+        if machine is None or match is None:
+            continue
+        month, day, first, second = int(machine[1]), int(machine[2]), int(match[1]), int(match[3])
+        if (first, second) == (day, month) != (month, day):
+            found.add("dmy")
+        elif (first, second) == (month, day) != (day, month):
+            found.add("mdy")
     return next(iter(found)) if len(found) == 1 else None
 
 

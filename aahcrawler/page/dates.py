@@ -45,7 +45,9 @@ def parse(
     language: str | None = None,
     format: str | None = None,  # noqa: A002
 ) -> datetime | None:
-    """Return the moment a text names, aware and in UTC, or None where it is not a date.
+    """Return the moment a text names, aware, or None where it is not a date.
+
+    Its offset from UTC is the one that the text names, so that its day is the day that the page shows.
 
     Read are ISO 8601, RFC 2822, seconds and milliseconds since 1970 (10 and 13 digits), numeric dates, dates with the
     month in words, and relative ones (``Yesterday, 10:20 PM``, ``3 hours ago``), the words in some thirty languages.
@@ -73,13 +75,20 @@ def parse(
         found = (
             _read(folded, _Setting(order, local, language)) if format is None else datetime.strptime(folded, format)  # noqa: DTZ007
         )
-        return None if found is None else _in_utc(found, local.tzinfo or UTC)
+        return None if found is None else _aware(found, local.tzinfo or UTC)
     except (ValueError, OverflowError):
         return None
 
 
-def _in_utc(moment: datetime, zone: tzinfo) -> datetime:
-    return (moment if moment.tzinfo else moment.replace(tzinfo=zone)).astimezone(UTC)
+def _aware(moment: datetime, zone: tzinfo) -> datetime:
+    """Return a moment with its offset, that of a zone where it has none; ``UTC`` itself stands for no offset.
+
+    Raise OverflowError for a moment that lies in no year of UTC.
+    """
+    zoned = moment if moment.tzinfo else moment.replace(tzinfo=zone)
+    offset = zoned.utcoffset()
+    in_utc = zoned.astimezone(UTC)
+    return in_utc.astimezone(timezone(offset)) if offset else in_utc
 
 
 _ISO = re.compile(r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}(?::?\d{2}){0,2}.*)?|\d{8}T\d{4,6}.*")
@@ -302,10 +311,16 @@ def _segments(text: str, vocabulary: DateWords) -> Sequence[str] | None:
     return pieces
 
 
+_OTHERWISE = {("hier",): "fr"}
+"""Words that alone name a day only in one language; in others they are words such as "here"."""
+
+
 def _interpret(found: _Found, vocabulary: DateWords, setting: _Setting) -> datetime | None:
     if any(word in vocabulary.ago for word in found.words) and found.day is None and found.clock is None:
         return _ago(found, vocabulary, setting)
     bare = not found.numbers and found.day is None and found.clock is None
+    if bare and found.words in _OTHERWISE and not (setting.language or "").startswith(_OTHERWISE[found.words]):
+        return None
     if bare and any(word in vocabulary.now for word in found.words):
         return setting.now
     day = _day(found, vocabulary, setting)

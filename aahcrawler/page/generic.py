@@ -145,7 +145,7 @@ def title(page: Page) -> str:
 
 
 def published(page: Page, now: datetime) -> datetime | None:
-    """Return when the page's content was published as far as the page says, aware and in UTC; never after ``now``.
+    """Return when the page's content was published as far as the page says, aware; never after ``now``.
 
     JSON-LD is asked first, then OpenGraph and other meta elements, then the first ``time`` element of its article.
     """

@@ -65,7 +65,8 @@ class Page:
     (``complete`` is False then). ``fetched_at`` is aware and in UTC. The instance keeps its parsed tree; treat the
     tree as read-only, everybody shares it. Only the first ``PARSED_BYTES`` of a body are decoded and parsed.
     ``transcript`` is what was read from a document such as PDF, None where nobody has read it. ``order`` is that of
-    the numbers in dates on the page's site, None where it is not known.
+    the numbers in dates on the page's site, None where it is not known. ``shared_titles`` are the parts that the titles
+    of its site have in common, in small letters without spaces and signs.
     """
 
     url: str
@@ -76,6 +77,7 @@ class Page:
     complete: bool = True
     transcript: Transcript | None = None
     order: Order | None = None
+    shared_titles: frozenset[str] = frozenset()
 
     @cached_property
     def media_type(self) -> str:
@@ -136,9 +138,9 @@ class Page:
             return markup.parse(self.body[:PARSED_BYTES])
         return markup.parse(self.text.encode("utf-8", "replace"))
 
-    def with_order(self, order: Order) -> "Page":
-        """Return the page with the order of dates of its site. The parsed tree is shared."""
-        page = replace(self, order=order)
+    def of_site(self, order: Order | None, shared_titles: frozenset[str] = frozenset()) -> "Page":
+        """Return the page with what is known of its site. The parsed tree is shared."""
+        page = replace(self, order=order, shared_titles=shared_titles)
         page.__dict__["tree"], page.__dict__["_met"] = self.tree, self.__dict__.get("_met")
         return page
 

@@ -1,5 +1,6 @@
 """Plain text and inner markup of elements, as a reader would copy them from the page."""
 
+import re
 from collections.abc import Collection, Iterator
 from copy import deepcopy
 from html import escape
@@ -25,6 +26,7 @@ BLOCKS = frozenset({
 """Elements that begin and end a line."""
 
 _EDGES = dict.fromkeys(BLOCKS, "\n") | {"td": " ", "th": " "}
+_SIGNS = re.compile(r"\W+")
 _PREFORMATTED = frozenset({"pre", "textarea"})
 _SPECIAL = UNREAD | _PREFORMATTED
 _UNSEEN_SIGNS = ("\u00ad", "\u2060", "\ufeff")
@@ -42,6 +44,15 @@ def fold(text: str) -> str:
         for sign in _UNSEEN_SIGNS:
             text = text.replace(sign, "")
     return " ".join(text.split())
+
+
+def bare(text: str) -> str:
+    """Return the letters and digits of a text in small letters, which titles and names are compared by.
+
+    >>> bare("The Harbour - News")
+    'theharbournews'
+    """
+    return _SIGNS.sub("", text).casefold()
 
 
 def plain_text(element: Element, without: Collection[Element] = ()) -> str:

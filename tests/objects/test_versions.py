@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 
 import pyoxigraph as ox
 import pytest
@@ -149,3 +149,10 @@ def test_names_of_versions_are_valid_and_told_apart(one: str, other: str) -> Non
     assert version(GRAPH.replace("0001", "0002"), f"http://a.test/{one}") != name
     if one.isalnum() and other.isalnum() and one != other:
         assert version(GRAPH, f"http://a.test/{other}") != name
+
+
+def test_a_moment_is_the_same_in_any_zone() -> None:
+    utc = datetime(2026, 1, 2, 22, 30, 9, tzinfo=UTC)
+    local = changed(POST, {"date": (utc.astimezone(timezone(timedelta(hours=5))),)})
+    assert not is_edited(changed(POST, {"date": (utc,)}), local)
+    assert is_edited(changed(POST, {"date": (utc + timedelta(hours=1),)}), local)

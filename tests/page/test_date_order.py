@@ -10,7 +10,7 @@ from aahcrawler.helper.application_aware import UNKNOWN_ORDER
 from aahcrawler.helper.sites import Sites
 from aahcrawler.helper.values import as_date
 from aahcrawler.page import dates
-from aahcrawler.page.date_order import ambiguous_days, shown_order
+from aahcrawler.page.date_order import ambiguous_days, implied_order, shown_order
 from knowledge_base.model import DateFormat, KnowledgeBase
 from tests.page.building import page_of
 
@@ -59,10 +59,33 @@ def test_a_site_is_known_by_its_pages_until_they_contradict_each_other() -> None
     assert sites.date_order("http://a.test/5", None) is None
 
 
+@pytest.mark.parametrize(
+    ("markup", "order"),
+    [
+        ("".join(f"<i>0{day}/05/2021</i>" for day in (1, 3, 4, 8, 9)), None),  # Both orders follow one another.
+        ("".join(f"<i>{day}/2021</i>" for day in ("09/01", "02/03", "11/04", "01/08", "03/09")), "dmy"),
+        ("".join(f"<i>{day}/2021</i>" for day in ("12/09", "11/02", "04/11", "03/01", "02/03")), "mdy"),
+        ("".join(f"<i>{day}/2021</i>" for day in ("09/01", "02/03", "11/04", "01/08")), None),  # Too few.
+        ('<time datetime="2021-04-03T10:00:00Z">03/04/2021</time>', "dmy"),
+        ('<time datetime="2021-03-04">03/04/2021</time>', "mdy"),
+        ('<time datetime="2021-03-03">03/03/2021</time><time>03/04/2021</time>', None),
+    ],
+)
+def test_a_sequence_and_machine_readable_dates_imply_the_order(markup: str, order: str | None) -> None:
+    assert implied_order(page_of(f"<html><body>{markup}</body></html>")) == order
+
+
+def test_an_implied_order_gives_way_to_one_that_is_shown() -> None:
+    sites = Sites()
+    assert sites.date_order("http://a.test/1", None, "mdy") == "mdy"
+    assert sites.date_order("http://a.test/2", "dmy", "mdy") == "dmy"
+    assert sites.date_order("http://a.test/3", None) == "dmy"
+
+
 def test_the_site_is_believed_before_the_file_and_nothing_is_dated_after_its_capture() -> None:
     page = replace(page_of("<html></html>"), fetched_at=NOW)
     assert as_date("06/11/2024", DateFormat("mdy"), page) == datetime(2024, 6, 11, tzinfo=UTC)
-    assert as_date("06/11/2024", DateFormat("mdy"), page.with_order("dmy")) == datetime(2024, 11, 6, tzinfo=UTC)
+    assert as_date("06/11/2024", DateFormat("mdy"), page.of_site("dmy")) == datetime(2024, 11, 6, tzinfo=UTC)
     assert as_date("06/11/2026", DateFormat("dmy"), page) is None
 
 

@@ -230,6 +230,28 @@ ALPHABET = st.sampled_from(
 
 
 @given(st.one_of(st.text(max_size=MAX_LENGTH + 5), st.lists(ALPHABET, max_size=15).map("".join)))
-def test_every_text_is_a_date_in_utc_or_none(text: str) -> None:
+def test_every_text_is_a_date_with_its_offset_or_none(text: str) -> None:
     moment = parse(text, now=NOW)
-    assert moment is None or moment.utcoffset() == timedelta()
+    assert moment is None or moment.utcoffset() is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "zone", "written"),
+    [
+        ("2021-03-04T00:30:00+02:00", None, "2021-03-04T00:30:00+02:00"),
+        ("2021-03-04T00:30:00Z", "Europe/Berlin", "2021-03-04T00:30:00+00:00"),
+        ("4 March 2021, 00:30", "Europe/Berlin", "2021-03-04T00:30:00+01:00"),
+        ("4 August 2021", "Europe/Berlin", "2021-08-04T00:00:00+02:00"),
+        ("4 March 2021, 00:30 PST", None, "2021-03-04T00:30:00-08:00"),
+    ],
+)
+def test_the_offset_is_the_one_that_is_named(text: str, zone: str | None, written: str) -> None:
+    moment = parse(text, zone=zone, now=NOW)
+    assert moment is not None
+    assert moment.isoformat() == written
+
+
+def test_a_french_yesterday_is_none_in_other_languages() -> None:
+    assert parse("hier", now=NOW, language="de") is None
+    assert parse("hier", now=NOW, language="fr-ca") == NOW.replace(hour=0) - timedelta(days=1)
+    assert parse("hier, 10:20", now=NOW) == NOW.replace(hour=10, minute=20) - timedelta(days=1)

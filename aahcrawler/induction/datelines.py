@@ -1,0 +1,118 @@
+"""When an article was published: what its page shows beside the heading, and what it declares.
+
+What is shown and declared alike is believed first, then what is declared of the publication, then what is shown, and
+last what meta elements say that many systems fill with the day of the last change.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta, timezone
+from itertools import accumulate, islice
+
+from aahcrawler.induction.moments import Shown
+from aahcrawler.induction.surroundings import Surroundings
+from aahcrawler.page import Page, claims
+from aahcrawler.page.schemaorg import Item
+from aahcrawler.page.text import excerpt
+
+PIECES_BELOW, PIECES_ABOVE = 16, 4
+"""Pieces of text below and above a heading among which its date stands, as far as no running text is between."""
+
+STANDFIRST = 1
+"""Lines of running text that may stand between a heading and its date."""
+
+MOST_HEADINGS = 300
+WIDEST = timedelta(hours=14)
+"""The most that a zone is away from UTC."""
+
+_HEADINGS = frozenset({"h1", "h2", "h3"})
+_CHANGED = re.compile(
+    r"updat|modif|aktuali|ge[äa]ndert|mis à jour|actuali[zs]|aggiorna|geändert|bijgewerkt", re.IGNORECASE
+)
+
+
+def published(page: Page, where: Surroundings, title: str, item: Item | None = None) -> datetime | None:
+    """Return when the text with a title was published, as far as the page declares it or shows it near the heading.
+
+    ``item`` is what declares the text.
+    """
+    declared = claims.publication_moments(page, item)
+    shown = dateline(where, title)
+    pairs = [(each, moment) for each in shown for moment in (*declared.certain, *declared.vague)]
+    alike = next((moment for each, moment in pairs if _is_same_day(each, moment)), None)
+    alike = alike or next(filter(None, (_in_zone_of(each, moment) for each, moment in pairs)), None)
+    first = alike or next(iter(declared.certain), None) or (shown[0].moment if shown else None)
+    return first or next(iter(declared.vague), None)
+
+
+def dateline(where: Surroundings, title: str) -> Sequence[Shown]:
+    """Return the dates with a year that stand near the heading of a title, those of changes last."""
+    outline = where.outline
+    found: dict[int, Shown] = {}
+    owners = [piece.owner for piece in outline.pieces]
+    for heading in _headings(where, title):
+        above = next((number for number, owner in enumerate(owners) if owner >= heading), len(owners))
+        below = next((number for number, owner in enumerate(owners) if owner >= outline.ends[heading]), len(owners))
+        texts = (piece.text for piece in outline.pieces[below : below + PIECES_BELOW])
+        running = accumulate(len(text) >= claims.LONG_LINE for text in texts)
+        near = [below + number for number, lines in enumerate(running) if lines <= STANDFIRST]
+        near += range(above - 1, max(above - 1 - PIECES_ABOVE, -1), -1)
+        places = [owners[number] for number in near]
+        for each in where.shown:
+            if _is_near(outline.ends[each.place], each.place, places) and names_year(each.moment, each.text):
+                found.setdefault(each.place, each)
+        if found:
+            break
+    return sorted(found.values(), key=lambda each: _tells_change(where, each))
+
+
+def names_year(moment: datetime, text: str) -> bool:
+    """Say whether a date is written with its year; one without is a guess.
+
+    >>> names_year(datetime(2026, 5, 1), "1 May 2026"), names_year(datetime(2026, 11, 20), "Friday, 20:26")
+    (True, False)
+    """
+    year = str(moment.year)
+    if year in text or (text.isdigit() and len(text) in (10, 13)):
+        return True
+    return re.search(rf"[./'’-]\s?{year[2:]}(?!\d)|(?<!\d){year[2:]}[./-]\d", text) is not None
+
+
+def _headings(where: Surroundings, title: str) -> Iterator[int]:
+    """Yield the places of the headings that say the title, the first ones first."""
+    outline = where.outline
+    tagged = (place for place, tag in enumerate(outline.tags) if tag in _HEADINGS)
+    for place in islice(tagged, MOST_HEADINGS):
+        text = excerpt(outline.elements[place], 2 * len(title) + 1)
+        if title and title in text and len(text) <= 2 * len(title):
+            yield place
+
+
+def _in_zone_of(shown: Shown, moment: datetime) -> datetime | None:
+    """Return a moment that is declared in UTC with the offset by which the page shows it; None where it does not."""
+    away = shown.moment - moment.replace(second=0, microsecond=0)
+    if not shown.timed or shown.moment.second or moment.utcoffset() or abs(away) > WIDEST:
+        return None
+    return moment.astimezone(timezone(away)) if away % timedelta(minutes=15) == timedelta() else None
+
+
+def _is_near(end: int, place: int, places: Sequence[int]) -> bool:
+    return any(place <= each < end for each in places)
+
+
+def _tells_change(where: Surroundings, each: Shown) -> bool:
+    """Say whether a date is said to be that of a change."""
+    outline = where.outline
+    element = outline.elements[each.place]
+    said = excerpt(element, 100)
+    above = outline.parents[each.place]
+    if above >= 0 and outline.free(above) + outline.linked(above) < len(said) + 30:
+        said = excerpt(outline.elements[above], 100)
+    return _CHANGED.search(f"{said} {element.get('class') or ''} {element.get('itemprop') or ''}") is not None
+
+
+def _is_same_day(shown: Shown, moment: datetime) -> bool:
+    """Say whether a date that is shown is that of a moment, in one of the orders of day and month that it allows."""
+    one, other = shown.moment.date(), moment.date()
+    exchanged = (one.year, one.month, one.day) == (other.year, other.day, other.month)
+    return one == other or (exchanged and re.match(r"\D*\d{1,2}[/.-]\d{1,2}[/.-]", shown.text) is not None)

@@ -1,0 +1,213 @@
+"""What a page that holds one text is called: what it shows and declares alike, less what all titles of its site share.
+
+Headings hold kickers and the name of the site, declared titles are written for search engines, and either may be that
+of something else; what both say alike is the title.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from itertools import islice
+
+from lxml.etree import _Element as Element
+
+from aahcrawler.page import Page, claims
+from aahcrawler.page.text import bare, excerpt, fold
+from aahcrawler.urls import canonicalize, queue_of, resolve
+
+TELLING = 12
+"""Characters of a heading that no other title has in it by chance."""
+
+MOST_HEADINGS = 300
+LONGEST = 320
+
+_LEAST = 4
+_SEPARATOR = re.compile(r"(\s+(?:[-–—|•»«·/]|::)\s+|\s*\|\s*)")
+_KICKER = re.compile(
+    r"kicker|over-?line|roof-?line|dach-?zeile|spitz-?marke|top-?line|eyebrow|pre-?(?:title|head)|super-?title|sur-?titre",
+    re.IGNORECASE,
+)
+_JOINED = re.compile(r"[:,;–—-]")
+_WORD = re.compile(r"\w+")
+_NAMES = ("og:title", "twitter:title", "dcterms.title")
+
+
+class _Agreement(IntEnum):
+    """How a heading agrees with a declared title, the most telling last."""
+
+    WORDS = 0
+    """At least half of its words are those of the title, and it is the page's only one of the first rank."""
+    HOLDS = 1
+    """It begins or ends with the title."""
+    BORDERS = 2
+    """The title begins or ends with it."""
+    PART = 3
+    """It is a part of the title, or the title one of its parts."""
+    EQUAL = 4
+
+
+@dataclass(frozen=True, slots=True)
+class _Heading:
+    """A heading as it is shown, and its words without a kicker; ``away`` if it leads to another page of the site."""
+
+    shown: str
+    text: str
+    rank: int
+    away: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Agreed:
+    """What a heading and a declared title say alike."""
+
+    heading: _Heading
+    how: _Agreement
+    title: str
+
+
+def title_of(page: Page, found: str) -> str:
+    """Return the title of the one text of a page; ``found`` was read for it, and is kept unless the page knows better.
+
+    It is the heading that agrees best with what the page declares, without its kicker and its site's name. A heading of
+    the second or third rank is no better than one of the first rank that was found, and none is better than one that
+    was found and agrees as well.
+    """
+    agreed = page.once(_agreed)
+    own = next((each for each in agreed if bare(found) in (bare(each.heading.shown), bare(each.title))), None)
+    best = agreed[0] if agreed else None
+    if own is not None and best is not None and own.how >= best.how:
+        return _own(page, own.title)
+    if best is not None and (best.heading.rank == 1 or bare(found) not in page.once(_first_rank)):
+        return _own(page, best.title)
+    return _own(page, found)
+
+
+def parts(title: str) -> tuple[str, ...]:
+    """Return the parts of a title that dashes, bars and points set off, each without white space and signs.
+
+    >>> parts("The harbour - Harbour News | Hill Town")
+    ('theharbour', 'harbournews', 'hilltown')
+    """
+    return tuple(filter(None, map(bare, _SEPARATOR.split(title)[::2])))
+
+
+def head_title(page: Page) -> str:
+    """Return the title in a page's head, empty where it has none."""
+    return next((excerpt(element, LONGEST) for element in page.tree.iter("title")), "")
+
+
+def _own(page: Page, title: str) -> str:
+    """Return a title without the name of its site, or that part of it which the page declares to be its title."""
+    pieces = _SEPARATOR.split(title)
+    declared = frozenset(map(bare, page.once(_declared)))
+    said = next((piece for piece in pieces[::2] if len(piece) >= TELLING and bare(piece) in declared), "")
+    if said and len(pieces) > 1:
+        return said
+    return _without_site(page, title)
+
+
+def _without_site(page: Page, title: str) -> str:
+    sites, pieces = page.once(claims.site_names), _SEPARATOR.split(title)
+    while len(pieces) > 2 and bare(pieces[-1]) in sites:
+        pieces = pieces[:-2]
+    while len(pieces) > 2 and bare(pieces[0]) in sites:
+        pieces = pieces[2:]
+    return "".join(pieces).strip()
+
+
+def _agreed(page: Page) -> Sequence[_Agreed]:
+    """Return what headings and declared titles say alike, those of the first rank and that agree best first."""
+    declared = page.once(_declared)
+    sites = page.once(claims.site_names)
+    headings = [each for each in _headings(page) if len(bare(each.text)) >= _LEAST and bare(each.text) not in sites]
+    first = sum(each.rank == 1 for each in headings)
+    found: list[_Agreed] = []
+    for heading in headings:
+        alone = heading.rank == 1 and first == 1
+        how = (one for said in declared if (one := _agreement(heading, said, alone=alone)) is not None)
+        best = max(how, key=lambda one: one[0], default=None)
+        if best is not None:
+            found.append(_Agreed(heading, *best))
+    return sorted(found, key=lambda each: (each.heading.rank, -each.how))
+
+
+def _agreement(heading: _Heading, said: str, *, alone: bool) -> tuple[_Agreement, str] | None:
+    """Return how a heading agrees with a declared title and what both say alike; ``alone`` if none is of its rank."""
+    shown, declared = bare(heading.text), bare(said)
+    if shown == declared:
+        return _Agreement.EQUAL, heading.text
+    if heading.away:
+        return None
+    if len(heading.text) >= TELLING and shown in parts(said):
+        return _Agreement.PART, heading.text
+    if len(said) >= TELLING and declared in parts(heading.text):
+        return _Agreement.PART, next(part for part in _SEPARATOR.split(heading.text)[::2] if bare(part) == declared)
+    if len(heading.text) >= TELLING and _borders(_words(heading.text), _words(said)):
+        return _Agreement.BORDERS, heading.text
+    if len(said) >= TELLING and _is_set_apart(said, heading.text):
+        return _Agreement.HOLDS, said
+    words = _words(heading.text)
+    if alone and 2 * len(set(words) & set(_words(said))) >= len(set(words)):
+        return _Agreement.WORDS, heading.text
+    return None
+
+
+def _borders(short: Sequence[str], long: Sequence[str]) -> bool:
+    return bool(short) and (long[: len(short)] == short or long[-len(short) :] == short)
+
+
+def _is_set_apart(title: str, text: str) -> bool:
+    """Say whether a text begins or ends with a title, and no sign joins it to the rest as parts of one sentence."""
+    found, number = list(_WORD.finditer(text)), len(_words(title))
+    if number >= len(found) or not _borders(_words(title), _words(text)):
+        return False
+    first = len(found) - number if _words(text)[-number:] == _words(title) else number
+    return _JOINED.search(text[found[first - 1].end() : found[first].start()]) is None
+
+
+def _declared(page: Page) -> tuple[str, ...]:
+    """Return the titles of a page's work, its meta elements and its head, as declared and without the site's name."""
+    work = claims.work_of(page)
+    found = [fold(work.text("headline", "name"))] if work is not None else []
+    meta = claims.meta(page)
+    found += [meta[name] for name in _NAMES if name in meta]
+    found.append(head_title(page))
+    found += [_without_site(page, title) for title in found]
+    return tuple(dict.fromkeys(filter(None, found)))
+
+
+def _first_rank(page: Page) -> frozenset[str]:
+    return frozenset(bare(each.shown) for each in _headings(page) if each.rank == 1)
+
+
+def _headings(page: Page) -> Iterator[_Heading]:
+    """Yield the headings of a page but those that lead to the front page of its site."""
+    own = {claims.permalink(page), canonicalize(page.url), page.url}
+    queue = queue_of(claims.permalink(page))
+    for element in islice(page.tree.iter("h1", "h2", "h3"), MOST_HEADINGS):
+        target = _target(element, page.base_url)
+        if target is None or target in own or not claims.is_front(target):
+            shown = excerpt(element, LONGEST)
+            away = target is not None and target not in own and queue_of(target) == queue
+            yield _Heading(shown, _without_kicker(element, shown), 1 if element.tag == "h1" else 2, away)
+
+
+def _target(heading: Element, base: str) -> str | None:
+    above = heading.getparent()
+    link = above if above is not None and above.tag == "a" else next(heading.iter("a"), None)
+    return resolve(base, link.get("href") or "") if link is not None else None
+
+
+def _without_kicker(heading: Element, text: str) -> str:
+    """Return the words of a heading without what its markup sets over them."""
+    for element in heading.iterdescendants():
+        if _KICKER.search(element.get("class") or ""):
+            kicker = excerpt(element, LONGEST)
+            rest = text.removeprefix(kicker).lstrip(" :|–—-•·")
+            return rest if kicker and rest and text.startswith(kicker) else text
+    return text
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.casefold())
