@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from lxml import etree
 from typer.testing import CliRunner
 
+from aahcrawler.authoring.drafting.address_shapes import avoided, paging_of, shape_of
 from aahcrawler.authoring.drafting.begin import Begun, Wish, begin, lines_of
+from aahcrawler.authoring.drafting.detection_patterns import Known, signs
 from aahcrawler.authoring.drafting.draft import DraftError
 from aahcrawler.authoring.drafting.expressions import finding_all, finding_parts
 from aahcrawler.authoring.drafting.levels import Given
-from aahcrawler.authoring.drafting.shapes import avoided, paging_of, shape_of
-from aahcrawler.authoring.drafting.signs import Known, signs
 from aahcrawler.cli import app
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.page import generic

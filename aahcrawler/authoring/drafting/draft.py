@@ -7,8 +7,11 @@ from dataclasses import dataclass
 from lxml import etree
 
 from aahcrawler.authoring.drafting import sheet
+from aahcrawler.authoring.drafting.address_shapes import avoided, session_parameters
+from aahcrawler.authoring.drafting.detection_patterns import Known, Sign, of_host, signs
 from aahcrawler.authoring.drafting.expressions import Expression, finding_all, is_stable
-from aahcrawler.authoring.drafting.extraction import Objects, write_extract
+from aahcrawler.authoring.drafting.extract_action import Objects, write_extract
+from aahcrawler.authoring.drafting.labelling import answers, repeated, single
 from aahcrawler.authoring.drafting.levels import (
     TERMS,
     Given,
@@ -19,9 +22,6 @@ from aahcrawler.authoring.drafting.levels import (
     own_links,
     plan_levels,
 )
-from aahcrawler.authoring.drafting.shapes import avoided, session_parameters
-from aahcrawler.authoring.drafting.signs import Known, Sign, of_host, signs
-from aahcrawler.authoring.drafting.specimen import answers, repeated, single
 from aahcrawler.page import Page
 from knowledge_base.addresses import Address
 from knowledge_base.matching import Sight
