@@ -30,7 +30,7 @@ def cut(written: Expression, samples: Sequence[Sample], wanted: Field) -> Iterat
     text = (
         f"normalize-space({source})" if not written.attribute else f"normalize-space(({source})/@{written.attribute})"
     )
-    closing = behind if all(rest == behind for _, rest in parts) else ""
+    closing = behind if len(parts) > 1 and all(rest == behind for _, rest in parts) else ""
     for lead in _lengths(before, from_end=True):
         taken = f"substring-after({text}, {_quoted(lead)})" if lead else text
         if closing and _quoted(lead) is not None:

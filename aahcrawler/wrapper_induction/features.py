@@ -208,7 +208,7 @@ def _classes(words: Sequence[str], foreign: Collection[str]) -> Iterator[tuple[F
     if len(words) == 1 and (stem := numbered_stem(words[0])):
         yield Feature("class", Match.NUMBERED, stem), 1.0 + cost_of_word(stem.strip("-_"))
     for word in words:
-        if word.casefold() in foreign:
+        if _is_foreign(word, foreign):
             continue
         if is_name(word):
             yield Feature("class", Match.WORD, word), cost_of_word(word)
@@ -225,7 +225,7 @@ def _classes(words: Sequence[str], foreign: Collection[str]) -> Iterator[tuple[F
 def _data(name: str, written: str, foreign: Collection[str]) -> Iterator[tuple[Feature, float]]:
     """Yield what an attribute of data says: names of parts, which tell more than that there is one, or anything."""
     words = [] if _SAID.search(name) else [word for word in written.split()[:MOST_WORDS] if is_name(word)]
-    named = [word for word in words if word.casefold() not in foreign]
+    named = [word for word in words if not _is_foreign(word, foreign)]
     yield from ((Feature(name, Match.WORD, word), NAMED_BY_DATA + cost_of_word(word)) for word in named)
     yield Feature(name, Match.PRESENT), WORD + (1.0 if named else 0.0)
 
@@ -239,7 +239,7 @@ def _is_opaque(word: str) -> bool:
 
 
 def _identifier(written: str, foreign: Collection[str]) -> Iterator[tuple[Feature, float]]:
-    if is_name(written) and written.casefold() not in foreign:
+    if is_name(written) and not _is_foreign(written, foreign):
         yield Feature("id", Match.EQUAL, written), cost_of_word(written)
     elif _is_opaque(written):
         yield Feature("id", Match.EQUAL, written), OPAQUE + 1.0
@@ -251,7 +251,7 @@ def _identifier(written: str, foreign: Collection[str]) -> Iterator[tuple[Featur
 def _reference(written: str, foreign: Collection[str]) -> Iterator[tuple[Feature, float]]:
     path = re.sub(r"^[a-z]+:|//[^/?]*", "", written[:500], flags=re.IGNORECASE).partition("#")[0]
     for word in _HREF_WORD.findall(path)[:4]:
-        if word[:-1].casefold() in foreign:
+        if _is_foreign(word[:-1], foreign):
             continue
         programs = word[:-1].lower() in _PROGRAMS
         yield Feature("href", Match.PART, word), 1.0 + (WORD_OF_LAYOUT if programs else cost_of_word(word[:-1]))
@@ -275,6 +275,12 @@ def is_name(word: str) -> bool:
     mixed = changes > 1 and len(word) < _FEW_ALIKE * (changes + 1)
     short = sum(len(piece) < 3 for piece in pieces)
     return spoken and not mixed and (short <= len(pieces) / 2 or len(word) <= _ABBREVIATION)
+
+
+def _is_foreign(word: str, foreign: Collection[str]) -> bool:
+    """Say whether a name is a foreign word, or holds one of several parts such as the title of a page."""
+    lowered = word.casefold()
+    return lowered in foreign or any("-" in each and each in lowered for each in foreign)
 
 
 def words_of_pages(urls: Collection[str]) -> frozenset[str]:

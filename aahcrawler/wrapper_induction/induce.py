@@ -20,7 +20,7 @@ from aahcrawler.wrapper_induction.examples import LabelledExample, LabelledObjec
 from aahcrawler.wrapper_induction.features import Features, words_of_pages
 from aahcrawler.wrapper_induction.field_selectors import FieldInduction, Located, joined
 from aahcrawler.wrapper_induction.identity_selectors import IdentityInduction, Numbered
-from aahcrawler.wrapper_induction.item_selectors import Budget, ItemInduction, ItemPage, Items
+from aahcrawler.wrapper_induction.item_selectors import LEAST_FIT, Budget, ItemInduction, ItemPage, Items
 from aahcrawler.wrapper_induction.proof import proven
 from aahcrawler.wrapper_induction.robust_paths import compiled
 from aahcrawler.wrapper_induction.run_selectors import TITLE, cut
@@ -44,9 +44,6 @@ MOST_OBJECTS = 150
 
 WORK = 3_000_000
 """Elements that expressions may look at while one action is learned."""
-
-LEAST_FIT = 0.6
-"""The fit of items (the harmonic mean of precision and recall) from which on an expression is worth proposing."""
 
 PLENTY = 1 << 40
 _size = XPath("count(descendant-or-self::*)")

@@ -30,6 +30,9 @@ LEAST_AGREEING = 0.75
 MOST_JOINED = 5
 """Expressions that find a part of the items each and are joined."""
 
+LEAST_FIT = 0.6
+"""The fit (the harmonic mean of precision and recall) from which on an expression is worth proposing."""
+
 MOST_GROUPS = 4
 PATHS_OF_PART = 12
 NEAR_MISSES = 12

@@ -9,6 +9,7 @@ from lxml.html import HtmlElement
 
 from aahcrawler.wrapper_induction.examples import Method
 from aahcrawler.wrapper_induction.features import Features
+from aahcrawler.wrapper_induction.item_selectors import LEAST_FIT, found_by
 from aahcrawler.wrapper_induction.robust_paths import Expression, Path, leading_to
 from knowledge_base.selectors import BadExpressionError
 
@@ -48,16 +49,31 @@ def induce_links(examples: Sequence[LabelledLinks], *, documented: bool) -> tupl
     """
     if len(examples) < LEAST_PAGES or any(not example.links for example in examples):
         return None
-    for written in _candidates(examples):
+    targets = [(each.tree, link) for each in examples for link in tuple(each.links.values())[:MOST_TARGETS]]
+    for written in _candidates(targets):
         if _agrees(written, examples):
             return written, False
     return (ANY, True) if documented else None
 
 
-def _candidates(examples: Sequence[LabelledLinks]) -> Iterator[Expression]:
-    targets = [
-        (example.tree, element) for example in examples for element in tuple(example.links.values())[:MOST_TARGETS]
-    ]
+def find_links(links: Sequence[HtmlElement], tree: HtmlElement) -> tuple[Expression, float] | None:
+    """Return the expression that finds some links of one page best, and how well; None where none finds most of them.
+
+    The fit is the harmonic mean of precision and recall, at least `LEAST_FIT`; of several with the same fit, it is the
+    expression that is likeliest to stay.
+    """
+    wanted = frozenset(links)
+    best: tuple[Expression, float] | None = None
+    for expression in _candidates([(tree, link) for link in links[:MOST_TARGETS]]):
+        found = frozenset(found_by(expression, tree))
+        fit = 2 * len(found & wanted) / (len(found) + len(wanted))
+        if fit > (best[1] if best is not None else 0):
+            best = expression, fit
+    return best if best is not None and best[1] >= LEAST_FIT else None
+
+
+def _candidates(targets: Sequence[tuple[HtmlElement, HtmlElement]]) -> Iterator[Expression]:
+    """Yield expressions that find all targets in their trees, the likeliest to stay first."""
     known = Features()
     paths = (path for path in leading_to(targets, known) if path.steps and path.cost <= MOST_COST and _is_place(path))
     found = dict.fromkeys(path.written() for path in paths)

@@ -15,7 +15,6 @@ from aahcrawler.authoring.drafting.address_shapes import avoided, paging_of, sha
 from aahcrawler.authoring.drafting.begin import Begun, Wish, begin, lines_of
 from aahcrawler.authoring.drafting.detection_patterns import Known, signs
 from aahcrawler.authoring.drafting.draft import DraftError
-from aahcrawler.authoring.drafting.expressions import finding_all, finding_parts
 from aahcrawler.authoring.drafting.levels import Given
 from aahcrawler.cli import app
 from aahcrawler.helper import ApplicationAwareHelper
@@ -247,17 +246,3 @@ def test_what_is_avoided_spares_content() -> None:
         ("login", {"path": "**/index.php", "parameters": "action=login*"}),
         ("sort-order", {"path": "**/topic.php", "parameters": "sort"}),
     ]
-
-
-def test_expressions_use_names_that_templates_give() -> None:
-    page = html_page(
-        f"{SITE}/x",
-        """<div class="css-1x9 posts"><section id="p1" class="odd k8f2 post-12 msg"><b class="x1">A</b></section>
-        <section id="p2" class="even msg"><b>B</b></section><section class="hint">other</section></div>""",
-    )
-    items = page.tree.xpath("//section[@id]")
-    found = finding_all(items, page.tree)
-    assert found is not None
-    assert (found.css, found.share) == ("section.msg", 1)
-    (part,) = finding_parts(items, [item.find("b") for item in items])
-    assert part.css == "b"

@@ -7,10 +7,11 @@ from urllib.parse import urlsplit
 
 from lxml.html import HtmlElement
 
-from aahcrawler.authoring.drafting.expressions import Expression, is_stable
 from aahcrawler.page import Page
 from aahcrawler.page.text import fold, plain_text
 from aahcrawler.urls import queue_of, resolve
+from aahcrawler.wrapper_induction.features import WORD_OF_LAYOUT, cost_of_word, is_name
+from aahcrawler.wrapper_induction.robust_paths import Expression
 from knowledge_base.matching import Sight
 from knowledge_base.model import KnowledgeBase, Pattern, Signal, Strength
 from knowledge_base.selectors import SHORTEST_LITERAL, compile_selector, safe_literal
@@ -179,12 +180,12 @@ def _headers(page: Page) -> Iterator[Sign]:
 
 def _ids(page: Page) -> Iterator[Sign]:
     identity = page.tree.get("id") or ""
-    if is_stable(identity) and not _COMMON_WORD.fullmatch(identity):
+    if is_template_name(identity) and not _COMMON_WORD.fullmatch(identity):
         # The html element is where css= begins to look, so that only XPath can find it.
         yield _selector_sign(f"/html[@id='{identity}']", "", Strength.STRONG, "the id of the html element")
     body = _body(page)
     identity = body.get("id") or "" if body is not None else ""
-    if is_stable(identity) and not _COMMON_WORD.fullmatch(identity):
+    if is_template_name(identity) and not _COMMON_WORD.fullmatch(identity):
         yield _selector_sign("", f"body#{identity}", Strength.STRONG, "the id of body")
 
 
@@ -192,8 +193,17 @@ def _classes(page: Page) -> Iterator[Sign]:
     body = _body(page)
     words = (body.get("class") or "").split() if body is not None else []
     for word in sorted(words, key=len, reverse=True):
-        if is_stable(word) and not _COMMON_WORD.fullmatch(word):
+        if is_template_name(word) and not _COMMON_WORD.fullmatch(word):
             yield _selector_sign("", f"body.{word}", Strength.HINT, _BODY_CLASS)
+
+
+def is_template_name(word: str) -> bool:
+    """Say whether a class or id is a name that a template gives, and none of layout alone.
+
+    >>> [is_template_name(word) for word in ("post-body", "odd", "row", "css-1x9k")]
+    [True, False, False, False]
+    """
+    return is_name(word) and cost_of_word(word) < WORD_OF_LAYOUT
 
 
 def _body(page: Page) -> HtmlElement | None:

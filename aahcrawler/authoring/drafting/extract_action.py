@@ -1,28 +1,31 @@
-"""Writes an extraction action from the objects that a page shows."""
+"""Writes an extraction action that is induced from the objects that pages show."""
 
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
 
 from lxml import etree
 from lxml.html import HtmlElement
 
 from aahcrawler import urls
 from aahcrawler.authoring.drafting import sheet
-from aahcrawler.authoring.drafting.expressions import Expression, finding_all, finding_parts, numbered_stem
-from aahcrawler.authoring.drafting.labelling import Specimen
-from aahcrawler.page import Page, dates
+from aahcrawler.page import Page
 from aahcrawler.page.text import fold, plain_text
+from aahcrawler.wrapper_induction.examples import Label, LabelledExample
+from aahcrawler.wrapper_induction.features import words_of_pages
+from aahcrawler.wrapper_induction.induce import propose
+from aahcrawler.wrapper_induction.robust_paths import Expression
+from aahcrawler.wrapper_induction.samples import text_of
+from aahcrawler.wrapper_induction.wrapper import Wrapper
+from knowledge_base.model import DateFormat, Extract, Field, FieldKind, Identity
+from knowledge_base.selectors import compile_selector
 
 _DAY_FIRST = 12
 _NUMERIC_DATE = re.compile(r"\b(\d{1,2})[./-](\d{1,2})[./-](?:\d{4}|\d{2})\b")
-_OFTEN = 0.8
-_LEFT_OUT = re.compile(r"signature|edited|quote-?author|share|social|related|tags|byline|breadcrumb", re.IGNORECASE)
 _GENERAL = frozenset({"post", "posts", "article", "articles", "thread", "threads", "topic", "topics", "html", "page"})
-_MOST_OF_BODY = 0.3
-_ATTRIBUTES = ("datetime", "content", "title", "data-time", "data-timestamp")
+_WINDOW_TITLE = compile_selector(css="head > title")
+_DECLARED = ("datePublished", "dateCreated")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,102 +41,68 @@ class Objects:
     beside: bool = False
 
 
-def write_extract(parent: etree._Element, objects: Objects, specimen: Specimen, page: Page) -> Expression | None:
+def write_extract(parent: etree._Element, objects: Objects, examples: Sequence[LabelledExample]) -> Expression | None:
     """Append an extract action and return the expression of its items; None, and nothing written, without one."""
-    item = finding_all(specimen.items, page.tree, _own_words(page))
-    if item is None:
+    examples = examples if objects.beside else [_titled(example) for example in examples]
+    schema = _schema(objects, examples)
+    proposed = propose(examples, schema, _foreign([example.page for example in examples]))
+    if proposed is None:
         return None
-    several = specimen.many or objects.beside or bool(objects.first_type)
-    sheet.guess(parent, f"objects are {specimen.evidence}; {_number(specimen, several=several)}{_exactness(item)}")
-    attributes = {"name": objects.action, "type": objects.type}
-    attributes |= {"first-type": objects.first_type} if objects.first_type else {}
-    attributes |= ({"many": "yes"} if several else {}) | ({} if objects.beside else {"always": "yes"})
-    extract = sheet.add(parent, "extract", attributes)
-    sheet.add(extract, "item", item.attributes() | {"cite": sheet.UNPROVEN})
-    if several:
-        _write_identity(extract, specimen)
-    if not objects.beside:
-        _write_title(extract, page, first_only=several)
-    _write_field(extract, "author", {"kind": "person"}, specimen)
-    _write_date(extract, specimen, page, first_only=several)
-    _write_body(extract, specimen, page)
-    return item
+    wrapper, fit = _numbered(proposed[0]), proposed[1]
+    number = _number(examples, several=schema.many)
+    sheet.guess(parent, f"objects are {examples[0].notes[0]}; {number}{_exactness(fit)}")
+    parent.append(_marked(wrapper, examples))
+    return Expression.of(wrapper.action.items[0])
 
 
-def _number(specimen: Specimen, *, several: bool) -> str:
-    if not several:
-        return "one a page"
-    if specimen.many:
-        return f"{len(specimen.items)} found"
-    return "only one found: begin again with a page that shows several, as that tells much more"
+def _schema(objects: Objects, examples: Sequence[LabelledExample]) -> Extract:
+    """Return the action that is wanted, without the expressions that are to be found."""
+    several = bool(objects.first_type) or objects.beside or any(len(each.objects) > 1 for each in examples)
+    title = Field("title", FieldKind.TEXT, (), first_only=several)
+    if not _labels("title", examples):
+        title = replace(title, selectors=(_WINDOW_TITLE,), page=True)
+    dated = _labels("date", examples)
+    order = _order(dated)
+    date = Field("date", FieldKind.DATETIME, (), date=DateFormat(order))
+    if not dated:
+        date = replace(date, declared=_DECLARED, first_only=several)
+    author, body = Field("author", FieldKind.PERSON, ()), Field("body", FieldKind.TEXT, ())
+    return Extract(
+        name=objects.action,
+        type=objects.type,
+        items=(),
+        fields=(*(() if objects.beside else (title,)), author, date, body),
+        many=several,
+        always=not objects.beside,
+        first_type=objects.first_type,
+        identity=Identity(()) if several else None,
+    )
 
 
-def _own_words(page: Page) -> frozenset[str]:
-    """Return the words of a page's address that may stand in ids made for it alone."""
-    words = re.findall(r"[a-z]{4,}", page.url.partition("://")[2].partition("/")[2].lower())
+def _numbered(wrapper: Wrapper) -> Wrapper:
+    """Make the fragments of addresses of what the page itself calls the objects."""
+    identity = wrapper.action.identity
+    if identity is None or not identity.selectors:
+        return wrapper
+    return replace(wrapper, action=replace(wrapper.action, identity=replace(identity, prefix=identity.trims[0])))
+
+
+def _foreign(pages: Sequence[Page]) -> frozenset[str]:
+    """Return the words of the addresses that may stand in names made for one page alone."""
+    if len(pages) > 1:
+        return words_of_pages([page.url for page in pages])
+    words = re.findall(r"[a-z][a-z-]{3,}", pages[0].url.partition("://")[2].partition("/")[2].lower())
     return frozenset(words) - _GENERAL
 
 
-def _exactness(expression: Expression) -> str:
-    return "" if expression.share == 1 else f"; the item finds some others too or misses some ({expression.share:.0%})"
-
-
-def _write_identity(extract: etree._Element, specimen: Specimen) -> None:
-    items = specimen.items
-    found = _own_ids(items) or _ids_within(items) or _fragments(items)
-    if found is None:
-        telling = [name for name in ("author", "date") if _found(specimen, name)] or ["body"]
-        sheet.guess(
-            extract, f"no number was found in the objects, so that they are told apart by {' and '.join(telling)}"
-        )
-        sheet.add(extract, "identity", {"fields": " ".join(telling)})
-        return
-    stem, xpath = found
-    sheet.guess(extract, f"the number that follows {stem} tells the objects apart")
-    identity = sheet.add(extract, "identity", {"trim": stem, "prefix": stem})
-    sheet.add(identity, "select", {"xpath": xpath, "cite": sheet.UNPROVEN})
-
-
-def _own_ids(items: Sequence[HtmlElement]) -> tuple[str, str] | None:
-    stem = _common_stem([[item.get("id") or ""] for item in items])
-    return (stem, "@id") if stem else None
-
-
-def _ids_within(items: Sequence[HtmlElement]) -> tuple[str, str] | None:
-    for attribute in ("id", "name"):
-        stem = _common_stem([[each.get(attribute) or "" for each in item.iter()] for item in items])
-        if stem:
-            return stem, f"(.//*[starts-with(@{attribute}, '{stem}')])[1]/@{attribute}"
-    return None
-
-
-def _fragments(items: Sequence[HtmlElement]) -> tuple[str, str] | None:
-    within = [[(link.get("href") or "").partition("#")[2] for link in item.iter("a")] for item in items]
-    stem = _common_stem(within)
-    return (stem, f"substring-after((.//a[contains(@href, '#{stem}')])[1]/@href, '#')") if stem else None
-
-
-def _common_stem(words: Sequence[Sequence[str]]) -> str:
-    """Return what stands before a number that each item has of its own, empty where there is no such thing."""
-    counts = Counter(stem for some in words for stem in {numbered_stem(word) for word in some} if stem)
-    for stem, count in counts.most_common():
-        firsts = [next((word for word in some if numbered_stem(word) == stem), None) for some in words]
-        if count == len(words) and len(set(firsts)) == len(words):
-            return stem
-    return ""
-
-
-def _write_title(extract: etree._Element, page: Page, *, first_only: bool) -> None:
-    heading = _heading(page)
-    found = finding_all([heading], page.tree) if heading is not None else None
-    only = {"page": "yes"} | ({"first-only": "yes"} if first_only else {})
-    if found is not None and heading is not None:
-        sheet.guess(extract, f'the title is the heading "{fold(plain_text(heading))[:60]}"')
-    else:
-        sheet.guess(extract, "no heading was found, so that the title is the one of the browser's window")
-        found = Expression(css="head > title")
-    field = sheet.add(extract, "field", {"name": "title"} | only)
-    sheet.add(field, "select", found.attributes() | {"cite": sheet.UNPROVEN})
+def _titled(example: LabelledExample) -> LabelledExample:
+    """Label the heading of a page as the title of its first object."""
+    heading = _heading(example.page)
+    if heading is None or not example.objects:
+        return example
+    first, *others = example.objects
+    title = Label((heading,), fold(plain_text(heading)))
+    return replace(example, objects=(replace(first, labels={**first.labels, "title": title}), *others))
 
 
 def _heading(page: Page) -> HtmlElement | None:
@@ -156,112 +125,84 @@ def _names_site(heading: HtmlElement, page: Page) -> bool:
     return any(url == urls.origin(page.url) + "/" for url in links if url)
 
 
-def _found(specimen: Specimen, part: str) -> tuple[Expression, ...]:
-    return finding_parts(specimen.items, specimen.parts.get(part, (None,) * len(specimen.items)))
+def _labels(name: str, examples: Iterable[LabelledExample]) -> tuple[Label, ...]:
+    return tuple(each.labels[name] for example in examples for each in example.objects if name in each.labels)
 
 
-def _write_field(extract: etree._Element, name: str, attributes: dict[str, str], specimen: Specimen) -> None:
-    known = specimen.known(name)
-    expressions = _found(specimen, name)
-    if not expressions:
-        if specimen.items:
+# What is said of it
+
+
+def _marked(wrapper: Wrapper, examples: Sequence[LabelledExample]) -> etree._Element:
+    """Return the action as it is written, with every guess marked."""
+    extract = wrapper.xml()
+    for each in extract.iter("item", "select", "without"):
+        each.set("cite", sheet.UNPROVEN)
+    identity = wrapper.action.identity
+    for child in extract.findall("identity"):
+        child.addprevious(sheet.guessed(_said_of_identity(identity) if identity is not None else ""))
+    told: set[str] = set()
+    for field, child in zip(wrapper.action.fields, extract.findall("field"), strict=True):
+        again = "the same of other objects: " if field.name in told else ""
+        child.addprevious(sheet.guessed(f"{again}{_said_of(field, examples)}"))
+        told.add(field.name)
+        for part in child.findall("without"):
+            part.addprevious(sheet.guessed(f"this is no part of the text: {part.get('css') or part.get('xpath')}"))
+    for name in ("author", "body"):
+        if name not in told:
             sheet.note(extract, f"no {name} was found; add a field if the page shows one")
-        return
-    examples = ", ".join(dict.fromkeys(f'"{fold(plain_text(element))[:40]}"' for element in known[:3]))
-    sheet.guess(extract, f"{name}: {examples}{_coverage(len(known), len(specimen.items))}{_by_place(expressions)}")
-    field = sheet.add(extract, "field", {"name": name} | attributes)
-    for expression in expressions:
-        sheet.add(field, "select", expression.attributes() | {"cite": sheet.UNPROVEN})
+    return extract
 
 
-def _write_date(extract: etree._Element, specimen: Specimen, page: Page, *, first_only: bool) -> None:
-    known = specimen.known("date")
-    expressions = _found(specimen, "date")
-    if not expressions:
-        sheet.guess(extract, "no date was found on the page; what its metadata declare is taken")
-        declared = {"name": "date", "kind": "datetime", "declared": "datePublished dateCreated"}
-        sheet.add(extract, "field", declared | ({"first-only": "yes"} if first_only else {}))
-        return
-    attribute = next((name for name in _ATTRIBUTES if _is_date_attribute(known, name, page.fetched_at)), "")
-    shown = [element.get(attribute) or "" if attribute else fold(plain_text(element)) for element in known]
-    order = "" if attribute in ("datetime", "content") else _order(shown)
-    zone = "" if attribute == "datetime" else "; times are taken for UTC unless zone= says otherwise"
-    sheet.guess(extract, f'date: "{shown[0][:60]}"{_doubt(order, shown)}{zone}{_by_place(expressions)}')
-    field = sheet.add(extract, "field", {"name": "date", "kind": "datetime"} | ({"order": order} if order else {}))
-    for expression in expressions:
-        taken = Expression(expression.css, expression.xpath, attribute)
-        sheet.add(field, "select", taken.attributes() | {"cite": sheet.UNPROVEN})
+def _said_of_identity(identity: Identity) -> str:
+    if not identity.selectors:
+        told = " and ".join(identity.fields)
+        return f"no number was found in the objects, so that they are told apart by {told}"
+    return f"the number that follows {identity.prefix or 'nothing'} tells the objects apart"
 
 
-def _is_date_attribute(elements: Sequence[HtmlElement], name: str, now: datetime) -> bool:
-    values = [element.get(name) or "" for element in elements]
-    return all(value and dates.parse(value, now=now) is not None for value in values)
+def _said_of(field: Field, examples: Sequence[LabelledExample]) -> str:
+    labels = _labels(field.name, examples)
+    shown = [text_of(label) for label in labels]
+    if field.name == "title":
+        if field.selectors == (_WINDOW_TITLE,):
+            return "no heading was found, so that the title is the one of the browser's window"
+        return f'the title is the heading "{shown[0][:60]}"'
+    if field.name == "date":
+        if not field.selectors:
+            return "no date was found on the page; what its metadata declare is taken"
+        zone = "" if labels[0].attribute == "datetime" else "; times are taken for UTC unless zone= says otherwise"
+        return f'date: "{shown[0][:60]}"{_doubt(field.date.order, shown)}{zone}'
+    told = ", ".join(dict.fromkeys(f'"{text[:40]}"' for text in shown[:3]))
+    total = sum(len(example.objects) for example in examples)
+    return f"{field.name}: {told}" + ("" if len(labels) == total else f"; {len(labels)} of {total} objects have one")
 
 
-def _order(shown: Iterable[str]) -> str:
-    """Return the order that numbers of dates prove, else the usual one, else nothing where no date needs it."""
-    pairs = [(int(found[1]), int(found[2])) for text in shown if (found := _NUMERIC_DATE.search(text))]
+def _number(examples: Sequence[LabelledExample], *, several: bool) -> str:
+    if not several:
+        return "one a page"
+    total = sum(len(example.objects) for example in examples)
+    if any(len(example.objects) > 1 for example in examples):
+        return f"{total} found"
+    return "only one found: begin again with a page that shows several, as that tells much more"
+
+
+def _exactness(fit: float) -> str:
+    return "" if fit == 1 else f"; the item finds some others too or misses some ({fit:.0%})"
+
+
+def _order(labels: Iterable[Label]) -> Literal["dmy", "mdy", "ymd"] | None:
+    """Return the order that numbers of dates prove, else the usual one, else None where no date needs it."""
+    shown = [text_of(label) for label in labels if label.attribute not in ("datetime", "content")]
+    pairs = _pairs(shown)
     if any(second > _DAY_FIRST for _, second in pairs):
         return "mdy"
-    return "dmy" if pairs else ""
+    return "dmy" if pairs else None
 
 
-def _doubt(order: str, shown: Iterable[str]) -> str:
-    pairs = [(int(found[1]), int(found[2])) for text in shown if (found := _NUMERIC_DATE.search(text))]
-    proven = any(number > _DAY_FIRST for pair in pairs for number in pair)
+def _doubt(order: Literal["dmy", "mdy", "ymd"] | None, shown: Iterable[str]) -> str:
+    proven = any(number > _DAY_FIRST for pair in _pairs(shown) for number in pair)
     return "; whether the day or the month comes first cannot be told here" if order and not proven else ""
 
 
-def _write_body(extract: etree._Element, specimen: Specimen, page: Page) -> None:
-    _write_field(extract, "body", {}, specimen)
-    field = extract[-1]
-    if field.get("name") != "body":
-        return
-    for css in dict.fromkeys((*_bylines(specimen, page), *_left_out(specimen.known("body")))):
-        sheet.guess(field, f"this is no part of the text: {css}")
-        sheet.add(field, "without", {"css": css, "cite": sheet.UNPROVEN})
-
-
-def _bylines(specimen: Specimen, page: Page) -> Iterator[str]:
-    """Yield selectors of what holds title, author or date within the text and nothing of the text itself."""
-    bodies = specimen.parts.get("body", ())
-    for parts in ((_heading(page),), specimen.parts.get("author", ()), specimen.parts.get("date", ())):
-        pairs = [
-            (body, part) for body, part in zip(bodies, parts, strict=False) if body is not None and part is not None
-        ]
-        holders = [(body, holder) for body, part in pairs if (holder := _holder(part, body)) is not None]
-        found = finding_parts([body for body, _ in holders], [holder for _, holder in holders])
-        yield from (expression.css for expression in found if expression.css)
-
-
-def _holder(part: HtmlElement, body: HtmlElement) -> HtmlElement | None:
-    """Climb from a part of a text as long as little of the text is within; None where it is no part of it."""
-    above = list(part.iterancestors())
-    if body not in above:
-        return None
-    most = _MOST_OF_BODY * len(plain_text(body))
-    holder = part
-    for element in above[: above.index(body)]:
-        if len(plain_text(element)) > most:
-            break
-        holder = element
-    return holder
-
-
-def _left_out(bodies: Iterable[HtmlElement]) -> list[str]:
-    words: dict[str, None] = {}
-    for body in bodies:
-        for element in body.iterdescendants():
-            named = [word for word in (element.get("class") or "").split() if _LEFT_OUT.search(word)]
-            words |= {f".{word}": None for word in named if re.fullmatch(r"[A-Za-z][A-Za-z_-]*", word)}
-    return list(words)[:4]
-
-
-def _coverage(known: int, total: int) -> str:
-    return "" if known == total else f"; {known} of {total} objects have one"
-
-
-def _by_place(expressions: Sequence[Expression]) -> str:
-    if any(expression.xpath.startswith("(") for expression in expressions):
-        return "; found by its place alone, as it has no name: look for something better"
-    return ""
+def _pairs(shown: Iterable[str]) -> list[tuple[int, int]]:
+    return [(int(found[1]), int(found[2])) for text in shown if (found := _NUMERIC_DATE.search(text))]

@@ -1,19 +1,34 @@
-"""Objects that a page shows, with the elements that hold their parts: what a draft is made from."""
+"""Labels the objects that a page shows, with the elements that hold their parts: what a draft is made from.
+
+The one note of each labelled page says in words how the objects were found.
+"""
 
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import cast
 
 from lxml.etree import _Element as Element
 from lxml.html import HtmlElement
 
-from aahcrawler.induction import Nature, Record, RecordSet, Region, Surroundings, find_records, main_part, records
+from aahcrawler.helper.values import as_date
+from aahcrawler.induction import (
+    MainPart,
+    Nature,
+    Record,
+    RecordSet,
+    Region,
+    Surroundings,
+    find_records,
+    main_part,
+    records,
+)
 from aahcrawler.page import Page, dates
 from aahcrawler.page.text import fold, plain_text
+from aahcrawler.webobject import Person
+from aahcrawler.wrapper_induction.examples import Label, LabelledExample, LabelledObject, Method
+from knowledge_base.model import DateFormat
 
-PARTS = ("title", "author", "date", "body")
 LEAST_TEXT = 20
 """Characters of an object's text; anything shorter is a button or a menu."""
 MOST_ITEMS = 60
@@ -33,42 +48,27 @@ _DATE = re.compile(r"date|time|posted|published", re.IGNORECASE)
 _LONGEST_NAME = 60
 _LONGEST_DATE = 120
 _SHARE = 0.7
+_DATE_ATTRIBUTES = ("datetime", "content", "title", "data-time", "data-timestamp")
+_BESIDE = re.compile(r"signature|edited|quote-?author|share|social|related|tags|byline|breadcrumb", re.IGNORECASE)
+_MOST_OF_BODY = 0.3
 
 
-@dataclass(frozen=True, slots=True)
-class Specimen:
-    """Objects of one sort on one page.
-
-    ``parts`` gives for each of ``PARTS`` the element of each item, None where an item has none. ``evidence`` says in
-    words how the objects were found.
-    """
-
-    items: tuple[HtmlElement, ...]
-    parts: Mapping[str, tuple[HtmlElement | None, ...]]
-    evidence: str
-
-    @property
-    def many(self) -> bool:
-        """Whether there are several."""
-        return len(self.items) > 1
-
-    def known(self, part: str) -> tuple[HtmlElement, ...]:
-        """Return the elements of a part, where it was found."""
-        return tuple(element for element in self.parts.get(part, ()) if element is not None)
+_Parts = Mapping[str, Sequence[HtmlElement | None]]
+"""For each field the element of each item, None where an item has none."""
 
 
-def repeated(page: Page) -> Specimen | None:
+def repeated(page: Page) -> LabelledExample | None:
     """Return what people wrote in full on a page: posts of a thread, comments; None where nothing is repeated."""
     return answers(page) or _articles(page)
 
 
-def answers(page: Page) -> Specimen | None:
+def answers(page: Page) -> LabelledExample | None:
     """Do what `repeated` does for a page that is about one thing, where articles may be teasers of other things."""
     found = _declared(page, _REPEATED)
-    return found if found is not None and found.many else _induced(page)
+    return found if found is not None and len(found.objects) > 1 else _induced(page)
 
 
-def single(page: Page) -> Specimen | None:
+def single(page: Page) -> LabelledExample | None:
     """Return the one thing a page is about, such as an article; None where there is no text."""
     return _declared(page, _WORKS, only=True) or _only_article(page) or _main(page) or _longest(page)
 
@@ -86,15 +86,15 @@ def deepest_with_text(holder: HtmlElement, besides: Sequence[HtmlElement] = ()) 
         current = best
 
 
-def _declared(page: Page, types: re.Pattern[str], *, only: bool = False) -> Specimen | None:
+def _declared(page: Page, types: re.Pattern[str], *, only: bool = False) -> LabelledExample | None:
     """Read microdata: elements that say of what schema.org type they are; with ``only``, the one that does."""
     scopes = [element for element in _html(page.tree.iter()) if types.search(element.get("itemtype") or "")]
     items = [scope for scope in scopes if _property(scope, "body") is not None][:MOST_ITEMS]
     if not items or (only and len(items) > 1):
         return None
     kinds = sorted({(item.get("itemtype") or "").rpartition("/")[2] for item in items})
-    parts = {part: tuple(_property(item, part) for item in items) for part in PARTS}
-    return Specimen(tuple(items), parts, f"elements that call themselves {', '.join(kinds)} in the words of schema.org")
+    parts = {part: [_property(item, part) for item in items] for part in _PROPERTIES}
+    return _labelled(page, items, parts, f"elements that call themselves {', '.join(kinds)} in the words of schema.org")
 
 
 def _property(scope: HtmlElement, part: str) -> HtmlElement | None:
@@ -110,13 +110,13 @@ def _scope(element: HtmlElement) -> Element | None:
     return next((holder for holder in element.iterancestors() if holder.get("itemscope") is not None), None)
 
 
-def _articles(page: Page) -> Specimen | None:
+def _articles(page: Page) -> LabelledExample | None:
     """Take the ``article`` elements that have a date and hold text and no other article."""
     items = [item for item in _innermost_articles(page) if _date_in(item, page) is not None]
     return _with_parts(page, items, "article elements with dates") if len(items) > 1 else None
 
 
-def _only_article(page: Page) -> Specimen | None:
+def _only_article(page: Page) -> LabelledExample | None:
     items = _innermost_articles(page)
     return _with_parts(page, items, "the page's only article element") if len(items) == 1 else None
 
@@ -127,7 +127,7 @@ def _innermost_articles(page: Page) -> list[HtmlElement]:
     return [element for element in innermost if len(plain_text(element)) >= LEAST_TEXT][:MOST_ITEMS]
 
 
-def _induced(page: Page) -> Specimen | None:
+def _induced(page: Page) -> LabelledExample | None:
     """Take what the page repeats with authors and dates, the set that holds most text."""
     sets = [found for found in records(page) if found.nature is Nature.POSTS and len(found.records) > 1]
     best = max(sets, key=_text_of, default=None)
@@ -140,7 +140,7 @@ def _induced(page: Page) -> Specimen | None:
         "date": tuple(_one(record.date.element) if record.date else None for record in wanted),
         "body": tuple(_holder(record.body) for record in wanted),
     }
-    return Specimen(items, parts, "what the page repeats with authors or dates")
+    return _labelled(page, items, parts, "what the page repeats with authors or dates", wanted)
 
 
 def _author_of(record: Record, item: HtmlElement) -> HtmlElement | None:
@@ -173,7 +173,7 @@ def _holder(region: Region | None) -> HtmlElement | None:
     return _one(first if len(region.elements) == 1 or above is None else above)
 
 
-def _main(page: Page) -> Specimen | None:
+def _main(page: Page) -> LabelledExample | None:
     """Take the main text of a page, with the author and the date that belong to it."""
     where = Surroundings.of(page)
     found = main_part(where.outline, where.shown, find_records(where), where.names)
@@ -189,10 +189,10 @@ def _main(page: Page) -> Specimen | None:
         if all(part is None or part is above or above in part.iterancestors() for part in (author, date))
     )
     parts = {"author": (author,), "date": (date,), "body": (body,)}
-    return Specimen((item,), parts, "the element that holds most of the running text")
+    return _labelled(page, [item], parts, "the element that holds most of the running text", [found])
 
 
-def _longest(page: Page) -> Specimen | None:
+def _longest(page: Page) -> LabelledExample | None:
     """Take the element that holds most of the text, whatever it is."""
     body = next(_html(page.tree.iter("body")), None)
     if body is None or len(plain_text(body)) < LEAST_TEXT:
@@ -206,13 +206,76 @@ def _one(element: Element) -> HtmlElement:
     return cast("HtmlElement", element)
 
 
-def _with_parts(page: Page, items: Sequence[HtmlElement], evidence: str) -> Specimen:
+def _with_parts(page: Page, items: Sequence[HtmlElement], evidence: str) -> LabelledExample:
     dated = tuple(_date_in(item, page) for item in items)
     authors = tuple(_author_in(item) for item in items)
     titles = tuple(next(_html(item.iter(*_HEADINGS)), None) for item in items)
     besides = [tuple(part for part in three if part is not None) for three in zip(dated, authors, titles, strict=True)]
     bodies = tuple(deepest_with_text(item, known) for item, known in zip(items, besides, strict=True))
-    return Specimen(tuple(items), {"title": titles, "author": authors, "date": dated, "body": bodies}, evidence)
+    return _labelled(page, items, {"title": titles, "author": authors, "date": dated, "body": bodies}, evidence)
+
+
+def _labelled(
+    page: Page, items: Sequence[HtmlElement], parts: _Parts, evidence: str, told: Sequence[Record | MainPart] = ()
+) -> LabelledExample:
+    """Label the parts of items; a title is labelled by whoever knows whether the objects have one.
+
+    ``told`` is what induction says of each item: names and dates may be a part of what their elements show.
+    """
+    nothing = [None] * len(items)
+    authors, dated, bodies = (parts.get(name, nothing) for name in ("author", "date", "body"))
+    attribute = _date_attribute([element for element in dated if element is not None], page)
+    objects: list[LabelledObject] = []
+    for number, item in enumerate(items):
+        author, date, body = authors[number], dated[number], bodies[number]
+        labels: dict[str, Label] = {}
+        if author is not None and (shown := fold(plain_text(author))):
+            byline = told[number].author if told else None
+            name = fold(byline.name) if byline is not None else ""
+            labels["author"] = Label((author,), Person(name if name and name in shown else shown))
+        if date is not None:
+            dated_by = told[number].date if told else None
+            shown = fold(date.get(attribute) or "" if attribute else plain_text(date))
+            moment = as_date(shown, DateFormat(), page) or (dated_by.moment if dated_by is not None else None)
+            if moment is not None:
+                labels["date"] = Label((date,), moment, attribute)
+        if body is not None:
+            beside = [part for name in parts if name != "body" and (part := parts[name][number]) is not None]
+            without = _left_out(body, beside)
+            labels["body"] = Label((body,), plain_text(body, without), without=without)
+        objects.append(LabelledObject((item,), labels))
+    return LabelledExample(page, Method.INDUCED, tuple(objects), 1.0, notes=(evidence,))
+
+
+def _date_attribute(elements: Sequence[HtmlElement], page: Page) -> str:
+    """Return the attribute that says the date on all of some elements, empty where their text is to be read."""
+    values = {name: [element.get(name) or "" for element in elements] for name in _DATE_ATTRIBUTES}
+    dated = (name for name in values if all(dates.parse(value, now=page.fetched_at) for value in values[name]))
+    return next(dated, "")
+
+
+def _left_out(body: HtmlElement, beside: Sequence[HtmlElement]) -> tuple[HtmlElement, ...]:
+    """Return what lies in a body and is no part of its text: the lines of title, author and date, and what is named so.
+
+    Nothing is returned within another part of the result.
+    """
+    found = [holder for part in beside if (holder := _line_of(part, body)) is not None]
+    found += [each for each in _html(body.iterdescendants()) if _BESIDE.search(each.get("class") or "")]
+    return tuple(each for each in dict.fromkeys(found) if not any(other in each.iterancestors() for other in found))
+
+
+def _line_of(part: HtmlElement, body: HtmlElement) -> HtmlElement | None:
+    """Climb from a part of a text as long as little of the text is within; None where it is no part of it."""
+    above = list(part.iterancestors())
+    if body not in above:
+        return None
+    most = _MOST_OF_BODY * len(plain_text(body))
+    holder = part
+    for element in above[: above.index(body)]:
+        if len(plain_text(element)) > most:
+            break
+        holder = element
+    return holder
 
 
 def _date_in(item: HtmlElement, page: Page) -> HtmlElement | None:
