@@ -65,34 +65,34 @@ class Adaptation:
         strategies: Sequence[RepairStrategy],
         learner: Learner,
         told: Callable[[LearnedAction], None] | None = None,
-        detecting: SignLearning | None = None,
-        following: LinkRepair | None = None,
+        sign_learning: SignLearning | None = None,
+        link_repair: LinkRepair | None = None,
     ) -> None:
         self._strategies = tuple(strategies)
         self._learning = Learning(learner)
         self._told = told
         self._cases = Cases()
         self._learned: Recent[Name, list[Way]] = Recent(MOST_NAMES)
-        self._detecting = detecting or SignLearning(KnowledgeBase(()))
-        self._presumption = LevelFallback(self._detecting)
-        self._following = following or LinkRepair()
+        self._sign_learning = sign_learning or SignLearning(KnowledgeBase(()))
+        self._level_fallback = LevelFallback(self._sign_learning)
+        self._link_repair = link_repair or LinkRepair()
 
     def ask(self, strategies: Sequence[RepairStrategy], knowledge_base: KnowledgeBase) -> None:
         """Ask others from now on, as after a change of the knowledge base; nothing that was learned is lost."""
         self._strategies = tuple(strategies)
-        self._detecting.renew(knowledge_base)
+        self._sign_learning.renew(knowledge_base)
 
     # What the helper asks
 
     def application(self, page: Page, known: Application | None, former: Metadata | None) -> str | None:
         """See `aahcrawler.helper.adapter.Adapter.application`."""
-        return self._presumption.application(page, known, former)
+        return self._level_fallback.application(page, known, former)
 
     def level(
         self, page: Page, application: Application, shown: PageLevel | None, former: Metadata | None
     ) -> Taken | None:
         """See `aahcrawler.helper.adapter.Adapter.level`."""
-        return self._presumption.level(page, application, shown, former)
+        return self._level_fallback.level(page, application, shown, former)
 
     def preferred(self, question: Question) -> Extract:
         """See `aahcrawler.helper.adapter.Adapter.preferred`."""
@@ -107,9 +107,9 @@ class Adaptation:
         former: Metadata | None,
     ) -> Followed:
         """See `aahcrawler.helper.adapter.Adapter.followed`."""
-        found = self._following.followed(links, application, level, chosen, former)
+        found = self._link_repair.followed(links, application, level, chosen, former)
         if found.chosen:
-            self._presumption.confirm(links.page, application, level)
+            self._level_fallback.confirm(links.page, application, level)
         return found
 
     def settled(self, question: Question, outcome: Outcome, runner: Runner) -> Outcome:
@@ -125,7 +125,7 @@ class Adaptation:
         else:
             outcome = self._mended(question, case, outcome, runner, wrong)
         if outcome.extracted:
-            self._presumption.confirm(question.page, question.application, question.level)
+            self._level_fallback.confirm(question.page, question.application, question.level)
         return outcome
 
     def adopt(self, learned: Learned) -> None:
@@ -136,9 +136,9 @@ class Adaptation:
         """
         match learned:
             case LearnedSign():
-                self._detecting.adopt(learned)
+                self._sign_learning.adopt(learned)
             case LearnedLinks():
-                self._following.adopt(learned)
+                self._link_repair.adopt(learned)
             case LearnedAction():
                 self._adopt(learned)
 
@@ -262,7 +262,7 @@ class Adaptation:
         return since(question.action, outcome, question.page, former.objects) is None
 
     def _example(self, question: Question, wrong: Trouble, outcome: Outcome, runner: Runner) -> LabelledExample | None:
-        """Return what is remembered, if that is believed and more than what was found, else the surest such example."""
+        """Return what is remembered, if that is valid and more than what was found, else the surest valid example."""
         cautious = not wrong.certain or not question.shown
         best: LabelledExample | None = None
         for strategy in self._strategies:

@@ -158,7 +158,7 @@ class FieldInduction:
             if not self.budget.spend(sample.size * len(self.wanted)):
                 return None
             values = next((values for each in self.wanted if (values := sample.values(each))), ())
-            outcomes.append(sample.judge(self._base, values))
+            outcomes.append(sample.compare(self._base, values))
             if outcomes[-1] in (Outcome.WRONG, Outcome.NEAR, Outcome.MISSING):
                 return None
         return Located(tuple(self.wanted), _agreement(self._name, outcomes))
@@ -331,8 +331,8 @@ class FieldInduction:
         for each in fields:
             values = sample.values(each)
             if values:
-                return sample.judge(self._base, values)
-        return sample.judge(self._base, ())
+                return sample.compare(self._base, values)
+        return sample.compare(self._base, ())
 
 
 def joined(of_items: Located, of_page: Located) -> Located:

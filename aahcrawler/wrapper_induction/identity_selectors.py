@@ -56,7 +56,9 @@ class IdentityInduction:
     known: Features
     budget: Budget
     fields: Sequence[str] = ()
-    """The names of the fields that were learned."""
+    """The names of the fields that were induced."""
+    spare: bool = True
+    """Whether to look for other places as well that number all items, for pages that lack the best one."""
     _sizes: dict[HtmlElement, list[HtmlElement]] = field(default_factory=dict)
 
     def run(self) -> Identity | None:
@@ -75,7 +77,7 @@ class IdentityInduction:
             if len(alternatives) == MOST_ALTERNATIVES:
                 break
             if not left:
-                alternatives += self._spare(source, alternatives)
+                alternatives += self._spare(source, alternatives) if self.spare else []
                 continue
             numbers = self._read(source, left)
             if numbers is not None and (alternatives or len(numbers) > 0.5 * len(left)):

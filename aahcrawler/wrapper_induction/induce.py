@@ -158,14 +158,19 @@ class _Induction:
         return Wrapper(self._of_runs()) if self.schema.run is not None else self._of_elements()
 
     def proposal(self) -> Wrapper:
-        """Return what of the action can be induced; without numbers, objects are told apart by what is read of them."""
+        """Return what of the action can be induced, each in one way where that reads everything.
+
+        Without numbers, objects are told apart by what is read of them.
+        """
         objects = self._objects()
         located = self._located(objects)
         fields = tuple(field for each in located for field in each.fields if field.selectors or field.declared)
         identity = None
         if self.schema.identity is not None:
-            identity = self._identify(self.schema.identity, objects, fields) or Identity((), fields=(BODY,))
-        action = replace(self._action(fields), identity=identity)
+            identity = self._identify(self.schema.identity, objects, fields, spare=False) or Identity(
+                (), fields=(BODY,)
+            )
+        action = replace(self._action(fields), items=compiled(self.items.expressions[:1]), identity=identity)
         return Wrapper(action, notes=tuple(each.note for each in located if each.note))
 
     def _of_runs(self) -> Extract:
@@ -237,14 +242,19 @@ class _Induction:
         )
 
     def _identify(
-        self, identity: Identity, objects: Sequence[tuple[LabelledObject, Sample]], fields: Sequence[Field]
+        self,
+        identity: Identity,
+        objects: Sequence[tuple[LabelledObject, Sample]],
+        fields: Sequence[Field],
+        *,
+        spare: bool = True,
     ) -> Identity | None:
         numbered = [
             Numbered(sample.item, sample.reading.number, labelled.fragment, sample.reading.owners)
             for labelled, sample in objects
         ]
         names = tuple(field.name for field in fields)
-        return IdentityInduction(numbered, identity, self.known, self.budget, names).run()
+        return IdentityInduction(numbered, identity, self.known, self.budget, names, spare).run()
 
 
 def _with_body(action: Extract) -> Extract:

@@ -18,7 +18,7 @@ MOST_TARGETS = 12
 """Links of one page by which expressions are made; all are looked at when these are tried."""
 MOST_TRIED = 40
 MOST_COST = 6.0
-"""The cost of an expression (see `aahcrawler.adaptation.learner.paths.Path`) beyond which it says too little."""
+"""The cost of an expression (see `aahcrawler.wrapper_induction.robust_paths.Path`) beyond which it says too little."""
 
 ANY = Expression(css="a[href]")
 

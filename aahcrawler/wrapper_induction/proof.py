@@ -12,7 +12,7 @@ from aahcrawler.page import Page, markup
 from aahcrawler.page.text import fold, plain_text
 from aahcrawler.webobject import Value, WebObject
 from aahcrawler.wrapper_induction.examples import Label, LabelledExample, LabelledObject
-from aahcrawler.wrapper_induction.samples import Outcome, expected_at, judged, whereabouts
+from aahcrawler.wrapper_induction.samples import Outcome, expected_at, outcome_of, whereabouts
 from aahcrawler.wrapper_induction.wrapper import Agreement, Support, Wrapper
 from knowledge_base.model import Extract, Field, FieldKind
 
@@ -100,7 +100,7 @@ def _outcome(values: Sequence[Value], label: Label | None, field: Field, page: P
     if field.kind is FieldKind.HTML:
         written = [value for value in values if isinstance(value, str)]
         values = [plain_text(markup.parse(value.encode("utf-8", "replace"))) for value in written]
-    return judged(values, expected_at(label, field, page))
+    return outcome_of(values, expected_at(label, field, page))
 
 
 def _agreement(name: str, tally: Counter[Outcome]) -> Agreement:

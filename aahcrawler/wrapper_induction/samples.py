@@ -88,14 +88,14 @@ class Sample:
         target = self.target
         if target is not None and not wanted.join and not wanted.without and self._finds(wanted, target):
             return Outcome.RIGHT if self.reads(wanted) else Outcome.MISSING
-        return self.judge(wanted, self.values(wanted))
+        return self.compare(wanted, self.values(wanted))
 
-    def judge(self, wanted: Field, values: Sequence[Value]) -> Outcome:
+    def compare(self, wanted: Field, values: Sequence[Value]) -> Outcome:
         """Compare values that were read with what the example says: one of them, where the field has many."""
         expected = self.expected(wanted)
         if expected is None:
             return Outcome.BEYOND if values else Outcome.ABSENT
-        return judged(values, expected)
+        return outcome_of(values, expected)
 
     @property
     def target(self) -> HtmlElement | None:
@@ -238,7 +238,7 @@ def text_of(label: Label) -> str:
 _GOOD = (Outcome.WRONG, Outcome.NEAR, Outcome.RIGHT)
 
 
-def judged(values: Sequence[Value], expected: object) -> Outcome:
+def outcome_of(values: Sequence[Value], expected: object) -> Outcome:
     """Say how well the best of some values is what it should be."""
     return max((compared(value, expected) for value in values), key=_GOOD.index, default=Outcome.MISSING)
 

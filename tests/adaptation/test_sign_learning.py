@@ -29,8 +29,8 @@ class Crawl:
 
     def __post_init__(self) -> None:
         base = KnowledgeBase((self.application,))
-        self.detecting = SignLearning(base, self.told.append)
-        self.helper = ApplicationAwareHelper(base, adapter=Adaptation((Knowing(),), induce, None, self.detecting))
+        self.sign_learning = SignLearning(base, self.told.append)
+        self.helper = ApplicationAwareHelper(base, adapter=Adaptation((Knowing(),), induce, None, self.sign_learning))
 
     def read(self, page: Page, former: Metadata | None = None) -> Assistance:
         return self.helper.assist(page, former)

@@ -1,4 +1,4 @@
-"""Notices that an action does not do what it used to do (ARCOMEM, section 4.1: structural changes are detected first).
+"""Detects that an action does not do what it used to do (ARCOMEM, section 4.1: structural changes are detected first).
 
 Two things tell: the track record of the action on a site, and what a former crawl found at the very address. A page
 that has no such object, and a former one that is gone, are no failures.

@@ -1,4 +1,4 @@
-"""Takes pages that show no sign of their application or of their level for what their address says that they are."""
+"""Takes pages without any sign of their application or of their level for what their address says that they are."""
 
 from dataclasses import dataclass
 
@@ -15,7 +15,7 @@ from knowledge_base.model import Application, PageLevel
 
 MOST_SITES = 4_000
 ROW = 3
-"""Pages in a row without any sign after which an address that could be anything's is believed."""
+"""Pages in a row without any sign after which an address that tells little counts as well."""
 UNLIKE = 10
 """The same for one whose pages have shown their level on the site before."""
 MOST_PROBED = 6
@@ -24,8 +24,8 @@ NOWHERE = "aah-nowhere/aah-4f1c9.aah"
 
 
 @dataclass(slots=True)
-class _Presumed:
-    """What is presumed of the page at hand: its level, its application, and whether a former crawl knew of it.
+class _Fallback:
+    """What the page at hand is taken for, and whether a former crawl knew of it.
 
     ``proposed`` says that the level is one whose signs those of the page are like.
     """
@@ -46,19 +46,19 @@ class _Row:
 
 
 class LevelFallback:
-    """What is presumed of sites; a few numbers for each, the least recently met forgotten first.
+    """Decides what pages without signs are taken for; keeps a few numbers for each site, those last met.
 
-    Presuming is cheap to be wrong about: a page that holds nothing of what its level should is read as what it shows.
-    What turns out to be right is told to ``detecting``, which learns signs of it.
+    A wrong guess is cheap: a page that holds nothing of what its level should is read as what it shows. What turns out
+    to be right is told to ``sign_learning``.
     """
 
-    def __init__(self, detecting: SignLearning) -> None:
-        self._detecting = detecting
+    def __init__(self, sign_learning: SignLearning) -> None:
+        self._sign_learning = sign_learning
         self._unsigned: Recent[str, _Row] = Recent(MOST_SITES)
         self._misread: Recent[tuple[str, str, str], _Row] = Recent(MOST_SITES)
         self._backoff: Recent[tuple[str, str, str], Backoff] = Recent(MOST_SITES)
         self._strangers: Recent[str, Backoff] = Recent(MOST_SITES)
-        self._page = _Presumed()
+        self._page = _Fallback()
 
     def application(self, page: Page, known: Application | None, former: Metadata | None) -> str | None:
         """Return the application of a page that shows no sign of any.
@@ -69,7 +69,7 @@ class LevelFallback:
         row.
         """
         found = self._application(page, known, former)
-        self._page = _Presumed(page.url, unsigned=found is not None)
+        self._page = _Fallback(page.url, unsigned=found is not None)
         return found
 
     def _application(self, page: Page, known: Application | None, former: Metadata | None) -> str | None:
@@ -77,7 +77,7 @@ class LevelFallback:
             return former.application
         if known is None:
             return self._stranger(page)
-        if self._detecting.application(page, known) is not None:
+        if self._sign_learning.application(page, known) is not None:
             return known.name
         row = self._unsigned.get(site_of(page.url), _Row)
         row.pages += 1
@@ -90,14 +90,14 @@ class LevelFallback:
         if not backoff.allows():
             return None
         backoff.failed()
-        like = self._detecting.similarity.application(page)
+        like = self._sign_learning.similarity.application(page)
         level = documented(like, page.url) if like is not None else None
         return like.name if like is not None and level is not None and is_telling(level, page.url) else None
 
     def level(
         self, page: Page, application: Application, shown: PageLevel | None, former: Metadata | None
     ) -> Taken | None:
-        """Return the level of a page: the one that it shows, unless a former crawl knew better, else a presumed one.
+        """Return the level of a page: the one that it shows, unless a former crawl knew better, else a fallback.
 
         A learned sign counts like one of the file, unless the address is documented to be of another level. Then come
         an address that tells something, signs that are like those of the file, and any documented address. Where page
@@ -106,28 +106,28 @@ class LevelFallback:
         site = site_of(page.url)
         self._unsigned.forget(site)
         if self._page.url != page.url:
-            self._page = _Presumed(page.url)
+            self._page = _Fallback(page.url)
         before = _former_level(application, former)
         if before is not None and before is not shown and (shown is None or _still_holds(page, former)):
-            learned = self._detecting.level(page, application) if shown is None else None
+            learned = self._sign_learning.level(page, application) if shown is None else None
             self._page.level, self._page.remembered = (before if learned is not before else None), True
             return Taken(before, shown=learned is before)
         by_address = documented(application, page.url)
         tells = by_address is not None and is_telling(by_address, page.url)
         if shown is not None and not (by_address and tells and self._is_misread(page, application, shown, by_address)):
-            self._detecting.note(page, application, shown)
+            self._sign_learning.note(page, application, shown)
             return Taken(shown)
-        learned = self._detecting.level(page, application)
+        learned = self._sign_learning.level(page, application)
         if learned is not None and tells and learned is not by_address:
-            self._detecting.retire(page, application, learned)
+            self._sign_learning.retire(page, application, learned)
             learned = None
         if learned is not None:
-            self._detecting.note(page, application, learned)
+            self._sign_learning.note(page, application, learned)
             return Taken(learned, shown=True)
-        proposed = self._detecting.proposed(page, application) if not tells else None
+        proposed = self._sign_learning.proposed(page, application) if not tells else None
         level = proposed or by_address
         if level is None:
-            self._detecting.note(page, application, None)
+            self._sign_learning.note(page, application, None)
             return None
         backoff = self._of(page, application, level)
         if not backoff.allows():
@@ -140,19 +140,19 @@ class LevelFallback:
     def confirm(self, page: Page, application: Application, level: PageLevel) -> None:
         """Take note that a page held what its level should."""
         self._of(page, application, level).succeeded()
-        self._detecting.worked(page, application, level)
-        presumed = self._page
-        if presumed.url != page.url:
+        self._sign_learning.worked(page, application, level)
+        fallback = self._page
+        if fallback.url != page.url:
             return
-        if presumed.level is level:
-            presumed.level = None
-            if presumed.proposed:
-                self._detecting.was_right(page, application)
-            self._detecting.confirm(page, application, level, remembered=presumed.remembered)
-        if presumed.unsigned:
-            presumed.unsigned = False
+        if fallback.level is level:
+            fallback.level = None
+            if fallback.proposed:
+                self._sign_learning.was_right(page, application)
+            self._sign_learning.confirm(page, application, level, remembered=fallback.remembered)
+        if fallback.unsigned:
+            fallback.unsigned = False
             self._strangers.get(site_of(page.url), Backoff).succeeded()
-            self._detecting.confirm_application(page, application, remembered=presumed.remembered)
+            self._sign_learning.confirm_application(page, application, remembered=fallback.remembered)
 
     def _is_misread(self, page: Page, application: Application, shown: PageLevel, by_address: PageLevel) -> bool:
         """Say whether a page shows signs of a list that hold on the site's pages with objects as well by now.

@@ -61,7 +61,7 @@ class Way:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Kept:
-    """An example that is believed, and what the action found on its page before."""
+    """A valid example, and what the action found on its page before."""
 
     example: LabelledExample
     runner: Runner

@@ -10,7 +10,7 @@ class RepairStrategy(Protocol):
     """Finds the objects of an action by other means than its expressions. Deterministic; never fetches anything."""
 
     def label(self, question: Question) -> LabelledExample | None:
-        """Return all objects of the action on the page; None where this repair strategy cannot say.
+        """Return all objects of the action on the page; None where that cannot be told.
 
         An example without objects says that there are none.
         """

@@ -16,7 +16,7 @@ MOST_OF_TEXT = 0.7
 """The share of a text that must be that of another for both to be about one object."""
 
 ALIGNED = 0.8
-"""The share of objects, found and taught, that must be the same before one adds fields to the other."""
+"""The share of objects, found and labelled, that must be the same before one adds fields to the other."""
 
 
 def sketches(example: LabelledExample) -> tuple[Sketch, ...]:

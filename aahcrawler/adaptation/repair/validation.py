@@ -1,4 +1,4 @@
-"""Decides what is to be believed: a repair strategy's example, and an action that was learned of examples.
+"""Validates the labelled examples of repair strategies, and the actions that were learned of them.
 
 Being alike is not enough. An example has to be about all objects of the page, clearly better than what else it could
 have been, and about texts that somebody wrote; an action has to find the same on every page that it was learned of,
@@ -59,7 +59,7 @@ _WHO_OR_WHEN = frozenset({AUTHOR, DATE})
 
 
 class Doubt(StrEnum):
-    """Why an example is not believed."""
+    """Why an example is not valid."""
 
     ABSENT = "absent"
     """It has no objects."""
@@ -81,7 +81,7 @@ class Doubt(StrEnum):
 
 
 def doubt(example: LabelledExample, question: Question, *, cautious: bool) -> Doubt | None:
-    """Say why an example is not believed, None where it is.
+    """Say why an example is not valid, None where it is.
 
     ``cautious`` is for pages that may well hold no such object: more is asked of the example then, unless it remembers
     the objects.
