@@ -1,4 +1,4 @@
-"""Expressions for values that share their element with constant words: ``by Ann Boyd``, ``Ann Boyd says:``."""
+"""Makes expressions for values that share their element with constant words: ``by Ann Boyd``, ``Ann Boyd says:``."""
 
 from collections.abc import Iterator, Sequence
 

@@ -1,4 +1,4 @@
-"""What an extraction action can be induced from: pages with their objects, found and labelled by other means."""
+"""Holds what an extraction action is induced from: pages with their objects, found and labelled by other means."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""What tells an element of a template from others, and how likely it is to stay: names, not numbers, states or places.
+"""Finds what tells an element of a template from others, and how likely that is to stay: names, no numbers or states.
 
 The costs order features by how much a template would have to change to lose them, in the spirit of the robustness of
 Dalvi, Bohannon and Sha ("Robust web extraction", SIGMOD 2009): names of content outlive names of layout, those outlive
@@ -108,7 +108,7 @@ class Feature:
     value: str = ""
 
     def __hash__(self) -> int:
-        # The hash of an enum's member is a call of its own, which would be half of what learning costs.
+        # The hash of an enum's member is a call of its own, which would be half of what induction costs.
         return hash((self.attribute, self.value))
 
     @property
@@ -340,7 +340,7 @@ def cost_of_tag(tag: str) -> float:
 
 
 class Features:
-    """Remembers the features of elements while one action is learned."""
+    """Remembers the features of elements while one action is induced."""
 
     def __init__(self, foreign: Collection[str] = ()) -> None:
         self._foreign = foreign

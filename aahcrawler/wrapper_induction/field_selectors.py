@@ -38,7 +38,7 @@ _LINES = frozenset({FieldKind.PERSON, FieldKind.DATETIME, FieldKind.TEXT, FieldK
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """What was learned of a field: None where nothing was, with the reason in ``note``."""
+    """What was induced of a field: empty where nothing was, with the reason in ``note``."""
 
     fields: tuple[Field, ...]
     agreement: Agreement
@@ -72,7 +72,7 @@ class _Tally:
 
 @dataclass
 class FieldInduction:
-    """Learns one field.
+    """Induces one field.
 
     ``wanted`` are the fields of its name in the action that schema; ``others`` holds the elements of each object beside
     its item, in the order of ``samples``.

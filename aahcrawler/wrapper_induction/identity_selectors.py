@@ -49,7 +49,7 @@ class _Source:
 
 @dataclass
 class IdentityInduction:
-    """Looks for the identity of the items of one action."""
+    """Induces the identity of the items of one action."""
 
     items: Sequence[Numbered]
     schema: Identity

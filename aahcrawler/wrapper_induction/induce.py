@@ -30,7 +30,7 @@ from knowledge_base.model import Extract, Field, Identity
 from knowledge_base.selectors import compile_selector
 
 LARGEST_PAGE = 50_000
-"""Elements of a page that anything is learned from."""
+"""Elements of a page that anything is induced from."""
 
 MOST_EXAMPLES = 12
 FEWEST = 3
@@ -40,10 +40,10 @@ MOST_LEFT_OUT = 2
 """Examples that are left aside, each in its turn, where all of them do not go together."""
 
 MOST_OBJECTS = 150
-"""Objects that fields are learned from, those of the first pages first; all pages count for the items."""
+"""Objects that fields are induced from, those of the first pages first; all pages count for the items."""
 
 WORK = 3_000_000
-"""Elements that expressions may look at while one action is learned."""
+"""Elements that expressions may look at while one action is induced."""
 
 PLENTY = 1 << 40
 _size = XPath("count(descendant-or-self::*)")

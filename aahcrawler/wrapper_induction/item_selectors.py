@@ -92,7 +92,7 @@ class _Tried:
 
 @dataclass
 class ItemInduction:
-    """Looks for the items of the objects of several pages; ``many`` says that a page may have several."""
+    """Induces the items of the objects of several pages; ``many`` says that a page may have several."""
 
     pages: tuple[ItemPage, ...]
     known: Features

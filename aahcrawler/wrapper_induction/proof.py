@@ -1,4 +1,4 @@
-"""Runs a learned action as the helper would on the pages of its examples, and says how far it agrees with them."""
+"""Runs an induced action as the helper would on the pages of its examples, and says how far it agrees with them."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
@@ -22,9 +22,9 @@ LEAST_RUNS = 0.6
 PLENTY = 1 << 40
 
 
-def proven(learned: Wrapper, schema: Extract, examples: Sequence[LabelledExample]) -> Wrapper | None:
-    """Return the action with its support; None where it does not hold on the examples that it was learned of."""
-    action = learned.action
+def proven(wrapper: Wrapper, schema: Extract, examples: Sequence[LabelledExample]) -> Wrapper | None:
+    """Return the action with its support; None where it does not hold on the examples that it was induced from."""
+    action = wrapper.action
     pages = absent = objects = 0
     dissenting: list[str] = []
     tallies: defaultdict[str, Counter[Outcome]] = defaultdict(Counter)
@@ -47,7 +47,7 @@ def proven(learned: Wrapper, schema: Extract, examples: Sequence[LabelledExample
     if pages < LEAST_AGREEING * full:
         return None
     agreements = tuple(_agreement(name, tally) for name, tally in tallies.items())
-    return replace(learned, support=Support(pages, absent, objects, tuple(dissenting), agreements))
+    return replace(wrapper, support=Support(pages, absent, objects, tuple(dissenting), agreements))
 
 
 def run(action: Extract, page: Page) -> list[WebObject] | None:

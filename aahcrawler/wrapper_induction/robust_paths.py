@@ -1,4 +1,4 @@
-"""Expressions that lead to elements of a template, made of features, the most robust first."""
+"""Makes expressions that lead to elements of a template, of their features, the most robust first."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""How objects that no element holds are cut out of their container: which parts sign them, and what heads them."""
+"""Induces how objects that no element holds are cut out of their container: what signs them, and what heads them."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""One field as the examples show it: where its value stands for each object, and what an expression reads there."""
+"""Compares what an expression reads of a field with where its value stands in each labelled object."""
 
 import re
 from collections import Counter

@@ -1,4 +1,4 @@
-"""What induction returns: an extraction action with the evidence for it, and how it is written into a file."""
+"""Holds what induction returns, an extraction action with the evidence for it, and writes it as a file has it."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -26,8 +26,8 @@ class Crawl:
     told: list[LearnedLinks] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.following = LinkRepair(self.told.append)
-        self.adaptation = Adaptation((Knowing(),), induce, None, None, self.following)
+        self.link_repair = LinkRepair(self.told.append)
+        self.adaptation = Adaptation((Knowing(),), induce, None, None, self.link_repair)
         self.helper = ApplicationAwareHelper(KnowledgeBase((forum(),)), adapter=self.adaptation)
 
     def read(self, page: Page, former: Metadata | None = None) -> Assistance:

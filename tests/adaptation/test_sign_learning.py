@@ -138,7 +138,7 @@ def test_a_learned_sign_is_given_up_where_an_address_says_otherwise() -> None:
         crawl.read(board(number))
     wrong = '<html><body class="topic-view forum-sign"><p class="row"><a href="/thread?t=1">One</a></p></body></html>'
     crawl.read(html_page(f"{SITE}/board?b=7", wrong))
-    assert crawl.detecting.level(renamed(5), crawl.application) is None
+    assert crawl.sign_learning.level(renamed(5), crawl.application) is None
 
 
 def test_a_learned_sign_is_given_up_where_nothing_is_found_on_page_after_page() -> None:
@@ -148,7 +148,7 @@ def test_a_learned_sign_is_given_up_where_nothing_is_found_on_page_after_page() 
         crawl.read(board(number))
     for number in range(10, 16):
         crawl.read(elsewhere(thread(number, new, shown=(), signs="topic-view forum-sign")))
-    assert crawl.detecting.level(elsewhere(renamed(5)), crawl.application) is None
+    assert crawl.sign_learning.level(elsewhere(renamed(5)), crawl.application) is None
 
 
 def test_a_learned_sign_is_kept_where_some_pages_hold_nothing() -> None:
@@ -159,7 +159,7 @@ def test_a_learned_sign_is_kept_where_some_pages_hold_nothing() -> None:
     for number in range(10, 20):
         crawl.read(elsewhere(thread(number, new, shown=(), signs="topic-view forum-sign")))
         crawl.read(elsewhere(renamed(number)))
-    assert crawl.detecting.level(elsewhere(renamed(5)), crawl.application) is not None
+    assert crawl.sign_learning.level(elsewhere(renamed(5)), crawl.application) is not None
 
 
 def test_a_site_without_trouble_is_not_looked_at() -> None:
@@ -168,7 +168,7 @@ def test_a_site_without_trouble_is_not_looked_at() -> None:
         crawl.read(thread(number, old))
         crawl.read(board(number))
     assert crawl.told == []
-    assert not crawl.detecting.is_watching(f"{SITE}/", crawl.application)
+    assert not crawl.sign_learning.is_watching(f"{SITE}/", crawl.application)
 
 
 def test_the_sign_of_an_application_is_relaxed_where_its_pages_show_none() -> None:
@@ -203,8 +203,8 @@ def test_signs_learned_by_others_are_used() -> None:
         crawl.read(renamed(number))
         crawl.read(board(number))
     for each in crawl.told * 2:
-        other.detecting.adopt(each)
-    assert other.detecting.level(elsewhere(renamed(4)), other.application) is other.application.level("thread")
+        other.sign_learning.adopt(each)
+    assert other.sign_learning.level(elsewhere(renamed(4)), other.application) is other.application.level("thread")
     assert other.told == []
 
 

@@ -1,4 +1,4 @@
-"""Signs that are like those of the knowledge base: what a redesign may have made of them (ARCOMEM, section 4.1).
+"""Finds signs that are like those of the knowledge base: what a redesign may have made of them (ARCOMEM, 4.1).
 
 A *mark* is something by which elements are named on a page: a class, an id, a role. A sign is relaxed by attribute,
 value (whole, word, stem), tag and place: an element anywhere on the page that is named like the one looked for.

@@ -1,4 +1,4 @@
-"""What expressions of the knowledge base look for, as names and words that survive where the expressions fail.
+"""Tells what expressions look for, as names and words that survive where the expressions fail.
 
 An expression that finds nothing may still say that posts are called posts: its attribute, its value, a token or the
 stem of a word of it, and the name of the tag can each change by itself (ARCOMEM, section 4.1).

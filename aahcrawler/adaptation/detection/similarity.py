@@ -15,7 +15,7 @@ from knowledge_base.selectors import compile_selector, required_literals
 
 @dataclass
 class Similarity:
-    """Which application the signs of a page are like, at a cost that does not grow with the knowledge base.
+    """Compares the signs of a page with those of all applications, at a cost that does not grow with their number.
 
     What two applications have in common is left out. Nothing is prepared before it is asked.
     """

@@ -1,4 +1,4 @@
-"""Texts as adaptation compares them: without white space, of objects found, of labelled objects and of whole pages."""
+"""Reads texts as adaptation compares them: without white space, of objects, of labelled objects and of pages."""
 
 from dataclasses import dataclass
 from functools import cached_property

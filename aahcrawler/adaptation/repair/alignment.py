@@ -1,4 +1,4 @@
-"""Where texts that are known from before stand on a page that may look quite different now."""
+"""Finds where texts that are known from before stand on a page that may look quite different now."""
 
 import re
 import unicodedata

@@ -1,4 +1,4 @@
-"""What adaptation keeps of one action on one site: the ways to do it, how they fared, and examples about it."""
+"""Keeps, of one action on one site, the ways to do it, how they fared, and examples about it."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""A repair strategy: finds what used to be extracted at an address again (ARCOMEM, section 4.1, recrawl)."""
+"""Repairs from memory: finds what used to be extracted at an address again (ARCOMEM, section 4.1, recrawl)."""
 
 from collections.abc import Sequence
 

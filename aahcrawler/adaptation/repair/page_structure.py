@@ -1,4 +1,4 @@
-"""What a page's repeated structure tells: who signed what, what is a record, where an article goes on."""
+"""Reads the repeated structure of a page: who signed what, what is a record, where an article goes on."""
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property

@@ -1,4 +1,4 @@
-"""Which elements of a page hold a stretch of its words."""
+"""Finds the elements of a page that hold a stretch of its words."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""A repair strategy: looks for what is named like the elements that expressions look for (ARCOMEM, section 4.1).
+"""Repairs by relaxation: looks for what is named like the elements that expressions look for (ARCOMEM, section 4.1).
 
 Expressions of the failing action come first, then those of other applications of the same kind. What a candidate
 holds decides: a body, an author, a date, and the same in each of its elements.

@@ -1,4 +1,4 @@
-"""From texts that were found again to objects: the values beside them, and the elements that hold all of an object."""
+"""Labels objects whose texts were found again: the values beside them, and the elements that hold all of an object."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""From texts that were found again to objects of objects that no element holds: what a signature ends."""
+"""Labels objects whose texts were found again and that no element holds, but a signature ends."""
 
 from collections.abc import Iterator, Sequence
 

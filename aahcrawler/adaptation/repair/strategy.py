@@ -1,4 +1,4 @@
-"""Who is asked where an action fails."""
+"""Says what a repair strategy is."""
 
 from typing import Protocol
 

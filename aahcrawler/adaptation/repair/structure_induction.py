@@ -1,4 +1,4 @@
-"""Labels by a page's own repeated structure: posts with dates and authors, or the one article that a page is about."""
+"""Repairs by structure: labels what a page repeats, posts with dates and authors, or the article that it is about."""
 
 import re
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Which places of a page show a value that is known from before, and how it is read there."""
+"""Finds the places of a page that show a value known from before, and how it is read there."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, time

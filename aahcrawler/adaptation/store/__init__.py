@@ -1,1 +1,1 @@
-"""What was learned, in memory and in the files of a crawl."""
+"""Keeps what was learned, in memory and in the files of a crawl."""

@@ -1,4 +1,4 @@
-"""What a crawl learned of an application on one site, each with the evidence for it."""
+"""Holds what a crawl learned of an application on one site, with the evidence for it."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,7 +14,7 @@ from knowledge_base.model import LinkSource, Navigate
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LearnedOnSite:
-    """What all that is learned has in common.
+    """Has what is common to all that is learned.
 
     ``level`` is empty for what belongs to the application as a whole. ``pages`` are the addresses of the pages that
     agree, ``date`` is when the last of them was fetched. ``method`` is how the content of these pages was found.
@@ -32,7 +32,7 @@ class LearnedOnSite:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LearnedInPlace(LearnedOnSite):
-    """What takes the place of ``action`` of ``level``, which was given up because of ``failure``.
+    """Takes the place of ``action`` of ``level``, which was given up because of ``failure``.
 
     ``before`` and ``after`` count what the action of the file and the learned one find on ``pages``.
     """

@@ -1,4 +1,4 @@
-"""How addresses of a page look beyond what varies: their shape, their page numbers, and what to avoid."""
+"""Tells how addresses of a page look beyond what varies: their shape, their page numbers, and what to avoid."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

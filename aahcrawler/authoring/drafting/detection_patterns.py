@@ -1,4 +1,4 @@
-"""Signs by which an unknown application could be recognised: what its pages share and no known application shows."""
+"""Finds signs of an unknown application: what its pages share and no known application shows."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence

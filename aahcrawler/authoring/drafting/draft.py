@@ -1,4 +1,4 @@
-"""A first draft of an application's file: valid, of use at once, and honest about what was guessed."""
+"""Makes a first draft of an application's file: valid, of use at once, and honest about what was guessed."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
