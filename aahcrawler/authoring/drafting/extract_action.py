@@ -157,7 +157,7 @@ def _said_of_identity(identity: Identity) -> str:
     if not identity.selectors:
         told = " and ".join(identity.fields)
         return f"no number was found in the objects, so that they are told apart by {told}"
-    return f"the number that follows {identity.prefix or 'nothing'} tells the objects apart"
+    return f"the number{f' that follows {identity.prefix}' if identity.prefix else ''} tells the objects apart"
 
 
 def _said_of(field: Field, examples: Sequence[LabelledExample]) -> str:

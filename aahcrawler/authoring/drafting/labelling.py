@@ -51,8 +51,6 @@ _SHARE = 0.7
 _DATE_ATTRIBUTES = ("datetime", "content", "title", "data-time", "data-timestamp")
 _BESIDE = re.compile(r"signature|edited|quote-?author|share|social|related|tags|byline|breadcrumb", re.IGNORECASE)
 _MOST_OF_BODY = 0.3
-
-
 _Parts = Mapping[str, Sequence[HtmlElement | None]]
 """For each field the element of each item, None where an item has none."""
 
@@ -222,29 +220,40 @@ def _labelled(
 
     ``told`` is what induction says of each item: names and dates may be a part of what their elements show.
     """
-    nothing = [None] * len(items)
-    authors, dated, bodies = (parts.get(name, nothing) for name in ("author", "date", "body"))
-    attribute = _date_attribute([element for element in dated if element is not None], page)
+    dated = [element for element in parts.get("date", ()) if element is not None]
+    attribute = _date_attribute(dated, page)
     objects: list[LabelledObject] = []
     for number, item in enumerate(items):
-        author, date, body = authors[number], dated[number], bodies[number]
-        labels: dict[str, Label] = {}
-        if author is not None and (shown := fold(plain_text(author))):
-            byline = told[number].author if told else None
-            name = fold(byline.name) if byline is not None else ""
-            labels["author"] = Label((author,), Person(name if name and name in shown else shown))
-        if date is not None:
-            dated_by = told[number].date if told else None
-            shown = fold(date.get(attribute) or "" if attribute else plain_text(date))
-            moment = as_date(shown, DateFormat(), page) or (dated_by.moment if dated_by is not None else None)
-            if moment is not None:
-                labels["date"] = Label((date,), moment, attribute)
-        if body is not None:
-            beside = [part for name in parts if name != "body" and (part := parts[name][number]) is not None]
-            without = _left_out(body, beside)
-            labels["body"] = Label((body,), plain_text(body, without), without=without)
-        objects.append(LabelledObject((item,), labels))
+        own = {name: element for name, elements in parts.items() if (element := elements[number]) is not None}
+        record = told[number] if told else None
+        labels = {
+            "author": _author_label(own["author"], record) if "author" in own else None,
+            "date": _date_label(own["date"], attribute, record, page) if "date" in own else None,
+            "body": _body_label(own) if "body" in own else None,
+        }
+        known = {name: label for name, label in labels.items() if label is not None}
+        objects.append(LabelledObject((item,), known))
     return LabelledExample(page, Method.INDUCED, tuple(objects), 1.0, notes=(evidence,))
+
+
+def _author_label(element: HtmlElement, record: Record | MainPart | None) -> Label | None:
+    shown = fold(plain_text(element))
+    name = fold(record.author.name) if record is not None and record.author is not None else ""
+    return Label((element,), Person(name if name and name in shown else shown)) if shown else None
+
+
+def _date_label(element: HtmlElement, attribute: str, record: Record | MainPart | None, page: Page) -> Label | None:
+    shown = element.get(attribute) if attribute else fold(plain_text(element))
+    moment = as_date(shown or "", DateFormat(), page)
+    if moment is None and record is not None and record.date is not None:
+        moment = record.date.moment
+    return Label((element,), moment, attribute) if moment is not None else None
+
+
+def _body_label(own: Mapping[str, HtmlElement]) -> Label:
+    body = own["body"]
+    without = _left_out(body, [part for name, part in own.items() if name != "body"])
+    return Label((body,), plain_text(body, without), without=without)
 
 
 def _date_attribute(elements: Sequence[HtmlElement], page: Page) -> str:
@@ -259,9 +268,10 @@ def _left_out(body: HtmlElement, beside: Sequence[HtmlElement]) -> tuple[HtmlEle
 
     Nothing is returned within another part of the result.
     """
-    found = [holder for part in beside if (holder := _line_of(part, body)) is not None]
-    found += [each for each in _html(body.iterdescendants()) if _BESIDE.search(each.get("class") or "")]
-    return tuple(each for each in dict.fromkeys(found) if not any(other in each.iterancestors() for other in found))
+    lines = [holder for part in beside if (holder := _line_of(part, body)) is not None]
+    named = (each for each in _html(body.iterdescendants()) if _BESIDE.search(each.get("class") or ""))
+    found = dict.fromkeys((*lines, *named))
+    return tuple(each for each in found if found.keys().isdisjoint(each.iterancestors()))
 
 
 def _line_of(part: HtmlElement, body: HtmlElement) -> HtmlElement | None:
