@@ -15,7 +15,7 @@ from aahcrawler.authoring.drafting.address_shapes import avoided, paging_of, sha
 from aahcrawler.authoring.drafting.begin import Begun, Wish, begin, lines_of
 from aahcrawler.authoring.drafting.detection_patterns import Known, signs
 from aahcrawler.authoring.drafting.draft import DraftError
-from aahcrawler.authoring.drafting.levels import Given
+from aahcrawler.authoring.drafting.levels import TERMS, Given, plan_levels
 from aahcrawler.cli import app
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.page import generic
@@ -246,3 +246,9 @@ def test_what_is_avoided_spares_content() -> None:
         ("login", {"path": "**/index.php", "parameters": "action=login*"}),
         ("sort-order", {"path": "**/topic.php", "parameters": "sort"}),
     ]
+
+
+def test_pages_whose_titles_are_longer_or_shorter_are_of_one_level() -> None:
+    pages = tuple(html_page(f"{SITE}/archives/{name}.html", "<p>x</p>") for name in ("21-Using-Wet-Ropes", "98-Ropes"))
+    (article,) = (level for level in plan_levels(Given(pages), TERMS["blog"]) if level.terminal)
+    assert article.pages == pages
