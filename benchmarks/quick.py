@@ -9,15 +9,15 @@ from functools import cached_property
 from pathlib import Path
 
 from aahcrawler.adaptation.adapter import Adaptation
-from aahcrawler.adaptation.cases import LearnedAction
-from aahcrawler.adaptation.detecting import Detecting
-from aahcrawler.adaptation.learner.wrappers import learn
-from aahcrawler.adaptation.wiring import teachers
+from aahcrawler.adaptation.detection.sign_learning import SignLearning
+from aahcrawler.adaptation.store.learned import LearnedAction
+from aahcrawler.adaptation.wiring import strategies
 from aahcrawler.helper import ApplicationAwareHelper, Assistance
 from aahcrawler.helper.adapter import Question
 from aahcrawler.helper.outcome import Outcome, Runner
 from aahcrawler.metadata import Metadata
 from aahcrawler.page import Page
+from aahcrawler.wrapper_induction.induce import induce
 from benchmarks.reading import Reading, application_of, read, understood, wanted
 from benchmarks.recorded import RecordedSite, score
 from benchmarks.results import Cell
@@ -115,7 +115,7 @@ class Watched(Adaptation):
     """Adaptation that counts for each action the pages on which it failed since it was last repaired."""
 
     def __init__(self, knowledge_base: KnowledgeBase, told: Callable[[LearnedAction], None]) -> None:
-        super().__init__(teachers(knowledge_base), learn, told, Detecting(knowledge_base))
+        super().__init__(strategies(knowledge_base), induce, told, SignLearning(knowledge_base))
         self.failing: Counter[Action] = Counter()
 
     def settled(self, question: Question, outcome: Outcome, runner: Runner) -> Outcome:

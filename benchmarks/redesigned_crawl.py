@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from aahcrawler.adaptation.cases import LearnedAction
-from aahcrawler.adaptation.overlay import LEARNED, Overlay
+from aahcrawler.adaptation.store.learned import LearnedAction
+from aahcrawler.adaptation.store.overlay import LEARNED, Overlay
 from aahcrawler.objects.reader import PageRow, page_rows
 from aahcrawler.objects.writer import EXTENSION
 from aahcrawler.segments import segments

@@ -1,1 +1,1 @@
-"""Survives redesigns: notices actions that fail, finds the content again, learns new actions with evidence."""
+"""Survives redesigns: detects actions that fail, finds the content again, learns new actions with evidence."""

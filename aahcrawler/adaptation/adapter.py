@@ -1,29 +1,35 @@
-"""Goes on where actions fail: notices it, asks teachers, uses what they show at once, and learns actions of it.
+"""Goes on where actions fail: detects it, asks repair strategies, uses what they label at once, and learns from it.
 
 An action on a site has ways to be done: that of the file, and what was learned. One is in force and runs first, at
-the cost of any other action. Where it fails, the others are tried, then the teachers are asked; a lesson that is
-believed gives the objects of its page, and as soon as lessons of several pages agree, a new way is in force. A way
-that fails later is put behind again, so that any number of redesigns is survived (ARCOMEM, section 4.1).
+the cost of any other action. Where it fails, the others are tried, then the repair strategies are asked; an example
+that is valid gives the objects of its page, and as soon as examples of several pages agree, a new way is in force. A
+way that fails later is put behind again, so that any number of redesigns is survived (ARCOMEM, section 4.1).
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 
-from aahcrawler.adaptation.cases import Case, Cases, Kept, LearnedAction, Name, Way
-from aahcrawler.adaptation.comparing import compared, contradicts, evident
-from aahcrawler.adaptation.detecting import Detecting
-from aahcrawler.adaptation.following import Following
-from aahcrawler.adaptation.judging import adds_to, body_text, doubt, encloses, loses_nothing, reproduces
-from aahcrawler.adaptation.learning import LEAST_PAGES, Attempted, Learner, Learning, learned_name, run, way_of
-from aahcrawler.adaptation.learnt import Learnt
-from aahcrawler.adaptation.lessons import Lesson, Method
-from aahcrawler.adaptation.linking import LearnedLinks
-from aahcrawler.adaptation.noticing import Trouble, body_of, of_action, since, trouble
-from aahcrawler.adaptation.presuming import Presumption
-from aahcrawler.adaptation.recent import Recent
-from aahcrawler.adaptation.signs import LearnedSign
-from aahcrawler.adaptation.teaching import Teacher
-from aahcrawler.adaptation.using import sketches, supplemented
+from aahcrawler.adaptation.detection.failure_detection import Trouble, of_action, since, trouble
+from aahcrawler.adaptation.detection.former_values import compared, contradicts, evident
+from aahcrawler.adaptation.detection.level_fallback import LevelFallback
+from aahcrawler.adaptation.detection.sign_learning import SignLearning
+from aahcrawler.adaptation.detection.texts import body_of, body_text
+from aahcrawler.adaptation.repair.action_learning import (
+    LEAST_PAGES,
+    Attempted,
+    Learner,
+    Learning,
+    learned_name,
+    run,
+    way_of,
+)
+from aahcrawler.adaptation.repair.cases import Case, Cases, Kept, Name, Way
+from aahcrawler.adaptation.repair.link_repair import LinkRepair
+from aahcrawler.adaptation.repair.strategy import RepairStrategy
+from aahcrawler.adaptation.repair.supplements import sketches, supplemented
+from aahcrawler.adaptation.repair.validation import adds_to, doubt, encloses, loses_nothing, reproduces
+from aahcrawler.adaptation.store.learned import Learned, LearnedAction, LearnedLinks, LearnedSign
+from aahcrawler.adaptation.store.recent import Recent
 from aahcrawler.helper.adapter import Followed, Question, Taken
 from aahcrawler.helper.assistance import Failure
 from aahcrawler.helper.extraction import BODY
@@ -34,6 +40,7 @@ from aahcrawler.helper.timing import FAILING
 from aahcrawler.metadata import Metadata
 from aahcrawler.page import Page
 from aahcrawler.webobject import Value
+from aahcrawler.wrapper_induction.examples import LabelledExample, Method
 from knowledge_base.model import Application, Extract, KnowledgeBase, PageLevel
 
 MOST_NAMES = 1_000
@@ -41,7 +48,7 @@ MOST_ELSEWHERE = 6
 """Learned ways of an action that are remembered for other sites."""
 
 LARGEST = 2_000_000
-"""Bytes of a page that teachers are asked about."""
+"""Bytes of a page that repair strategies are asked about."""
 
 _TROUBLED = frozenset({None, Failure.NOTHING_FOUND, Failure.INCOMPLETE})
 
@@ -49,43 +56,43 @@ _TROUBLED = frozenset({None, Failure.NOTHING_FOUND, Failure.INCOMPLETE})
 class Adaptation:
     """The adapter of a crawl (`aahcrawler.helper.adapter.Adapter`).
 
-    ``teachers`` are asked in their order, ``learner`` makes an action of lessons, ``told`` hears of each action that
-    is put in force. Deterministic for given pages in a given order; what is kept is bounded.
+    ``strategies`` are asked in their order, ``learner`` makes an action of examples, ``told`` hears of each action
+    that is put in force. Deterministic for given pages in a given order; what is kept is bounded.
     """
 
     def __init__(
         self,
-        teachers: Sequence[Teacher],
+        strategies: Sequence[RepairStrategy],
         learner: Learner,
         told: Callable[[LearnedAction], None] | None = None,
-        detecting: Detecting | None = None,
-        following: Following | None = None,
+        sign_learning: SignLearning | None = None,
+        link_repair: LinkRepair | None = None,
     ) -> None:
-        self._teachers = tuple(teachers)
+        self._strategies = tuple(strategies)
         self._learning = Learning(learner)
         self._told = told
         self._cases = Cases()
         self._learned: Recent[Name, list[Way]] = Recent(MOST_NAMES)
-        self._detecting = detecting or Detecting(KnowledgeBase(()))
-        self._presumption = Presumption(self._detecting)
-        self._following = following or Following()
+        self._sign_learning = sign_learning or SignLearning(KnowledgeBase(()))
+        self._level_fallback = LevelFallback(self._sign_learning)
+        self._link_repair = link_repair or LinkRepair()
 
-    def ask(self, teachers: Sequence[Teacher], knowledge_base: KnowledgeBase) -> None:
+    def ask(self, strategies: Sequence[RepairStrategy], knowledge_base: KnowledgeBase) -> None:
         """Ask others from now on, as after a change of the knowledge base; nothing that was learned is lost."""
-        self._teachers = tuple(teachers)
-        self._detecting.renew(knowledge_base)
+        self._strategies = tuple(strategies)
+        self._sign_learning.renew(knowledge_base)
 
     # What the helper asks
 
     def application(self, page: Page, known: Application | None, former: Metadata | None) -> str | None:
         """See `aahcrawler.helper.adapter.Adapter.application`."""
-        return self._presumption.application(page, known, former)
+        return self._level_fallback.application(page, known, former)
 
     def level(
         self, page: Page, application: Application, shown: PageLevel | None, former: Metadata | None
     ) -> Taken | None:
         """See `aahcrawler.helper.adapter.Adapter.level`."""
-        return self._presumption.level(page, application, shown, former)
+        return self._level_fallback.level(page, application, shown, former)
 
     def preferred(self, question: Question) -> Extract:
         """See `aahcrawler.helper.adapter.Adapter.preferred`."""
@@ -100,9 +107,9 @@ class Adaptation:
         former: Metadata | None,
     ) -> Followed:
         """See `aahcrawler.helper.adapter.Adapter.followed`."""
-        found = self._following.followed(links, application, level, chosen, former)
+        found = self._link_repair.followed(links, application, level, chosen, former)
         if found.chosen:
-            self._presumption.confirm(links.page, application, level)
+            self._level_fallback.confirm(links.page, application, level)
         return found
 
     def settled(self, question: Question, outcome: Outcome, runner: Runner) -> Outcome:
@@ -118,10 +125,10 @@ class Adaptation:
         else:
             outcome = self._mended(question, case, outcome, runner, wrong)
         if outcome.extracted:
-            self._presumption.confirm(question.page, question.application, question.level)
+            self._level_fallback.confirm(question.page, question.application, question.level)
         return outcome
 
-    def adopt(self, learned: Learnt) -> None:
+    def adopt(self, learned: Learned) -> None:
         """Learn from others: an action learned elsewhere is tried on any site where that of the file fails.
 
         One that is known already changes nothing. Raises what ``Learned.extract`` raises for expressions that cannot be
@@ -129,16 +136,16 @@ class Adaptation:
         """
         match learned:
             case LearnedSign():
-                self._detecting.adopt(learned)
+                self._sign_learning.adopt(learned)
             case LearnedLinks():
-                self._following.adopt(learned)
+                self._link_repair.adopt(learned)
             case LearnedAction():
                 self._adopt(learned)
 
     def _adopt(self, learned: LearnedAction) -> None:
         name = (learned.application, learned.level, learned.action)
         if all(way.learned != learned for way in self._learned.get(name, list)):
-            self._remember(name, Way(learned.learned.extract(), learned))
+            self._remember(name, Way(learned.wrapper.action, learned))
 
     # Ways
 
@@ -172,16 +179,16 @@ class Adaptation:
     # What is done about trouble
 
     def _looked_after(self, question: Question, case: Case, outcome: Outcome, runner: Runner) -> Outcome:
-        """Compare a learned action that works with a lesson now and then: it may leave something out."""
+        """Compare a learned action that works with an example now and then: it may leave something out."""
         former = question.former
         if former is not None and of_action(question.action, former.objects):
-            # All that was there before is found: no teacher knows more about this page.
+            # All that was there before is found: no repair strategy knows more about this page.
             return outcome
         if not outcome.extracted or len(question.page.body) > LARGEST or not case.current.is_due():
             return outcome
         wrong = Trouble(Failure.CHANGED_SHAPE, "the learned action leaves objects out", certain=False)
-        lesson = self._lesson(question, wrong, outcome, runner)
-        return self._used(question, case, lesson, outcome, runner, wrong) if lesson is not None else outcome
+        example = self._example(question, wrong, outcome, runner)
+        return self._used(question, case, example, outcome, runner, wrong) if example is not None else outcome
 
     def _mended(self, question: Question, case: Case, outcome: Outcome, runner: Runner, wrong: Trouble) -> Outcome:
         if wrong.remembered:
@@ -190,20 +197,20 @@ class Adaptation:
         if better is not None:
             return better
         reported = replace(outcome, failure=wrong.failure, detail=wrong.detail) if wrong.certain else outcome
-        if len(question.page.body) > LARGEST or not case.patience.allows():
+        if len(question.page.body) > LARGEST or not case.backoff.allows():
             return reported if question.shown else outcome
-        lesson = self._lesson(question, wrong, outcome, runner)
-        if lesson is None:
-            case.patience.failed()
+        example = self._example(question, wrong, outcome, runner)
+        if example is None:
+            case.backoff.failed()
             gone = self._is_gone(question, outcome)
             return Outcome() if gone else reported
-        used = self._used(question, case, lesson, _of_use(outcome, wrong), runner, wrong)
+        used = self._used(question, case, example, _of_use(outcome, wrong), runner, wrong)
         known = {wanted.name for wanted in case.current.extract.fields}
         if case.current.learned is None or wrong.fields <= known:
-            case.patience.succeeded()
+            case.backoff.succeeded()
         else:
-            # What was learned leaves out what lessons know: to ask on every page costs more than it gives.
-            case.patience.failed()
+            # What was learned leaves out what examples know: to ask on every page costs more than it gives.
+            case.backoff.failed()
         return used
 
     def _corrected(self, question: Question, case: Case, outcome: Outcome, runner: Runner, wrong: Trouble) -> Outcome:
@@ -212,11 +219,11 @@ class Adaptation:
             return outcome
         better = self._done_otherwise(question, case, outcome, runner, wrong)
         if better is None:
-            lesson = self._lesson(question, wrong, outcome, runner)
-            better = self._learn(question, case, Kept(lesson, runner, outcome), wrong) if lesson is not None else None
+            example = self._example(question, wrong, outcome, runner)
+            better = self._learn(question, case, Kept(example, runner, outcome), wrong) if example is not None else None
             if better is None:
                 case.corrections.failed()
-                extracted = evident(outcome.extracted, lesson, wrong.fields) if lesson is not None else None
+                extracted = evident(outcome.extracted, example, wrong.fields) if example is not None else None
                 return Outcome(extracted, wrong.failure, wrong.detail, outcome.learned) if extracted else outcome
         case.corrections.succeeded()
         return better
@@ -254,65 +261,65 @@ class Adaptation:
             return False
         return since(question.action, outcome, question.page, former.objects) is None
 
-    def _lesson(self, question: Question, wrong: Trouble, outcome: Outcome, runner: Runner) -> Lesson | None:
-        """Return what is remembered, if that is believed and more than what was found, else the surest such lesson."""
+    def _example(self, question: Question, wrong: Trouble, outcome: Outcome, runner: Runner) -> LabelledExample | None:
+        """Return what is remembered, if that is valid and more than what was found, else the surest valid example."""
         cautious = not wrong.certain or not question.shown
-        best: Lesson | None = None
-        for teacher in self._teachers:
+        best: LabelledExample | None = None
+        for strategy in self._strategies:
             try:
-                lesson = teacher.teach(question)
+                example = strategy.label(question)
             except FAILING:
                 continue
-            if lesson is None or doubt(lesson, question, cautious=cautious) is not None:
+            if example is None or doubt(example, question, cautious=cautious) is not None:
                 continue
-            remembered = lesson.method is Method.MEMORY
-            if not remembered and self._is_retold(question, lesson):
+            remembered = example.method is Method.MEMORY
+            if not remembered and self._is_retold(question, example):
                 continue
-            recovers = remembered and wrong.certain and _recovers(question, lesson, runner)
-            if not recovers and not _knows_more(lesson, outcome, wrong):
+            recovers = remembered and wrong.certain and _recovers(question, example, runner)
+            if not recovers and not _knows_more(example, outcome, wrong):
                 continue
             if remembered:
-                return lesson
-            if best is None or lesson.confidence > best.confidence:
-                best = lesson
+                return example
+            if best is None or example.confidence > best.confidence:
+                best = example
         return best
 
-    def _is_retold(self, question: Question, lesson: Lesson) -> bool:
-        """Say whether a lesson is about texts that other pages show too; no other lesson about them is kept then."""
-        case, texts = self._case(question), _texts(lesson)
+    def _is_retold(self, question: Question, example: LabelledExample) -> bool:
+        """Say whether an example is about texts that other pages show too; no other example about them is kept then."""
+        case, texts = self._case(question), _texts(example)
         if not case.retells(question.page.url, texts):
             return False
-        self._cases.drop(case, [kept for kept in case.lessons if set(_texts(kept.lesson)) <= set(texts)])
+        self._cases.drop(case, [kept for kept in case.examples if set(_texts(kept.example)) <= set(texts)])
         return True
 
-    # What is made of a lesson
+    # What is made of an example
 
     def _used(
-        self, question: Question, case: Case, lesson: Lesson, outcome: Outcome, runner: Runner, wrong: Trouble
+        self, question: Question, case: Case, example: LabelledExample, outcome: Outcome, runner: Runner, wrong: Trouble
     ) -> Outcome:
-        """Return the objects of a lesson, by the action that is learned of it where that finds the same."""
-        kept = Kept(lesson, runner, outcome)
+        """Return the objects of an example, by the action that is learned of it where that finds the same."""
+        kept = Kept(example, runner, outcome)
         found = self._learn(question, case, kept, wrong)
         if found is not None:
             return found
-        more = supplemented(outcome.extracted, lesson, wrong.fields) if wrong.fields else None
-        extracted = more or runner.make(question.action, sketches(lesson))
+        more = supplemented(outcome.extracted, example, wrong.fields) if wrong.fields else None
+        extracted = more or runner.make(question.action, sketches(example))
         detail = f"{wrong.detail}: " if wrong.detail else ""
-        return Outcome(extracted, wrong.failure, f"{detail}{len(extracted)} objects {_HOW[lesson.method]}")
+        return Outcome(extracted, wrong.failure, f"{detail}{len(extracted)} objects {_HOW[example.method]}")
 
     def _learn(self, question: Question, case: Case, kept: Kept, wrong: Trouble) -> Outcome | None:
-        lessons = [*(each for each in case.lessons if each.lesson.page.url != kept.lesson.page.url), kept]
-        attempted = self._learning.best(question, lessons)
-        if not self._cures(question, attempted, kept, wrong) and len(lessons) > LEAST_PAGES:
+        examples = [*(each for each in case.examples if each.example.page.url != kept.example.page.url), kept]
+        attempted = self._learning.best(question, examples)
+        if not self._cures(question, attempted, kept, wrong) and len(examples) > LEAST_PAGES:
             # A page of another shape may be the reason: the last ones alone agree.
-            attempted = self._learning.best(question, lessons[-LEAST_PAGES:])
+            attempted = self._learning.best(question, examples[-LEAST_PAGES:])
         outcome = attempted.outcome(kept) if attempted is not None else None
         cures = self._cures(question, attempted, kept, wrong)
         if attempted is None or outcome is None or not cures or len(attempted.agreeing) < LEAST_PAGES:
             self._cases.keep(case, kept)
             if outcome is None or wrong.fields:
                 return None
-            detail = f"{len(outcome.extracted)} objects {_HOW[kept.lesson.method]}"
+            detail = f"{len(outcome.extracted)} objects {_HOW[kept.example.method]}"
             return replace(
                 outcome, failure=wrong.failure, detail=f"{wrong.detail}: {detail}" if wrong.detail else detail
             )
@@ -329,7 +336,7 @@ class Adaptation:
         outcome = attempted.outcome(kept) if attempted is not None else None
         if not wrong.remembered or attempted is None or outcome is None:
             return not wrong.remembered
-        return self._trouble(question, Way(attempted.extract), outcome) is None
+        return self._trouble(question, Way(attempted.wrapper.action), outcome) is None
 
     def _number(self, question: Question, case: Case) -> int:
         """Return a number that no learned action of the same site and name has."""
@@ -354,26 +361,26 @@ def _of_use(outcome: Outcome, wrong: Trouble) -> Outcome:
     return replace(outcome, extracted=()) if wrong.another else outcome
 
 
-def _knows_more(lesson: Lesson, outcome: Outcome, wrong: Trouble) -> bool:
+def _knows_more(example: LabelledExample, outcome: Outcome, wrong: Trouble) -> bool:
     if wrong.another:
-        return not reproduces(outcome.extracted, lesson)
+        return not reproduces(outcome.extracted, example)
     if wrong.remembered:
-        return lesson.method is Method.MEMORY and contradicts(outcome.extracted, lesson, wrong.fields)
+        return example.method is Method.MEMORY and contradicts(outcome.extracted, example, wrong.fields)
     if wrong.fields:
-        if encloses(lesson, outcome.extracted, wrong.fields):
+        if encloses(example, outcome.extracted, wrong.fields):
             return True
-        return supplemented(outcome.extracted, lesson, wrong.fields) is not None
-    if len(lesson.examples) == 1 < len(outcome.extracted):
+        return supplemented(outcome.extracted, example, wrong.fields) is not None
+    if len(example.objects) == 1 < len(outcome.extracted):
         # One that was found in place of several is what holds them.
         return False
-    return not outcome.extracted or adds_to(lesson, outcome.extracted)
+    return not outcome.extracted or adds_to(example, outcome.extracted)
 
 
-def _recovers(question: Question, lesson: Lesson, runner: Runner) -> bool:
-    """Say whether with a lesson nothing is missed any more of what a former crawl found."""
+def _recovers(question: Question, example: LabelledExample, runner: Runner) -> bool:
+    """Say whether with an example nothing is missed any more of what a former crawl found."""
     if question.former is None:
         return False
-    outcome = Outcome(runner.make(question.action, sketches(lesson)))
+    outcome = Outcome(runner.make(question.action, sketches(example)))
     return since(question.action, outcome, question.page, question.former.objects) is None
 
 
@@ -384,5 +391,5 @@ _HOW = {
 }
 
 
-def _texts(lesson: Lesson) -> list[str]:
-    return [text for example in lesson.examples if (text := body_text(example))]
+def _texts(example: LabelledExample) -> list[str]:
+    return [text for labelled in example.objects if (text := body_text(labelled))]

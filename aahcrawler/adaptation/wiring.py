@@ -1,26 +1,24 @@
-"""Adaptation as crawls use it: all teachers in the order in which they are asked, and the learner."""
+"""Adaptation as crawls use it: all repair strategies in the order in which they are asked, and the learner."""
 
 from collections.abc import Callable
 
 from aahcrawler.adaptation.adapter import Adaptation
-from aahcrawler.adaptation.cases import LearnedAction
-from aahcrawler.adaptation.detecting import Detecting
-from aahcrawler.adaptation.following import Following
-from aahcrawler.adaptation.learner.wrappers import learn
-from aahcrawler.adaptation.linking import LearnedLinks
-from aahcrawler.adaptation.signs import LearnedSign
-from aahcrawler.adaptation.teachers.induced import InducedTeacher
-from aahcrawler.adaptation.teachers.memory import MemoryTeacher
-from aahcrawler.adaptation.teachers.relaxing import RelaxingTeacher
-from aahcrawler.adaptation.teachers.structure import Structures
-from aahcrawler.adaptation.teaching import Teacher
+from aahcrawler.adaptation.detection.sign_learning import SignLearning
+from aahcrawler.adaptation.repair.link_repair import LinkRepair
+from aahcrawler.adaptation.repair.memory import MemoryStrategy
+from aahcrawler.adaptation.repair.page_structure import Structures
+from aahcrawler.adaptation.repair.relaxation import RelaxationStrategy
+from aahcrawler.adaptation.repair.strategy import RepairStrategy
+from aahcrawler.adaptation.repair.structure_induction import StructureStrategy
+from aahcrawler.adaptation.store.learned import LearnedAction, LearnedLinks, LearnedSign
+from aahcrawler.wrapper_induction.induce import induce
 from knowledge_base.model import KnowledgeBase
 
 
-def teachers(knowledge_base: KnowledgeBase) -> tuple[Teacher, ...]:
+def strategies(knowledge_base: KnowledgeBase) -> tuple[RepairStrategy, ...]:
     """Return who is asked where an action of a knowledge base fails."""
     structures = Structures()
-    return (MemoryTeacher(), RelaxingTeacher(knowledge_base, structures), InducedTeacher(structures))
+    return (MemoryStrategy(), RelaxationStrategy(knowledge_base, structures), StructureStrategy(structures))
 
 
 def adaptation(
@@ -32,4 +30,6 @@ def adaptation(
 
     ``told`` hears of each extraction action that is learned, ``beside`` of each navigation action and sign.
     """
-    return Adaptation(teachers(knowledge_base), learn, told, Detecting(knowledge_base, beside), Following(beside))
+    return Adaptation(
+        strategies(knowledge_base), induce, told, SignLearning(knowledge_base, beside), LinkRepair(beside)
+    )

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
 
+from aahcrawler.authoring.check_findings import Finding, Severity, error
 from aahcrawler.authoring.examination import Busy, Citations, Report, Task, examine
-from aahcrawler.authoring.findings import Finding, Severity, error
-from aahcrawler.authoring.places import Place
+from aahcrawler.authoring.file_lines import Place
 
 SECONDS = 60.0
 MOST_KILLS = 25

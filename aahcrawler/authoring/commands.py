@@ -183,10 +183,10 @@ def explain_page(
 
     from aahcrawler.authoring.archived import named_page
     from aahcrawler.authoring.explain import explain
+    from aahcrawler.authoring.explanation_tables import plain_lines, print_tables
     from aahcrawler.authoring.fetching import FetchError
-    from aahcrawler.authoring.places import Places, read_files
+    from aahcrawler.authoring.file_lines import Places, read_files
     from aahcrawler.authoring.saved import SavedPageError
-    from aahcrawler.authoring.showing import plain_lines, print_tables
     from aahcrawler.authoring.source import SourceError
     from aahcrawler.segments import SegmentError
     from knowledge_base.folders import chosen_files, named_folders

@@ -10,8 +10,8 @@ from pathlib import Path
 from lxml import etree
 
 from aahcrawler.authoring import cost
-from aahcrawler.authoring.findings import Finding, error, warning
-from aahcrawler.authoring.places import Entry, Place, Places, read_files
+from aahcrawler.authoring.check_findings import Finding, error, warning
+from aahcrawler.authoring.file_lines import Entry, Place, Places, read_files
 from aahcrawler.authoring.saved import SavedPage, SavedPageError, pages_folder, saved_pages
 from aahcrawler.authoring.structure import contradictions, rivalries
 from knowledge_base.folders import chosen_files

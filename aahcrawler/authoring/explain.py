@@ -20,8 +20,8 @@ from aahcrawler.authoring.explanation import (
     PatternTried,
     Refusals,
 )
-from aahcrawler.authoring.narrowing import Step, narrowed
-from aahcrawler.authoring.places import Places
+from aahcrawler.authoring.file_lines import Places
+from aahcrawler.authoring.partial_matches import Step, narrowed
 from aahcrawler.helper import ApplicationAwareHelper, Assistance, FailedAction
 from aahcrawler.page import Page
 from aahcrawler.urls import resolve

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from aahcrawler.authoring.narrowing import Step
+from aahcrawler.authoring.partial_matches import Step
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from aahcrawler import urls
-from aahcrawler.authoring.robots import LARGEST, RobotsRule, denial
+from aahcrawler.authoring.robots_check import LARGEST, RobotsRule, denial
 from aahcrawler.page import Headers, Page
 from aahcrawler.page.decoding import decode_content
 from aahcrawler.wire.addresses import Network

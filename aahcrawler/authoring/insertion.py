@@ -6,12 +6,10 @@ from pathlib import Path
 
 from lxml import etree
 
-from aahcrawler.adaptation.cases import LearnedAction
-from aahcrawler.adaptation.learner.paths import Written
-from aahcrawler.adaptation.learnt import Learnt
-from aahcrawler.adaptation.linking import ANY, LearnedLinks
-from aahcrawler.adaptation.signs import LearnedSign
+from aahcrawler.adaptation.store.learned import Learned, LearnedAction, LearnedLinks, LearnedSign
 from aahcrawler.authoring.spans import Span, inserted, root_of
+from aahcrawler.wrapper_induction.link_selectors import ANY
+from aahcrawler.wrapper_induction.robust_paths import Expression
 from knowledge_base.model import Extract, Strength
 
 
@@ -29,7 +27,7 @@ class Insertion:
     """
 
     file: Path
-    learned: Learnt
+    learned: Learned
     variant: str = ""
     signed: bool = False
     unseen: bool = False
@@ -54,7 +52,7 @@ class Insertion:
             )
         match learned:
             case LearnedSign():
-                return inserted(text, level.parts[0].begin, _signs([learned.written], learned, 4))
+                return inserted(text, level.parts[0].begin, _signs([learned.expression], learned, 4))
             case LearnedLinks() if is_anywhere(learned):
                 return self._with_fallback(text, level, learned)
             case _:
@@ -62,7 +60,7 @@ class Insertion:
 
     def _with_pattern(self, text: bytes, learned: LearnedSign) -> bytes:
         detect = next(root_of(text).all("detect"))
-        given = {"strength": self.strength.name.lower(), **_expression(learned.written), "cite": learned.pages[0]}
+        given = {"strength": self.strength.name.lower(), **learned.expression.attributes(), "cite": learned.pages[0]}
         return inserted(text, detect.end, b"    " + etree.tostring(etree.Element("pattern", given)) + b"\n")
 
     def _with_fallback(self, text: bytes, level: Span, learned: LearnedLinks) -> bytes:
@@ -85,7 +83,7 @@ class Insertion:
                 "with --as"
             )
         written = self._changed(learned) if isinstance(learned, LearnedAction) else learned.xml()
-        signs = signs_of(learned)
+        signs = learned.signs()
         if variant is None:
             first = next(level.all("variant"), None)
             begin = b"    " + etree.tostring(etree.Element("variant", {"name": self.variant})).replace(b"/>", b">")
@@ -99,37 +97,30 @@ class Insertion:
 
     def _changed(self, learned: LearnedAction) -> etree._Element:
         """Return an action as a variant writes it: what the level's action has beyond it is dropped."""
-        written = learned.learned.xml()
+        written = learned.wrapper.xml()
         written.set("name", learned.action)
         if self.replaced is not None:
             dropped = dropped_by(learned, self.replaced)
             if dropped:
                 written.set("drop", " ".join(dropped))
             for name in ("many", "always"):
-                if getattr(self.replaced, name) and not getattr(learned.learned, name):
+                if getattr(self.replaced, name) and not getattr(learned.wrapper.action, name):
                     written.set(name, "no")
         return written
 
 
 def dropped_by(learned: LearnedAction, replaced: Extract) -> tuple[str, ...]:
     """Return the fields and parts of an action that the learned one in its place has not."""
-    kept = {field.name for field in learned.learned.fields}
+    kept = {field.name for field in learned.wrapper.action.fields}
     fields = (field.name for field in replaced.fields if field.name not in kept)
     parts = ("identity", "parent", "instead", "run")
-    gone = (part for part in parts if getattr(replaced, part) and not getattr(learned.learned, part))
+    gone = (part for part in parts if getattr(replaced, part) and not getattr(learned.wrapper.action, part))
     return tuple(dict.fromkeys((*fields, *gone)))
 
 
 def is_anywhere(learned: LearnedLinks) -> bool:
     """Say whether an action takes links from wherever they stand, so that it is no sign of any template."""
-    return learned.documented and learned.written == ANY
-
-
-def signs_of(learned: LearnedAction | LearnedLinks) -> tuple[Written, ...]:
-    """Return what tells a page on which an action finds something."""
-    if isinstance(learned, LearnedAction):
-        return learned.learned.signs()
-    return (Written(learned.written.css, learned.written.xpath),)
+    return learned.documented and learned.expression == ANY
 
 
 def _action(learned: LearnedAction | LearnedLinks, written: etree._Element, depth: int) -> bytes:
@@ -141,11 +132,7 @@ def _action(learned: LearnedAction | LearnedLinks, written: etree._Element, dept
     return comment + etree.tostring(written).rstrip() + b"\n"
 
 
-def _signs(signs: Iterable[Written], learned: Learnt, indent: int) -> bytes:
+def _signs(signs: Iterable[Expression], learned: Learned, indent: int) -> bytes:
     """Return the conditions under which a page is of the variant or level, one a line."""
-    given = ({**_expression(sign), "cite": learned.pages[0]} for sign in signs)
+    given = ({**sign.attributes(), "cite": learned.pages[0]} for sign in signs)
     return b"".join(b" " * indent + etree.tostring(etree.Element("when", each)) + b"\n" for each in given)
-
-
-def _expression(written: Written) -> dict[str, str]:
-    return {name: value for name, value in (("css", written.css), ("xpath", written.xpath)) if value}

@@ -22,14 +22,14 @@ Crawl = Annotated[
 @learned_app.command("learned")
 def list_learned(crawl: Crawl, kb: Folders = "") -> None:
     """List the actions and signs that a crawl has learned, beside what they replace, with the evidence."""
-    from aahcrawler.adaptation.overlay import LEARNED, Overlay
+    from aahcrawler.adaptation.store.overlay import LEARNED, Overlay
     from aahcrawler.authoring.promotion import compared, described
     from knowledge_base.folders import named_folders
     from knowledge_base.loader import LoadError, load
 
     with told(LoadError):
         knowledge_base = load(*named_folders(kb))
-    learnt, problems = Overlay(crawl / LEARNED).learnt(knowledge_base)
+    learnt, problems = Overlay(crawl / LEARNED).learned(knowledge_base)
     for problem in problems:
         typer.echo(str(problem), err=True)
     for each in learnt:
@@ -59,7 +59,7 @@ def promote_learned(
     An action becomes a variant of its level, a sign one more sign of its level or application. The file is that of the
     last folder of the knowledge base, which is made where there is none yet.
     """
-    from aahcrawler.adaptation.overlay import LEARNED, Overlay
+    from aahcrawler.adaptation.store.overlay import LEARNED, Overlay
     from aahcrawler.authoring.archived import kept_page
     from aahcrawler.authoring.capture import CaptureError, told_of
     from aahcrawler.authoring.promotion import PromotionError, chosen, promote
@@ -69,7 +69,7 @@ def promote_learned(
     folders = named_folders(kb)
     with told(LoadError, PromotionError, CaptureError, OSError):
         (folders[-1] / "applications").mkdir(parents=True, exist_ok=True)
-        learnt, _ = Overlay(crawl / LEARNED).learnt(load(*folders))
+        learnt, _ = Overlay(crawl / LEARNED).learned(load(*folders))
         learned = chosen(learnt, name, application, site)
         pages = [page for url in learned.pages if (page := kept_page(crawl, url)) is not None]
         promoted = promote(learned, pages, folders, variant)

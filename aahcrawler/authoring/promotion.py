@@ -14,21 +14,17 @@ from pathlib import Path
 
 from lxml import etree
 
-from aahcrawler.adaptation.cases import LearnedAction
-from aahcrawler.adaptation.learner.learned import Learned
-from aahcrawler.adaptation.learner.paths import Written
-from aahcrawler.adaptation.learnt import Learnt
-from aahcrawler.adaptation.linking import LearnedLinks
-from aahcrawler.adaptation.signs import LearnedSign
+from aahcrawler.adaptation.store.learned import Learned, LearnedAction, LearnedLinks, LearnedSign
 from aahcrawler.authoring.capture import Captured, Wish, capture
 from aahcrawler.authoring.insertion import Insertion, PromotionError, is_anywhere
-from aahcrawler.authoring.proof import prove, taken_for
+from aahcrawler.authoring.promotion_proof import prove, taken_for
 from aahcrawler.authoring.spans import Span, root_of
 from aahcrawler.page import Page
 from knowledge_base.folders import SHIPPED, chosen_files
 from knowledge_base.loader import LoadError, load
 from knowledge_base.matching import Sight
 from knowledge_base.model import Application, Extract, KnowledgeBase, Navigate, Strength, Variant
+from knowledge_base.selectors import Selector
 
 __all__ = ["Compared", "Promoted", "PromotionError", "chosen", "compared", "described", "promote"]
 
@@ -54,7 +50,7 @@ class Promoted:
     captured: Captured | None
 
 
-def compared(learned: Learnt, knowledge_base: KnowledgeBase) -> tuple[Compared, ...]:
+def compared(learned: Learned, knowledge_base: KnowledgeBase) -> tuple[Compared, ...]:
     """Return the parts of what was learned that differ from those of what it replaces."""
     application = next((each for each in knowledge_base.applications if each.name == learned.application), None)
     before = dict(_replaced_parts(learned, application)) if application is not None else {}
@@ -63,7 +59,7 @@ def compared(learned: Learnt, knowledge_base: KnowledgeBase) -> tuple[Compared, 
     return tuple(row for row in rows if row.before != row.after)
 
 
-def described(learned: Learnt) -> Iterator[str]:
+def described(learned: Learned) -> Iterator[str]:
     """Say in lines for people what was learned, and how good the evidence is."""
     sure = f"{learned.method}, confidence {learned.confidence:.2f}, {learned.date:%Y-%m-%d %H:%M}"
     match learned:
@@ -81,7 +77,7 @@ def described(learned: Learnt) -> Iterator[str]:
             )
 
 
-def chosen(learnt: Sequence[Learnt], name: str, application: str, site: str) -> Learnt:
+def chosen(learnt: Sequence[Learned], name: str, application: str, site: str) -> Learned:
     """Return the only one of that name. Raises `PromotionError` where there is none or several."""
     found = [
         each
@@ -97,7 +93,7 @@ def chosen(learnt: Sequence[Learnt], name: str, application: str, site: str) -> 
     raise PromotionError(f"several are called {name}; add one of: {several}")
 
 
-def promote(learned: Learnt, pages: Sequence[Page], folders: Sequence[Path], variant: str = "") -> Promoted:
+def promote(learned: Learned, pages: Sequence[Page], folders: Sequence[Path], variant: str = "") -> Promoted:
     """Write what was learned into its application's file in the last of the folders, and save a page as its test.
 
     ``pages`` are those of the evidence that are at hand; the first of them that is of a level is saved. Actions of one
@@ -127,7 +123,7 @@ def promote(learned: Learnt, pages: Sequence[Page], folders: Sequence[Path], var
 
 
 def _insertion(
-    learned: Learnt, pages: Sequence[Page], knowledge_base: KnowledgeBase, source: Path, variant: str
+    learned: Learned, pages: Sequence[Page], knowledge_base: KnowledgeBase, source: Path, variant: str
 ) -> Insertion:
     application = knowledge_base.application(learned.application)
     if isinstance(learned, LearnedSign):
@@ -173,7 +169,7 @@ def _is_shown(variant: Variant, page: Page) -> bool:
 def _strength(learned: LearnedSign) -> Strength:
     """Return how much a sign of an application says: what names the software alone is enough, else two are needed."""
     named = re.sub(r"[^a-z0-9]", "", learned.application.lower())
-    said = re.sub(r"[^a-z0-9]", "", learned.written.css.lower())
+    said = re.sub(r"[^a-z0-9]", "", learned.expression.css.lower())
     return Strength.STRONG if named in said else Strength.HINT
 
 
@@ -199,46 +195,46 @@ def _replaced(learned: LearnedAction, application: Application) -> Extract | Non
     return next((action for action in named if isinstance(action, Extract)), None)
 
 
-def _replaced_parts(learned: Learnt, application: Application) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _replaced_parts(learned: Learned, application: Application) -> Iterator[tuple[str, tuple[str, ...]]]:
     level = next((each for each in application.levels if each.name == learned.level), None)
     match learned:
         case LearnedAction():
             replaced = _replaced(learned, application)
-            yield from _parts(Learned.of(replaced)) if replaced is not None else ()
+            yield from _parts(replaced) if replaced is not None else ()
         case LearnedLinks() if level is not None:
             named = (each for each in level.actions if isinstance(each, Navigate) and each.name == learned.action)
             sources = (source.selector for action in named for source in action.sources)
-            yield "links", _shown(map(Written.of, sources))
+            yield "links", _shown(sources)
         case LearnedSign():
             signs = level.when if level is not None else application.patterns
-            yield "sign", _shown(Written.of(sign.selector) for sign in signs if sign.selector is not None)
+            yield "sign", _shown(sign.selector for sign in signs if sign.selector is not None)
 
 
-def _learned_parts(learned: Learnt) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _learned_parts(learned: Learned) -> Iterator[tuple[str, tuple[str, ...]]]:
     match learned:
         case LearnedAction():
-            yield from _parts(learned.learned)
+            yield from _parts(learned.wrapper.action)
         case LearnedLinks():
             documented = " (documented addresses)" if learned.documented else ""
-            yield "links", tuple(f"{each}{documented}" for each in _shown((learned.written,)))
+            yield "links", tuple(f"{each}{documented}" for each in _shown((learned.expression.selector,)))
         case LearnedSign():
-            yield "sign", _shown((learned.written,))
+            yield "sign", _shown((learned.expression.selector,))
 
 
-def _parts(learned: Learned) -> Iterator[tuple[str, tuple[str, ...]]]:
-    yield "item", _shown(learned.items)
-    if learned.identity is not None:
-        yield "identity", _shown(learned.identity.selects)
-    if learned.parent is not None:
-        yield "parent", _shown(learned.parent.selects)
+def _parts(action: Extract) -> Iterator[tuple[str, tuple[str, ...]]]:
+    yield "item", _shown(action.items)
+    if action.identity is not None:
+        yield "identity", _shown(action.identity.selectors)
+    if action.parent is not None:
+        yield "parent", _shown(action.parent.selectors)
     fields: dict[str, tuple[str, ...]] = {}
-    for field in learned.fields:
-        fields[field.name] = (*fields.get(field.name, ()), *_shown(field.selects))
+    for field in action.fields:
+        fields[field.name] = (*fields.get(field.name, ()), *_shown(field.selectors))
     yield from fields.items()
 
 
-def _shown(written: Iterable[Written]) -> tuple[str, ...]:
-    return tuple(f"{each.css or each.xpath}{f' @{each.attribute}' if each.attribute else ''}" for each in written)
+def _shown(selectors: Iterable[Selector]) -> tuple[str, ...]:
+    return tuple(f"{each.css or each.source}{f' @{each.attribute}' if each.attribute else ''}" for each in selectors)
 
 
 def _file_of(application: str, folders: Sequence[Path]) -> Path:

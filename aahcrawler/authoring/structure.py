@@ -6,8 +6,8 @@ from re import sub
 
 from lxml import etree
 
-from aahcrawler.authoring.findings import Finding, error, warning
-from aahcrawler.authoring.places import Places
+from aahcrawler.authoring.check_findings import Finding, error, warning
+from aahcrawler.authoring.file_lines import Places
 from aahcrawler.authoring.saved import SavedPage
 from knowledge_base.addresses import Address, AvoidRule
 from knowledge_base.matching import Detector

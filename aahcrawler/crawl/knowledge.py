@@ -8,9 +8,9 @@ from pathlib import Path
 
 from scrapy.settings import BaseSettings
 
-from aahcrawler.adaptation.learnt import Learnt
-from aahcrawler.adaptation.overlay import LEARNED, Overlay
-from aahcrawler.adaptation.wiring import adaptation, teachers
+from aahcrawler.adaptation.store.learned import Learned
+from aahcrawler.adaptation.store.overlay import LEARNED, Overlay
+from aahcrawler.adaptation.wiring import adaptation, strategies
 from aahcrawler.crawl.stamps import LOOK_EVERY, Stamps, stamps
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.helper.requests import Values
@@ -95,7 +95,7 @@ class Knowledge:
             return False
         sites = self._sites.under(knowledge_base)
         if self._adaptation is not None:
-            self._adaptation.ask(teachers(knowledge_base), knowledge_base)
+            self._adaptation.ask(strategies(knowledge_base), knowledge_base)
         self.helper = await asyncio.to_thread(self._helper, knowledge_base, sites)
         self._sites = sites
         logger.info("knowledge base replaced (%s): %d applications", difference, len(knowledge_base.applications))
@@ -104,7 +104,7 @@ class Knowledge:
     def _helper(self, knowledge_base: KnowledgeBase, sites: Sites) -> ApplicationAwareHelper:
         return ApplicationAwareHelper(knowledge_base, sites, values=self._values, adapter=self._adaptation)
 
-    def _keep(self, learned: Learnt) -> None:
+    def _keep(self, learned: Learned) -> None:
         """Log what was learned and keep it; a disk that refuses costs the file, not the crawl."""
         logger.info("%s", learned)
         if self._overlay is None:
@@ -119,7 +119,7 @@ class Knowledge:
         if self._adaptation is None or self._overlay is None or self._overlay.stamp() == self._overlay_read:
             return
         self._overlay_read = self._overlay.stamp()
-        learnt, problems = self._overlay.learnt(knowledge_base)
+        learnt, problems = self._overlay.learned(knowledge_base)
         for problem in problems:
             logger.error("%s", problem)
         for learned in learnt:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Protocol
 
 from aahcrawler import __version__
-from aahcrawler.adaptation.overlay import LEARNED
+from aahcrawler.adaptation.store.overlay import LEARNED
 from aahcrawler.archive.delivery import Delivery
 from aahcrawler.archive.history import History, Kept, Writers
 from aahcrawler.archive.index import IndexWriter

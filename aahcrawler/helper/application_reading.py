@@ -14,14 +14,7 @@ from aahcrawler.helper.extraction import Extracted
 from aahcrawler.helper.generic_reading import MOST_TITLE, language_of
 from aahcrawler.helper.ignored import Ignored
 from aahcrawler.helper.lists import LONGEST_REST
-from aahcrawler.helper.navigation import (
-    Chosen,
-    Links,
-    Navigation,
-    embedded,
-    note_junk,
-    starting_points,
-)
+from aahcrawler.helper.navigation import Chosen, Links, Navigation, embedded, note_junk, starting_points
 from aahcrawler.helper.outcome import Outcome, Runner
 from aahcrawler.helper.outlinks import outlink_of
 from aahcrawler.helper.recognition import Place

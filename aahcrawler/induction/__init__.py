@@ -1,4 +1,8 @@
-"""Records that a page repeats, found without knowing what made it: posts, comments, entries of lists."""
+"""Finds the records that one page repeats, without knowing what made it: posts, comments, entries of lists.
+
+Each page is read by itself, and no expression is made. Expressions for all pages of a template are induced from
+labelled pages by `aahcrawler.wrapper_induction`.
+"""
 
 from aahcrawler.induction.finding import find_records, records
 from aahcrawler.induction.main_part import MainPart, main_part

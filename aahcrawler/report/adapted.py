@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from html import escape
 
-from aahcrawler.adaptation.overlay import Evidence
+from aahcrawler.adaptation.store.overlay import Evidence
 
 _FAILURES: Mapping[str, str] = {
     "nothing-found": "found nothing, where each page of the level has something",

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ValidationError
 
-from aahcrawler.adaptation.overlay import LEARNED, Evidence, Overlay
+from aahcrawler.adaptation.store.overlay import LEARNED, Evidence, Overlay
 from aahcrawler.objects.reader import PageRow, ReadError, page_rows
 from aahcrawler.report import adapted
 from aahcrawler.report.chart import Line, bars, line_chart

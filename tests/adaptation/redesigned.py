@@ -1,4 +1,4 @@
-"""A forum in three skins, made by hand, and a teacher that knows the second and the third by heart."""
+"""A forum in three skins, made by hand, and a repair strategy that knows the second and the third by heart."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -7,15 +7,15 @@ from datetime import UTC, datetime
 from lxml.html import HtmlElement
 
 from aahcrawler.adaptation.adapter import Adaptation
-from aahcrawler.adaptation.cases import LearnedAction
-from aahcrawler.adaptation.learner.wrappers import learn
-from aahcrawler.adaptation.lessons import Example, Lesson, Method, Spot
+from aahcrawler.adaptation.store.learned import LearnedAction
 from aahcrawler.helper import ApplicationAwareHelper, Assistance
 from aahcrawler.helper.adapter import Question
 from aahcrawler.metadata import Metadata
 from aahcrawler.page import Page
 from aahcrawler.page.text import plain_text
 from aahcrawler.webobject import Person, WebObject
+from aahcrawler.wrapper_induction.examples import Label, LabelledExample, LabelledObject, Method
+from aahcrawler.wrapper_induction.induce import induce
 from knowledge_base.addresses import PathGlob, UrlRule
 from knowledge_base.model import (
     Application,
@@ -146,7 +146,7 @@ SHAPES = {"article": (".poster", ".text"), "li": (".nick", ".words")}
 
 @dataclass
 class Knowing:
-    """Teaches what it sees of the newer skins; ``asked`` are the pages that it was asked about."""
+    """Labels what it sees of the newer skins; ``asked`` are the pages that it was asked about."""
 
     confidence: float = 0.9
     runner_up: float = 0.0
@@ -154,25 +154,25 @@ class Knowing:
     most: int = 1_000
     asked: list[str] = field(default_factory=list)
 
-    def teach(self, question: Question) -> Lesson | None:
+    def label(self, question: Question) -> LabelledExample | None:
         self.asked.append(question.page.url)
-        found = [example for item in question.page.tree.iter("article", "li") for example in _example(item)]
+        found = [labelled for item in question.page.tree.iter("article", "li") for labelled in _labelled(item)]
         if not found:
             return None
-        return Lesson(question.page, self.method, tuple(found[: self.most]), self.confidence, self.runner_up)
+        return LabelledExample(question.page, self.method, tuple(found[: self.most]), self.confidence, self.runner_up)
 
 
-def _example(item: HtmlElement) -> list[Example]:
+def _labelled(item: HtmlElement) -> list[LabelledObject]:
     author, body = (next(iter(item.cssselect(source)), None) for source in SHAPES[str(item.tag)])
     time = next(item.iter("time"), None)
     if author is None or body is None or time is None:
         return []
-    spots = {
-        "author": Spot((author,), Person(plain_text(author))),
-        "date": Spot((time,), datetime.fromisoformat(time.get("datetime", "")), "datetime"),
-        "body": Spot((body,), plain_text(body)),
+    labels = {
+        "author": Label((author,), Person(plain_text(author))),
+        "date": Label((time,), datetime.fromisoformat(time.get("datetime", "")), "datetime"),
+        "body": Label((body,), plain_text(body)),
     }
-    return [Example((item,), spots)]
+    return [LabelledObject((item,), labels)]
 
 
 @dataclass
@@ -180,11 +180,11 @@ class Crawl:
     """A helper that adapts, and all that happened."""
 
     application: Application = field(default_factory=forum)
-    teacher: Knowing = field(default_factory=Knowing)
+    strategy: Knowing = field(default_factory=Knowing)
     told: list[LearnedAction] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.adaptation = Adaptation((self.teacher,), learn, self.told.append)
+        self.adaptation = Adaptation((self.strategy,), induce, self.told.append)
         self.helper = ApplicationAwareHelper(KnowledgeBase((self.application,)), adapter=self.adaptation)
 
     def read(self, page: Page, former: Metadata | None = None) -> Assistance:

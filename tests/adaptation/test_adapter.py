@@ -7,15 +7,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aahcrawler.adaptation.adapter import Adaptation
-from aahcrawler.adaptation.cases import LearnedAction
-from aahcrawler.adaptation.learner.wrappers import learn
-from aahcrawler.adaptation.lessons import Lesson, Method
+from aahcrawler.adaptation.store.learned import LearnedAction
 from aahcrawler.adaptation.wiring import adaptation
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.helper.adapter import Question
 from aahcrawler.helper.assistance import Failure
 from aahcrawler.metadata import Link, Metadata
 from aahcrawler.webobject import Person
+from aahcrawler.wrapper_induction.examples import LabelledExample, Method
+from aahcrawler.wrapper_induction.induce import induce
 from knowledge_base.model import KnowledgeBase
 from tests.adaptation.redesigned import (
     POSTS,
@@ -40,7 +40,7 @@ def test_an_undamaged_site_is_read_without_asking_anybody() -> None:
     found = [crawl.read(thread(number, old)) for number in range(8)]
     assert [bodies(each.objects) for each in found] == [said(number) for number in range(8)]
     assert [each.failed_actions for each in found] == [()] * 8
-    assert crawl.teacher.asked == []
+    assert crawl.strategy.asked == []
     assert crawl.told == []
 
 
@@ -88,7 +88,7 @@ def test_a_learned_action_in_force_is_looked_after_ever_more_rarely() -> None:
     crawl = Crawl()
     for number in range(40):
         crawl.read(thread(number, new))
-    assert len(crawl.teacher.asked) <= 2 + 6
+    assert len(crawl.strategy.asked) <= 2 + 6
 
 
 def test_a_second_redesign_is_survived_as_the_first_was() -> None:
@@ -107,23 +107,23 @@ def test_pages_of_several_shapes_are_each_read_their_own_way() -> None:
     assert [each.failed_actions for each in found[6:]] == [()] * 6
 
 
-def test_going_back_to_the_old_skin_needs_no_teacher() -> None:
+def test_going_back_to_the_old_skin_needs_no_strategy() -> None:
     crawl = Crawl()
     for number in range(4):
         crawl.read(thread(number, new))
-    asked = len(crawl.teacher.asked)
+    asked = len(crawl.strategy.asked)
     found = [crawl.read(thread(number, old)) for number in range(4, 8)]
     assert [bodies(each.objects) for each in found] == [said(number) for number in range(4, 8)]
-    assert len(crawl.teacher.asked) == asked
+    assert len(crawl.strategy.asked) == asked
 
 
 @pytest.mark.parametrize(
-    "teacher",
+    "strategy",
     [Knowing(confidence=0.4), Knowing(confidence=0.9, runner_up=0.85), Knowing(most=1)],
     ids=["unsure", "a close rival", "one of three"],
 )
-def test_an_unsound_lesson_is_not_used(teacher: Knowing) -> None:
-    crawl = Crawl(teacher=teacher)
+def test_an_unsound_example_is_not_used(strategy: Knowing) -> None:
+    crawl = Crawl(strategy=strategy)
     found = [crawl.read(thread(number, new)) for number in range(5)]
     assert [each.objects for each in found] == [()] * 5
     assert crawl.told == []
@@ -131,17 +131,17 @@ def test_an_unsound_lesson_is_not_used(teacher: Knowing) -> None:
 
 
 def test_what_every_page_says_is_no_text_of_any_of_them() -> None:
-    crawl = Crawl(teacher=Knowing())
+    crawl = Crawl(strategy=Knowing())
     found = [crawl.read(replace(thread(4, new), url=f"{SITE}/topic/{number}")) for number in range(5)]
     assert [len(each.objects) for each in found] == [3, 0, 0, 0, 0], "the first page cannot know"
     assert crawl.told == []
 
 
 def test_a_site_that_cannot_be_repaired_is_asked_about_ever_more_rarely() -> None:
-    crawl = Crawl(teacher=Knowing(confidence=0.1))
+    crawl = Crawl(strategy=Knowing(confidence=0.1))
     for number in range(100):
         crawl.read(thread(number, new))
-    assert len(crawl.teacher.asked) <= 12
+    assert len(crawl.strategy.asked) <= 12
 
 
 def test_a_page_without_objects_is_not_healed() -> None:
@@ -152,7 +152,7 @@ def test_a_page_without_objects_is_not_healed() -> None:
     assert empty.objects == ()
 
 
-def test_an_action_whose_objects_may_be_absent_reports_nothing_that_no_teacher_finds() -> None:
+def test_an_action_whose_objects_may_be_absent_reports_nothing_that_no_strategy_finds() -> None:
     crawl = Crawl(forum(replace(POSTS, always=False)))
     found = [crawl.read(thread(number, new, shown=())) for number in range(12)]
     assert [each.failed_actions for each in found] == [()] * 12
@@ -183,7 +183,7 @@ def test_an_address_alone_makes_no_page_of_a_level() -> None:
     found = [crawl.read(html_page(f"{SITE}/thread?t={number}", markup)) for number in range(10)]
     assert [each.match.level for each in found if each.match] == [None] * 10
     assert [(each.objects, each.failed_actions) for each in found] == [((), ())] * 10
-    assert len(crawl.teacher.asked) <= 6
+    assert len(crawl.strategy.asked) <= 6
 
 
 def test_a_site_keeps_its_application_where_no_page_shows_a_sign_of_it_any_more() -> None:
@@ -211,14 +211,14 @@ def test_what_a_former_crawl_found_at_an_address_and_is_still_there_is_missed() 
 
 
 def test_former_objects_that_are_gone_from_a_page_were_deleted() -> None:
-    crawl = Crawl(teacher=Knowing(method=Method.MEMORY))
+    crawl = Crawl(strategy=Knowing(method=Method.MEMORY))
     former = remembered(thread(1, old))
     found = crawl.read(thread(1, old, shown=()), former)
     assert (found.objects, found.failed_actions) == ((), ())
 
 
 def test_a_part_of_the_former_objects_is_not_all() -> None:
-    crawl = Crawl(teacher=Knowing(method=Method.MEMORY))
+    crawl = Crawl(strategy=Knowing(method=Method.MEMORY))
     former = remembered(thread(1, old))
     first, *others = posts(1)
     mixed = thread(1, lambda post: old(post) if post is first else new(post), (first, *others))
@@ -235,11 +235,11 @@ def test_a_former_application_and_level_are_believed() -> None:
     assert (found.match.level.name, bodies(found.objects)) == ("thread", said(1))
 
 
-def test_an_action_learned_elsewhere_is_tried_before_teachers_are_asked() -> None:
+def test_an_action_learned_elsewhere_is_tried_before_strategies_are_asked() -> None:
     first = Crawl()
     for number in range(3):
         first.read(thread(number, new))
-    second = Crawl(teacher=Knowing(confidence=0.0))
+    second = Crawl(strategy=Knowing(confidence=0.0))
     second.adaptation.adopt(first.told[0])
     page = replace(thread(7, new), url="http://other.test/thread?t=7")
     found = second.read(page)
@@ -251,7 +251,7 @@ def test_what_was_learned_outlives_a_change_of_the_knowledge_base() -> None:
     crawl = Crawl()
     for number in range(3):
         crawl.read(thread(number, new))
-    crawl.teacher.confidence = 0.0
+    crawl.strategy.confidence = 0.0
     again = ApplicationAwareHelper(KnowledgeBase((forum(replace(POSTS)),)), adapter=crawl.adaptation)
     assert bodies(again.assist(thread(4, new)).objects) == said(4)
 
@@ -260,20 +260,20 @@ def test_a_truncated_page_says_nothing_about_its_template() -> None:
     crawl = Crawl()
     for number in range(5):
         crawl.read(replace(thread(number, new), complete=False))
-    assert crawl.teacher.asked == []
+    assert crawl.strategy.asked == []
 
 
 class Raising:
-    """A teacher that stumbles over a page."""
+    """A repair strategy that stumbles over a page."""
 
-    def teach(self, question: Question) -> Lesson | None:
+    def label(self, question: Question) -> LabelledExample | None:
         raise ValueError(f"{question.page.url}: a year that no calendar has")
 
 
-def test_a_teacher_that_stumbles_costs_its_lesson_and_no_more() -> None:
-    teacher, told = Knowing(), list[LearnedAction]()
+def test_a_strategy_that_stumbles_costs_its_example_and_no_more() -> None:
+    strategy, told = Knowing(), list[LearnedAction]()
     helper = ApplicationAwareHelper(
-        KnowledgeBase((forum(),)), adapter=Adaptation((Raising(), teacher), learn, told.append)
+        KnowledgeBase((forum(),)), adapter=Adaptation((Raising(), strategy), induce, told.append)
     )
     assert bodies(helper.assist(thread(1, new)).objects) == said(1)
 
@@ -363,7 +363,7 @@ def test_nothing_that_a_page_holds_is_raised(pages: list[list[str]]) -> None:
             assert not [each for each in found.failed_actions if each.failure in (Failure.ERROR, Failure.SLOW)]
 
 
-def test_with_all_teachers_of_a_crawl_a_redesign_is_survived() -> None:
+def test_with_all_strategies_of_a_crawl_a_redesign_is_survived() -> None:
     knowledge_base, told = KnowledgeBase((forum(),)), list[LearnedAction]()
     helper = ApplicationAwareHelper(knowledge_base, adapter=adaptation(knowledge_base, told.append))
     found = [helper.assist(thread(number, new)) for number in range(1, 7)]

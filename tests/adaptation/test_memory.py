@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aahcrawler.adaptation.lessons import Example, Lesson, Method
-from aahcrawler.adaptation.teachers.alignment import WordTable, placed, words
-from aahcrawler.adaptation.teachers.memory import MemoryTeacher, recall
+from aahcrawler.adaptation.repair.alignment import WordTable, placed, words
+from aahcrawler.adaptation.repair.memory import MemoryStrategy, recall
 from aahcrawler.helper.adapter import Question
 from aahcrawler.induction.outline import Outline
 from aahcrawler.metadata import Metadata
 from aahcrawler.page.text import excerpt
 from aahcrawler.webobject import Person, Value, WebObject
+from aahcrawler.wrapper_induction.examples import LabelledExample, LabelledObject, Method
 from knowledge_base.loader import load
 from knowledge_base.model import Extract
 from tests.pace import at_most
@@ -73,63 +73,63 @@ def shown(posts: str) -> str:
     return f"<html><head><title>Ice - Forum</title></head><body><h1>Ice</h1>{side}<main>{posts}</main></body></html>"
 
 
-def lesson(posts: str, objects: Sequence[WebObject] = ()) -> Lesson:
+def example(posts: str, objects: Sequence[WebObject] = ()) -> LabelledExample:
     found = recall(page_of(shown(posts), url=URL), ACTION, objects or former())
     assert found is not None
     return found
 
 
-def told(example: Example, name: str) -> str:
-    return " ".join(excerpt(element, 300) for element in example.spots[name].elements)
+def told(labelled: LabelledObject, name: str) -> str:
+    return " ".join(excerpt(element, 300) for element in labelled.labels[name].elements)
 
 
 @pytest.mark.parametrize("template", [divisions, rows])
 def test_all_objects_are_found_again_in_another_template(template: object) -> None:
     assert callable(template)
-    found = lesson(template())
+    found = example(template())
     assert found.method is Method.MEMORY
-    assert [told(each, "body") for each in found.examples] == [body for _, body, _ in POSTS]
-    assert [told(each, "author") for each in found.examples] == [author for author, _, _ in POSTS]
-    assert [each.spots["date"].value for each in found.examples] == [date for *_, date in POSTS]
-    assert [each.fragment for each in found.examples] == ["p1", "p2", "p3", "p4"]
+    assert [told(each, "body") for each in found.objects] == [body for _, body, _ in POSTS]
+    assert [told(each, "author") for each in found.objects] == [author for author, _, _ in POSTS]
+    assert [each.labels["date"].value for each in found.objects] == [date for *_, date in POSTS]
+    assert [each.fragment for each in found.objects] == ["p1", "p2", "p3", "p4"]
     assert found.confidence == 1.0
 
 
 def test_an_object_is_held_by_its_own_elements_and_by_no_other_ones() -> None:
-    assert [each.elements[0].get("id") for each in lesson(divisions()).examples] == ["m1", "m2", "m3", "m4"]
-    for example in lesson(rows()).examples:
-        assert [element.get("class") for element in example.elements] == ["head", "main"]
+    assert [each.elements[0].get("id") for each in example(divisions()).objects] == ["m1", "m2", "m3", "m4"]
+    for labelled in example(rows()).objects:
+        assert [element.get("class") for element in labelled.elements] == ["head", "main"]
 
 
 def test_the_title_of_the_page_belongs_to_no_single_object() -> None:
-    assert all(told(each, "title") == "Ice" for each in lesson(divisions()).examples)
-    assert {each.spots["title"].elements[0].tag for each in lesson(divisions()).examples} == {"h1"}
+    assert all(told(each, "title") == "Ice" for each in example(divisions()).objects)
+    assert {each.labels["title"].elements[0].tag for each in example(divisions()).objects} == {"h1"}
 
 
-def test_posts_that_are_new_are_part_of_the_lesson() -> None:
+def test_posts_that_are_new_are_part_of_the_example() -> None:
     more = (*POSTS, ("Olga Petrova", "The ice has gone now, sadly.", datetime(2022, 2, 1, 7, 7, tzinfo=UTC)))
-    found = lesson(divisions(more))
-    assert told(found.examples[-1], "body") == "The ice has gone now, sadly."
-    assert found.examples[-1].spots["author"].value == Person("Olga Petrova", "http://forum.test/u/5")
-    assert found.examples[-1].fragment is None
+    found = example(divisions(more))
+    assert told(found.objects[-1], "body") == "The ice has gone now, sadly."
+    assert found.objects[-1].labels["author"].value == Person("Olga Petrova", "http://forum.test/u/5")
+    assert found.objects[-1].fragment is None
 
 
 def test_what_was_edited_is_found_and_what_was_deleted_is_not() -> None:
     edited = (POSTS[0][0], POSTS[0][1] + " Even the mayor did.", POSTS[0][2])
-    found = lesson(divisions((edited, *POSTS[2:])))
-    assert [told(each, "body") for each in found.examples] == [edited[1], POSTS[2][1], POSTS[3][1]]
+    found = example(divisions((edited, *POSTS[2:])))
+    assert [told(each, "body") for each in found.objects] == [edited[1], POSTS[2][1], POSTS[3][1]]
     assert found.confidence < 1.0
 
 
 def test_the_newest_first_is_the_same_content() -> None:
-    found = lesson(divisions(POSTS[::-1]))
-    assert [each.fragment for each in found.examples] == ["p4", "p3", "p2", "p1"]
+    found = example(divisions(POSTS[::-1]))
+    assert [each.fragment for each in found.objects] == ["p4", "p3", "p2", "p1"]
 
 
 def test_content_that_is_gone_is_absent() -> None:
     found = recall(page_of(shown("<p>This topic does not exist any more.</p>"), url=URL), ACTION, former())
     assert found is not None
-    assert found.examples == ()
+    assert found.objects == ()
     assert found.confidence > 0.8
 
 
@@ -144,13 +144,13 @@ def test_nothing_is_said_where_nothing_is_remembered_or_too_little_is_left() -> 
     assert recall(page_of(shown("<p>Not here.</p>"), url=URL), ACTION, short) is None
 
 
-def test_the_teacher_asks_the_former_capture() -> None:
+def test_the_strategy_asks_the_former_capture() -> None:
     page = page_of(shown(divisions()), url=URL)
     question = Question(page, APPLICATION, LEVEL, ACTION, Metadata(objects=former()))
-    found = MemoryTeacher().teach(question)
+    found = MemoryStrategy().label(question)
     assert found is not None
-    assert len(found.examples) == 4
-    assert MemoryTeacher().teach(Question(page, APPLICATION, LEVEL, ACTION)) is None
+    assert len(found.objects) == 4
+    assert MemoryStrategy().label(Question(page, APPLICATION, LEVEL, ACTION)) is None
 
 
 def test_a_text_that_stands_in_several_places_goes_between_its_neighbours() -> None:
@@ -189,19 +189,19 @@ def headed(behind: int) -> str:
 
 @pytest.mark.parametrize("behind", [0, 1, 2, 4])
 def test_a_head_belongs_to_the_text_that_it_is_alone_with(behind: int) -> None:
-    for example in lesson(headed(behind)).examples:
-        (item,) = example.elements
+    for labelled in example(headed(behind)).objects:
+        (item,) = labelled.elements
         for name in ("title", "author", "date"):
-            (element,) = example.spots[name].elements
+            (element,) = labelled.labels[name].elements
             assert item in element.iterancestors()
-        assert example.spots["title"].attribute == "title"
+        assert labelled.labels["title"].attribute == "title"
 
 
 def test_nothing_is_a_new_object_that_stands_elsewhere_or_that_nobody_signed() -> None:
     posts = headed(0).replace(' class="post"', "")
     unsigned = '<div><div class="head"></div><div class="said">Answers are closed.</div></div>'
     elsewhere = '<section><div><div class="head"><b>Eve</b></div><div class="said">Visit us!</div></div></section>'
-    assert len(lesson(posts + unsigned + elsewhere).examples) == len(POSTS)
+    assert len(example(posts + unsigned + elsewhere).objects) == len(POSTS)
 
 
 @pytest.mark.parametrize("head", ["Ice", "A long winter it was, and a cold one, and nobody has forgotten any of it"])
@@ -211,11 +211,11 @@ def test_one_element_holds_a_text_however_much_of_it_is_something_else(head: str
         f'<article><h2>{head}</h2><p>{body}</p><p>{WINTER}</p><div class="meta">by <b>{author}</b> on '
         f"<i>{date:%Y-%m-%d %H:%M}</i></div></article>"
     )
-    (example,) = lesson(article, former([(author, f"{body} {WINTER}", date)])).examples
-    (element,) = example.spots["body"].elements
-    assert [part.tag for part in example.spots["body"].without] == ["h2", "div"]
+    (labelled,) = example(article, former([(author, f"{body} {WINTER}", date)])).objects
+    (element,) = labelled.labels["body"].elements
+    assert [part.tag for part in labelled.labels["body"].without] == ["h2", "div"]
     assert element.tag == "article" or "article" in {each.tag for each in element.iterdescendants()}
-    assert example.spots["body"].value == f"{body}\n{WINTER}"
+    assert labelled.labels["body"].value == f"{body}\n{WINTER}"
 
 
 WINTER = "We had to break the ice around the hull every single morning until the end of March."
@@ -236,7 +236,7 @@ def test_an_author_is_found_in_texts_that_end_with_the_name_and_in_attributes(wr
         for author, body, _ in (POSTS[0], *POSTS[3:])
     )
     known = former([POSTS[0], *POSTS[3:]])
-    found = (recall(page_of(f"<html><body>{posts}</body></html>", url=URL), ACTION, known) or lesson("")).examples
-    assert [(str(each.spots["author"].value), each.spots["author"].attribute) for each in found] == [
+    found = (recall(page_of(f"<html><body>{posts}</body></html>", url=URL), ACTION, known) or example("")).objects
+    assert [(str(each.labels["author"].value), each.labels["author"].attribute) for each in found] == [
         (str(Person(author)), attribute) for author, *_ in (POSTS[0], *POSTS[3:])
     ]

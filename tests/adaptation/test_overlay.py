@@ -10,16 +10,14 @@ import pytest
 from lxml import etree
 from typer.testing import CliRunner
 
-from aahcrawler.adaptation.cases import LearnedAction
-from aahcrawler.adaptation.learner.learned import Learned
-from aahcrawler.adaptation.learner.paths import Written
-from aahcrawler.adaptation.lessons import Method
-from aahcrawler.adaptation.linking import LearnedLinks
-from aahcrawler.adaptation.overlay import LEARNED, Overlay
-from aahcrawler.adaptation.signs import LearnedSign
+from aahcrawler.adaptation.store.learned import LearnedAction, LearnedLinks, LearnedSign
+from aahcrawler.adaptation.store.overlay import LEARNED, Overlay
 from aahcrawler.authoring.promotion import PromotionError, chosen, compared, promote
 from aahcrawler.cli import app
 from aahcrawler.helper import ApplicationAwareHelper
+from aahcrawler.wrapper_induction.examples import Method
+from aahcrawler.wrapper_induction.robust_paths import Expression
+from aahcrawler.wrapper_induction.wrapper import Wrapper
 from knowledge_base.folders import SHIPPED
 from knowledge_base.loader import SCHEMA, load
 from knowledge_base.model import DateFormat, Extract, Field, FieldKind, Identity, Navigate
@@ -40,7 +38,7 @@ REDESIGNED = page_of(
 )
 
 
-NOTES = Learned.of(
+NOTES = Wrapper(
     Extract(
         "notes",
         "thread",
@@ -70,7 +68,7 @@ def learned(site: str = "forum.test", name: str = "learned-posts-1", application
         level="topic",
         action="posts",
         name=name,
-        learned=Learned.of(action),
+        wrapper=Wrapper(action),
         method=Method.MEMORY,
         failure="nothing-found",
         pages=(URL, "http://forum.test/viewtopic.php?t=8"),
@@ -109,10 +107,10 @@ def test_what_is_kept_is_read_back_and_finds_the_same(crawl: Path) -> None:
     (found,), problems = kept(crawl, learned()).actions(BASE)
     assert problems == ()
     expected = replace(learned(), level=topic_level())
-    assert replace(found, learned=expected.learned) == expected
-    extract = found.learned.extract()
+    assert replace(found, wrapper=expected.wrapper) == expected
+    extract = found.wrapper.action
     assert [element.get("id") for element in extract.items[0].elements(REDESIGNED.tree)] == ["u1", "u2"]
-    assert found.learned.xml().tag == "extract"
+    assert found.wrapper.xml().tag == "extract"
 
 
 def test_the_files_are_valid_for_editors(crawl: Path) -> None:
@@ -227,7 +225,7 @@ def test_names_that_are_there_already_or_unknown_are_refused(base: Path) -> None
 @pytest.mark.slow
 def test_actions_of_one_level_learned_on_one_site_go_into_one_variant(base: Path) -> None:
     posts = replace(learned(), level=topic_level())
-    notes = replace(posts, action="notes", name="learned-notes-1", learned=NOTES)
+    notes = replace(posts, action="notes", name="learned-notes-1", wrapper=NOTES)
     first = promote(posts, (REDESIGNED,), (SHIPPED, base))
     second = promote(notes, (REDESIGNED,), (SHIPPED, base))
     assert (second.file, second.variant) == (first.file, first.variant)
@@ -290,8 +288,9 @@ def test_the_command_line_lists_what_was_learned(crawl: Path) -> None:
 
 
 def without(action: LearnedAction, name: str) -> LearnedAction:
-    fields = tuple(field for field in action.learned.fields if field.name != name)
-    return replace(action, learned=replace(action.learned, fields=fields))
+    extract = action.wrapper.action
+    fields = tuple(field for field in extract.fields if field.name != name)
+    return replace(action, wrapper=Wrapper(replace(extract, fields=fields)))
 
 
 def test_a_field_that_the_learned_action_has_not_is_not_taken_from_the_level(base: Path) -> None:
@@ -312,8 +311,8 @@ def test_another_template_of_a_site_gets_a_variant_of_its_own(base: Path) -> Non
     posts = replace(learned(), level=topic_level())
     first = promote(posts, (REDESIGNED,), (SHIPPED, base))
     again = replace(REDESIGNED, body=REDESIGNED.body.replace(b"utterance", b"statement"))
-    items = tuple(replace(each, css="article.statement") for each in posts.learned.items)
-    other = replace(posts, name="learned-posts-2", learned=replace(posts.learned, items=items))
+    items = (compile_selector(css="article.statement"),)
+    other = replace(posts, name="learned-posts-2", wrapper=Wrapper(replace(posts.wrapper.action, items=items)))
     second = promote(other, (again,), (SHIPPED, base))
     assert (first.variant, second.variant) == ("learned-forum-test", "learned-forum-test-2")
     helper = ApplicationAwareHelper(load(SHIPPED, base))
@@ -333,27 +332,30 @@ def test_all_pages_of_the_evidence_must_be_read_as_the_crawl_did(base: Path) -> 
 @pytest.mark.slow
 def test_signs_that_fit_the_pages_of_another_template_are_refused(base: Path) -> None:
     action = replace(learned(), level=topic_level())
-    items = (*action.learned.items, Written(css="body"))
+    items = (*action.wrapper.action.items, compile_selector(css="body"))
+    wrapper = Wrapper(replace(action.wrapper.action, items=items))
     with pytest.raises(PromotionError, match="saved page phpbb/"):
-        promote(replace(action, learned=replace(action.learned, items=items)), (REDESIGNED,), (SHIPPED, base))
+        promote(replace(action, wrapper=wrapper), (REDESIGNED,), (SHIPPED, base))
 
 
 SIGN = LearnedSign(
-    "forum.test",
-    "phpBB",
-    "",
-    "learned-sign-1",
-    Written(css=".phpbb-ltr"),
-    Method.RELAXED,
-    (URL,),
-    3,
-    0.8,
-    datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC),
+    site="forum.test",
+    application="phpBB",
+    level="",
+    name="learned-sign-1",
+    expression=Expression(css=".phpbb-ltr"),
+    method=Method.RELAXED,
+    pages=(URL,),
+    others=3,
+    confidence=0.8,
+    date=datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC),
 )
 
 
 def test_a_learned_sign_of_a_level_becomes_one_more_of_its_signs(base: Path) -> None:
-    sign = replace(SIGN, level=topic_level(), name="learned-sign-topic-1", written=Written(css="article.utterance"))
+    sign = replace(
+        SIGN, level=topic_level(), name="learned-sign-topic-1", expression=Expression(css="article.utterance")
+    )
     promoted = promote(sign, (REDESIGNED,), (SHIPPED, base))
     assert (promoted.variant, promoted.captured is not None) == ("", True)
     found = ApplicationAwareHelper(load(SHIPPED, base)).assist(REDESIGNED).match
@@ -370,7 +372,7 @@ def test_a_learned_sign_of_the_application_recognises_its_pages(base: Path) -> N
     markup = b'<html><body class="phpbb-ltr"><article class="utterance" id="u1"><p>Ice</p></article></body></html>'
     page = replace(REDESIGNED, body=markup)
     with pytest.raises(PromotionError, match="one hint is not enough"):
-        promote(replace(SIGN, written=Written(css=".utterance")), (page,), (SHIPPED, base))
+        promote(replace(SIGN, expression=Expression(css=".utterance")), (page,), (SHIPPED, base))
     promoted = promote(SIGN, (page,), (SHIPPED, base))
     assert '<pattern strength="strong" css=".phpbb-ltr"' in promoted.file.read_text()
     assert promoted.captured is None
@@ -394,7 +396,7 @@ LINKS = LearnedLinks(
     action="threads",
     to="thread",
     name="learned-threads-1",
-    written=Written(css="b.subject a"),
+    expression=Expression(css="b.subject a"),
     documented=False,
     method=Method.RELAXED,
     failure="nothing-found",
@@ -409,14 +411,14 @@ LINKS = LearnedLinks(
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("written", "documented", "variant"),
-    [(Written(css="b.subject a"), False, "learned-forum-test"), (Written(css="a[href]"), True, "")],
+    [(Expression(css="b.subject a"), False, "learned-forum-test"), (Expression(css="a[href]"), True, "")],
 )
 def test_learned_navigation_becomes_a_variant_or_what_runs_where_that_of_the_level_finds_nothing(
-    base: Path, written: Written, documented: bool, variant: str
+    base: Path, written: Expression, documented: bool, variant: str
 ) -> None:
     levels = BASE.application("phpBB").level("forum")
     action = next(each.name for each in levels.actions if isinstance(each, Navigate) and each.to == topic_level())
-    links = replace(LINKS, action=action, to=topic_level(), written=written, documented=documented)
+    links = replace(LINKS, action=action, to=topic_level(), expression=written, documented=documented)
     promoted = promote(links, (BOARD,), (SHIPPED, base))
     assert promoted.variant == variant
     found = ApplicationAwareHelper(load(SHIPPED, base)).assist(BOARD)
@@ -429,7 +431,7 @@ def test_learned_navigation_becomes_a_variant_or_what_runs_where_that_of_the_lev
 @pytest.mark.slow
 def test_the_command_line_promotes_what_it_lists(crawl: Path, base: Path) -> None:
     overlay = Overlay(crawl / LEARNED)
-    overlay.keep(replace(LINKS, documented=True, written=Written(css="a[href]")))
+    overlay.keep(replace(LINKS, documented=True, expression=Expression(css="a[href]")))
     overlay.keep(replace(SIGN, level="forum", name="learned-sign-forum-1"))
     runner = CliRunner()
     listed = runner.invoke(app, ["kb", "learned", str(crawl)]).output

@@ -5,13 +5,13 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from aahcrawler.adaptation.cases import LearnedAction
-from aahcrawler.adaptation.lessons import Method
+from aahcrawler.adaptation.store.learned import LearnedAction
 from aahcrawler.adaptation.wiring import adaptation
 from aahcrawler.helper import ApplicationAwareHelper, Assistance
 from aahcrawler.metadata import Metadata
 from aahcrawler.page import Page
 from aahcrawler.webobject import Person, WebObject
+from aahcrawler.wrapper_induction.examples import Method
 from knowledge_base.addresses import PathGlob, UrlRule
 from knowledge_base.model import Application, Extract, Field, FieldKind, Identity, KnowledgeBase, PageLevel, Run
 from tests.adaptation.redesigned import NAMES, WORDS

@@ -1,18 +1,18 @@
-"""Lessons that go together, and those that do not: one wrong value does not spoil what the others agree about."""
+"""Examples that go together, and those that do not: one wrong value does not spoil what the others agree about."""
 
 from dataclasses import dataclass
 from datetime import datetime
 
 from aahcrawler.adaptation.adapter import Adaptation
-from aahcrawler.adaptation.cases import LearnedAction
-from aahcrawler.adaptation.learner.wrappers import learn
-from aahcrawler.adaptation.lessons import Example, Lesson, Method, Spot
-from aahcrawler.adaptation.using import supplemented
+from aahcrawler.adaptation.repair.supplements import supplemented
+from aahcrawler.adaptation.store.learned import LearnedAction
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.helper.adapter import Question
 from aahcrawler.helper.extraction import Extracted
 from aahcrawler.page.text import plain_text
 from aahcrawler.webobject import Person, WebObject
+from aahcrawler.wrapper_induction.examples import Label, LabelledExample, LabelledObject, Method
+from aahcrawler.wrapper_induction.induce import induce
 from knowledge_base.model import KnowledgeBase
 from tests.adaptation.redesigned import Post, bodies, forum, said, thread
 from tests.helper.saved_pages import html_page
@@ -32,24 +32,24 @@ def half(post: Post) -> str:
 class Mistaking:
     """Knows the renamed body, and on one page takes a button for the author."""
 
-    def teach(self, question: Question) -> Lesson | None:
+    def label(self, question: Question) -> LabelledExample | None:
         mistaken = question.page.url.endswith(MISTAKEN)
-        examples = []
+        objects = []
         for item in question.page.tree.cssselect(".post"):
             author, body = item.cssselect(".tool" if mistaken else ".who")[0], item.cssselect(".text")[0]
             time = next(item.iter("time"))
-            spots = {
-                "author": Spot((author,), Person(plain_text(author))),
-                "date": Spot((time,), datetime.fromisoformat(time.get("datetime", "")), "datetime"),
-                "body": Spot((body,), plain_text(body)),
+            labels = {
+                "author": Label((author,), Person(plain_text(author))),
+                "date": Label((time,), datetime.fromisoformat(time.get("datetime", "")), "datetime"),
+                "body": Label((body,), plain_text(body)),
             }
-            examples.append(Example((item,), spots))
-        return Lesson(question.page, Method.INDUCED, tuple(examples), 0.6 if mistaken else 0.9)
+            objects.append(LabelledObject((item,), labels))
+        return LabelledExample(question.page, Method.INDUCED, tuple(objects), 0.6 if mistaken else 0.9)
 
 
-def test_a_lesson_with_a_wrong_value_delays_a_repair_by_its_own_page_alone() -> None:
+def test_a_example_with_a_wrong_value_delays_a_repair_by_its_own_page_alone() -> None:
     told: list[LearnedAction] = []
-    adapter = Adaptation((Mistaking(),), learn, told.append)
+    adapter = Adaptation((Mistaking(),), induce, told.append)
     helper = ApplicationAwareHelper(KnowledgeBase((forum(),)), adapter=adapter)
     read = [helper.assist(thread(number, half)).objects for number in range(4)]
     assert [bodies(objects) for objects in read] == [said(number) for number in range(4)]
@@ -62,15 +62,17 @@ URL = "http://forum.test/thread?t=7"
 LONG = "The harbour froze over in January and everybody walked across it to the island and back. " * 3
 
 
-def lesson_about(*texts: str) -> Lesson:
+def example_about(*texts: str) -> LabelledExample:
     rows = "".join(f"<article><b>Ann</b><p>{text}</p></article>" for text in texts)
     page = html_page(URL, f"<html><body>{rows}</body></html>")
     items = tuple(page.tree.iter("article"))
-    examples = (
-        Example((item,), {"body": Spot((item[1],), plain_text(item[1])), "author": Spot((item[0],), Person("Ann"))})
+    objects = (
+        LabelledObject(
+            (item,), {"body": Label((item[1],), plain_text(item[1])), "author": Label((item[0],), Person("Ann"))}
+        )
         for item in items
     )
-    return Lesson(page, Method.INDUCED, tuple(examples), 0.9)
+    return LabelledExample(page, Method.INDUCED, tuple(objects), 0.9)
 
 
 def found(*texts: str) -> tuple[Extracted, ...]:
@@ -81,7 +83,7 @@ def found(*texts: str) -> tuple[Extracted, ...]:
 
 
 def test_fields_are_added_to_objects_whose_texts_hold_a_line_more() -> None:
-    more = supplemented(found(f"By Ann on Monday. {LONG}"), lesson_about(LONG), frozenset({"author"}))
+    more = supplemented(found(f"By Ann on Monday. {LONG}"), example_about(LONG), frozenset({"author"}))
     assert more is not None
     assert [each.object.first("author") for each in more] == [Person("Ann")]
     assert [each.object.first("body") for each in more] == [LONG.strip()]
@@ -89,7 +91,7 @@ def test_fields_are_added_to_objects_whose_texts_hold_a_line_more() -> None:
 
 def test_texts_that_hold_more_than_names_of_authors_are_left_alone() -> None:
     text = f"Once upon a time. {LONG}"
-    more = supplemented(found(text), lesson_about(LONG), frozenset({"author"}))
+    more = supplemented(found(text), example_about(LONG), frozenset({"author"}))
     assert more is not None
     assert [each.object.first("body") for each in more] == [text]
 
@@ -97,6 +99,6 @@ def test_texts_that_hold_more_than_names_of_authors_are_left_alone() -> None:
 def test_nothing_is_added_to_objects_with_other_texts_or_with_two_that_could_be_meant() -> None:
     fields = frozenset({"author"})
     assert (
-        supplemented(found("Something else altogether was said here, at length."), lesson_about(LONG), fields) is None
+        supplemented(found("Something else altogether was said here, at length."), example_about(LONG), fields) is None
     )
-    assert supplemented(found(LONG), lesson_about(LONG[:-8], LONG[:-14]), fields) is None
+    assert supplemented(found(LONG), example_about(LONG[:-8], LONG[:-14]), fields) is None

@@ -1,6 +1,6 @@
 """What the report of a crawl says of what was learned."""
 
-from aahcrawler.adaptation.overlay import Evidence
+from aahcrawler.adaptation.store.overlay import Evidence
 from aahcrawler.report.adapted import learned
 
 BEGUN = "2026-01-02T00:00:00+00:00"

@@ -7,8 +7,8 @@ from typer.testing import CliRunner
 
 from aahcrawler.authoring import cost
 from aahcrawler.authoring.check import Checked, check
+from aahcrawler.authoring.check_findings import Finding
 from aahcrawler.authoring.examination import Task, reports
-from aahcrawler.authoring.findings import Finding
 from aahcrawler.authoring.stress import SHAPES, common_page, page, words_of
 from aahcrawler.cli import app
 

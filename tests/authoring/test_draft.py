@@ -11,12 +11,11 @@ from hypothesis import strategies as st
 from lxml import etree
 from typer.testing import CliRunner
 
+from aahcrawler.authoring.drafting.address_shapes import avoided, paging_of, shape_of
 from aahcrawler.authoring.drafting.begin import Begun, Wish, begin, lines_of
+from aahcrawler.authoring.drafting.detection_patterns import Known, signs
 from aahcrawler.authoring.drafting.draft import DraftError
-from aahcrawler.authoring.drafting.expressions import finding_all, finding_parts
-from aahcrawler.authoring.drafting.levels import Given
-from aahcrawler.authoring.drafting.shapes import avoided, paging_of, shape_of
-from aahcrawler.authoring.drafting.signs import Known, signs
+from aahcrawler.authoring.drafting.levels import TERMS, Given, plan_levels
 from aahcrawler.cli import app
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.page import generic
@@ -249,15 +248,7 @@ def test_what_is_avoided_spares_content() -> None:
     ]
 
 
-def test_expressions_use_names_that_templates_give() -> None:
-    page = html_page(
-        f"{SITE}/x",
-        """<div class="css-1x9 posts"><section id="p1" class="odd k8f2 post-12 msg"><b class="x1">A</b></section>
-        <section id="p2" class="even msg"><b>B</b></section><section class="hint">other</section></div>""",
-    )
-    items = page.tree.xpath("//section[@id]")
-    found = finding_all(items, page.tree)
-    assert found is not None
-    assert (found.css, found.share) == ("section.msg", 1)
-    (part,) = finding_parts(items, [item.find("b") for item in items])
-    assert part.css == "b"
+def test_pages_whose_titles_are_longer_or_shorter_are_of_one_level() -> None:
+    pages = tuple(html_page(f"{SITE}/archives/{name}.html", "<p>x</p>") for name in ("21-Using-Wet-Ropes", "98-Ropes"))
+    (article,) = (level for level in plan_levels(Given(pages), TERMS["blog"]) if level.terminal)
+    assert article.pages == pages

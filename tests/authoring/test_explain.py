@@ -11,9 +11,9 @@ from typer.testing import CliRunner
 from aahcrawler.archive import Identified, WarcWriter
 from aahcrawler.authoring.explain import explain
 from aahcrawler.authoring.explanation import ActionShown, Explanation
-from aahcrawler.authoring.narrowing import narrowed
-from aahcrawler.authoring.places import Places, read_files
-from aahcrawler.authoring.showing import plain_lines
+from aahcrawler.authoring.explanation_tables import plain_lines
+from aahcrawler.authoring.file_lines import Places, read_files
+from aahcrawler.authoring.partial_matches import narrowed
 from aahcrawler.cli import app
 from aahcrawler.page import Headers, Page
 from knowledge_base.folders import chosen_files

@@ -13,7 +13,7 @@ from aahcrawler.authoring.fetching import (
     TooManyRedirectsError,
     fetch_page,
 )
-from aahcrawler.authoring.robots import denial
+from aahcrawler.authoring.robots_check import denial
 from tests.crawl.site import Reply, Site, serving
 
 PAGE = b"<!doctype html><title>Here</title><p>Text"

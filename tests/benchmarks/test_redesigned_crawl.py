@@ -3,10 +3,10 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from aahcrawler.adaptation.cases import LearnedAction
-from aahcrawler.adaptation.learner.learned import Learned
-from aahcrawler.adaptation.lessons import Method
+from aahcrawler.adaptation.store.learned import LearnedAction
 from aahcrawler.objects.reader import PageRow
+from aahcrawler.wrapper_induction.examples import Method
+from aahcrawler.wrapper_induction.wrapper import Wrapper
 from benchmarks.recorded import RecordedSite
 from benchmarks.redesigned_crawl import beside, only, pages_to_repair
 from knowledge_base.loader import load
@@ -44,7 +44,7 @@ def learned(folder: Path, name: str, *places: int) -> LearnedAction:
         level="topic",
         action="posts",
         name=name,
-        learned=Learned.of(action),
+        wrapper=Wrapper(action),
         method=Method.MEMORY,
         failure="nothing-found",
         pages=pages,

@@ -1,1 +1,1 @@
-"""First drafts of application files: from a page to signs, levels, addresses and expressions, every guess marked."""
+"""Drafts application files: from pages to patterns, levels, addresses and expressions, every guess marked."""

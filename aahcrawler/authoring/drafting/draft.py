@@ -1,4 +1,4 @@
-"""A first draft of an application's file: valid, of use at once, and honest about what was guessed."""
+"""Makes a first draft of an application's file: valid, of use at once, and honest about what was guessed."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from lxml import etree
 
 from aahcrawler.authoring.drafting import sheet
-from aahcrawler.authoring.drafting.expressions import Expression, finding_all, is_stable
-from aahcrawler.authoring.drafting.extraction import Objects, write_extract
+from aahcrawler.authoring.drafting.address_shapes import avoided, session_parameters
+from aahcrawler.authoring.drafting.detection_patterns import Known, Sign, is_template_name, of_host, signs
+from aahcrawler.authoring.drafting.extract_action import Objects, write_extract
+from aahcrawler.authoring.drafting.labelling import answers, repeated, single
 from aahcrawler.authoring.drafting.levels import (
     TERMS,
     Given,
@@ -19,10 +21,10 @@ from aahcrawler.authoring.drafting.levels import (
     own_links,
     plan_levels,
 )
-from aahcrawler.authoring.drafting.shapes import avoided, session_parameters
-from aahcrawler.authoring.drafting.signs import Known, Sign, of_host, signs
-from aahcrawler.authoring.drafting.specimen import answers, repeated, single
 from aahcrawler.page import Page
+from aahcrawler.wrapper_induction.examples import LabelledExample
+from aahcrawler.wrapper_induction.link_selectors import find_links
+from aahcrawler.wrapper_induction.robust_paths import Expression
 from knowledge_base.addresses import Address
 from knowledge_base.matching import Sight
 from knowledge_base.model import Condition
@@ -142,16 +144,15 @@ class _Draft:
         """Write the extract actions; return the expression of the page's main objects."""
         terms = self._terms
         if not terms.thing:
-            page = max(level.pages, key=_repetitions)
-            posts = repeated(page) or single(page)
-            objects = Objects("posts", terms.repeated, terms.first)
-            return write_extract(actions, objects, posts, page) if posts is not None else None
-        page = max(level.pages, key=_answers)
-        thing, comments = single(page), answers(page)
-        found = write_extract(actions, Objects(terms.terminal, terms.thing), thing, page) if thing is not None else None
-        if comments is not None and (thing is None or comments.items != thing.items):
+            posts = _alike(map(repeated, level.pages)) or _alike(map(single, level.pages))
+            return write_extract(actions, Objects("posts", terms.repeated, terms.first), posts) if posts else None
+        things, comments = _alike(map(single, level.pages)), _alike(map(answers, level.pages))
+        found = write_extract(actions, Objects(terms.terminal, terms.thing), things) if things else None
+        known = {each.elements for thing in things for each in thing.objects}
+        comments = [each for each in comments if known.isdisjoint(labelled.elements for labelled in each.objects)]
+        if comments:
             objects = Objects(f"{terms.repeated}s", terms.repeated, beside=found is not None)
-            write_extract(actions, objects, comments, page)
+            write_extract(actions, objects, comments)
         return found
 
     def _when(self, written: etree._Element, level: LevelPlan, item: Expression | None) -> None:
@@ -198,8 +199,8 @@ class _Draft:
                 continue
             fitting = [link for link in level.links if target.shape.rule.matches(Address.parse(link.url))]
             wanted = elements(fitting)
-            css = finding_all(wanted, level.pages[0].tree) if wanted and level.pages else None
-            sheet.guess(written, f"every link whose address is one of level {target.name}{_better(css)}")
+            places = find_links(wanted, level.pages[0].tree) if wanted and level.pages else None
+            sheet.guess(written, f"every link whose address is one of level {target.name}{_better(places)}")
             navigate = sheet.add(written, "navigate", {"name": f"to-{target.name}", "to": target.name})
             sheet.add(navigate, "select", {"css": "a", "documented": "yes", "cite": sheet.UNPROVEN})
 
@@ -207,11 +208,11 @@ class _Draft:
         page = level.pages[0]
         for other in self._levels:
             back = [link for link in crumbs(page) if other.shape.rule.matches(Address.parse(link.url))]
-            way = finding_all(elements(back), page.tree) if back and not (other.terminal or other.start) else None
+            way = find_links(elements(back), page.tree) if back and not (other.terminal or other.start) else None
             if way is not None:
                 sheet.guess(written, "the line that says where the page belongs leads back to its list")
                 navigate = sheet.add(written, "navigate", {"name": f"back-to-{other.name}", "to": other.name})
-                sheet.add(navigate, "select", way.attributes() | {"documented": "yes", "cite": sheet.UNPROVEN})
+                sheet.add(navigate, "select", way[0].attributes() | {"documented": "yes", "cite": sheet.UNPROVEN})
 
 
 def _signs(wanted: Wanted, given: Given, known: Known) -> tuple[Sign, ...]:
@@ -234,19 +235,20 @@ def _body_words(page: Page) -> Iterable[str]:
     """Return the classes of body that name a sort of page."""
     body = next(iter(page.tree.iter("body")), None)
     words: Sequence[str] = (body.get("class") or "").split() if body is not None else ()
-    telling = [word for word in words if is_stable(word) and _SORT_OF_PAGE.search(word)]
+    telling = [word for word in words if is_template_name(word) and _SORT_OF_PAGE.search(word)]
     return [f"body.{word}" for word in sorted(telling, key=len)]
 
 
-def _repetitions(page: Page) -> int:
-    found = repeated(page)
-    return len(found.items) if found is not None else 0
+def _alike(found: Iterable[LabelledExample | None]) -> Sequence[LabelledExample]:
+    """Return the pages whose objects were found in the same way as those of the page that shows most, that one first.
+
+    Pages where they were found in another way may hold other things.
+    """
+    examples = sorted((each for each in found if each is not None), key=lambda each: -len(each.objects))
+    return [each for each in examples if each.notes == examples[0].notes]
 
 
-def _answers(page: Page) -> int:
-    found = answers(page)
-    return len(found.items) if found is not None else 0
-
-
-def _better(css: Expression | None) -> str:
-    return f'; css="{css.css}" finds them too, and nothing else' if css is not None and css.share == 1 else ""
+def _better(found: tuple[Expression, float] | None) -> str:
+    if found is None or found[1] < 1 or not found[0].css:
+        return ""
+    return f'; css="{found[0].css}" finds them too, and nothing else'

@@ -7,7 +7,7 @@ from typing import cast
 
 from lxml.html import HtmlElement
 
-from aahcrawler.authoring.drafting.shapes import Shape, paging_of, shape_of
+from aahcrawler.authoring.drafting.address_shapes import Shape, paging_of, shape_of
 from aahcrawler.page import Page, generic
 from aahcrawler.page.generic import PageLink
 from aahcrawler.urls import canonicalize, origin
@@ -115,14 +115,15 @@ def elements(links: Iterable[PageLink]) -> list[HtmlElement]:
 
 
 def _grouped(pages: Sequence[Page], name: str, links: Sequence[PageLink], *, terminal: bool) -> Iterable[LevelPlan]:
-    """Make one level of the pages whose addresses are alike."""
+    """Make one level of the pages whose addresses are alike: of one shape, or fitted by that of an earlier page."""
     addresses = [Address.parse(link.url) for link in links]
     groups: dict[Shape, tuple[list[Page], tuple[Paging, ...], tuple[PageLink, ...]]] = {}
     for page in pages:
         here = Address.parse(page.url)
         own = own_links((page,))
         paging = paging_of(here, own)
-        shape = shape_of(here, addresses, paging)
+        fitting = (known for known in groups if known.rule.matches(here))
+        shape = next(fitting, None) or shape_of(here, addresses, paging)
         known = groups.setdefault(shape, ([], paging, own))
         known[0].append(page)
     names = (name if number == 1 else f"{name}-{number}" for number in range(1, len(groups) + 1))

@@ -16,12 +16,21 @@ def add(parent: etree._Element, tag: str, attributes: Mapping[str, str] | None =
 
 def note(parent: etree._Element, text: str) -> None:
     """Append a comment; what must not stand in one is changed."""
-    parent.append(etree.Comment(f" {re.sub('-{2,}', '-', _plain(text)).strip('-')} "))
+    parent.append(_comment(text))
 
 
 def guess(parent: etree._Element, text: str) -> None:
     """Append a comment that marks what follows as a guess."""
-    note(parent, f"guess: {text}")
+    parent.append(guessed(text))
+
+
+def guessed(text: str) -> Comment:
+    """Return a comment that marks what follows as a guess."""
+    return _comment(f"guess: {text}")
+
+
+def _comment(text: str) -> Comment:
+    return etree.Comment(f" {re.sub('-{2,}', '-', _plain(text)).strip('-')} ")
 
 
 def document(root: etree._Element) -> bytes:

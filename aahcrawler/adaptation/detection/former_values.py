@@ -1,0 +1,143 @@
+"""Compares the values of the objects found on a page with those that a former crawl found at the same address.
+
+An action that still finds something may find another thing than it used to: the day's heading in place of the title.
+What differs may have been edited as well, so only a repair strategy who finds the former values on the page can tell.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, time
+
+from aahcrawler.adaptation.detection.failure_detection import Trouble, of_action
+from aahcrawler.adaptation.detection.texts import bare, body_of, body_text
+from aahcrawler.helper.assistance import Failure
+from aahcrawler.helper.extraction import BODY, Extracted
+from aahcrawler.page.text import fold
+from aahcrawler.webobject import Person, Value, WebObject
+from aahcrawler.wrapper_induction.examples import LabelledExample, LabelledObject
+from knowledge_base.model import Extract
+
+COMPARED = ("title", "author", "date", BODY)
+MISSED = 0.1
+"""The share of a page's objects that may miss a value they had."""
+DIFFERENT = 0.5
+"""The share of a page's objects that must have another value than they had: people edit one text or another."""
+LONGER, FEW_SIGNS = 0.03, 12
+"""How much longer or shorter a text may be than it was, as a share of it or in signs."""
+SURE = 3
+"""Objects of one page whose former values stand there beside other ones: nobody edits as many."""
+
+
+def compared(action: Extract, found: Sequence[Extracted], former: Sequence[WebObject]) -> Trouble | None:
+    """Say which fields of the objects of a page are not what they were; None where hardly any is."""
+    known = of_action(action, former)
+    pairs = [(now, before) for now, before in matched(found, known) if before is not None]
+    fields = [wanted.name for wanted in action.fields if wanted.name in COMPARED]
+    other = frozenset(name for name in fields if pairs and _is_other(name, pairs))
+    if not other:
+        return None
+    detail = f"{' and '.join(sorted(other))} not as before"
+    return Trouble(Failure.CHANGED_SHAPE, detail, other, certain=False, remembered=True)
+
+
+def _is_other(name: str, pairs: Sequence[tuple[Extracted, WebObject]]) -> bool:
+    """Say whether so many objects miss a value, or have another one, that it is worth a look."""
+    both = [(now.object.first(name), before.first(name)) for now, before in pairs]
+    had = [(now, before) for now, before in both if before is not None]
+    missing = sum(now is None for now, _ in had)
+    different = sum(now is not None and not _is_same(name, now, before) for now, before in had)
+    return missing > MISSED * len(had) or different + missing >= max(1, DIFFERENT * len(had))
+
+
+def matched(found: Sequence[Extracted], former: Sequence[WebObject]) -> tuple[tuple[Extracted, WebObject | None], ...]:
+    """Return for each object that was found the one that it was before: of the same text, else of the same address."""
+    by_text: dict[str, list[WebObject]] = {}
+    for each in former:
+        by_text.setdefault(bare(body_of(each)), []).append(each)
+    by_address = {each.iri: each for each in former}
+    return tuple((each, _before(each.object, by_text, by_address)) for each in found)
+
+
+def _before(
+    now: WebObject, by_text: Mapping[str, Sequence[WebObject]], by_address: Mapping[str, WebObject]
+) -> WebObject | None:
+    alike = by_text.get(bare(body_of(now)), ())
+    if len(alike) == 1:
+        return alike[0]
+    return by_address.get(now.iri)
+
+
+def same(one: Value, other: Value) -> bool:
+    """Say whether two values mean the same, dates as exactly as both are written.
+
+    >>> same(Person("Ann  Boyd"), Person("Ann Boyd", "http://a.test/")), same("One", "Two")
+    (True, False)
+    """
+    if isinstance(one, Person) and isinstance(other, Person):
+        return fold(one.name).casefold() == fold(other.name).casefold()
+    if isinstance(one, datetime) and isinstance(other, datetime):
+        return _is_same_moment(one, other)
+    if isinstance(one, str) and isinstance(other, str):
+        return fold(one).casefold() == fold(other).casefold()
+    return one == other
+
+
+def _is_same(name: str, one: Value, other: Value) -> bool:
+    """Say whether two values of a field are the same; texts may differ by a little."""
+    if name != BODY or not isinstance(one, str) or not isinstance(other, str):
+        return same(one, other)
+    short, long = sorted((len(bare(one)), len(bare(other))))
+    return long - short <= max(FEW_SIGNS, LONGER * long)
+
+
+def _is_same_moment(one: datetime, other: datetime) -> bool:
+    if time.min in (one.time(), other.time()):
+        return one.date() == other.date()
+    return one.replace(second=0, microsecond=0) == other.replace(second=0, microsecond=0)
+
+
+def contradicts(found: Sequence[Extracted], example: LabelledExample, fields: frozenset[str]) -> bool:
+    """Say whether an example knows another value of a field than was found, or one where none was."""
+    return any(said for _, said in _said(found, example, fields))
+
+
+def evident(
+    found: Sequence[Extracted], example: LabelledExample, fields: frozenset[str]
+) -> tuple[Extracted, ...] | None:
+    """Return the objects that were found with the values that an example says; None where that changes nothing.
+
+    A value that was found gives way only where so many of the page's objects have another one that nobody edited them,
+    a text never: what was added to it may belong to it.
+    """
+    pairs = _said(found, example, fields - {BODY})
+    changed = sum(any(each.object.first(name) is not None for name in said) for each, said in pairs)
+    replacing = changed >= max(SURE, DIFFERENT * len(pairs))
+    told = [
+        (each, {name: value for name, value in said.items() if replacing or each.object.first(name) is None})
+        for each, said in pairs
+    ]
+    return tuple(_with(each, said) for each, said in told) if any(said for _, said in told) else None
+
+
+def _said(
+    found: Sequence[Extracted], example: LabelledExample, fields: frozenset[str]
+) -> list[tuple[Extracted, Mapping[str, Value]]]:
+    """Return for each object the values that an example says and that were not found."""
+    by_text = {text: labelled for labelled in example.objects if (text := body_text(labelled))}
+    aligned: Sequence[LabelledObject | None] = [None] * len(found)
+    if len(example.objects) == len(found):
+        aligned = example.objects
+    pairs = [(each, by_text.get(bare(body_of(each.object)), other)) for each, other in zip(found, aligned, strict=True)]
+    return [(each, _unlike(each.object, labelled, fields) if labelled is not None else {}) for each, labelled in pairs]
+
+
+def _unlike(web_object: WebObject, labelled: LabelledObject, fields: frozenset[str]) -> Mapping[str, Value]:
+    told = {name: labelled.labels[name].value for name in sorted(fields) if name in labelled.labels}
+    return {
+        name: value for name, value in told.items() if (now := web_object.first(name)) is None or not same(now, value)
+    }
+
+
+def _with(extracted: Extracted, said: Mapping[str, Value]) -> Extracted:
+    properties = {**extracted.object.properties, **{name: (value,) for name, value in said.items()}}
+    return replace(extracted, object=replace(extracted.object, properties=properties)) if said else extracted

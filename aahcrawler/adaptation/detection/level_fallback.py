@@ -1,0 +1,199 @@
+"""Takes pages without any sign of their application or of their level for what their address says that they are."""
+
+from dataclasses import dataclass
+
+from aahcrawler.adaptation.detection.sign_learning import SignLearning
+from aahcrawler.adaptation.detection.texts import PageText, body_of
+from aahcrawler.adaptation.store.backoff import Backoff
+from aahcrawler.adaptation.store.recent import Recent
+from aahcrawler.helper.adapter import Taken
+from aahcrawler.helper.sites import site_of
+from aahcrawler.metadata import Metadata
+from aahcrawler.page import Page
+from knowledge_base.addresses import Address
+from knowledge_base.model import Application, PageLevel
+
+MOST_SITES = 4_000
+ROW = 3
+"""Pages in a row without any sign after which an address that tells little counts as well."""
+UNLIKE = 10
+"""The same for one whose pages have shown their level on the site before."""
+MOST_PROBED = 6
+NOWHERE = "aah-nowhere/aah-4f1c9.aah"
+"""A path that no application documents, unless it documents every path."""
+
+
+@dataclass(slots=True)
+class _Fallback:
+    """What the page at hand is taken for, and whether a former crawl knew of it.
+
+    ``proposed`` says that the level is one whose signs those of the page are like.
+    """
+
+    url: str = ""
+    level: PageLevel | None = None
+    unsigned: bool = False
+    remembered: bool = False
+    proposed: bool = False
+
+
+@dataclass(slots=True)
+class _Row:
+    """How many pages of a site in a row did not show what they should, and whether any did before."""
+
+    pages: int = 0
+    worked: bool = False
+
+
+class LevelFallback:
+    """Decides what pages without signs are taken for; keeps a few numbers for each site, those last met.
+
+    A wrong guess is cheap: a page that holds nothing of what its level should is read as what it shows. What turns out
+    to be right is told to ``sign_learning``.
+    """
+
+    def __init__(self, sign_learning: SignLearning) -> None:
+        self._sign_learning = sign_learning
+        self._unsigned: Recent[str, _Row] = Recent(MOST_SITES)
+        self._misread: Recent[tuple[str, str, str], _Row] = Recent(MOST_SITES)
+        self._backoff: Recent[tuple[str, str, str], Backoff] = Recent(MOST_SITES)
+        self._strangers: Recent[str, Backoff] = Recent(MOST_SITES)
+        self._page = _Fallback()
+
+    def application(self, page: Page, known: Application | None, former: Metadata | None) -> str | None:
+        """Return the application of a page that shows no sign of any.
+
+        It is the one that a former crawl saw at this address; the one that its site is known for, if the page has a
+        learned sign of it, or that documents the address; on a site of none, the one whose signs the page's are like
+        and that documents the address. One that documents all addresses must have been missed for some pages in a
+        row.
+        """
+        found = self._application(page, known, former)
+        self._page = _Fallback(page.url, unsigned=found is not None)
+        return found
+
+    def _application(self, page: Page, known: Application | None, former: Metadata | None) -> str | None:
+        if former is not None and former.application is not None:
+            return former.application
+        if known is None:
+            return self._stranger(page)
+        if self._sign_learning.application(page, known) is not None:
+            return known.name
+        row = self._unsigned.get(site_of(page.url), _Row)
+        row.pages += 1
+        level = documented(known, page.url)
+        return known.name if level is not None and (is_telling(level, page.url) or row.pages >= ROW) else None
+
+    def _stranger(self, page: Page) -> str | None:
+        """Return the application that a page of an unknown site is like; asked ever more rarely where that is none."""
+        backoff = self._strangers.get(site_of(page.url), Backoff)
+        if not backoff.allows():
+            return None
+        backoff.failed()
+        like = self._sign_learning.similarity.application(page)
+        level = documented(like, page.url) if like is not None else None
+        return like.name if like is not None and level is not None and is_telling(level, page.url) else None
+
+    def level(
+        self, page: Page, application: Application, shown: PageLevel | None, former: Metadata | None
+    ) -> Taken | None:
+        """Return the level of a page: the one that it shows, unless a former crawl knew better, else a fallback.
+
+        A learned sign counts like one of the file, unless the address is documented to be of another level. Then come
+        an address that tells something, signs that are like those of the file, and any documented address. Where page
+        after page shows signs of another level than its address tells, the address is believed.
+        """
+        site = site_of(page.url)
+        self._unsigned.forget(site)
+        if self._page.url != page.url:
+            self._page = _Fallback(page.url)
+        before = _former_level(application, former)
+        if before is not None and before is not shown and (shown is None or _still_holds(page, former)):
+            learned = self._sign_learning.level(page, application) if shown is None else None
+            self._page.level, self._page.remembered = (before if learned is not before else None), True
+            return Taken(before, shown=learned is before)
+        by_address = documented(application, page.url)
+        tells = by_address is not None and is_telling(by_address, page.url)
+        if shown is not None and not (by_address and tells and self._is_misread(page, application, shown, by_address)):
+            self._sign_learning.note(page, application, shown)
+            return Taken(shown)
+        learned = self._sign_learning.level(page, application)
+        if learned is not None and tells and learned is not by_address:
+            self._sign_learning.retire(page, application, learned)
+            learned = None
+        if learned is not None:
+            self._sign_learning.note(page, application, learned)
+            return Taken(learned, shown=True)
+        proposed = self._sign_learning.proposed(page, application) if not tells else None
+        level = proposed or by_address
+        if level is None:
+            self._sign_learning.note(page, application, None)
+            return None
+        backoff = self._of(page, application, level)
+        if not backoff.allows():
+            return Taken(shown) if shown is not None else None
+        # Until it turns out to hold what it should, it is counted as one that does not.
+        backoff.failed()
+        self._page.level, self._page.proposed = level, proposed is not None
+        return Taken(level)
+
+    def confirm(self, page: Page, application: Application, level: PageLevel) -> None:
+        """Take note that a page held what its level should."""
+        self._of(page, application, level).succeeded()
+        self._sign_learning.worked(page, application, level)
+        fallback = self._page
+        if fallback.url != page.url:
+            return
+        if fallback.level is level:
+            fallback.level = None
+            if fallback.proposed:
+                self._sign_learning.was_right(page, application)
+            self._sign_learning.confirm(page, application, level, remembered=fallback.remembered)
+        if fallback.unsigned:
+            fallback.unsigned = False
+            self._strangers.get(site_of(page.url), Backoff).succeeded()
+            self._sign_learning.confirm_application(page, application, remembered=fallback.remembered)
+
+    def _is_misread(self, page: Page, application: Application, shown: PageLevel, by_address: PageLevel) -> bool:
+        """Say whether a page shows signs of a list that hold on the site's pages with objects as well by now.
+
+        That is where many pages in a row, all those whose addresses tell of objects, were taken for lists.
+        """
+        if by_address.role != "terminal":
+            return False
+        row = self._misread.get((site_of(page.url), application.name, by_address.name), _Row)
+        if shown is by_address:
+            row.pages, row.worked = 0, True
+            return False
+        if shown.role == "terminal" or shown.documents(application.canonical(Address.parse(page.url))):
+            return False
+        row.pages += 1
+        return row.pages >= (UNLIKE if row.worked else ROW)
+
+    def _of(self, page: Page, application: Application, level: PageLevel) -> Backoff:
+        return self._backoff.get((site_of(page.url), application.name, level.name), Backoff)
+
+
+def documented(application: Application, url: str) -> PageLevel | None:
+    """Return the level that documents an address, None for one that is not to be fetched."""
+    address = application.canonical(Address.parse(url))
+    return application.level_of(address) if application.refusal(address) is None else None
+
+
+def is_telling(level: PageLevel, url: str) -> bool:
+    """Say whether an address tells anything: whether the level does not document any other of its site as well."""
+    root = "/".join(url.split("/", 3)[:3])
+    return not level.documents(Address.parse(f"{root}/{NOWHERE}"))
+
+
+def _former_level(application: Application, former: Metadata | None) -> PageLevel | None:
+    if former is None or former.application != application.name:
+        return None
+    return next((level for level in application.levels if level.name == former.level), None)
+
+
+def _still_holds(page: Page, former: Metadata | None) -> bool:
+    """Say whether most of what a former crawl found is on the page."""
+    bodies = [body for each in former.objects if (body := body_of(each))][:MOST_PROBED] if former is not None else []
+    sight = PageText(page)
+    return bool(bodies) and 2 * sum(map(sight.shows, bodies)) > len(bodies)

@@ -1,0 +1,404 @@
+"""Learns signs of levels and applications on sites whose pages show none any more (ARCOMEM, section 4.1).
+
+Nothing is looked at on a site before a page of it has turned out to be of a level that it shows no sign of. From then
+on the names on its pages are counted by level until a name is found that is on those of one level and on no other.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from lxml.etree import XPathError
+
+from aahcrawler.adaptation.detection.marks import (
+    Mark,
+    Wanted,
+    hints_of_level,
+    is_telling_name,
+    likest,
+    marks_on,
+    relaxed_signs,
+)
+from aahcrawler.adaptation.detection.similarity import Similarity
+from aahcrawler.adaptation.store.backoff import Backoff
+from aahcrawler.adaptation.store.learned import LearnedSign
+from aahcrawler.adaptation.store.recent import Recent
+from aahcrawler.helper.sites import site_of
+from aahcrawler.page import Page
+from aahcrawler.wrapper_induction.examples import Method
+from aahcrawler.wrapper_induction.robust_paths import Expression
+from knowledge_base.model import Application, KnowledgeBase, PageLevel
+from knowledge_base.selectors import Selector
+
+MOST_SITES = 400
+MOST_PAGES = 60
+"""Pages of a site whose names are counted for one sign that is wanted."""
+MOST_EVIDENCE = 8
+MOST_SIGNS = 4
+"""Signs of one level on one site that are in force."""
+MOST_NAMES = 8_000
+MOST_VAIN = 4
+"""Pages in a row with a learned sign and nothing of what its level should hold, after which it is given up."""
+LIKE = 0.45
+"""Similarity from which on a name may have come of that of a sign."""
+PROPOSED, AHEAD = 0.6, 0.15
+"""The similarity by which a page is taken for one of a level at all, and how much less that of any other level is."""
+LEAST, LEAST_OTHERS = 2, 2
+"""Pages with a sign that is like one of the file, and pages of other levels without it."""
+LEAST_UNLIKE, LEAST_OTHERS_UNLIKE = 3, 4
+"""The same for a sign that is like none and names what holds the page."""
+LEAST_OF_PART, LEAST_OTHERS_OF_PART = 4, 8
+"""The same for one that names any part of the page."""
+LEAST_OF_APPLICATION = 3
+_WHOLE = {"body": 0, "main": 1, "article": 1}
+_ONE_IN = 6
+"""Of so many pages with a sign one may lack it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A learned sign in force."""
+
+    sign: LearnedSign
+    selector: Selector
+
+    def is_on(self, page: Page) -> bool:
+        """Say whether a page has it."""
+        try:
+            return self.selector.shows(page.tree, page.elements)
+        except XPathError:
+            return False
+
+
+@dataclass
+class _Known:
+    """The names on pages that are known to be of one level; empty counts are of a level of which no page was met."""
+
+    pages: list[str] = field(default_factory=list)
+    count: int = 0
+    common: Counter[Mark] = field(default_factory=Counter)
+    any: set[Mark] = field(default_factory=set)
+    remembered: bool = False
+    date: datetime | None = None
+
+    def add(self, page: Page, marks: Iterable[Mark]) -> None:
+        found = set(marks)
+        self.common.update(found if not self.count else found & self.common.keys())
+        self.count += 1
+        if len(self.any) < MOST_NAMES:
+            self.any |= found
+        self.pages = [*(url for url in self.pages if url != page.url), page.url][-MOST_EVIDENCE:]
+        self.date = page.fetched_at if self.date is None else max(self.date, page.fetched_at)
+
+    def shared(self) -> Iterator[Mark]:
+        least = self.count - self.count // _ONE_IN
+        return (mark for mark, count in self.common.items() if count >= least)
+
+
+@dataclass
+class _Watch:
+    """One application on one site while a sign is wanted of one of its levels."""
+
+    wanted: set[str] = field(default_factory=set)
+    levels: dict[str, _Known] = field(default_factory=dict)
+    left: int = 0
+
+    def of(self, level: str) -> _Known:
+        return self.levels.setdefault(level, _Known())
+
+    def others(self, level: str) -> list[_Known]:
+        return [known for name, known in self.levels.items() if name != level]
+
+
+class SignLearning:
+    """The signs that were learned on each site, and what is known of sites where one is wanted.
+
+    ``told`` hears of each new sign. ``knowledge_base`` gives the signs that pages of unknown sites are compared with.
+    """
+
+    def __init__(self, knowledge_base: KnowledgeBase, told: Callable[[LearnedSign], None] | None = None) -> None:
+        self._told = told
+        self._signs: Recent[tuple[str, str], list[Shown]] = Recent(MOST_SITES * 4)
+        self._elsewhere: Recent[str, list[Shown]] = Recent(MOST_SITES)
+        self._watches: Recent[tuple[str, str], _Watch] = Recent(MOST_SITES)
+        self._retired: Recent[tuple[str, str, str, Expression], bool] = Recent(MOST_SITES)
+        self._vain: Recent[tuple[str, str, str, Expression], list[int]] = Recent(MOST_SITES * 4)
+        self._backoff: Recent[tuple[str, str], Backoff] = Recent(MOST_SITES * 4)
+        self._hints: dict[PageLevel, Wanted] = {}
+        self._of_applications: dict[tuple[str, str], _OfApplication] = {}
+        self.similarity = Similarity(knowledge_base)
+
+    def renew(self, knowledge_base: KnowledgeBase) -> None:
+        """Compare with another knowledge base from now on; nothing that was learned is lost."""
+        self.similarity = Similarity(knowledge_base)
+        self._hints.clear()
+
+    def adopt(self, sign: LearnedSign) -> None:
+        """Use a sign that was learned elsewhere or before; one that is known already changes nothing.
+
+        Raises ``knowledge_base.selectors.BadExpressionError`` for one that cannot be compiled.
+        """
+        shown = Shown(sign, sign.expression.selector)
+        if _key(sign) in self._retired:
+            return
+        here = self._signs.get((sign.site, sign.application), list)
+        if all((each.sign.level, each.sign.expression) != (sign.level, sign.expression) for each in here):
+            self._put(shown)
+
+    def _put(self, shown: Shown) -> None:
+        sign = shown.sign
+        here = self._signs.get((sign.site, sign.application), list)
+        same = [each for each in here if each.sign.level == sign.level]
+        for old in same[MOST_SIGNS - 1 :]:
+            here.remove(old)
+        here.insert(0, shown)
+        elsewhere = self._elsewhere.get(sign.application, list)
+        elsewhere[:] = [shown, *elsewhere][: 4 * MOST_SIGNS]
+
+    def is_watching(self, url: str, application: Application) -> bool:
+        """Say whether a sign of a level is wanted on a site."""
+        key = (site_of(url), application.name)
+        return key in self._watches and bool(self._watches.get(key, _Watch).wanted)
+
+    # What pages show
+
+    def level(self, page: Page, application: Application) -> PageLevel | None:
+        """Return the level that a sign learned on this site tells, None where none does.
+
+        A sign is given up after some pages in a row that were not told to have held what they should.
+        """
+        key = (site_of(page.url), application.name)
+        if key not in self._signs:
+            return None
+        for shown in tuple(self._signs.get(key, list)):
+            level = _level(application, shown.sign.level)
+            if level is not None and shown.is_on(page):
+                vain = self._vain.get(_key(shown.sign), lambda: [0])
+                vain[0] += 1
+                if vain[0] <= MOST_VAIN:
+                    return level
+                self.retire(page, application, level)
+        return None
+
+    def worked(self, page: Page, application: Application, level: PageLevel) -> None:
+        """Take note that a page of a level held what it should, for the sake of signs that may have told it."""
+        key = (site_of(page.url), application.name)
+        for shown in self._signs.get(key, list) if key in self._signs else ():
+            if shown.sign.level == level.name:
+                self._vain.forget(_key(shown.sign))
+
+    def retire(self, page: Page, application: Application, level: PageLevel) -> None:
+        """Give up for good the signs of a level that a page has which is of another one."""
+        here = self._signs.get((site_of(page.url), application.name), list)
+        wrong = [each for each in here if each.sign.level == level.name and each.is_on(page)]
+        for each in wrong:
+            here.remove(each)
+            self._retired.get(_key(each.sign), bool)
+
+    def proposed(self, page: Page, application: Application) -> PageLevel | None:
+        """Return the level whose signs a page's names are like, clearly more than those of any other level.
+
+        A sign of it that was learned on another site is as good. None on most pages of a site where that has been in
+        vain so far.
+        """
+        backoff = self._backoff.get((site_of(page.url), application.name), Backoff)
+        if not backoff.allows():
+            return None
+        # Until it turns out to hold what it should, it is counted as one that does not.
+        backoff.failed()
+        for shown in self._elsewhere.get(application.name, list) if application.name in self._elsewhere else ():
+            level = _level(application, shown.sign.level)
+            if level is not None and shown.is_on(page):
+                return level
+        marks = marks_on(page.tree)
+        values = {level: self._likeness(level, marks) for level in application.levels}
+        ranked = sorted(application.levels, key=lambda level: -values[level])
+        second = values[ranked[1]] if len(ranked) > 1 else 0.0
+        best = ranked[0] if ranked else None
+        return best if best is not None and values[best] >= max(PROPOSED, second + AHEAD) else None
+
+    def was_right(self, page: Page, application: Application) -> None:
+        """Take note that a page held what a level that was proposed for it should."""
+        self._backoff.get((site_of(page.url), application.name), Backoff).succeeded()
+
+    def _likeness(self, level: PageLevel, marks: Iterable[Mark]) -> float:
+        wanted = self._wanted(level)
+        return max((likest(wanted, mark) for mark in marks if mark.tag != "*"), default=0.0) if wanted else 0.0
+
+    def _wanted(self, level: PageLevel) -> Wanted:
+        if level not in self._hints:
+            self._hints[level] = hints_of_level(level)
+        return self._hints[level]
+
+    # What pages turn out to be
+
+    def note(self, page: Page, application: Application, level: PageLevel | None) -> None:
+        """Count the names of a page that is surely of a level, or surely of none, where a sign is wanted on its site.
+
+        Costs nothing anywhere else.
+        """
+        key = (site_of(page.url), application.name)
+        if key not in self._watches:
+            return
+        watch = self._watches.get(key, _Watch)
+        if not watch.wanted or watch.left <= 0:
+            return
+        watch.left -= 1
+        watch.of(level.name if level is not None else "").add(page, marks_on(page.tree))
+        for name in sorted(watch.wanted):
+            wanted = _level(application, name)
+            if wanted is not None:
+                self._learn(page, application, wanted, watch)
+
+    def confirm(self, page: Page, application: Application, level: PageLevel, *, remembered: bool) -> None:
+        """Take note that a page without a sign of its level held what it should; ``remembered`` that a crawl knew."""
+        key = (site_of(page.url), application.name)
+        watch = self._watches.get(key, _Watch)
+        if level.name not in watch.wanted:
+            # Pages that were met before looked different, or their signs would be on this one as well.
+            watch.levels[level.name] = _Known()
+            watch.wanted.add(level.name)
+            watch.left = MOST_PAGES
+        known = watch.of(level.name)
+        known.remembered = known.remembered or remembered
+        self.note(page, application, level)
+
+    def _learn(self, page: Page, application: Application, level: PageLevel, watch: _Watch) -> None:
+        known, others = watch.of(level.name), watch.others(level.name)
+        beside = sum(each.count for each in others)
+        found = self._best(level, known, others, beside)
+        if found is None or known.date is None:
+            return
+        mark, method = found
+        site = site_of(page.url)
+        same = [each for each in self._signs.get((site, application.name), list) if each.sign.level == level.name]
+        sign = LearnedSign(
+            site=site,
+            application=application.name,
+            level=level.name,
+            name=f"learned-sign-{level.name}-{_free(same)}",
+            expression=mark.expression,
+            method=Method.MEMORY if known.remembered else method,
+            pages=tuple(known.pages),
+            others=beside,
+            confidence=_confidence(known.count + beside),
+            date=known.date,
+        )
+        watch.wanted.discard(level.name)
+        self._tell(sign)
+
+    def _best(
+        self, level: PageLevel, known: _Known, others: Sequence[_Known], beside: int
+    ) -> tuple[Mark, Method] | None:
+        """Return the name that pages of a level have and no others: the one most like its signs, else the plainest."""
+        if known.count < LEAST or beside < LEAST_OTHERS:
+            return None
+        telling = [mark for mark in known.shared() if all(mark not in each.any for each in others)]
+        wanted = self._wanted(level)
+        like = {mark: value for mark in telling if (value := likest(wanted, mark)) >= LIKE}
+        if like:
+            return min(like, key=lambda mark: (-like[mark], _order(mark))), Method.RELAXED
+        plain = min(filter(is_telling_name, telling), key=_order, default=None)
+        if plain is None:
+            return None
+        is_whole = plain.tag in _WHOLE
+        least = (LEAST_UNLIKE, LEAST_OTHERS_UNLIKE) if is_whole else (LEAST_OF_PART, LEAST_OTHERS_OF_PART)
+        return (plain, Method.INDUCED) if known.count >= least[0] and beside >= least[1] else None
+
+    def _tell(self, sign: LearnedSign) -> None:
+        self._put(Shown(sign, sign.expression.selector))
+        if self._told is not None:
+            self._told(sign)
+
+    # Applications
+
+    def application(self, page: Page, known: Application | None) -> str | None:
+        """Return the site's application where a page has a sign of it that was learned on the site."""
+        if known is None or (site_of(page.url), known.name) not in self._signs:
+            return None
+        here = self._signs.get((site_of(page.url), known.name), list)
+        return known.name if any(not each.sign.level and each.is_on(page) for each in here) else None
+
+    def confirm_application(self, page: Page, application: Application, *, remembered: bool) -> None:
+        """Take note that a page without a sign of its application held what one of its levels should.
+
+        A relaxed sign that is on all such pages of several is learned.
+        """
+        site = site_of(page.url)
+        here = self._signs.get((site, application.name), list)
+        if any(not each.sign.level and each.is_on(page) for each in here):
+            return
+        key = (site, application.name)
+        seen = self._of_applications.get(key)
+        if seen is None:
+            if len(self._of_applications) >= MOST_SITES:
+                self._of_applications.pop(next(iter(self._of_applications)))
+            signs = relaxed_signs(application.patterns)
+            seen = self._of_applications[key] = _OfApplication(tuple((each, each.selector) for each in signs))
+        seen.add(page)
+        if seen.count < LEAST_OF_APPLICATION:
+            return
+        del self._of_applications[key]
+        if not seen.left:
+            return
+        expression, _ = seen.left[0]
+        sign = LearnedSign(
+            site=site,
+            application=application.name,
+            level="",
+            name=f"learned-sign-{_free([each for each in here if not each.sign.level])}",
+            expression=expression,
+            method=Method.MEMORY if remembered else Method.RELAXED,
+            pages=tuple(seen.pages),
+            others=0,
+            confidence=_confidence(seen.count),
+            date=page.fetched_at,
+        )
+        self._tell(sign)
+
+
+@dataclass
+class _OfApplication:
+    """Relaxed signs of an application that were on all pages of a site so far."""
+
+    left: tuple[tuple[Expression, Selector], ...]
+    pages: list[str] = field(default_factory=list)
+    count: int = 0
+
+    def add(self, page: Page) -> None:
+        self.count += 1
+        self.pages.append(page.url)
+        self.left = tuple((written, selector) for written, selector in self.left if _holds(selector, page))
+
+
+def _holds(selector: Selector, page: Page) -> bool:
+    try:
+        return selector.shows(page.tree, page.elements)
+    except XPathError:
+        return False
+
+
+def _key(sign: LearnedSign) -> tuple[str, str, str, Expression]:
+    return sign.site, sign.application, sign.level, sign.expression
+
+
+def _level(application: Application, name: str) -> PageLevel | None:
+    return next((level for level in application.levels if level.name == name), None) if name else None
+
+
+def _free(same: Sequence[Shown]) -> int:
+    taken = {each.sign.name.rpartition("-")[2] for each in same}
+    return next(number for number in range(1, len(taken) + 2) if str(number) not in taken)
+
+
+def _confidence(pages: int) -> float:
+    """Return how probable it is that the next page agrees as well, after so many that did."""
+    return round((pages + 1) / (pages + 2), 4)
+
+
+def _order(mark: Mark) -> tuple[int, bool, bool, int, str, str]:
+    """Return what puts the names of whole pages first, then those with their tag, then short ones."""
+    is_main = mark.attribute in ("class", "id")
+    place = _WHOLE.get(mark.tag, 2)
+    return (place, mark.tag == "*", not is_main, len(mark.token), mark.token, mark.tag)

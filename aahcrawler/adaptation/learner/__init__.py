@@ -1,1 +1,0 @@
-"""Makes extraction actions of lessons, in the terms of the knowledge base (wrapper induction)."""

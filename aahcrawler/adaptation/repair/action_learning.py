@@ -1,0 +1,134 @@
+"""Learns a way to do an action from examples, and puts it to the proof on every page that is kept."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from aahcrawler.adaptation.detection.failure_detection import Shape
+from aahcrawler.adaptation.repair.cases import Kept, Way
+from aahcrawler.adaptation.repair.validation import loses_nothing, reproduces
+from aahcrawler.adaptation.store.learned import LearnedAction
+from aahcrawler.helper.adapter import Question
+from aahcrawler.helper.outcome import Outcome, Runner
+from aahcrawler.helper.sites import site_of
+from aahcrawler.helper.timing import FAILING
+from aahcrawler.wrapper_induction.examples import LabelledExample
+from aahcrawler.wrapper_induction.wrapper import Wrapper
+from knowledge_base.model import Extract
+
+Learner = Callable[[Sequence[LabelledExample], Extract], Wrapper | None]
+"""Makes an action of examples in place of one that failed; None where they have nothing in common."""
+
+LEAST_PAGES = 2
+"""Pages that must agree before an action is in force."""
+
+MOST_LEFT_OUT = 2
+"""Examples that are left aside, each in its turn, where all of them do not go together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attempted:
+    """An action that was learned, and what it finds on the pages of the examples that it agrees with."""
+
+    wrapper: Wrapper
+    agreeing: tuple[tuple[Kept, Outcome], ...]
+
+    def outcome(self, kept: Kept) -> Outcome | None:
+        """Return what it finds on a page, None where it does not agree with the example about that."""
+        return next((outcome for each, outcome in self.agreeing if each is kept), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Learning:
+    """Makes ways of examples."""
+
+    learner: Learner
+
+    def attempt(self, question: Question, examples: Sequence[Kept], proof: Sequence[Kept]) -> Attempted | None:
+        """Learn of some examples, and see with which pages of ``proof`` the result agrees.
+
+        None where nothing can be learned, and where it finds something else on any of those pages.
+        """
+        try:
+            wrapper = self.learner([kept.example for kept in examples], question.action)
+        except FAILING:
+            return None
+        if wrapper is None:
+            return None
+        agreeing: list[tuple[Kept, Outcome]] = []
+        for kept in proof:
+            outcome = run(kept.runner, wrapper.action)
+            if outcome.extracted and reproduces(outcome.extracted, kept.example):
+                if not loses_nothing(kept.before.extracted, outcome.extracted):
+                    return None
+                agreeing.append((kept, outcome))
+            elif outcome.extracted:
+                return None
+        return Attempted(wrapper, tuple(agreeing))
+
+    def best(self, question: Question, examples: Sequence[Kept]) -> Attempted | None:
+        """Return what is learned of the last example and those that agree with it; None where it cannot be relied on.
+
+        Pages of another shape do not speak against it as long as it finds nothing there.
+        """
+        latest = examples[-1]
+        group: Sequence[Kept] = examples
+        attempted = self.attempt(question, examples, examples)
+        if attempted is None or attempted.outcome(latest) is None:
+            alone = self.attempt(question, (latest,), (latest,))
+            if alone is None:
+                return None
+            group = [kept for kept in examples if _agrees(kept, alone.wrapper.action)]
+            attempted = self._together(question, group, examples) if len(group) > 1 else alone
+        return attempted if attempted is not None and attempted.outcome(latest) is not None else None
+
+    def _together(self, question: Question, group: Sequence[Kept], proof: Sequence[Kept]) -> Attempted | None:
+        """Learn of all examples of a group, else of all but one: one wrong value spoils what others agree about."""
+        attempted = self.attempt(question, group, proof)
+        if attempted is None and len(group) > LEAST_PAGES:
+            for doubtful in sorted(group[:-1], key=lambda kept: kept.example.confidence)[:MOST_LEFT_OUT]:
+                attempted = self.attempt(question, [kept for kept in group if kept is not doubtful], proof)
+                if attempted is not None:
+                    break
+        return attempted
+
+
+def _agrees(kept: Kept, extract: Extract) -> bool:
+    outcome = run(kept.runner, extract)
+    return bool(outcome.extracted) and reproduces(outcome.extracted, kept.example)
+
+
+def run(runner: Runner, extract: Extract) -> Outcome:
+    """Run an action on a page as if nothing had been read of it yet; nothing is found where an expression fails."""
+    try:
+        return runner.again().run(extract)
+    except FAILING:
+        return Outcome()
+
+
+def way_of(question: Question, attempted: Attempted, failure: str, number: int) -> Way:
+    """Put a learned action in words, with its evidence; its record begins with the pages it was learned of."""
+    kept = [each for each, _ in attempted.agreeing]
+    event = LearnedAction(
+        site=site_of(question.page.url),
+        application=question.application.name,
+        level=question.level.name,
+        action=question.action.name,
+        name=learned_name(question, number),
+        wrapper=attempted.wrapper,
+        method=kept[-1].example.method,
+        failure=failure,
+        pages=tuple(each.example.page.url for each in kept),
+        before=sum(len(each.before.extracted) for each in kept),
+        after=sum(len(outcome.extracted) for _, outcome in attempted.agreeing),
+        confidence=min(each.example.confidence for each in kept),
+        date=max(each.example.page.fetched_at for each in kept),
+    )
+    way = Way(attempted.wrapper.action, event)
+    for _, outcome in attempted.agreeing:
+        way.record.note(Shape.of(outcome.extracted))
+    return way
+
+
+def learned_name(question: Question, number: int) -> str:
+    """Name a learned action after the one that failed."""
+    return f"learned-{question.action.name}-{number}"

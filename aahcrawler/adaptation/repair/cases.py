@@ -1,0 +1,150 @@
+"""Keeps, of one action on one site, the ways to do it, how they fared, and examples about it."""
+
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from zlib import crc32
+
+from aahcrawler.adaptation.detection.failure_detection import Shape, TrackRecord
+from aahcrawler.adaptation.store.backoff import Backoff
+from aahcrawler.adaptation.store.learned import LearnedAction
+from aahcrawler.adaptation.store.recent import Recent
+from aahcrawler.helper.outcome import Outcome, Runner
+from aahcrawler.wrapper_induction.examples import LabelledExample
+from knowledge_base.model import Extract
+
+MOST_WAYS = 4
+"""Ways that are kept for one action on one site; a template has few page shapes of one level."""
+MOST_EXAMPLES = 6
+LARGEST_KEPT = 1_000_000
+"""Bytes of a page beyond which no example about it is kept."""
+MOST_KEPT = 4_000_000
+"""Bytes of all pages that examples are kept about; parsed they take ten times as much."""
+MOST_TOLD = 500
+"""Texts of examples about one action on one site that are remembered."""
+MOST_BETWEEN = 256
+"""Pages between two looks at a learned action that works."""
+
+Name = tuple[str, str, str]
+"""Application, level and action."""
+
+
+@dataclass
+class Way:
+    """A way to do an action: the one of the file, or a learned one with its evidence, and how it has fared."""
+
+    extract: Extract
+    learned: LearnedAction | None = None
+    record: TrackRecord = field(default_factory=TrackRecord)
+    worked: int = 0
+    _next_look: int = 1
+
+    @property
+    def name(self) -> str:
+        """The name of a learned way, empty for that of the file."""
+        return self.learned.name if self.learned is not None else ""
+
+    def note(self, outcome: Outcome) -> None:
+        """Add what it found on a page to its record."""
+        self.record.note(Shape.of(outcome.extracted))
+
+    def is_due(self) -> bool:
+        """Say whether a learned way is to be compared with an example: on its first pages, then ever more rarely."""
+        if self.learned is None:
+            return False
+        self.worked += 1
+        if self.worked < self._next_look:
+            return False
+        self._next_look = self.worked + min(5 * self.worked, MOST_BETWEEN)
+        return True
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Kept:
+    """A valid example, and what the action found on its page before."""
+
+    example: LabelledExample
+    runner: Runner
+    before: Outcome
+
+    @property
+    def size(self) -> int:
+        """Bytes of the page."""
+        return len(self.example.page.body)
+
+
+@dataclass
+class Case:
+    """One action of a file on one site. The first of ``ways`` is in force, the others were or may be again.
+
+    ``corrections`` is the back-off with single values that are not what they were.
+    """
+
+    ways: list[Way]
+    backoff: Backoff = field(default_factory=Backoff)
+    corrections: Backoff = field(default_factory=Backoff)
+    examples: list[Kept] = field(default_factory=list)
+    _told: Recent[int, str] = field(default_factory=lambda: Recent(MOST_TOLD))
+
+    @property
+    def current(self) -> Way:
+        """The way that is tried first."""
+        return self.ways[0]
+
+    def put_in_force(self, way: Way) -> None:
+        """Try a way first from now on; what is done least recently is forgotten, the file's own never."""
+        self.ways = [way, *(each for each in self.ways if each is not way)]
+        if len(self.ways) > MOST_WAYS:
+            last = max(place for place, each in enumerate(self.ways) if each.learned is not None)
+            del self.ways[last]
+
+    def retells(self, page: str, texts: Sequence[str]) -> bool:
+        """Say whether other pages had all texts of an example about this one: what a template says, nobody wrote."""
+        first = [self._told.get(crc32(text.encode()), lambda: page) for text in texts]
+        return bool(first) and page not in first
+
+    def forget(self, page: str) -> None:
+        """Drop the example about a page."""
+        self.examples = [kept for kept in self.examples if kept.example.page.url != page]
+
+
+class Cases:
+    """The cases of all sites, the least recently met forgotten first, and a bounded number of pages in all."""
+
+    def __init__(self, most: int = 4_000) -> None:
+        self._most = most
+        self._cases: OrderedDict[tuple[str, Extract], Case] = OrderedDict()
+        self._kept: OrderedDict[Kept, Case] = OrderedDict()
+
+    def of(self, site: str, action: Extract, make: Callable[[], Case]) -> Case:
+        """Return the case of an action on a site, made where there is none."""
+        key = (site, action)
+        case = self._cases.get(key)
+        if case is None:
+            case = self._cases[key] = make()
+            while len(self._cases) > self._most:
+                _, gone = self._cases.popitem(last=False)
+                self.drop(gone, gone.examples)
+        else:
+            self._cases.move_to_end(key)
+        return case
+
+    def keep(self, case: Case, kept: Kept) -> bool:
+        """Keep an example with its page; False where the page is too large."""
+        if kept.size > LARGEST_KEPT:
+            return False
+        self.drop(case, [each for each in case.examples if each.example.page.url == kept.example.page.url])
+        self.drop(case, case.examples[: max(0, len(case.examples) + 1 - MOST_EXAMPLES)])
+        case.examples.append(kept)
+        self._kept[kept] = case
+        while sum(each.size for each in self._kept) > MOST_KEPT:
+            oldest, owner = next(iter(self._kept.items()))
+            self.drop(owner, [oldest])
+        return True
+
+    def drop(self, case: Case, examples: Sequence[Kept]) -> None:
+        """Let go of examples."""
+        for kept in tuple(examples):
+            self._kept.pop(kept, None)
+            if kept in case.examples:
+                case.examples.remove(kept)

@@ -1,0 +1,70 @@
+"""Repairs from memory: finds what used to be extracted at an address again (ARCOMEM, section 4.1, recrawl)."""
+
+from collections.abc import Sequence
+
+from aahcrawler.adaptation.repair.alignment import Stretch, WordTable, placed, words
+from aahcrawler.adaptation.repair.remembered import Remembered, objects
+from aahcrawler.adaptation.repair.remembered_runs import of_runs
+from aahcrawler.adaptation.repair.value_places import ShownValues
+from aahcrawler.helper.adapter import Question
+from aahcrawler.induction.surroundings import Surroundings
+from aahcrawler.page import Page
+from aahcrawler.webobject import WebObject
+from aahcrawler.wrapper_induction.examples import LabelledExample, Method
+from knowledge_base.model import Extract
+
+BODY = "body"
+FEWEST_WORDS = 8
+"""Fewer words in all say nothing about whether content is gone."""
+MOST_BY_CHANCE = 0.1
+"""So much of a text is on some pages by chance: short answers that many people give."""
+LEAST_FOUND = 0.2
+"""Where less than this of what is remembered is on the page, something else is there now."""
+
+
+class MemoryStrategy:
+    """Labels what a former crawl extracted at the address of a page."""
+
+    def label(self, question: Question) -> LabelledExample | None:
+        """Return the objects found again; None at an address where no former crawl found any of the action."""
+        return None if question.former is None else recall(question.page, question.action, question.former.objects)
+
+
+def recall(page: Page, action: Extract, former: Sequence[WebObject]) -> LabelledExample | None:
+    """Find the objects of an action again that its page had before.
+
+    ``former`` are all objects that the page had. What has the shape of those found again, and is new, is part of the
+    example. An example without objects says that none of the remembered content is on the page any more. None where
+    nothing is remembered of the action, or too little of it is left to tell.
+    """
+    types = {action.type, action.first_type or action.type, *(name for name, _ in action.instead)}
+    known = [
+        (each, body, len(words(body)))
+        for each in former
+        if each.type in types and isinstance(body := each.first(BODY), str) and words(body)
+    ]
+    if not known or not page.is_html:
+        return None
+    where = Surroundings.of(page)
+    table = WordTable(where.outline)
+    lengths = [length for _, _, length in known]
+    stretches = placed([table.find(body) for _, body, _ in known], lengths)
+    share = _share(stretches, lengths)
+    if share < MOST_BY_CHANCE:
+        return LabelledExample(page, Method.MEMORY, (), 0.9) if sum(lengths) >= FEWEST_WORDS and page.complete else None
+    if share < LEAST_FOUND:
+        return None
+    found = [Remembered(each, stretch) for (each, _, _), stretch in zip(known, stretches, strict=True) if stretch]
+    found.sort(key=lambda each: each.stretch.first)
+    if action.run is not None:
+        labelled = of_runs(found, table, ShownValues(page, where, action))
+    else:
+        labelled = objects(page, where, action, table, found)
+    notes = (f"{len(found)} of {len(known)} remembered objects are on the page, {len(labelled)} objects in all",)
+    return LabelledExample(page, Method.MEMORY, labelled, round(share, 3), 0.0, notes)
+
+
+def _share(stretches: Sequence[Stretch | None], lengths: Sequence[int]) -> float:
+    """Return how many of all remembered words were found again."""
+    total = sum(lengths)
+    return sum(length * each.share for length, each in zip(lengths, stretches, strict=True) if each is not None) / total

@@ -1,0 +1,171 @@
+"""Reads the repeated structure of a page: who signed what, what is a record, where an article goes on."""
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from itertools import takewhile
+
+from lxml.etree import XPathError
+from lxml.etree import _Element as Element
+
+from aahcrawler.helper.adapter import Question
+from aahcrawler.helper.extraction import BODY
+from aahcrawler.induction.finding import records
+from aahcrawler.induction.headings import page_heading
+from aahcrawler.induction.main_part import MainPart, main_part
+from aahcrawler.induction.model import Byline, Nature, RecordSet, Region
+from aahcrawler.induction.surroundings import Surroundings
+from aahcrawler.page import Page
+from aahcrawler.wrapper_induction.features import is_beside, is_name
+from knowledge_base.model import Extract
+
+GOES_ON = 80
+"""The weight of running text that makes a neighbour of the body a part of it."""
+
+_ASIDE = frozenset({"nav", "aside", "footer", "header"})
+_NO_TEXT = _ASIDE | {"form", "button", "input", "select", "script", "style", "h1"}
+_HOLDERS = frozenset({"div", "section", "article"})
+
+
+class Structures:
+    """Prepares each page once for all repair strategies that ask about it; keeps the last one."""
+
+    def __init__(self) -> None:
+        self._last: tuple[Page, Structure] | None = None
+
+    def of(self, page: Page) -> "Structure":
+        """Return the structure of an HTML page."""
+        if self._last is None or self._last[0] is not page:
+            self._last = page, Structure(page)
+        return self._last[1]
+
+
+class Structure:
+    """The records and the article of one page."""
+
+    def __init__(self, page: Page) -> None:
+        self.where = page.once(Surroundings.of)
+        self._page = page
+
+    @cached_property
+    def sets(self) -> Sequence[RecordSet]:
+        """The sets of records of the page."""
+        return self._page.once(records)
+
+    @cached_property
+    def part(self) -> MainPart | None:
+        """The article of the page."""
+        return main_part(self.where.outline, self.where.shown, self.sets, self.where.names)
+
+    @cached_property
+    def bylines(self) -> Mapping[int, Byline]:
+        """The authors of all records, by their places."""
+        found = (record.author for each in self.sets for record in each.records)
+        return {self.where.outline.places[author.element]: author for author in found if author is not None}
+
+    @cached_property
+    def records(self) -> tuple[int, ...]:
+        """The places of all records, in document order."""
+        return self._places(self.sets)
+
+    @cached_property
+    def posts(self) -> tuple[int, ...]:
+        """The places of those records that people wrote, and that are shown in full."""
+        return self._places([each for each in self.sets if each.nature is Nature.POSTS])
+
+    def _places(self, sets: Sequence[RecordSet]) -> tuple[int, ...]:
+        places = self.where.outline.places
+        roots = (root for each in sets for record in each.records for root in record.elements)
+        return tuple(sorted(places[root] for root in roots if root in places))
+
+    def holds_several(self, items: Sequence[int]) -> bool:
+        """Say whether elements hold several of the posts that the page repeats, none of which is an element itself."""
+        contains = self.where.outline.contains
+        inner = [post for post in self.posts if post not in items]
+        held = (sum(contains(item, post) for post in inner) for item in items)
+        return any(number > 1 for number in held) and len(inner) > len(items)
+
+    def holds_article(self, items: Sequence[int]) -> bool:
+        """Say whether one of some elements holds the article of the page with its heading."""
+        part = self.part
+        if part is None or part.heading is None or not part.body.elements:
+            return False
+        outline = self.where.outline
+        body, heading = outline.places[part.body.elements[0]], part.heading
+        return any(outline.contains(item, body) and outline.contains(item, heading) for item in items)
+
+    def heading(self, body: int) -> int | None:
+        """Return the place of the heading that names what the page is about, whose text begins at ``body``."""
+        found = page_heading(self.where.outline, self.where.names, body, self.records)
+        return found[1] if found is not None else None
+
+    def extended(self, region: Region, beside: frozenset[Element]) -> Region:
+        """Return the body with what goes on directly before and behind it: as running text of the same sort."""
+        outline = self.where.outline
+        if len(region.elements) != 1:
+            return region
+        body = region.elements[0]
+        taken = beside | {outline.elements[place] for place in self.records}
+
+        def goes_on(element: Element) -> bool:
+            place = outline.places.get(element)
+            alike = element.tag == body.tag or (element.tag in _HOLDERS and body.tag in _HOLDERS)
+            if place is None or not alike or is_beside(element):
+                return False
+            running = outline.running(place)
+            return running >= GOES_ON and running > 2 * outline.linked(place) and taken.isdisjoint(element.iter())
+
+        before = list(takewhile(goes_on, body.itersiblings("*", preceding=True)))[::-1]
+        behind = list(takewhile(goes_on, body.itersiblings("*")))
+        return Region((*before, body, *behind), region.without) if before or behind else region
+
+
+def is_beside_article(question: Question) -> bool:
+    """Say whether the level's pages are about one object, and the action's objects belong to it."""
+    others = (action for action in question.level.actions if isinstance(action, Extract))
+    return any(not action.many and action.name != question.action.name for action in others)
+
+
+def left_out(action: Extract, page: Page) -> frozenset[Element]:
+    """Return what an action leaves out of bodies, wherever it stands on a page."""
+    selectors = [each for wanted in action.fields if wanted.name == BODY for each in wanted.without]
+    found: set[Element] = set()
+    for selector in selectors:
+        try:
+            found.update(selector.elements(page.tree))
+        except XPathError:
+            continue
+    return frozenset(found)
+
+
+def less(region: Region, out: frozenset[Element]) -> Region:
+    """Return a body without those elements, unless that leaves little of it: names may mean something else by now."""
+    if region.text is not None or not out:
+        return region
+    inner = [each for element in region.elements for each in element.iter() if each in out and each is not element]
+    rest = Region(region.elements, (*region.without, *inner))
+    return rest if inner and 2 * len(rest.plain()) > len(region.plain()) else region
+
+
+def whole(region: Region, beside: frozenset[Element]) -> Region:
+    """Return the element that holds all parts of a body as the body, without what is named otherwise beside them.
+
+    Which of the blocks of one text belong to it is a guess that differs from page to page; their holder is not. What
+    holds one of ``beside`` is left out, and so is what bears a name of its own. Parts that all bear names are no such
+    blocks: the template gives the text several holders, on some pages one.
+    """
+    holder = region.elements[0].getparent()
+    if len(region.elements) < 2 or region.text is not None or holder is None or holder.tag in ("body", "html"):
+        return region
+    own = frozenset(region.elements)
+    if any(element.getparent() is not holder for element in region.elements):
+        return region
+    if all(element.tag in _HOLDERS and _is_named(element) for element in region.elements):
+        return region
+    others = [child for child in holder if isinstance(child.tag, str) and child not in own]
+    out = [child for child in others if _is_named(child) or not beside.isdisjoint(child.iter())]
+    return Region((holder,), (*region.without, *out))
+
+
+def _is_named(element: Element) -> bool:
+    named = any(map(is_name, (element.get("class") or "").split())) or is_name(element.get("id") or "")
+    return named or element.tag in _NO_TEXT

@@ -1,0 +1,17 @@
+"""Says what a repair strategy is."""
+
+from typing import Protocol
+
+from aahcrawler.helper.adapter import Question
+from aahcrawler.wrapper_induction.examples import LabelledExample
+
+
+class RepairStrategy(Protocol):
+    """Finds the objects of an action by other means than its expressions. Deterministic; never fetches anything."""
+
+    def label(self, question: Question) -> LabelledExample | None:
+        """Return all objects of the action on the page; None where that cannot be told.
+
+        An example without objects says that there are none.
+        """
+        ...

@@ -1,0 +1,318 @@
+"""Validates the labelled examples of repair strategies, and the actions that were learned of them.
+
+Being alike is not enough. An example has to be about all objects of the page, clearly better than what else it could
+have been, and about texts that somebody wrote; an action has to find the same on every page that it was learned of,
+and nothing where there is nothing.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from enum import StrEnum
+from statistics import median
+
+from lxml.etree import _Element as Element
+
+from aahcrawler.adaptation.detection.texts import bare, body_of, body_text
+from aahcrawler.helper.adapter import Question
+from aahcrawler.helper.extraction import BODY, Extracted
+from aahcrawler.induction.asides import asides_hold_content
+from aahcrawler.induction.headings import Names
+from aahcrawler.induction.outline import Outline, weight
+from aahcrawler.page.text import fold, plain_text
+from aahcrawler.webobject import Person
+from aahcrawler.wrapper_induction.examples import Label, LabelledExample, LabelledObject, Method
+
+LEAST_CONFIDENCE = 0.5
+LEAST_MARGIN = 0.1
+CAUTIOUS_CONFIDENCE = 0.65
+CAUTIOUS_MARGIN = 0.2
+BODIED = 0.9
+"""The share of a page's objects that must have a body."""
+DISTINCT = 0.7
+"""The share of bodies that differ from all others; people do write the same now and then."""
+MOST_LINKED = 0.7
+"""The share of a body's characters that may be links, in the middle one of all bodies."""
+SIGNED = 0.6
+"""The share of objects with an author or a date, where several are found by their shape alone."""
+CAUTIOUSLY_SIGNED = 0.8
+MOST_FILLED_IN = 0.5
+"""The share of a body's characters that may be those of a form, such as the one to answer with."""
+MOST_HEADED = 0.7
+"""The share of a body's characters that may be headings."""
+RUNNING = 40
+"""The weight of a piece of text (see `aahcrawler.induction.outline.weight`) that is no label and no caption."""
+LEFT_OUT = 0.2
+"""The share of objects that may have neighbours like them which the example passes over."""
+BRIEF = 20
+LEAST_ARTICLE = 200
+"""Characters of an article on a page that shows no sign of holding one."""
+ALIKE = 0.9
+PIECE, MOST_PIECES = 12, 0.75
+"""Characters of the pieces that texts are compared by, and the share of them that two have in common."""
+MUCH_MORE, DOUBLE = 1.25, 2.0
+
+_OUTSIDE = frozenset({"nav", "footer", "aside", "form", "select"})
+HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
+_NO_TEXT = frozenset({*HEADINGS, "a", "form", "script", "style"})
+AUTHOR, DATE = "author", "date"
+_WHO_OR_WHEN = frozenset({AUTHOR, DATE})
+
+
+class Doubt(StrEnum):
+    """Why an example is not valid."""
+
+    ABSENT = "absent"
+    """It has no objects."""
+    CLOSE = "close"
+    """Something else on the page could be meant as well, or nothing."""
+    NO_BODIES = "no-bodies"
+    REPEATED = "repeated"
+    """Many objects have the same text."""
+    LINKS = "links"
+    """The texts are lists of links."""
+    OUTSIDE = "outside"
+    """They stand in menus, forms or footers."""
+    ANONYMOUS = "anonymous"
+    """Nobody has written them at any time."""
+    PARTIAL = "partial"
+    """Others like them are left out."""
+    MANY = "many"
+    """The page can have one such object only."""
+
+
+def doubt(example: LabelledExample, question: Question, *, cautious: bool) -> Doubt | None:
+    """Say why an example is not valid, None where it is.
+
+    ``cautious`` is for pages that may well hold no such object: more is asked of the example then, unless it remembers
+    the objects.
+    """
+    objects = example.objects
+    if not objects:
+        return Doubt.ABSENT
+    remembered = example.method is Method.MEMORY
+    cautious = cautious and not remembered
+    if _is_close(example, cautious=cautious):
+        return Doubt.CLOSE
+    if len(objects) > 1 and not question.action.many:
+        return Doubt.MANY
+    return _doubtful_texts(question, objects) or (
+        None if remembered else _doubtful_shape(question, example, cautious=cautious)
+    )
+
+
+def _is_close(example: LabelledExample, *, cautious: bool) -> bool:
+    least = CAUTIOUS_CONFIDENCE if cautious else LEAST_CONFIDENCE
+    margin = CAUTIOUS_MARGIN if cautious else LEAST_MARGIN
+    return example.confidence < least or example.confidence - example.runner_up < margin
+
+
+def _doubtful_texts(question: Question, objects: Sequence[LabelledObject]) -> Doubt | None:
+    if all(wanted.name != BODY for wanted in question.action.fields):
+        return None
+    bodies = [text for labelled in objects if (text := body_text(labelled)) and text != _author_of(labelled)]
+    if len(bodies) < BODIED * len(objects):
+        return Doubt.NO_BODIES
+    if len(bodies) > 2 and len(set(bodies)) < DISTINCT * len(bodies):
+        return Doubt.REPEATED
+    return None
+
+
+def _doubtful_shape(question: Question, example: LabelledExample, *, cautious: bool) -> Doubt | None:
+    objects = example.objects
+    labels = [label for labelled in objects if (label := labelled.labels.get(BODY)) is not None]
+    if labels and median(map(_linked, labels)) > MOST_LINKED:
+        return Doubt.LINKS
+    if labels and median(map(_filled_in, labels)) > MOST_FILLED_IN:
+        return Doubt.OUTSIDE
+    if labels and median(map(_headed, labels)) > MOST_HEADED:
+        return Doubt.NO_BODIES
+    if labels and not question.action.many and not any(map(_runs_on, labels)):
+        return Doubt.NO_BODIES
+    if _are_outside(example):
+        return Doubt.OUTSIDE
+    # Whoever writes without signing stands beside those who sign, in the same elements.
+    alike = question.action.many and question.action.run is None
+    return _doubtful_signatures(question, example, cautious=cautious) or (
+        Doubt.PARTIAL if alike and _left_out(objects) > LEFT_OUT * len(objects) else None
+    )
+
+
+def _doubtful_signatures(question: Question, example: LabelledExample, *, cautious: bool) -> Doubt | None:
+    objects = example.objects
+    signs = _WHO_OR_WHEN & {wanted.name for wanted in question.action.fields}
+    if not signs:
+        return None
+    if cautious and example.method is Method.RELAXED and DATE in signs:
+        # What is named like an author may be the heading of an empty list of comments; a date is a date.
+        signs = frozenset({DATE})
+    signed = sum(not labelled.labels.keys().isdisjoint(signs) for labelled in objects)
+    if question.action.many:
+        return Doubt.ANONYMOUS if signed < (CAUTIOUSLY_SIGNED if cautious else SIGNED) * len(objects) else None
+    if cautious and not signed and sum(len(body_text(each)) for each in objects) < LEAST_ARTICLE:
+        return Doubt.ANONYMOUS
+    return None
+
+
+def _author_of(labelled: LabelledObject) -> str:
+    """Return the name of an object's author as texts are compared, empty where it has none."""
+    author = labelled.labels[AUTHOR].value if AUTHOR in labelled.labels else ""
+    return bare(author.name) if isinstance(author, Person) else bare(str(author))
+
+
+def _linked(label: Label) -> float:
+    return _share(label, "a")
+
+
+def _filled_in(label: Label) -> float:
+    return _share(label, "form")
+
+
+def _headed(label: Label) -> float:
+    """Return the share of a text that is a heading, or all where it stands in one."""
+    if any(above.tag in HEADINGS for element in label.elements for above in element.iterancestors()):
+        return 1.0
+    return sum(_share(label, heading) for heading in HEADINGS)
+
+
+def _runs_on(label: Label) -> bool:
+    """Say whether there is any running text, in no heading, link or form."""
+    return any(weight(piece) >= RUNNING for element in label.elements for piece in _pieces(element))
+
+
+def _pieces(element: Element) -> Iterator[str]:
+    """Yield the pieces of running text within an element."""
+    if not isinstance(element.tag, str) or element.tag in _NO_TEXT:
+        return
+    if element.text:
+        yield fold(element.text)
+    for child in element:
+        yield from _pieces(child)
+        if child.tail:
+            yield fold(child.tail)
+
+
+def _share(label: Label, tag: str) -> float:
+    """Return the share of a text that stands within elements of a tag."""
+    text = sum(len(bare(plain_text(element, label.without))) for element in label.elements)
+    within = sum(len(bare(plain_text(part))) for element in label.elements for part in _parts(element, tag))
+    return within / text if text else 0.0
+
+
+def _parts(element: Element, tag: str) -> Iterable[Element]:
+    return (element,) if element.tag == tag else element.iter(tag)
+
+
+def _are_outside(example: LabelledExample) -> bool:
+    """Say whether most objects stand in menus and the like.
+
+    Where a template calls blocks asides those are none, and induction has told asides apart already. A form around
+    several objects is there to choose among them.
+    """
+    outside = _OUTSIDE if len(example.objects) == 1 else _OUTSIDE - {"form"}
+    around = [
+        {above.tag for element in labelled.elements[:1] for above in element.iterancestors()} & outside
+        for labelled in example.objects
+    ]
+    if 2 * sum(map(bool, around)) <= len(around):
+        return False
+    if any(tags - {"aside"} for tags in around):
+        return True
+    induced = example.method is Method.INDUCED
+    return not induced and not asides_hold_content(Outline(example.page.tree), Names.of(example.page))
+
+
+def _left_out(objects: Sequence[LabelledObject]) -> int:
+    """Count the neighbours of a page's objects that look like them, hold text and are no part of the example."""
+    own = {element for labelled in objects for element in labelled.elements}
+    looks = Counter(map(_look, own))
+    parents = dict.fromkeys(parent for element in own if (parent := element.getparent()) is not None)
+    return sum(
+        _look(child) in looks and child not in own and len(bare(plain_text(child))) > BRIEF and _holds_none(child, own)
+        for parent in parents
+        for child in parent
+    )
+
+
+def _look(element: Element) -> tuple[str, frozenset[str]]:
+    """Return name and classes of an element; numbers in classes tell one object from another."""
+    tag = element.tag if isinstance(element.tag, str) else ""
+    words = (word.rstrip("0123456789-_") for word in (element.get("class") or "").split())
+    return tag, frozenset(filter(None, words))
+
+
+def _holds_none(element: Element, own: set[Element]) -> bool:
+    return all(inner not in own for inner in element.iter())
+
+
+def reproduces(found: Sequence[Extracted], example: LabelledExample) -> bool:
+    """Say whether an action found what an example says: the same texts, none missing and hardly any beyond."""
+    wanted = Counter(filter(None, map(body_text, example.objects)))
+    bodies = Counter(bare(body_of(each.object)) for each in found)
+    if not wanted:
+        return len(found) == len(example.objects)
+    same = sum((wanted & bodies).values())
+    same += _nearly(list((wanted - bodies).elements()), list((bodies - wanted).elements()))
+    total = sum(wanted.values())
+    return same >= ALIKE * total and len(found) - same <= (1 - ALIKE) * total
+
+
+def _nearly(wanted: Sequence[str], found: list[str]) -> int:
+    """Count texts that were found with a little more or less, at their ends or within."""
+    count = 0
+    for text in wanted:
+        match = next((other for other in found if _is_nearly(text, other)), None)
+        if match is not None:
+            found.remove(match)
+            count += 1
+    return count
+
+
+def _is_nearly(one: str, other: str) -> bool:
+    short, long = sorted((one, other), key=len)
+    if not short or len(short) < ALIKE * len(long):
+        return False
+    pieces = [long[start : start + PIECE] for start in range(0, len(long), PIECE)]
+    return short in long or sum(piece in short for piece in pieces) >= MOST_PIECES * len(pieces)
+
+
+def loses_nothing(before: Sequence[Extracted], after: Sequence[Extracted]) -> bool:
+    """Say whether a field that was read before is still read, in as many objects or nearly so."""
+    had, has = _filled(before), _filled(after)
+    return all(has[name] >= ALIKE * count for name, count in had.items())
+
+
+def _filled(extracted: Sequence[Extracted]) -> Counter[str]:
+    return Counter(name for each in extracted for name in each.object.properties if name != "parent")
+
+
+def adds_to(example: LabelledExample, found: Sequence[Extracted]) -> bool:
+    """Say whether an example knows all that an action found, and more."""
+    wanted = Counter(filter(None, map(body_text, example.objects)))
+    bodies = Counter(text for each in found if (text := bare(body_of(each.object))))
+    same = sum((wanted & bodies).values())
+    same += _nearly(list((bodies - wanted).elements()), list((wanted - bodies).elements()))
+    return same >= ALIKE * sum(bodies.values()) and sum(wanted.values()) > sum(bodies.values())
+
+
+def encloses(example: LabelledExample, found: Sequence[Extracted], fields: frozenset[str]) -> bool:
+    """Say whether an example is about the objects that an action found, and knows their fields and more of their texts.
+
+    An action that misses fields may cut texts short as well. More is much more than a line about author and date.
+    """
+    if not fields or not found or len(example.objects) != len(found):
+        return False
+    parts = [bare(body_of(each.object)) for each in found]
+    wholes = list(map(body_text, example.objects))
+    if not all(part and part in whole for part, whole in zip(parts, wholes, strict=True)):
+        return False
+    more = sum(map(len, wholes)) / sum(map(len, parts))
+    if more < (DOUBLE if any(map(_holds_its_signature, example.objects)) else MUCH_MORE):
+        return False
+    return all(sum(name in labelled.labels for labelled in example.objects) >= ALIKE * len(found) for name in fields)
+
+
+def _holds_its_signature(labelled: LabelledObject) -> bool:
+    """Say whether the line that tells author or date is part of what is taken for the body."""
+    body = set(labelled.labels[BODY].elements) if BODY in labelled.labels else set()
+    signs = (element for name in _WHO_OR_WHEN if name in labelled.labels for element in labelled.labels[name].elements)
+    return any(element in body or not body.isdisjoint(element.iterancestors()) for element in signs)

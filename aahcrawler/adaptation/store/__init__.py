@@ -1,0 +1,1 @@
+"""Keeps what was learned, in memory and in the files of a crawl."""

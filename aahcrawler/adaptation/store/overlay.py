@@ -1,0 +1,309 @@
+"""What was learned, in files: a folder with one file for each application, in the format of the knowledge base.
+
+Every worker of a crawl writes to the same folder and reads from it, so that what one has learned serves all. The
+files that ship are never changed by a crawl; ``aah kb promote`` is how a person takes something over.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from hashlib import sha256
+from pathlib import Path
+from typing import TypedDict
+
+from filelock import FileLock
+from lxml import etree
+
+from aahcrawler.adaptation.store.learned import Learned, LearnedAction, LearnedLinks, LearnedSign
+from aahcrawler.wrapper_induction.examples import Method
+from aahcrawler.wrapper_induction.robust_paths import Expression
+from aahcrawler.wrapper_induction.wrapper import Support, Wrapper
+from knowledge_base.loader import SCHEMA
+from knowledge_base.model import Action, Application, Kind, KnowledgeBase, PageLevel
+from knowledge_base.parsing.attributes import selector
+from knowledge_base.parsing.links import navigate
+from knowledge_base.parsing.objects import extract
+from knowledge_base.reading import Notes, Problem
+
+LEARNED = "learned"
+"""Where in its folder a crawl keeps what it learned."""
+_LOCK = ".lock"
+_LARGEST = 16 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What is written of something learned, but not what it says; see `aahcrawler.adaptation.store.learned.Learned`.
+
+    ``action`` is empty for signs, ``level`` for those of applications. ``before`` and ``after`` count objects or
+    links; for a sign ``before`` counts the pages of other levels that have it not, ``after`` those that have it.
+    ``date`` is ISO 8601.
+    """
+
+    site: str
+    application: str
+    level: str
+    action: str
+    name: str
+    method: str
+    failure: str
+    pages: tuple[str, ...]
+    before: int
+    after: int
+    confidence: float
+    date: str
+    kind: str = "action"
+    """``action`` (of extraction), ``links`` or ``sign``."""
+
+
+class Overlay:
+    """What one crawl has learned. Safe for several processes at once."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def keep(self, learned: Learned) -> Path:
+        """Write what was learned to its application's file, in place of what has that name, site and level there.
+
+        Returns the file.
+
+        The file is replaced as a whole, so that a reader sees the old one or the new one. What cannot be read in the
+        old one is kept beside it as ``.broken``. Raises ``OSError`` where the disk refuses.
+        """
+        self._folder.mkdir(parents=True, exist_ok=True)
+        path = self._folder / _file_name(learned.application)
+        with FileLock(self._folder / _LOCK):
+            root = _root(path, learned.application)
+            written = _written(learned)
+            for element in root.findall(str(written.tag)):
+                if _key(element) == _key(written):
+                    root.remove(element)
+            root.append(written)
+            etree.indent(root)
+            part = path.with_suffix(".part")
+            part.write_bytes(etree.tostring(root, encoding="utf-8", xml_declaration=True) + b"\n")
+            part.replace(path)
+        return path
+
+    def actions(self, knowledge_base: KnowledgeBase) -> tuple[tuple[LearnedAction, ...], tuple[Problem, ...]]:
+        """Return the extraction actions among what `learned` returns, and what is wrong with the files."""
+        found, problems = self.learned(knowledge_base)
+        return tuple(each for each in found if isinstance(each, LearnedAction)), problems
+
+    def learned(self, knowledge_base: KnowledgeBase) -> tuple[tuple[Learned, ...], tuple[Problem, ...]]:
+        """Return what was learned about applications of a knowledge base, and what is wrong with the files.
+
+        What cannot be read is left out and told; what is about applications, levels or actions that are not known any
+        more is left out silently, since another knowledge base may know them.
+        """
+        found: list[Learned] = []
+        problems: list[Problem] = []
+        schema = etree.XMLSchema(etree.parse(SCHEMA))
+        for path in sorted(self._folder.glob("*.xml")):
+            root, wrong = _parsed(path, schema)
+            problems += wrong
+            if root is not None:
+                notes = Notes(path)
+                found += _read(root, knowledge_base, notes)
+                problems += notes.problems
+        return tuple(found), tuple(problems)
+
+    def evidence(self) -> tuple[Evidence, ...]:
+        """Return what was learned as far as it can be read, without a knowledge base to compare it with."""
+        schema = etree.XMLSchema(etree.parse(SCHEMA))
+        roots = (_parsed(path, schema)[0] for path in sorted(self._folder.glob("*.xml")))
+        return tuple(
+            _evidence(element, root.get("application") or "")
+            for root in roots
+            if root is not None
+            for element in root.iterchildren("action", "links", "sign")
+        )
+
+    def stamp(self) -> tuple[tuple[str, int, int], ...]:
+        """Return something that differs once a file has changed."""
+        try:
+            statuses = [(path.name, path.stat()) for path in sorted(self._folder.glob("*.xml"))]
+        except OSError:
+            return ()
+        return tuple((name, status.st_mtime_ns, status.st_size) for name, status in statuses)
+
+
+def _file_name(application: str) -> str:
+    """Return a safe file name; names that only differ in what file names cannot hold get different ones.
+
+    >>> _file_name("phpBB"), _file_name("../x")
+    ('phpBB.xml', '_x-d6b96a97.xml')
+    """
+    safe = "".join(sign if sign.isascii() and (sign.isalnum() or sign in " -_") else "" for sign in application).strip()
+    if safe == application:
+        return f"{safe}.xml"
+    return f"_{safe}-{sha256(application.encode()).hexdigest()[:8]}.xml"
+
+
+def _root(path: Path, application: str) -> etree._Element:
+    if path.exists():
+        try:
+            return etree.parse(path, _parser()).getroot()
+        except etree.XMLSyntaxError:
+            path.replace(path.with_suffix(".broken"))
+    return etree.Element("learned", {"application": application})
+
+
+def _parser() -> etree.XMLParser:
+    return etree.XMLParser(resolve_entities=False, no_network=True, remove_blank_text=True)
+
+
+def _key(element: etree._Element) -> tuple[str | None, ...]:
+    return tuple(element.get(name) for name in ("site", "level", "name"))
+
+
+def _written(learned: Learned) -> etree._Element:
+    if isinstance(learned, LearnedSign):
+        sign = etree.Element("when", learned.expression.attributes())
+        return _element("sign", learned, {"others": str(learned.others)}, sign)
+    counted = {"before": str(learned.before), "after": str(learned.after)}
+    tag = "action" if isinstance(learned, LearnedAction) else "links"
+    return _element(tag, learned, {"action": learned.action, "failure": learned.failure, **counted}, learned.xml())
+
+
+def _element(tag: str, learned: Learned, more: dict[str, str], said: etree._Element) -> etree._Element:
+    given = {
+        "name": learned.name,
+        "level": learned.level,
+        "site": learned.site,
+        "method": learned.method.value,
+        **more,
+        "confidence": f"{learned.confidence:.4f}",
+        "date": learned.date.isoformat(timespec="seconds"),
+    }
+    element = etree.Element(tag, {name: value for name, value in given.items() if value})
+    for url in learned.pages:
+        etree.SubElement(element, "page", {"url": url})
+    element.append(said)
+    return element
+
+
+def _parsed(path: Path, schema: etree.XMLSchema) -> tuple[etree._Element | None, list[Problem]]:
+    try:
+        if path.stat().st_size > _LARGEST:
+            return None, [Problem(str(path), 1, "the file is too large to have been written by a crawl; take it out")]
+        root = etree.parse(path, _parser()).getroot()
+    except (OSError, etree.XMLSyntaxError) as error:
+        return None, [Problem(str(path), 1, f"the file cannot be read ({error}); take it out of the folder")]
+    if root.tag != "learned" or not schema.validate(root):
+        said = [Problem(str(path), error.line, error.message) for error in schema.error_log]
+        return None, said or [Problem(str(path), 1, "the file must hold one <learned> element")]
+    return root, []
+
+
+def _read(root: etree._Element, knowledge_base: KnowledgeBase, notes: Notes) -> Iterator[Learned]:
+    name = root.get("application") or ""
+    application = next((each for each in knowledge_base.applications if each.name == name), None)
+    kind = next((each for each in knowledge_base.kinds if application and each.name == application.kind), None)
+    if application is None or kind is None:
+        return
+    for element in root.iterchildren("action", "links", "sign"):
+        before = len(notes.problems)
+        read = _learned(element, _evidence(element, name), application, kind, notes)
+        if read is not None and len(notes.problems) == before:
+            yield read
+
+
+def _learned(
+    element: etree._Element, said: Evidence, application: Application, kind: Kind, notes: Notes
+) -> Learned | None:
+    """Read what was learned, None where it is about a level or an action that the application has not."""
+    level = next((each for each in application.levels if each.name == said.level), None)
+    if level is None:
+        return _read_sign(element, said, notes) if element.tag == "sign" and not said.level else None
+    if element.tag == "sign":
+        return _read_sign(element, said, notes)
+    if all(action.name != said.action for action in _actions_of(level)):
+        return None
+    return (
+        _read_links(element, said, level, notes) if element.tag == "links" else _read_action(element, said, kind, notes)
+    )
+
+
+def _actions_of(level: PageLevel) -> Iterator[Action]:
+    yield from level.actions
+    for variant in level.variants:
+        yield from variant.actions
+
+
+class _Said(TypedDict):
+    """What is said of all that is learned; see `aahcrawler.adaptation.store.learned.LearnedOnSite`."""
+
+    site: str
+    application: str
+    level: str
+    name: str
+    method: Method
+    pages: tuple[str, ...]
+    confidence: float
+    date: datetime
+
+
+def _said(said: Evidence) -> _Said:
+    return {
+        "site": said.site,
+        "application": said.application,
+        "level": said.level,
+        "name": said.name,
+        "method": Method(said.method),
+        "pages": said.pages,
+        "confidence": said.confidence,
+        "date": datetime.fromisoformat(said.date),
+    }
+
+
+def _read_action(element: etree._Element, said: Evidence, kind: Kind, notes: Notes) -> LearnedAction:
+    return LearnedAction(
+        **_said(said),
+        action=said.action,
+        failure=said.failure,
+        before=said.before,
+        after=said.after,
+        wrapper=Wrapper(extract(element[-1], None, kind, notes), Support(len(said.pages), 0, said.after)),
+    )
+
+
+def _read_links(element: etree._Element, said: Evidence, level: PageLevel, notes: Notes) -> LearnedLinks | None:
+    read = navigate(element[-1], None, notes)
+    if len(read.sources) != 1 or all(action.name != said.action for action in level.actions):
+        return None
+    (source,) = read.sources
+    return LearnedLinks(
+        **_said(said),
+        action=said.action,
+        failure=said.failure,
+        before=said.before,
+        after=said.after,
+        to=read.to,
+        expression=Expression.of(source.selector),
+        documented=source.documented,
+    )
+
+
+def _read_sign(element: etree._Element, said: Evidence, notes: Notes) -> LearnedSign:
+    return LearnedSign(**_said(said), expression=Expression.of(selector(element[-1], notes)), others=said.before)
+
+
+def _evidence(element: etree._Element, application: str) -> Evidence:
+    pages = tuple(page.get("url") or "" for page in element.iterchildren("page"))
+    is_sign = element.tag == "sign"
+    return Evidence(
+        site=element.get("site") or "",
+        application=application,
+        level=element.get("level") or "",
+        action=element.get("action") or "",
+        name=element.get("name") or "",
+        method=element.get("method") or "",
+        failure=element.get("failure") or "",
+        pages=pages,
+        before=int(element.get("others" if is_sign else "before") or 0),
+        after=len(pages) if is_sign else int(element.get("after") or 0),
+        confidence=float(element.get("confidence") or 0),
+        date=element.get("date") or "",
+        kind=str(element.tag),
+    )

@@ -1,0 +1,40 @@
+"""What is wrong with a knowledge base, one line each, in words its author can act on."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from aahcrawler.authoring.file_lines import Place
+
+
+class Severity(StrEnum):
+    """Whether a knowledge base can be used all the same."""
+
+    ERROR = "error"
+    WARNING = "warning"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something to mend, and how."""
+
+    place: Place
+    severity: Severity
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.severity}: {self.message}"
+
+    @property
+    def key(self) -> tuple[str, int, str]:
+        """What findings are ordered by: file, line, words."""
+        return self.place.file, self.place.line, self.message
+
+
+def error(place: Place, message: str) -> Finding:
+    """Return a finding with which the knowledge base cannot be used."""
+    return Finding(place, Severity.ERROR, message)
+
+
+def warning(place: Place, message: str) -> Finding:
+    """Return a finding that should be looked at."""
+    return Finding(place, Severity.WARNING, message)

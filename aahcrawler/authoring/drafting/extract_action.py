@@ -1,0 +1,208 @@
+"""Writes an extraction action that is induced from the objects that pages show."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from lxml import etree
+from lxml.html import HtmlElement
+
+from aahcrawler import urls
+from aahcrawler.authoring.drafting import sheet
+from aahcrawler.page import Page
+from aahcrawler.page.text import fold, plain_text
+from aahcrawler.wrapper_induction.examples import Label, LabelledExample
+from aahcrawler.wrapper_induction.features import words_of_pages
+from aahcrawler.wrapper_induction.induce import propose
+from aahcrawler.wrapper_induction.robust_paths import Expression
+from aahcrawler.wrapper_induction.samples import text_of
+from aahcrawler.wrapper_induction.wrapper import Wrapper
+from knowledge_base.model import DateFormat, Extract, Field, FieldKind, Identity
+from knowledge_base.selectors import compile_selector
+
+_DAY_FIRST = 12
+_NUMERIC_DATE = re.compile(r"\b(\d{1,2})[./-](\d{1,2})[./-](?:\d{4}|\d{2})\b")
+_GENERAL = frozenset({"post", "posts", "article", "articles", "thread", "threads", "topic", "topics", "html", "page"})
+_WINDOW_TITLE = compile_selector(css="head > title")
+_DECLARED = ("datePublished", "dateCreated")
+
+
+@dataclass(frozen=True, slots=True)
+class Objects:
+    """What the objects of an action are: its name, their type, and the type of the first.
+
+    ``beside`` says that they are answers to the page's own object: there may be none, and they have no title.
+    """
+
+    action: str
+    type: str
+    first_type: str = ""
+    beside: bool = False
+
+
+def write_extract(parent: etree._Element, objects: Objects, examples: Sequence[LabelledExample]) -> Expression | None:
+    """Append an extract action and return the expression of its items; None, and nothing written, without one."""
+    examples = examples if objects.beside else [_titled(example) for example in examples]
+    schema = _schema(objects, examples)
+    proposed = propose(examples, schema, _foreign([example.page for example in examples]))
+    if proposed is None:
+        return None
+    wrapper, fit = _numbered(proposed[0]), proposed[1]
+    number = _number(examples, several=schema.many)
+    sheet.guess(parent, f"objects are {examples[0].notes[0]}; {number}{_exactness(fit)}")
+    parent.append(_marked(wrapper, examples))
+    return Expression.of(wrapper.action.items[0])
+
+
+def _schema(objects: Objects, examples: Sequence[LabelledExample]) -> Extract:
+    """Return the action that is wanted, without the expressions that are to be found."""
+    several = bool(objects.first_type) or objects.beside or any(len(each.objects) > 1 for each in examples)
+    title = Field("title", FieldKind.TEXT, (), first_only=several)
+    if not _labels("title", examples):
+        title = replace(title, selectors=(_WINDOW_TITLE,), page=True)
+    dated = _labels("date", examples)
+    order = _order(dated)
+    date = Field("date", FieldKind.DATETIME, (), date=DateFormat(order))
+    if not dated:
+        date = replace(date, declared=_DECLARED, first_only=several)
+    author, body = Field("author", FieldKind.PERSON, ()), Field("body", FieldKind.TEXT, ())
+    return Extract(
+        name=objects.action,
+        type=objects.type,
+        items=(),
+        fields=(*(() if objects.beside else (title,)), author, date, body),
+        many=several,
+        always=not objects.beside,
+        first_type=objects.first_type,
+        identity=Identity(()) if several else None,
+    )
+
+
+def _numbered(wrapper: Wrapper) -> Wrapper:
+    """Make the fragments of addresses of what the page itself calls the objects."""
+    identity = wrapper.action.identity
+    if identity is None or not identity.selectors:
+        return wrapper
+    return replace(wrapper, action=replace(wrapper.action, identity=replace(identity, prefix=identity.trims[0])))
+
+
+def _foreign(pages: Sequence[Page]) -> frozenset[str]:
+    """Return the words of the addresses that may stand in names made for one page alone."""
+    if len(pages) > 1:
+        return words_of_pages([page.url for page in pages])
+    words = re.findall(r"[a-z][a-z-]{3,}", pages[0].url.partition("://")[2].partition("/")[2].lower())
+    return frozenset(words) - _GENERAL
+
+
+def _titled(example: LabelledExample) -> LabelledExample:
+    """Label the heading of a page as the title of its first object."""
+    heading = _heading(example.page)
+    if heading is None or not example.objects:
+        return example
+    first, *others = example.objects
+    title = Label((heading,), fold(plain_text(heading)))
+    return replace(example, objects=(replace(first, labels={**first.labels, "title": title}), *others))
+
+
+def _heading(page: Page) -> HtmlElement | None:
+    """Return the heading with which the page's title begins, else one that it holds, else the first of the page.
+
+    Headings that link to the front page name the site.
+    """
+    titles = " ".join(fold(plain_text(title)) for title in page.tree.iter("title")).lower()
+    found = [each for tag in ("h1", "h2", "h3") for each in page.tree.iter(tag) if fold(plain_text(each))]
+    headings = [each for each in found if not _names_site(each, page)]
+    shown = {each: fold(plain_text(each)).lower() for each in headings}
+    begun = [each for each in headings if titles.startswith(shown[each])]
+    held = [each for each in headings if shown[each] in titles]
+    best = max(begun or held, key=lambda each: len(shown[each]), default=None)
+    return best if best is not None else next(iter(headings), None)
+
+
+def _names_site(heading: HtmlElement, page: Page) -> bool:
+    links = (urls.resolve(page.base_url, link.get("href") or "") for link in heading.iter("a"))
+    return any(url == urls.origin(page.url) + "/" for url in links if url)
+
+
+def _labels(name: str, examples: Iterable[LabelledExample]) -> tuple[Label, ...]:
+    return tuple(each.labels[name] for example in examples for each in example.objects if name in each.labels)
+
+
+# What is said of it
+
+
+def _marked(wrapper: Wrapper, examples: Sequence[LabelledExample]) -> etree._Element:
+    """Return the action as it is written, with every guess marked."""
+    extract = wrapper.xml()
+    for each in extract.iter("item", "select", "without"):
+        each.set("cite", sheet.UNPROVEN)
+    identity = wrapper.action.identity
+    for child in extract.findall("identity"):
+        child.addprevious(sheet.guessed(_said_of_identity(identity) if identity is not None else ""))
+    told: set[str] = set()
+    for field, child in zip(wrapper.action.fields, extract.findall("field"), strict=True):
+        again = "the same of other objects: " if field.name in told else ""
+        child.addprevious(sheet.guessed(f"{again}{_said_of(field, examples)}"))
+        told.add(field.name)
+        for part in child.findall("without"):
+            part.addprevious(sheet.guessed(f"this is no part of the text: {part.get('css') or part.get('xpath')}"))
+    for name in ("author", "body"):
+        if name not in told:
+            sheet.note(extract, f"no {name} was found; add a field if the page shows one")
+    return extract
+
+
+def _said_of_identity(identity: Identity) -> str:
+    if not identity.selectors:
+        told = " and ".join(identity.fields)
+        return f"no number was found in the objects, so that they are told apart by {told}"
+    return f"the number{f' that follows {identity.prefix}' if identity.prefix else ''} tells the objects apart"
+
+
+def _said_of(field: Field, examples: Sequence[LabelledExample]) -> str:
+    labels = _labels(field.name, examples)
+    shown = [text_of(label) for label in labels]
+    if field.name == "title":
+        if field.selectors == (_WINDOW_TITLE,):
+            return "no heading was found, so that the title is the one of the browser's window"
+        return f'the title is the heading "{shown[0][:60]}"'
+    if field.name == "date":
+        if not field.selectors:
+            return "no date was found on the page; what its metadata declare is taken"
+        zone = "" if labels[0].attribute == "datetime" else "; times are taken for UTC unless zone= says otherwise"
+        return f'date: "{shown[0][:60]}"{_doubt(field.date.order, shown)}{zone}'
+    told = ", ".join(dict.fromkeys(f'"{text[:40]}"' for text in shown[:3]))
+    total = sum(len(example.objects) for example in examples)
+    return f"{field.name}: {told}" + ("" if len(labels) == total else f"; {len(labels)} of {total} objects have one")
+
+
+def _number(examples: Sequence[LabelledExample], *, several: bool) -> str:
+    if not several:
+        return "one a page"
+    total = sum(len(example.objects) for example in examples)
+    if any(len(example.objects) > 1 for example in examples):
+        return f"{total} found"
+    return "only one found: begin again with a page that shows several, as that tells much more"
+
+
+def _exactness(fit: float) -> str:
+    return "" if fit == 1 else f"; the item finds some others too or misses some ({fit:.0%})"
+
+
+def _order(labels: Iterable[Label]) -> Literal["dmy", "mdy", "ymd"] | None:
+    """Return the order that numbers of dates prove, else the usual one, else None where no date needs it."""
+    shown = [text_of(label) for label in labels if label.attribute not in ("datetime", "content")]
+    pairs = _pairs(shown)
+    if any(second > _DAY_FIRST for _, second in pairs):
+        return "mdy"
+    return "dmy" if pairs else None
+
+
+def _doubt(order: Literal["dmy", "mdy", "ymd"] | None, shown: Iterable[str]) -> str:
+    proven = any(number > _DAY_FIRST for pair in _pairs(shown) for number in pair)
+    return "; whether the day or the month comes first cannot be told here" if order and not proven else ""
+
+
+def _pairs(shown: Iterable[str]) -> list[tuple[int, int]]:
+    return [(int(found[1]), int(found[2])) for text in shown if (found := _NUMERIC_DATE.search(text))]

@@ -1,0 +1,313 @@
+"""Labels the objects that a page shows, with the elements that hold their parts: what a draft is made from.
+
+The one note of each labelled page says in words how the objects were found.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import cast
+
+from lxml.etree import _Element as Element
+from lxml.html import HtmlElement
+
+from aahcrawler.helper.values import as_date
+from aahcrawler.induction import (
+    MainPart,
+    Nature,
+    Record,
+    RecordSet,
+    Region,
+    Surroundings,
+    find_records,
+    main_part,
+    records,
+)
+from aahcrawler.page import Page, dates
+from aahcrawler.page.text import fold, plain_text
+from aahcrawler.webobject import Person
+from aahcrawler.wrapper_induction.examples import Label, LabelledExample, LabelledObject, Method
+from knowledge_base.model import DateFormat
+
+LEAST_TEXT = 20
+"""Characters of an object's text; anything shorter is a button or a menu."""
+MOST_ITEMS = 60
+
+_WORKS = re.compile(r"(?:\w*Posting|\w*Article|Report|Recipe|Review|VideoObject|Photograph|MusicRecording)$")
+_REPEATED = re.compile(r"(?:DiscussionForumPosting|SocialMediaPosting|Comment|Answer|Question|UserComments)$")
+_PROPERTIES: Mapping[str, tuple[str, ...]] = {
+    "title": ("headline", "name"),
+    "author": ("author", "creator"),
+    "date": ("datePublished", "dateCreated", "commentTime", "uploadDate"),
+    "body": ("articleBody", "text", "commentText", "reviewBody", "description"),
+}
+_HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
+_LINES = frozenset({"p", "blockquote", "pre", "ul", "ol", "table", "br", "figure", "dl", *_HEADINGS})
+_AUTHOR = re.compile(r"author|byline|username|user-name|poster|vcard|creator|\bby\b", re.IGNORECASE)
+_DATE = re.compile(r"date|time|posted|published", re.IGNORECASE)
+_LONGEST_NAME = 60
+_LONGEST_DATE = 120
+_SHARE = 0.7
+_DATE_ATTRIBUTES = ("datetime", "content", "title", "data-time", "data-timestamp")
+_BESIDE = re.compile(r"signature|edited|quote-?author|share|social|related|tags|byline|breadcrumb", re.IGNORECASE)
+_MOST_OF_BODY = 0.3
+_Parts = Mapping[str, Sequence[HtmlElement | None]]
+"""For each field the element of each item, None where an item has none."""
+
+
+def repeated(page: Page) -> LabelledExample | None:
+    """Return what people wrote in full on a page: posts of a thread, comments; None where nothing is repeated."""
+    return answers(page) or _articles(page)
+
+
+def answers(page: Page) -> LabelledExample | None:
+    """Do what `repeated` does for a page that is about one thing, where articles may be teasers of other things."""
+    found = _declared(page, _REPEATED)
+    return found if found is not None and len(found.objects) > 1 else _induced(page)
+
+
+def single(page: Page) -> LabelledExample | None:
+    """Return the one thing a page is about, such as an article; None where there is no text."""
+    return _declared(page, _WORKS, only=True) or _only_article(page) or _main(page) or _longest(page)
+
+
+def deepest_with_text(holder: HtmlElement, besides: Sequence[HtmlElement] = ()) -> HtmlElement:
+    """Return the innermost element that still holds most of an element's text, whole paragraphs apart."""
+    skipped = set(besides)
+    current = holder
+    while True:
+        total = len(plain_text(current, besides))
+        children = [child for child in current if isinstance(child.tag, str) and child not in skipped]
+        best = max(children, key=lambda child: len(plain_text(child, besides)), default=None)
+        if best is None or best.tag in _LINES or len(plain_text(best, besides)) < _SHARE * total:
+            return current
+        current = best
+
+
+def _declared(page: Page, types: re.Pattern[str], *, only: bool = False) -> LabelledExample | None:
+    """Read microdata: elements that say of what schema.org type they are; with ``only``, the one that does."""
+    scopes = [element for element in _html(page.tree.iter()) if types.search(element.get("itemtype") or "")]
+    items = [scope for scope in scopes if _property(scope, "body") is not None][:MOST_ITEMS]
+    if not items or (only and len(items) > 1):
+        return None
+    kinds = sorted({(item.get("itemtype") or "").rpartition("/")[2] for item in items})
+    parts = {part: [_property(item, part) for item in items] for part in _PROPERTIES}
+    return _labelled(page, items, parts, f"elements that call themselves {', '.join(kinds)} in the words of schema.org")
+
+
+def _property(scope: HtmlElement, part: str) -> HtmlElement | None:
+    """Return the element of a property of the scope itself, not of one within it, unless it describes the value."""
+    for name in _PROPERTIES[part]:
+        for element in _html(scope.iter()):
+            if name in (element.get("itemprop") or "").split() and _scope(element) is scope:
+                return element
+    return None
+
+
+def _scope(element: HtmlElement) -> Element | None:
+    return next((holder for holder in element.iterancestors() if holder.get("itemscope") is not None), None)
+
+
+def _articles(page: Page) -> LabelledExample | None:
+    """Take the ``article`` elements that have a date and hold text and no other article."""
+    items = [item for item in _innermost_articles(page) if _date_in(item, page) is not None]
+    return _with_parts(page, items, "article elements with dates") if len(items) > 1 else None
+
+
+def _only_article(page: Page) -> LabelledExample | None:
+    items = _innermost_articles(page)
+    return _with_parts(page, items, "the page's only article element") if len(items) == 1 else None
+
+
+def _innermost_articles(page: Page) -> list[HtmlElement]:
+    found = _html(page.tree.iter("article"))
+    innermost = [element for element in found if next(element.iterdescendants("article"), None) is None]
+    return [element for element in innermost if len(plain_text(element)) >= LEAST_TEXT][:MOST_ITEMS]
+
+
+def _induced(page: Page) -> LabelledExample | None:
+    """Take what the page repeats with authors and dates, the set that holds most text."""
+    sets = [found for found in records(page) if found.nature is Nature.POSTS and len(found.records) > 1]
+    best = max(sets, key=_text_of, default=None)
+    if best is None:
+        return None
+    wanted = best.records[:MOST_ITEMS]
+    items = _widest([record.element for record in wanted])
+    parts = {
+        "author": tuple(_author_of(record, item) for record, item in zip(wanted, items, strict=True)),
+        "date": tuple(_one(record.date.element) if record.date else None for record in wanted),
+        "body": tuple(_holder(record.body) for record in wanted),
+    }
+    return _labelled(page, items, parts, "what the page repeats with authors or dates", wanted)
+
+
+def _author_of(record: Record, item: HtmlElement) -> HtmlElement | None:
+    """Return where a record names its author, the element with the most telling name if several do."""
+    if record.author is None:
+        return None
+    named = _author_in(item)
+    shown = fold(plain_text(named)) if named is not None else ""
+    return named if shown and shown in record.author.name else _one(record.author.element)
+
+
+def _text_of(found: RecordSet) -> int:
+    return sum(len(record.body.plain()) for record in found.records if record.body is not None)
+
+
+def _widest(elements: Sequence[Element]) -> tuple[HtmlElement, ...]:
+    """Climb from each element equally far, as long as what is reached holds none of the others."""
+    holders = Counter(above for element in elements for above in element.iterancestors())
+    own = [[element, *(above for above in element.iterancestors() if holders[above] == 1)] for element in elements]
+    steps = min(map(len, own)) - 1
+    return tuple(_one(climbed[steps]) for climbed in own)
+
+
+def _holder(region: Region | None) -> HtmlElement | None:
+    """Return the element of a region, or what holds all of its elements."""
+    if region is None or not region.elements:
+        return None
+    first = region.elements[0]
+    above = first.getparent()
+    return _one(first if len(region.elements) == 1 or above is None else above)
+
+
+def _main(page: Page) -> LabelledExample | None:
+    """Take the main text of a page, with the author and the date that belong to it."""
+    where = Surroundings.of(page)
+    found = main_part(where.outline, where.shown, find_records(where), where.names)
+    body = _holder(found.body) if found is not None else None
+    if found is None or body is None or len(plain_text(body)) < LEAST_TEXT:
+        return None
+    named = _author_in(body) if found.author else None
+    author = named if named is not None else _one(found.author.element) if found.author else None
+    date = _one(found.date.element) if found.date else None
+    item = next(
+        above
+        for above in (body, *_html(body.iterancestors()))
+        if all(part is None or part is above or above in part.iterancestors() for part in (author, date))
+    )
+    parts = {"author": (author,), "date": (date,), "body": (body,)}
+    return _labelled(page, [item], parts, "the element that holds most of the running text", [found])
+
+
+def _longest(page: Page) -> LabelledExample | None:
+    """Take the element that holds most of the text, whatever it is."""
+    body = next(_html(page.tree.iter("body")), None)
+    if body is None or len(plain_text(body)) < LEAST_TEXT:
+        return None
+    mains = [element for element in _html(body.iter()) if element.tag == "main" or element.get("role") == "main"]
+    holder = mains[0] if len(mains) == 1 else deepest_with_text(body)
+    return _with_parts(page, [holder], "the element that holds most of the text")
+
+
+def _one(element: Element) -> HtmlElement:
+    return cast("HtmlElement", element)
+
+
+def _with_parts(page: Page, items: Sequence[HtmlElement], evidence: str) -> LabelledExample:
+    dated = tuple(_date_in(item, page) for item in items)
+    authors = tuple(_author_in(item) for item in items)
+    titles = tuple(next(_html(item.iter(*_HEADINGS)), None) for item in items)
+    besides = [tuple(part for part in three if part is not None) for three in zip(dated, authors, titles, strict=True)]
+    bodies = tuple(deepest_with_text(item, known) for item, known in zip(items, besides, strict=True))
+    return _labelled(page, items, {"title": titles, "author": authors, "date": dated, "body": bodies}, evidence)
+
+
+def _labelled(
+    page: Page, items: Sequence[HtmlElement], parts: _Parts, evidence: str, told: Sequence[Record | MainPart] = ()
+) -> LabelledExample:
+    """Label the parts of items; a title is labelled by whoever knows whether the objects have one.
+
+    ``told`` is what induction says of each item: names and dates may be a part of what their elements show.
+    """
+    dated = [element for element in parts.get("date", ()) if element is not None]
+    attribute = _date_attribute(dated, page)
+    objects: list[LabelledObject] = []
+    for number, item in enumerate(items):
+        own = {name: element for name, elements in parts.items() if (element := elements[number]) is not None}
+        record = told[number] if told else None
+        labels = {
+            "author": _author_label(own["author"], record) if "author" in own else None,
+            "date": _date_label(own["date"], attribute, record, page) if "date" in own else None,
+            "body": _body_label(own) if "body" in own else None,
+        }
+        known = {name: label for name, label in labels.items() if label is not None}
+        objects.append(LabelledObject((item,), known))
+    return LabelledExample(page, Method.INDUCED, tuple(objects), 1.0, notes=(evidence,))
+
+
+def _author_label(element: HtmlElement, record: Record | MainPart | None) -> Label | None:
+    shown = fold(plain_text(element))
+    name = fold(record.author.name) if record is not None and record.author is not None else ""
+    return Label((element,), Person(name if name and name in shown else shown)) if shown else None
+
+
+def _date_label(element: HtmlElement, attribute: str, record: Record | MainPart | None, page: Page) -> Label | None:
+    shown = element.get(attribute) if attribute else fold(plain_text(element))
+    moment = as_date(shown or "", DateFormat(), page)
+    if moment is None and record is not None and record.date is not None:
+        moment = record.date.moment
+    return Label((element,), moment, attribute) if moment is not None else None
+
+
+def _body_label(own: Mapping[str, HtmlElement]) -> Label:
+    body = own["body"]
+    without = _left_out(body, [part for name, part in own.items() if name != "body"])
+    return Label((body,), plain_text(body, without), without=without)
+
+
+def _date_attribute(elements: Sequence[HtmlElement], page: Page) -> str:
+    """Return the attribute that says the date on all of some elements, empty where their text is to be read."""
+    values = {name: [element.get(name) or "" for element in elements] for name in _DATE_ATTRIBUTES}
+    dated = (name for name in values if all(dates.parse(value, now=page.fetched_at) for value in values[name]))
+    return next(dated, "")
+
+
+def _left_out(body: HtmlElement, beside: Sequence[HtmlElement]) -> tuple[HtmlElement, ...]:
+    """Return what lies in a body and is no part of its text: the lines of title, author and date, and what is named so.
+
+    Nothing is returned within another part of the result.
+    """
+    lines = [holder for part in beside if (holder := _line_of(part, body)) is not None]
+    named = (each for each in _html(body.iterdescendants()) if _BESIDE.search(each.get("class") or ""))
+    found = dict.fromkeys((*lines, *named))
+    return tuple(each for each in found if found.keys().isdisjoint(each.iterancestors()))
+
+
+def _line_of(part: HtmlElement, body: HtmlElement) -> HtmlElement | None:
+    """Climb from a part of a text as long as little of the text is within; None where it is no part of it."""
+    above = list(part.iterancestors())
+    if body not in above:
+        return None
+    most = _MOST_OF_BODY * len(plain_text(body))
+    holder = part
+    for element in above[: above.index(body)]:
+        if len(plain_text(element)) > most:
+            break
+        holder = element
+    return holder
+
+
+def _date_in(item: HtmlElement, page: Page) -> HtmlElement | None:
+    times = list(_html(item.iter("time")))
+    for element in (*times, *(each for each in _html(item.iter()) if _DATE.search(_names(each)) and not len(each))):
+        shown = element.get("datetime") or element.get("title") or plain_text(element)
+        if shown and len(shown) <= _LONGEST_DATE and dates.parse(shown, now=page.fetched_at) is not None:
+            return element
+    return None
+
+
+def _author_in(item: HtmlElement) -> HtmlElement | None:
+    named = [element for element in _html(item.iter()) if _AUTHOR.search(_names(element))]
+    short = [element for element in named if 0 < len(plain_text(element)) <= _LONGEST_NAME]
+    if not short:
+        return None
+    return next(_html(short[0].iter("a")), short[0])
+
+
+def _names(element: HtmlElement) -> str:
+    return " ".join(element.get(name) or "" for name in ("class", "rel", "itemprop"))
+
+
+def _html(elements: Iterator[Element]) -> Iterator[HtmlElement]:
+    return (cast("HtmlElement", element) for element in elements if isinstance(element.tag, str))

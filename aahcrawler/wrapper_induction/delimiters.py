@@ -1,0 +1,86 @@
+"""Makes expressions for values that share their element with constant words: ``by Ann Boyd``, ``Ann Boyd says:``."""
+
+from collections.abc import Iterator, Sequence
+
+from aahcrawler.page.text import fold
+from aahcrawler.webobject import Person
+from aahcrawler.wrapper_induction.robust_paths import Expression
+from aahcrawler.wrapper_induction.samples import Sample, text_of
+from knowledge_base.model import Field, FieldKind
+
+LONGEST_CUT = 20
+"""Constant characters that are taken on each side of a value."""
+
+MOST_LOOKED_AT = 40
+
+
+def cut(written: Expression, samples: Sequence[Sample], wanted: Field) -> Iterator[Expression]:
+    """Yield expressions that take a value out of the text that an expression leads to.
+
+    What stands before and behind the value must be the same for all samples, as far as it is used.
+    """
+    parts = [part for sample in samples[:MOST_LOOKED_AT] if (part := _around(sample, wanted)) is not None]
+    if not parts or len(parts) < min(len(samples), MOST_LOOKED_AT) or all(part == ("", "") for part in parts):
+        return
+    before = shared([lead[::-1] for lead, _ in parts])[:LONGEST_CUT][::-1]
+    behind = shared([rest for _, rest in parts])[:LONGEST_CUT]
+    if (not before and any(lead for lead, _ in parts)) or (not behind and any(rest for _, rest in parts)):
+        return
+    source = written.selector.source
+    text = (
+        f"normalize-space({source})" if not written.attribute else f"normalize-space(({source})/@{written.attribute})"
+    )
+    closing = behind if len(parts) > 1 and all(rest == behind for _, rest in parts) else ""
+    for lead in _lengths(before, from_end=True):
+        taken = f"substring-after({text}, {_quoted(lead)})" if lead else text
+        if closing and _quoted(lead) is not None:
+            yield Expression(xpath=f"substring({taken}, 1, string-length({taken}) - {len(closing)})")
+        for rest in _lengths(behind, from_end=False):
+            quoted = (_quoted(lead), _quoted(rest))
+            if None in quoted:
+                continue
+            yield Expression(xpath=f"substring-before({taken}, {quoted[1]})" if rest else taken)
+
+
+def _around(sample: Sample, wanted: Field) -> tuple[str, str] | None:
+    """Return what stands before and behind a value in the text of its element; None where the value is not in it."""
+    label = sample.label
+    if label is None:
+        return None
+    value = label.value
+    if wanted.kind is FieldKind.DATETIME:
+        shown = sample.date_text(wanted)
+    else:
+        shown = fold(value.name if isinstance(value, Person) else str(value))
+    whole = text_of(label)
+    lead, found, rest = whole.partition(shown) if shown else ("", "", "")
+    return (lead, rest) if found else None
+
+
+def _lengths(constant: str, *, from_end: bool) -> Iterator[str]:
+    """Yield the word of a constant that is next to the value, then the whole constant."""
+    words = constant.split()
+    if len(words) > 1:
+        nearest = words[-1] if from_end else words[0]
+        place = constant.rfind(nearest) if from_end else constant.find(nearest) + len(nearest)
+        yield constant[place:] if from_end else constant[:place]
+    yield constant
+
+
+def _quoted(text: str) -> str | None:
+    if "'" not in text:
+        return f"'{text}'"
+    return f'"{text}"' if '"' not in text else None
+
+
+def shared(texts: Sequence[str]) -> str:
+    """Return what all texts begin with.
+
+    >>> shared(["post_12", "post_7"]), shared([])
+    ('post_', '')
+    """
+    if not texts:
+        return ""
+    first, last = min(texts), max(texts)
+    length = next((place for place, (one, other) in enumerate(zip(first, last, strict=False)) if one != other), None)
+    return first[: min(len(first), len(last)) if length is None else length]

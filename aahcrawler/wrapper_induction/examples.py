@@ -1,0 +1,63 @@
+"""Holds what an extraction action is induced from: pages with their objects, found and labelled by other means."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from lxml.etree import _Element as Element
+
+from aahcrawler.page import Page
+from aahcrawler.webobject import Value
+
+
+class Method(StrEnum):
+    """How the objects of an example were found."""
+
+    MEMORY = "memory"
+    """What used to be extracted at this address was found again (ARCOMEM, section 4.1, recrawl)."""
+    RELAXED = "relaxed"
+    """Relaxed expressions of the knowledge base (ARCOMEM, section 4.1, new crawl)."""
+    INDUCED = "induced"
+    """The page's repeated structure, with its dates and authors."""
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """Where a value of a field stands: the elements whose text it is, or whose ``attribute`` holds it.
+
+    ``without`` are elements within them that do not belong to the value (signatures, buttons).
+    """
+
+    elements: tuple[Element, ...]
+    value: Value
+    attribute: str = ""
+    without: tuple[Element, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledObject:
+    """One object on a page.
+
+    ``elements`` hold it and no other object; they stand beside one another, mostly there is one. ``labels`` are by
+    field name (``body``, ``author``, ``date``, ``title``). ``fragment`` is that of its IRI where it is known.
+    """
+
+    elements: tuple[Element, ...]
+    labels: Mapping[str, Label]
+    fragment: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledExample:
+    """A page with all objects of one action on it, in document order, as they were found by one method.
+
+    No objects means that there are surely none: the content is absent. ``confidence`` and that of the runner-up lie in
+    [0, 1]; without a rival that is 0.
+    """
+
+    page: Page
+    method: Method
+    objects: tuple[LabelledObject, ...]
+    confidence: float
+    runner_up: float = 0.0
+    notes: tuple[str, ...] = field(default=())

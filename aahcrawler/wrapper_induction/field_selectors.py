@@ -1,0 +1,380 @@
+"""Finds expressions for the fields of objects: relative to their items, right wherever an example says a value."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from lxml.html import HtmlElement
+
+from aahcrawler.wrapper_induction.delimiters import cut
+from aahcrawler.wrapper_induction.exclusions import left_out
+from aahcrawler.wrapper_induction.features import Features
+from aahcrawler.wrapper_induction.item_selectors import Budget
+from aahcrawler.wrapper_induction.robust_paths import Expression, Path, beside, compiled, leading_to
+from aahcrawler.wrapper_induction.samples import Outcome, Sample, firsts
+from aahcrawler.wrapper_induction.wrapper import Agreement
+from knowledge_base.model import Field, FieldKind
+
+MOST_ALTERNATIVES = 4
+MOST_TRIED = 90
+"""Expressions of one field that are tried for one part of the objects."""
+
+MOST_CLEARER = 24
+LITTLE_DEARER = 1.5
+"""How much more an expression may cost that finds nothing but the value."""
+
+DEAREST_OF_MANY = 3.0
+"""The cost of an expression for a field of many values, of which examples say one: nobody knows what else it finds."""
+
+FEW = 12
+"""Objects on which each expression is tried first."""
+
+TOLERATED = 0.25
+"""The share of bodies that may be wrong: what surrounds them differs most, and without a body nothing is left."""
+
+BODY = "body"
+_LINES = frozenset({FieldKind.PERSON, FieldKind.DATETIME, FieldKind.TEXT, FieldKind.NUMBER})
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """What was induced of a field: empty where nothing was, with the reason in ``note``."""
+
+    fields: tuple[Field, ...]
+    agreement: Agreement
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """One expression with what a field needs beside it."""
+
+    expression: Expression
+    page: bool = False
+    join: bool = False
+    without: tuple[Expression, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Tally:
+    form: _Form
+    cost: float
+    outcomes: tuple[Outcome, ...]
+
+    def count(self, outcome: Outcome) -> int:
+        return self.outcomes.count(outcome)
+
+    @property
+    def worth(self) -> float:
+        right = self.count(Outcome.RIGHT) + 0.4 * self.count(Outcome.NEAR) - 0.15 * len(self.form.without)
+        return right - 0.5 * self.count(Outcome.BEYOND) - self.count(Outcome.WRONG)
+
+
+@dataclass
+class FieldInduction:
+    """Induces one field.
+
+    ``wanted`` are the fields of its name in the action that schema; ``others`` holds the elements of each object beside
+    its item, in the order of ``samples``.
+    """
+
+    wanted: Sequence[Field]
+    samples: Sequence[Sample]
+    others: Sequence[tuple[HtmlElement, ...]]
+    known: Features
+    budget: Budget
+
+    def run(self) -> Located:
+        """Return the field; one that would be wrong on any object of the examples is left out."""
+        if not any(sample.label for sample in self.samples):
+            return Located(tuple(self.wanted), Agreement(self._name))
+        kept = self._as_before()
+        if kept is not None:
+            return kept
+        chosen: list[_Tally] = []
+        left = list(range(len(self._relevant)))
+        while left and len(chosen) < MOST_ALTERNATIVES:
+            best = self._best(left)
+            if best is None or best.count(Outcome.RIGHT) == 0:
+                break
+            chosen.append(best)
+            missed = (Outcome.MISSING, Outcome.ABSENT)
+            left = [place for place, outcome in zip(left, best.outcomes, strict=True) if outcome in missed]
+            if all(self._relevant[place].label is None for place in left):
+                break
+        if not chosen:
+            total = sum(sample.label is not None for sample in self._relevant)
+            return Located((), Agreement(self._name, missing=total), f"{self._name}: no expression reads it rightly")
+        return self._located(chosen)
+
+    @property
+    def _name(self) -> str:
+        return self.wanted[0].name
+
+    @cached_property
+    def _base(self) -> Field:
+        """The field without its expressions."""
+        first_only = self.wanted[0].first_only or self._is_of_first
+        return replace(
+            self.wanted[0], selectors=(), without=(), page=False, first_only=first_only, join=False, markup=False
+        )
+
+    @cached_property
+    def _relevant(self) -> tuple[Sample, ...]:
+        """The objects that the field is read of: of first-only ones those that an example says it of."""
+        if self._base.first_only or self._is_of_page:
+            first = firsts(self.samples)
+            return tuple(sample for sample in first if sample.label is not None or not self._base.first_only)
+        return tuple(self.samples)
+
+    @cached_property
+    def _is_of_first(self) -> bool:
+        """Whether the page as a whole has the value, and of several objects the examples say it of the first alone."""
+        others = [sample for sample in self.samples if not sample.first]
+        return bool(others) and self._is_of_page and all(sample.label is None for sample in others)
+
+    @cached_property
+    def _is_of_page(self) -> bool:
+        """Whether the values stand outside of the objects."""
+        given = [sample for sample in self.samples if sample.label is not None and sample.label.elements]
+        return bool(given) and not any(self._root_of(sample) is not None for sample in given)
+
+    @cached_property
+    def _places(self) -> Mapping[Sample, tuple[HtmlElement, ...]]:
+        return dict(zip(self.samples, self.others, strict=True))
+
+    def _root_of(self, sample: Sample) -> HtmlElement | None:
+        """Return the element of the object that a value stands in."""
+        if sample.label is None or not sample.label.elements:
+            return None
+        first = sample.label.elements[0]
+        above = {first, *first.iterancestors()}
+        return next((each for each in (sample.item, *self._places[sample]) if each in above), None)
+
+    def _as_before(self) -> Located | None:
+        """Return the fields as they were, if they are still right everywhere."""
+        outcomes: list[Outcome] = []
+        for sample in self._relevant:
+            if not self.budget.spend(sample.size * len(self.wanted)):
+                return None
+            values = next((values for each in self.wanted if (values := sample.values(each))), ())
+            outcomes.append(sample.compare(self._base, values))
+            if outcomes[-1] in (Outcome.WRONG, Outcome.NEAR, Outcome.MISSING):
+                return None
+        return Located(tuple(self.wanted), _agreement(self._name, outcomes))
+
+    def _best(self, left: Sequence[int]) -> _Tally | None:
+        """Return the expression that reads most of what is left rightly and nothing wrongly; cheaper ones first."""
+        samples = [self._relevant[place] for place in left]
+        best: _Tally | None = None
+        for number, (form, cost) in enumerate(self._forms(samples)):
+            if number == MOST_TRIED or (best is not None and self._is_enough(best, samples)):
+                break
+            tally = self._try(form, cost, samples)
+            if tally is not None and (best is None or tally.worth > best.worth):
+                best = tally
+        best = self._clearer(best, samples) if best is not None else None
+        return best if best is not None and best.worth > 0 else None
+
+    def _clearer(self, best: _Tally, samples: Sequence[Sample]) -> _Tally:
+        """Return another expression that reads as well and finds nothing else beside, if it costs hardly more.
+
+        Where the first of several is taken, another order on another page spoils it.
+        """
+        if self._base.many or best.form.join or not self._is_vague(best.form, samples):
+            return best
+        for number, (form, cost) in enumerate(self._forms(samples)):
+            if number == MOST_CLEARER or cost > best.cost + LITTLE_DEARER:
+                break
+            tally = self._try(form, cost, samples) if form.expression != best.form.expression else None
+            if tally is not None and tally.worth >= best.worth and not self._is_vague(form, samples):
+                return tally
+        return best
+
+    def _is_vague(self, form: _Form, samples: Sequence[Sample]) -> bool:
+        """Say whether an expression finds several values within any of the first objects."""
+        several = replace(self._compiled(form), many=True)
+        return any(self.budget.spend(sample.size) and len(sample.values(several)) > 1 for sample in samples[:FEW])
+
+    def _is_enough(self, tally: _Tally, samples: Sequence[Sample]) -> bool:
+        return tally.count(Outcome.RIGHT) == sum(sample.label is not None for sample in samples) and not tally.count(
+            Outcome.BEYOND
+        )
+
+    def _try(self, form: _Form, cost: float, samples: Sequence[Sample]) -> _Tally | None:
+        """Read all samples; None where one is wrong (of bodies a few may be), or none of the first ones is right."""
+        field = self._compiled(form)
+        outcomes: list[Outcome] = []
+        allowed = int(TOLERATED * len(samples)) if self._name == BODY else 0
+        wrong = 0
+        for number, sample in enumerate(samples):
+            if not self.budget.spend(sample.size):
+                return None
+            outcome = sample.outcome(field)
+            outcomes.append(outcome)
+            wrong += outcome is Outcome.WRONG or (outcome is Outcome.NEAR and self._name != BODY)
+            if wrong > allowed or (number == FEW and Outcome.RIGHT not in outcomes):
+                return None
+        return _Tally(form, cost, tuple(outcomes))
+
+    def _compiled(self, form: _Form) -> Field:
+        return replace(
+            self._base,
+            selectors=(form.expression.selector,),
+            without=tuple(each.selector for each in form.without),
+            page=form.page,
+            join=form.join,
+            many=self._base.many and not form.join,
+        )
+
+    def _forms(self, samples: Sequence[Sample]) -> Iterator[tuple[_Form, float]]:
+        """Yield what could read the field, the cheapest of each sort first, plain expressions before made-up ones."""
+        given = [sample for sample in samples if sample.label is not None and sample.label.elements]
+        if not given:
+            return
+        attributes = {sample.label.attribute for sample in given if sample.label is not None}
+        for attribute in sorted(attributes, reverse=True):
+            alike = [sample for sample in given if sample.label is not None and sample.label.attribute == attribute]
+            yield from self._of_attribute(alike, attribute)
+
+    def _of_attribute(self, given: Sequence[Sample], attribute: str) -> Iterator[tuple[_Form, float]]:
+        targets = [self._target(sample) for sample in given]
+        groups = _groups(given, targets)
+        cuttable: list[tuple[Path, list[Sample]]] = []
+        for group in groups:
+            pairs = [(sample, target) for sample, target in group if target is not None]
+            chosen = [sample for sample, _ in pairs]
+            ends = [target for _, target in pairs]
+            paths = self._paths(chosen, ends)
+            without = left_out(chosen, ends, self._earlier_without, self.known) if not attribute else ()
+            cuttable.extend((path, chosen) for path in paths[:6])
+            if self._base.kind in _LINES and self._name != BODY and not any(s.reads(self._base) for s in chosen[:FEW]):
+                continue
+            for path in paths:
+                if self._base.many and path.cost > DEAREST_OF_MANY:
+                    break
+                join = self.wanted[0].join and not attribute
+                yield _Form(path.written(attribute), self._is_of_page, join, without), path.cost
+        yield from self._joined(given)
+        if self._base.kind in _LINES and self._name != BODY:
+            for path, chosen in cuttable:
+                yield from self._cut(path, attribute, chosen)
+
+    def _target(self, sample: Sample) -> HtmlElement | None:
+        """Return the element that a value is, or that holds all elements that it is."""
+        label = sample.label
+        if label is None or not label.elements:
+            return None
+        target = label.elements[0] if len(label.elements) == 1 and not self._several else label.elements[0].getparent()
+        return target if isinstance(target, HtmlElement) else None
+
+    @cached_property
+    def _several(self) -> bool:
+        return any(sample.label is not None and len(sample.label.elements) > 1 for sample in self.samples)
+
+    def _paths(self, samples: Sequence[Sample], targets: Sequence[HtmlElement]) -> tuple[Path, ...]:
+        if self._is_of_page:
+            return leading_to([(s.reading.page.tree, t) for s, t in zip(samples, targets, strict=True)], self.known)
+        roots = [self._holder(sample, target) for sample, target in zip(samples, targets, strict=True)]
+        if all(root is sample.item for root, sample in zip(roots, samples, strict=True)):
+            return leading_to([(s.item, t) for s, t in zip(samples, targets, strict=True)], self.known)
+        found: list[Path] = []
+        known_roots = [root for root in roots if root is not None]
+        if len(known_roots) == len(roots):
+            pairs = list(zip(known_roots, targets, strict=True))
+            for way, cost in beside([sample.item for sample in samples], known_roots, self.known):
+                found += [replace(path, cost=path.cost + cost) for path in leading_to(pairs, self.known, way)[:20]]
+        return tuple(sorted(found, key=lambda path: path.cost))
+
+    def _holder(self, sample: Sample, target: HtmlElement) -> HtmlElement | None:
+        above = {target, *target.iterancestors()}
+        return next((each for each in (sample.item, *self._places[sample]) if each in above), None)
+
+    def _joined(self, given: Sequence[Sample]) -> Iterator[tuple[_Form, float]]:
+        """Yield expressions that find all elements of values that are made of several."""
+        if not self._several or self._base.many:
+            return
+        pairs = [
+            (sample.item, element)
+            for sample in given
+            if sample.label is not None
+            for element in sample.label.elements
+            if isinstance(element, HtmlElement) and sample.item in element.iterancestors()
+        ]
+        for path in leading_to(pairs, self.known)[:30] if pairs else ():
+            yield _Form(path.written(), join=True), path.cost + 1
+
+    def _cut(self, path: Path, attribute: str, samples: Sequence[Sample]) -> Iterator[tuple[_Form, float]]:
+        for written in cut(path.written(attribute), samples, self._base):
+            yield _Form(written, self._is_of_page), path.cost + 2
+
+    @cached_property
+    def _earlier_without(self) -> tuple[Expression, ...]:
+        return tuple(dict.fromkeys(Expression.of(part) for field in self.wanted for part in field.without))
+
+    def _located(self, chosen: Sequence[_Tally]) -> Located:
+        fields: list[Field] = []
+        for (page, join, without), forms in _same_manner(tally.form for tally in chosen):
+            field = replace(self._base, page=page, join=join, many=self._base.many and not join)
+            fields.append(replace(field, selectors=compiled(forms), without=compiled(without or self._kept_without)))
+        fields = [replace(each, declared=() if number else each.declared) for number, each in enumerate(fields)]
+        outcomes = [self._overall(fields, sample) for sample in self._relevant]
+        agreement = _agreement(self._name, outcomes)
+        note = f"{self._name}: {agreement.missing} values not read" if agreement.missing else ""
+        return Located(tuple(fields), agreement, note)
+
+    @cached_property
+    def _kept_without(self) -> tuple[Expression, ...]:
+        return self._earlier_without if self._name == BODY else ()
+
+    def _overall(self, fields: Sequence[Field], sample: Sample) -> Outcome:
+        for each in fields:
+            values = sample.values(each)
+            if values:
+                return sample.compare(self._base, values)
+        return sample.compare(self._base, ())
+
+
+def joined(of_items: Located, of_page: Located) -> Located:
+    """Return a field that objects hold, and the page of the first of them: what the objects hold goes first."""
+    one, other = of_items.agreement, of_page.agreement
+    agreement = replace(one, right=one.right + other.right, missing=one.missing + other.missing)
+    return Located((*of_items.fields, *of_page.fields), agreement, of_items.note or of_page.note)
+
+
+def _groups(
+    given: Sequence[Sample], targets: Sequence[HtmlElement | None]
+) -> list[list[tuple[Sample, HtmlElement | None]]]:
+    """Return all samples together, then those apart whose targets have one tag and class, the most frequent first."""
+    pairs = [(sample, target) for sample, target in zip(given, targets, strict=True) if target is not None]
+    by_name: dict[tuple[str, str], list[tuple[Sample, HtmlElement | None]]] = {}
+    for sample, target in pairs:
+        by_name.setdefault((str(target.tag), target.get("class") or ""), []).append((sample, target))
+    together: list[tuple[Sample, HtmlElement | None]] = list(pairs)
+    apart = sorted(by_name.values(), key=len, reverse=True)[:MOST_ALTERNATIVES] if len(by_name) > 1 else []
+    return [together, *apart] if together else []
+
+
+def _same_manner(
+    forms: Iterable[_Form],
+) -> list[tuple[tuple[bool, bool, tuple[Expression, ...]], list[Expression]]]:
+    """Gather expressions that one field can hold, in their order."""
+    gathered: list[tuple[tuple[bool, bool, tuple[Expression, ...]], list[Expression]]] = []
+    for form in forms:
+        manner = (form.page, form.join, form.without)
+        if gathered and gathered[-1][0] == manner:
+            gathered[-1][1].append(form.expression)
+        else:
+            gathered.append((manner, [form.expression]))
+    return gathered
+
+
+def _agreement(name: str, outcomes: Sequence[Outcome]) -> Agreement:
+    return Agreement(
+        name,
+        right=outcomes.count(Outcome.RIGHT),
+        near=outcomes.count(Outcome.NEAR),
+        wrong=outcomes.count(Outcome.WRONG),
+        missing=outcomes.count(Outcome.MISSING),
+        beyond=outcomes.count(Outcome.BEYOND),
+    )

@@ -1,0 +1,284 @@
+"""Induces an extraction action, in the terms of the knowledge base, from labelled pages (wrapper induction).
+
+From the places of the objects and values of a few pages it makes expressions that find the same on all pages of the
+template. `induce` returns an action that holds on the examples, for a crawl to use unseen; `propose` the best there
+is, for a person to look at.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from lxml.etree import XPath
+from lxml.html import HtmlElement
+
+from aahcrawler.helper.bounds import is_too_deep
+from aahcrawler.helper.extraction import BODY
+from aahcrawler.helper.fields import FieldReader
+from aahcrawler.helper.ownership import nesting
+from aahcrawler.page import Page
+from aahcrawler.wrapper_induction.examples import LabelledExample, LabelledObject
+from aahcrawler.wrapper_induction.features import Features, words_of_pages
+from aahcrawler.wrapper_induction.field_selectors import FieldInduction, Located, joined
+from aahcrawler.wrapper_induction.identity_selectors import IdentityInduction, Numbered
+from aahcrawler.wrapper_induction.item_selectors import LEAST_FIT, Budget, ItemInduction, ItemPage, Items
+from aahcrawler.wrapper_induction.proof import proven
+from aahcrawler.wrapper_induction.robust_paths import compiled
+from aahcrawler.wrapper_induction.run_selectors import TITLE, cut
+from aahcrawler.wrapper_induction.samples import Reading, Sample, refined, whereabouts
+from aahcrawler.wrapper_induction.wrapper import Wrapper
+from knowledge_base.model import Extract, Field, Identity
+from knowledge_base.selectors import compile_selector
+
+LARGEST_PAGE = 50_000
+"""Elements of a page that anything is induced from."""
+
+MOST_EXAMPLES = 12
+FEWEST = 3
+"""Pages with objects of which one may be wrong altogether."""
+
+MOST_LEFT_OUT = 2
+"""Examples that are left aside, each in its turn, where all of them do not go together."""
+
+MOST_OBJECTS = 150
+"""Objects that fields are induced from, those of the first pages first; all pages count for the items."""
+
+WORK = 3_000_000
+"""Elements that expressions may look at while one action is induced."""
+
+PLENTY = 1 << 40
+_size = XPath("count(descendant-or-self::*)")
+
+
+def induce(examples: Sequence[LabelledExample], schema: Extract) -> Wrapper | None:
+    """Return an action that finds on every page the objects that its example says; None where none does.
+
+    The ``schema`` is an action with the names and kinds of the fields that are wanted; whatever of its expressions
+    still holds is kept. Type, ``always``, ``instead``, ``parent``, how the text of each field is read and the prefix
+    of the identity are the schema's: the addresses of objects stay what they were. A field that would be wrong on any
+    object is left out and noted; without a body, where the schema has one, there is no action. Where no expression
+    fits all examples, one that fits most may be taken; the others are named in ``support.dissenting``. Examples
+    without objects are pages on which nothing may be found.
+
+    Deterministic. The work is bounded whatever the pages hold; nothing is raised for what they hold.
+    """
+    readable = [example for example in examples if _is_readable(example.page)]
+    usable = tuple(refined(example, schema) for example in readable[:MOST_EXAMPLES])
+    known, budget = Features(words_of_pages([example.page.url for example in usable])), Budget(WORK)
+    for chosen in _choices(usable):
+        induction = _induction(chosen, schema, known, budget)
+        wrapper = induction.wrapper() if induction is not None else None
+        proved = proven(wrapper, schema, usable) if wrapper is not None else None
+        if proved is not None:
+            return proved
+    return None
+
+
+def propose(
+    examples: Sequence[LabelledExample], schema: Extract, foreign: Collection[str]
+) -> tuple[Wrapper, float] | None:
+    """Return the best action for a person to look at, and how well its items fit; None where none finds most of them.
+
+    The fit is the harmonic mean of precision and recall of the items, at least `LEAST_FIT`; with 1 exactly the items of
+    every page are found. Fields that no expression reads are left out, and the action is tried on no page. No name in
+    ``foreign`` is used: these are words of the pages, not of the template.
+    """
+    usable = tuple(refined(example, schema) for example in examples if _is_readable(example.page))
+    induction = _induction(usable, schema, Features(foreign), Budget(WORK), LEAST_FIT)
+    return (induction.proposal(), induction.items.fit) if induction is not None else None
+
+
+def _choices(examples: Sequence[LabelledExample]) -> Iterator[Sequence[LabelledExample]]:
+    """Yield all examples, then, where several are left without it, all but one, beginning with those least sure."""
+    yield examples
+    full = [example for example in examples if example.objects]
+    if len(full) >= FEWEST:
+        for doubtful in sorted(full, key=lambda example: example.confidence - example.runner_up)[:MOST_LEFT_OUT]:
+            yield [example for example in examples if example is not doubtful]
+
+
+def _induction(
+    examples: Sequence[LabelledExample], schema: Extract, known: Features, budget: Budget, least_fit: float = 1.0
+) -> "_Induction | None":
+    pages = tuple(_page(example, schema) for example in examples)
+    if not any(page.items for page in pages):
+        return None
+    items = ItemInduction(pages, known, schema.many, budget).run(schema.items, least_fit)
+    return _Induction(schema, examples, items, known, budget) if items is not None else None
+
+
+def _is_readable(page: Page) -> bool:
+    tree = page.tree
+    return int(_size(tree)) <= LARGEST_PAGE and not is_too_deep(tree)
+
+
+def _page(example: LabelledExample, schema: Extract) -> ItemPage:
+    tree = example.page.tree
+    if schema.run is not None:
+        container = _container(example.objects)
+        anchors: Iterable[HtmlElement] = (container,) if container is not None else ()
+    else:
+        anchors = (anchor for labelled in example.objects if (anchor := anchor_of(labelled)) is not None)
+    return ItemPage(tree, int(_size(tree)), tuple(dict.fromkeys(anchors)))
+
+
+def anchor_of(labelled: LabelledObject) -> HtmlElement | None:
+    """Return the element of an object that its item is to be: the one that holds the body, else the first."""
+    label = labelled.labels.get(BODY)
+    first = label.elements[0] if label is not None and label.elements else None
+    above = {first, *first.iterancestors()} if first is not None else set()
+    anchor = next((element for element in labelled.elements if element in above), next(iter(labelled.elements), None))
+    return anchor if isinstance(anchor, HtmlElement) else None
+
+
+def _container(objects: Sequence[LabelledObject]) -> HtmlElement | None:
+    """Return the innermost element that all objects lie in, and the headings that stand above them."""
+    held = [element for labelled in objects for element in labelled.elements]
+    held += [element for labelled in objects if TITLE in labelled.labels for element in labelled.labels[TITLE].elements]
+    lines = [list(element.iterancestors())[::-1] for element in held]
+    common: HtmlElement | None = None
+    for level in zip(*lines, strict=False):
+        if any(each is not level[0] for each in level) or not isinstance(level[0], HtmlElement):
+            break
+        common = level[0]
+    return common
+
+
+@dataclass
+class _Induction:
+    """An action being put together; ``items`` says where its objects are."""
+
+    schema: Extract
+    examples: Sequence[LabelledExample]
+    items: Items
+    known: Features
+    budget: Budget
+
+    def wrapper(self) -> Wrapper | None:
+        """Return the action, None where too little of it can be induced."""
+        return Wrapper(self._of_runs()) if self.schema.run is not None else self._of_elements()
+
+    def proposal(self) -> Wrapper:
+        """Return what of the action can be induced, each in one way where that reads everything.
+
+        Without numbers, objects are told apart by what is read of them.
+        """
+        objects = self._objects()
+        located = self._located(objects)
+        fields = tuple(field for each in located for field in each.fields if field.selectors or field.declared)
+        identity = None
+        if self.schema.identity is not None:
+            identity = self._identify(self.schema.identity, objects, fields, spare=False) or Identity(
+                (), fields=(BODY,)
+            )
+        action = replace(self._action(fields), items=compiled(self.items.expressions[:1]), identity=identity)
+        return Wrapper(action, notes=tuple(each.note for each in located if each.note))
+
+    def _of_runs(self) -> Extract:
+        """Take the fields of the schema as they are: they look at elements that are made of runs."""
+        action = replace(self._action(self.schema.fields), identity=self.schema.identity)
+        if self.schema.run is None:
+            return action
+        return replace(action, run=cut(self.schema.run, self.examples, self.items.pages, self.known, self.budget))
+
+    def _of_elements(self) -> Wrapper | None:
+        objects = self._objects()
+        if not objects:
+            return None
+        located = self._located(objects)
+        fields = tuple(field for each in located for field in each.fields)
+        has_body = any(field.name == BODY for field in self.schema.fields)
+        if not fields or (has_body and not any(field.name == BODY for field in fields)):
+            return None
+        notes = tuple(each.note for each in located if each.note)
+        action = self._action(fields)
+        if self.schema.identity is None:
+            return Wrapper(_with_body(action), notes=notes) if not self.schema.many else None
+        identity = self._identify(self.schema.identity, objects, fields)
+        return Wrapper(replace(action, identity=identity), notes=notes) if identity is not None else None
+
+    def _action(self, fields: tuple[Field, ...]) -> Extract:
+        return replace(self.schema, items=compiled(self.items.expressions), fields=fields, identity=None, run=None)
+
+    def _objects(self) -> list[tuple[LabelledObject, Sample]]:
+        """Return the objects of the examples that agree, with their items, as samples without a label."""
+        found: list[tuple[LabelledObject, Sample]] = []
+        for example, page, agrees in zip(self.examples, self.items.pages, self.items.agreeing, strict=True):
+            if not agrees or not page.items or len(page.items) != len(example.objects):
+                continue
+            reading = Reading(
+                example.page, FieldReader(whereabouts(example.page), PLENTY), nesting(page.items), len(found)
+            )
+            for number, (labelled, item) in enumerate(zip(example.objects, page.items, strict=True)):
+                found.append((labelled, Sample(reading, item, int(_size(item)), None, number == 0)))
+        return found[:MOST_OBJECTS]
+
+    def _located(self, objects: Sequence[tuple[LabelledObject, Sample]]) -> list[Located]:
+        return [self._locate(name, objects) for name in dict.fromkeys(each.name for each in self.schema.fields)]
+
+    def _locate(self, name: str, objects: Sequence[tuple[LabelledObject, Sample]]) -> Located:
+        samples = [replace(sample, label=labelled.labels.get(name)) for labelled, sample in objects]
+        others = [_others(labelled, sample.item) for labelled, sample in objects]
+        wanted = [field for field in self.schema.fields if field.name == name]
+        of_page = [_is_apart(sample, beside) for sample, beside in zip(samples, others, strict=True)]
+        first = [sample.first for sample, apart in zip(samples, of_page, strict=True) if apart]
+        if (
+            not first
+            or not all(first)
+            or all(sample.label is None or apart for sample, apart in zip(samples, of_page, strict=True))
+        ):
+            return FieldInduction(wanted, samples, others, self.known, self.budget).run()
+        within = [
+            replace(sample, label=None) if apart else sample for sample, apart in zip(samples, of_page, strict=True)
+        ]
+        beyond = [
+            sample if apart else replace(sample, label=None) for sample, apart in zip(samples, of_page, strict=True)
+        ]
+        items = [field for field in wanted if not field.page] or wanted
+        page = [field for field in wanted if field.page] or wanted
+        page = [replace(field, first_only=self.schema.many) for field in page]
+        return joined(
+            FieldInduction(items, within, others, self.known, self.budget).run(),
+            FieldInduction(page, beyond, others, self.known, self.budget).run(),
+        )
+
+    def _identify(
+        self,
+        identity: Identity,
+        objects: Sequence[tuple[LabelledObject, Sample]],
+        fields: Sequence[Field],
+        *,
+        spare: bool = True,
+    ) -> Identity | None:
+        numbered = [
+            Numbered(sample.item, sample.reading.number, labelled.fragment, sample.reading.owners)
+            for labelled, sample in objects
+        ]
+        names = tuple(field.name for field in fields)
+        return IdentityInduction(numbered, identity, self.known, self.budget, names, spare).run()
+
+
+def _with_body(action: Extract) -> Extract:
+    """Let the one object of a page be none where it has no body: holders of articles hold other things as well."""
+    body = next((field for field in action.fields if field.name == BODY), None)
+    sources = [each.source for each in body.selectors] if body is not None and not body.page else []
+    if not sources or not all(source.startswith("descendant::") for source in sources) or action.many:
+        return action
+    held = " or ".join(sources)
+    items = (
+        compile_selector(xpath=f"{each.source}[{held}]") if "|" not in each.source else each for each in action.items
+    )
+    return replace(action, items=tuple(items))
+
+
+def _is_apart(sample: Sample, beside: Sequence[HtmlElement]) -> bool:
+    """Say whether a value stands outside of the object: the page as a whole shows it."""
+    if sample.label is None or not sample.label.elements:
+        return False
+    above = {sample.label.elements[0], *sample.label.elements[0].iterancestors()}
+    return sample.item not in above and above.isdisjoint(beside)
+
+
+def _others(labelled: LabelledObject, item: HtmlElement) -> tuple[HtmlElement, ...]:
+    """Return the elements of an object that do not lie in its item."""
+    within = {item, *item.iterdescendants()}
+    return tuple(each for each in labelled.elements if isinstance(each, HtmlElement) and each not in within)

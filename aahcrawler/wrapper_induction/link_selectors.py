@@ -1,0 +1,93 @@
+"""Learns navigation actions of pages on which links were found by other means than by those of the file."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from lxml.etree import XPathError
+from lxml.html import HtmlElement
+
+from aahcrawler.wrapper_induction.examples import Method
+from aahcrawler.wrapper_induction.features import Features
+from aahcrawler.wrapper_induction.item_selectors import LEAST_FIT, found_by
+from aahcrawler.wrapper_induction.robust_paths import Expression, Path, leading_to
+from knowledge_base.selectors import BadExpressionError
+
+LEAST_PAGES = 2
+MOST_TARGETS = 12
+"""Links of one page by which expressions are made; all are looked at when these are tried."""
+MOST_TRIED = 40
+MOST_COST = 6.0
+"""The cost of an expression (see `aahcrawler.wrapper_induction.robust_paths.Path`) beyond which it says too little."""
+
+ANY = Expression(css="a[href]")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LabelledLinks:
+    """The links of one page to pages of a level, as they were found; ``counted`` says which of any links count."""
+
+    url: str
+    tree: HtmlElement
+    fetched_at: datetime
+    links: dict[str, HtmlElement]
+    counted: Callable[[str, HtmlElement], str | None]
+    method: Method
+    size: int
+
+    def found(self, elements: Sequence[HtmlElement]) -> frozenset[str]:
+        """Return the addresses among links that count."""
+        urls = (self.counted(element.get("href") or "", element) for element in elements)
+        return frozenset(url for url in urls if url is not None)
+
+
+def induce_links(examples: Sequence[LabelledLinks], *, documented: bool) -> tuple[Expression, bool] | None:
+    """Return an expression that finds the links of all examples and no others, None where there is none.
+
+    Where ``documented`` addresses tell the level, the last resort is any link of such an address; the second value
+    says so.
+    """
+    if len(examples) < LEAST_PAGES or any(not example.links for example in examples):
+        return None
+    targets = [(each.tree, link) for each in examples for link in tuple(each.links.values())[:MOST_TARGETS]]
+    for written in _candidates(targets):
+        if _agrees(written, examples):
+            return written, False
+    return (ANY, True) if documented else None
+
+
+def find_links(links: Sequence[HtmlElement], tree: HtmlElement) -> tuple[Expression, float] | None:
+    """Return the expression that finds some links of one page best, and how well; None where none finds most of them.
+
+    The fit is the harmonic mean of precision and recall, at least `LEAST_FIT`; of several with the same fit, it is the
+    expression that is likeliest to stay.
+    """
+    wanted = frozenset(links)
+    best: tuple[Expression, float] | None = None
+    for expression in _candidates([(tree, link) for link in links[:MOST_TARGETS]]):
+        found = frozenset(found_by(expression, tree))
+        fit = 2 * len(found & wanted) / (len(found) + len(wanted))
+        if fit > (best[1] if best is not None else 0):
+            best = expression, fit
+    return best if best is not None and best[1] >= LEAST_FIT else None
+
+
+def _candidates(targets: Sequence[tuple[HtmlElement, HtmlElement]]) -> Iterator[Expression]:
+    """Yield expressions that find all targets in their trees, the likeliest to stay first."""
+    known = Features()
+    paths = (path for path in leading_to(targets, known) if path.steps and path.cost <= MOST_COST and _is_place(path))
+    found = dict.fromkeys(path.written() for path in paths)
+    yield from list(found)[:MOST_TRIED]
+
+
+def _is_place(path: Path) -> bool:
+    """Say whether a path tells where links stand; what their addresses are says the knowledge base."""
+    return all(feature.attribute != "href" for step in path.steps for feature in step.features)
+
+
+def _agrees(written: Expression, examples: Sequence[LabelledLinks]) -> bool:
+    try:
+        selector = written.selector
+        return all(example.found(selector.elements(example.tree)) == example.links.keys() for example in examples)
+    except (BadExpressionError, XPathError):
+        return False

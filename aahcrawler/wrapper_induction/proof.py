@@ -1,0 +1,108 @@
+"""Runs an induced action as the helper would on the pages of its examples, and says how far it agrees with them."""
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from lxml.etree import XPathError
+
+from aahcrawler.helper.extraction import BODY, Extraction
+from aahcrawler.helper.fields import FieldReader
+from aahcrawler.page import Page, markup
+from aahcrawler.page.text import fold, plain_text
+from aahcrawler.webobject import Value, WebObject
+from aahcrawler.wrapper_induction.examples import Label, LabelledExample, LabelledObject
+from aahcrawler.wrapper_induction.samples import Outcome, expected_at, outcome_of, whereabouts
+from aahcrawler.wrapper_induction.wrapper import Agreement, Support, Wrapper
+from knowledge_base.model import Extract, Field, FieldKind
+
+LEAST_AGREEING = 0.65
+LEAST_BODIES = 0.75
+LEAST_RUNS = 0.6
+PLENTY = 1 << 40
+
+
+def proven(wrapper: Wrapper, schema: Extract, examples: Sequence[LabelledExample]) -> Wrapper | None:
+    """Return the action with its support; None where it does not hold on the examples that it was induced from."""
+    action = wrapper.action
+    pages = absent = objects = 0
+    dissenting: list[str] = []
+    tallies: defaultdict[str, Counter[Outcome]] = defaultdict(Counter)
+    for example in examples:
+        found = run(action, example.page)
+        agrees = found is not None and _agrees(found, example.objects, schema)
+        compared = _compare(found or [], example, schema) if agrees and schema.run is None else {}
+        if not agrees or not _has_bodies(compared):
+            dissenting.append(example.page.url)
+            if not example.objects:
+                return None
+        elif not example.objects:
+            absent += 1
+        else:
+            pages += 1
+            objects += len(example.objects)
+            for name, tally in compared.items():
+                tallies[name].update(tally)
+    full = sum(bool(example.objects) for example in examples)
+    if pages < LEAST_AGREEING * full:
+        return None
+    agreements = tuple(_agreement(name, tally) for name, tally in tallies.items())
+    return replace(wrapper, support=Support(pages, absent, objects, tuple(dissenting), agreements))
+
+
+def run(action: Extract, page: Page) -> list[WebObject] | None:
+    """Return what an action extracts from a page; None where it fails on it."""
+    where = whereabouts(page)
+    extraction = Extraction(action, where, FieldReader(where, PLENTY))
+    try:
+        return [each.object for each in extraction.objects()]
+    except XPathError:
+        return None
+
+
+def _agrees(found: Sequence[WebObject], objects: Sequence[LabelledObject], schema: Extract) -> bool:
+    if schema.run is None or not objects:
+        return len(found) == len(objects)
+    bodies = Counter(fold(body) for each in found if isinstance(body := each.first(BODY), str))
+    wanted = Counter(
+        fold(label.value) for each in objects if (label := each.labels.get(BODY)) and isinstance(label.value, str)
+    )
+    same = sum((bodies & wanted).values())
+    return same >= LEAST_RUNS * sum(wanted.values()) and len(found) * LEAST_RUNS <= len(objects)
+
+
+def _has_bodies(compared: Mapping[str, Counter[Outcome]]) -> bool:
+    """Say whether enough of the bodies of a page are right."""
+    body = compared.get(BODY)
+    if body is None:
+        return True
+    return body[Outcome.RIGHT] + body[Outcome.NEAR] >= LEAST_BODIES * (body.total() - body[Outcome.BEYOND])
+
+
+def _compare(found: Sequence[WebObject], example: LabelledExample, schema: Extract) -> Mapping[str, Counter[Outcome]]:
+    """Return how often each field of the objects of a page is what the example says."""
+    tallies: defaultdict[str, Counter[Outcome]] = defaultdict(Counter)
+    fields = {field.name: field for field in reversed(schema.fields)}
+    for number, (each, labelled) in enumerate(zip(found, example.objects, strict=True)):
+        for name, field in fields.items():
+            label = labelled.labels.get(name)
+            if field.first_only and (number or label is None):
+                continue
+            outcome = _outcome(each.properties.get(name, ()), label, field, example.page)
+            if outcome is not None:
+                tallies[name][outcome] += 1
+    return tallies
+
+
+def _outcome(values: Sequence[Value], label: Label | None, field: Field, page: Page) -> Outcome | None:
+    if label is None:
+        return Outcome.BEYOND if values else None
+    if field.kind is FieldKind.HTML:
+        written = [value for value in values if isinstance(value, str)]
+        values = [plain_text(markup.parse(value.encode("utf-8", "replace"))) for value in written]
+    return outcome_of(values, expected_at(label, field, page))
+
+
+def _agreement(name: str, tally: Counter[Outcome]) -> Agreement:
+    right, wrong, near = tally[Outcome.RIGHT], tally[Outcome.WRONG], tally[Outcome.NEAR]
+    return Agreement(name, right, wrong, tally[Outcome.MISSING], tally[Outcome.BEYOND], near)

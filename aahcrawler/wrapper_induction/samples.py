@@ -1,0 +1,310 @@
+"""Compares what an expression reads of a field with where its value stands in each labelled object."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import Enum, auto
+
+from lxml.etree import XPathError
+from lxml.etree import _Element as Element
+from lxml.html import HtmlElement
+
+from aahcrawler.helper.extraction import BODY
+from aahcrawler.helper.fields import FieldReader
+from aahcrawler.helper.narrowing import literals_on
+from aahcrawler.helper.ownership import Owners
+from aahcrawler.helper.values import as_date, stripped
+from aahcrawler.helper.whereabouts import Whereabouts
+from aahcrawler.page import Page
+from aahcrawler.page.text import fold, plain_text
+from aahcrawler.webobject import Person, Reference, Value
+from aahcrawler.wrapper_induction.examples import Label, LabelledExample, LabelledObject
+from knowledge_base.addresses import Address
+from knowledge_base.model import Extract, Field, FieldKind
+from knowledge_base.selectors import Selector
+
+MOST_FOUND = 32
+"""Nodes of one expression within one object that are looked at before its value is read."""
+
+LONGEST_LINE = 300
+TITLE = "title"
+
+NEAR = 0.8
+"""The share of its words that a text must have in common with another to be nearly the same."""
+
+SHORTEST_NEAR = 30
+"""Texts of fewer characters are the same or they are not."""
+
+_NEAR_DIGITS = re.compile(r"(?:[^\W\d_]+\W{1,3}){0,2}\d.*\d(?:\s?[apAP]\.?[mM]\b\.?|\s?[^\W\d_]{1,9}\b)?")
+_DIGITS = re.compile(r"\d.*\d(?:\s?[apAP]\.?[mM]\b\.?)?")
+
+
+class Outcome(Enum):
+    """What came of reading a field of one object."""
+
+    RIGHT = auto()
+    NEAR = auto()
+    """A text was read that is longer or shorter by a little; whoever found the text may have taken too much of it."""
+    WRONG = auto()
+    MISSING = auto()
+    """Nothing was read where the example says a value."""
+    BEYOND = auto()
+    """A value was read where the example says none."""
+    ABSENT = auto()
+    """Nothing was read where the example says none."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reading:
+    """A page as fields are read on it; ``number`` tells it from others. ``owners`` is None without nested items."""
+
+    page: Page
+    reader: FieldReader
+    owners: Owners | None
+    number: int = 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sample:
+    """One object and where one of its fields stands, None where the example does not say.
+
+    ``size`` is how many elements the item holds.
+    """
+
+    reading: Reading
+    item: HtmlElement
+    size: int
+    label: Label | None
+    first: bool = False
+
+    def expected(self, wanted: Field) -> object | None:
+        """Return what a reading of the field must be equal to; None without a label."""
+        return expected_at(self.label, wanted, self.reading.page) if self.label is not None else None
+
+    def outcome(self, wanted: Field) -> Outcome:
+        """Read a field that has one expression, and compare."""
+        target = self.target
+        if target is not None and not wanted.join and not wanted.without and self._finds(wanted, target):
+            return Outcome.RIGHT if self.reads(wanted) else Outcome.MISSING
+        return self.compare(wanted, self.values(wanted))
+
+    def compare(self, wanted: Field, values: Sequence[Value]) -> Outcome:
+        """Compare values that were read with what the example says: one of them, where the field has many."""
+        expected = self.expected(wanted)
+        if expected is None:
+            return Outcome.BEYOND if values else Outcome.ABSENT
+        return outcome_of(values, expected)
+
+    @property
+    def target(self) -> HtmlElement | None:
+        """The one element whose whole text the value is, None where it is of another form."""
+        label = self.label
+        if label is None or label.attribute or label.without or len(label.elements) != 1:
+            return None
+        element = label.elements[0]
+        return element if isinstance(element, HtmlElement) else None
+
+    def reads(self, wanted: Field) -> bool:
+        """Say whether what stands at the label is read as the value."""
+        if self.label is None:
+            return False
+        text = text_of(self.label)
+        if wanted.kind is FieldKind.DATETIME:
+            return as_date(text, wanted.date, self.reading.page) == self.expected(wanted)
+        return stripped(text, wanted.strip) == self.expected(wanted)
+
+    def _finds(self, wanted: Field, target: HtmlElement) -> bool:
+        """Say whether the target is the first element that the expression finds as the item's own."""
+        context = self.reading.page.tree if wanted.page else self.item
+        owners = None if wanted.page else self.reading.owners
+        selector = wanted.selectors[0]
+        if selector.attribute:
+            return False
+        try:
+            for node in selector.found(context)[:MOST_FOUND]:
+                if isinstance(node, str):
+                    return False
+                if owners is None or owners.of(node) is context:
+                    return node is target
+        except XPathError:
+            return False
+        return False
+
+    def values(self, wanted: Field) -> tuple[Value, ...]:
+        """Return the values that the field reads, text instead of markup."""
+        reader = self.reading.reader
+        reader.budget = max(reader.budget, 1)
+        plain = replace(wanted, kind=FieldKind.TEXT) if wanted.kind is FieldKind.HTML else wanted
+        try:
+            return reader.read(plain, self.item, self.reading.owners).values
+        except XPathError:
+            return ()
+
+    def date_text(self, wanted: Field) -> str:
+        """Return the shortest part of the label's text that is read as its date; empty where none is."""
+        label = self.label
+        parts = {part for text in _pieces(label) for part in _parts(text)} if label is not None else set()
+        for part in sorted(parts, key=lambda each: (len(each), each)):
+            if label is not None and as_date(part, wanted.date, self.reading.page) == label.value:
+                return part
+        return ""
+
+
+def expected_at(label: Label, wanted: Field, page: Page) -> object:
+    """Return what reading a field at a label must come to: what its place shows where that can be read, else its value.
+
+    Markup is compared by its text.
+    """
+    if wanted.kind is FieldKind.HTML:
+        return text_of(label)
+    if isinstance(label.value, datetime):
+        return as_date(text_of(label), wanted.date, page) or label.value
+    value = comparable(label.value)
+    return stripped(value, wanted.strip) if isinstance(value, str) else value
+
+
+def refined(example: LabelledExample, schema: Extract) -> LabelledExample:
+    """Return an example without those parts of its values that the schema knows to leave out.
+
+    The title is no part of a body either: a text may begin with its words.
+    """
+    if schema.run is not None:
+        return example
+    without = {field.name: field.without for field in schema.fields}
+    objects: list[LabelledObject] = []
+    for each in example.objects:
+        title = each.labels.get(TITLE)
+        labels = {
+            name: _refined(label, without.get(name, ()), title if name == BODY else None)
+            for name, label in each.labels.items()
+        }
+        objects.append(replace(each, labels=labels))
+    return replace(example, objects=tuple(objects))
+
+
+def _refined(label: Label, without: Sequence[Selector], title: Label | None) -> Label:
+    if label.attribute:
+        return label
+    parts = list(label.without)
+    for element in label.elements:
+        if isinstance(element, HtmlElement):
+            parts += [part for part in _parts_found(without, element) if part not in parts]
+    parts += [part for part in _around(title) if part not in parts and _lies_in(part, label.elements)]
+    if len(parts) == len(label.without):
+        return label
+    left = "\n".join(filter(None, (plain_text(element, parts) for element in label.elements)))
+    value = left if left and isinstance(label.value, str) else label.value
+    return replace(label, value=value, without=tuple(parts)) if left else label
+
+
+def _around(title: Label | None) -> Iterator[Element]:
+    """Yield the element of a title, or the one around it that holds nothing else."""
+    if title is None or title.attribute or len(title.elements) != 1:
+        return
+    element = title.elements[0]
+    text = fold(plain_text(element))
+    parent = element.getparent()
+    while parent is not None and fold(plain_text(parent)) == text:
+        element, parent = parent, parent.getparent()
+    yield element
+
+
+def _lies_in(part: Element, elements: Sequence[Element]) -> bool:
+    return not set(part.iterancestors()).isdisjoint(elements)
+
+
+def _parts_found(selectors: Sequence[Selector], element: HtmlElement) -> Iterator[HtmlElement]:
+    for selector in selectors:
+        try:
+            yield from selector.elements(element)
+        except XPathError:
+            continue
+
+
+def whereabouts(page: Page) -> Whereabouts:
+    """Take a page for the first one of what it is a page of, named by its own address."""
+    return Whereabouts(page, page.url, Address.parse(page.url), True, literals_on(page))
+
+
+def text_of(label: Label) -> str:
+    """Return the text that stands at a label, in one line."""
+    if label.attribute:
+        return fold(" ".join(element.get(label.attribute) or "" for element in label.elements))
+    return fold(" ".join(plain_text(element, label.without) for element in label.elements))
+
+
+_GOOD = (Outcome.WRONG, Outcome.NEAR, Outcome.RIGHT)
+
+
+def outcome_of(values: Sequence[Value], expected: object) -> Outcome:
+    """Say how well the best of some values is what it should be."""
+    return max((compared(value, expected) for value in values), key=_GOOD.index, default=Outcome.MISSING)
+
+
+def compared(value: Value, expected: object) -> Outcome:
+    """Say whether a value that was read is what it should be."""
+    here = comparable(value)
+    if here == expected:
+        return Outcome.RIGHT
+    near = isinstance(here, str) and isinstance(expected, str) and _is_near(here, expected)
+    return Outcome.NEAR if near else Outcome.WRONG
+
+
+def _is_near(one: str, other: str) -> bool:
+    """Say whether two long texts have nearly all of their words in common; of scripts without spaces, signs."""
+    short, long = sorted((one, other), key=len)
+    if len(short) < SHORTEST_NEAR or len(short) < NEAR * len(long):
+        return False
+    words = (short.split(), long.split()) if short.count(" ") * 12 > len(short) else (list(short), list(long))
+    common = (Counter(words[0]) & Counter(words[1])).total()
+    return common >= NEAR * max(map(len, words))
+
+
+def comparable(value: Value) -> object:
+    """Return what two values that mean the same have in common: a person's name, text in one line."""
+    match value:
+        case Person():
+            return fold(value.name)
+        case Reference():
+            return value.url
+        case str():
+            return fold(value)
+        case _:
+            return value
+
+
+def _pieces(label: Label) -> Iterator[str]:
+    if label.attribute:
+        yield text_of(label)
+        return
+    for element in label.elements:
+        whole = fold(plain_text(element, label.without))
+        if len(whole) <= LONGEST_LINE:
+            yield whole
+        for text in list(element.itertext())[:MOST_FOUND]:
+            if any(map(str.isdigit, text)) and len(text) <= LONGEST_LINE:
+                yield fold(text)
+
+
+def _parts(text: str) -> Iterator[str]:
+    """Yield a text, then what stands around its numbers, with fewer and fewer words before them."""
+    yield text
+    for pattern in (_NEAR_DIGITS, _DIGITS):
+        found = pattern.search(text)
+        words = found[0] if found else ""
+        for _ in range(3):
+            if words:
+                yield words
+            words = words.partition(" ")[2]
+
+
+def firsts(samples: Sequence[Sample]) -> tuple[Sample, ...]:
+    """Return one sample of each page, the first that says a value, else the first."""
+    found: dict[int, Sample] = {}
+    for sample in samples:
+        known = found.get(sample.reading.number)
+        if known is None or (known.label is None and sample.label is not None):
+            found[sample.reading.number] = sample
+    return tuple(found.values())
