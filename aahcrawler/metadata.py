@@ -61,7 +61,7 @@ class Metadata:
     score that it was fetched with. ``media_type`` is that of the payload, empty where it is not told. ``failures``
     are the actions that should have worked and did not. ``source`` is as in ``Document``: what is no page. ``trap``
     says that the page is a near duplicate of the page ``like``, or a soft 404 (``aahcrawler.traps.Trap``); both are
-    empty where it is a page of its own.
+    empty where it is a page of its own. ``no_object`` tells why a page of no known level yields no object.
     """
 
     url: str = ""
@@ -83,6 +83,7 @@ class Metadata:
     source: str = ""
     trap: str = ""
     like: str = ""
+    no_object: str = ""
 
 
 def write(metadata: Metadata) -> bytes:
@@ -94,7 +95,7 @@ def write(metadata: Metadata) -> bytes:
     said: dict[str, object] = {"format": FORMAT}
     for name in (
         *("url", "understood_by", "media_type", "application", "level", "role", "variant", "language", "title"),
-        *("source", "trap", "like"),
+        *("source", "trap", "like", "no_object"),
     ):
         said[name] = getattr(metadata, name)
     for name in ("score", "relevant", "priority"):
@@ -136,6 +137,7 @@ def read(text: bytes) -> Metadata:
             source=str(said.get("source", "")),
             trap=str(said.get("trap", "")),
             like=str(said.get("like", "")),
+            no_object=str(said.get("no_object", "")),
         )
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise MetadataError(f"it cannot be read ({error!r})") from error

@@ -311,6 +311,7 @@ def _generic(assistance: Assistance) -> GenericReading:
         len(content),
         tuple(_short(_object(item)) for item in assistance.objects[: 4 * SAMPLES]),
         len(document.outlinks),
+        assistance.no_object or "",
     )
 
 

@@ -101,6 +101,8 @@ class GenericReading:
     characters: int
     objects: tuple[str, ...]
     links: int
+    no_object: str = ""
+    """The reason why there is no object."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -160,6 +160,7 @@ def _generic(generic: GenericReading) -> Section:
         ("content", f"{generic.characters} characters: {generic.content}" if generic.content else "none"),
         ("links", str(generic.links)),
         *(("object", written) for written in generic.objects),
+        *([("object", f"none: {generic.no_object}")] if generic.no_object else []),
     ]
     return Section("Read as a page of no known application", ("", ""), tuple(row for row in rows if row[1]))
 

@@ -63,6 +63,7 @@ def of_page(lease: Lease, page: Page, processed: Processed, relevant_at: float) 
         links=tuple(_links(processed)),
         objects=assistance.objects,
         failures=tuple(map(str, assistance.failed_actions)),
+        no_object=assistance.no_object or "",
         source=document.source,
     )
 

@@ -208,6 +208,7 @@ def _with_content(found: Assistance, generic: Assistance, entries: Sequence[Outl
         found,
         document=document,
         objects=generic.objects,
+        no_object=generic.no_object,
         requisites=generic.requisites,
         refused=tuple(refused.values()),
     )

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+from aahcrawler.induction.model import NoObject
 from aahcrawler.webobject import Container, WebObject
 from knowledge_base.addresses import Reason
 from knowledge_base.model import Match
@@ -73,6 +74,7 @@ class Assistance:
     addresses of images, style sheets, scripts and fonts; they are no links. ``refused`` names each junk link once.
     ``containers`` are what objects are parts of and no objects: a thread, then the forum that it is in. ``learned``
     names the first learned action that found any of the objects. ``sitemaps`` are those that a sitemap names.
+    ``no_object`` tells why a page that was read generically yields no object, None where it yields one.
     """
 
     match: Match | None
@@ -84,3 +86,4 @@ class Assistance:
     containers: tuple[Container, ...] = ()
     learned: str = ""
     sitemaps: tuple[str, ...] = ()
+    no_object: NoObject | None = None

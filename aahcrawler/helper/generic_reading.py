@@ -37,7 +37,8 @@ def read(page: Page, links: Links) -> Assistance:
         rest=found.rest,
     )
     junked = (*links.refused, *refused)
-    return Assistance(None, document, _objects(page, links, reading), requisites.of_page(page), junked)
+    made = _objects(page, links, reading)
+    return Assistance(None, document, made, requisites.of_page(page), junked, no_object=reading.reason)
 
 
 def _links(page: Page, links: Links) -> tuple[Mapping[str, PageLink], Sequence[Refused]]:

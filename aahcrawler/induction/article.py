@@ -11,7 +11,7 @@ from aahcrawler.induction.addressing import is_front
 from aahcrawler.induction.article_text import ArticleText, article_text, letters
 from aahcrawler.induction.headings import heading_target
 from aahcrawler.induction.main_part import MainPart, main_part
-from aahcrawler.induction.model import Nature, RecordSet
+from aahcrawler.induction.model import Nature, NoObject, RecordSet
 from aahcrawler.induction.surroundings import Surroundings
 from aahcrawler.page import Page, claims
 from aahcrawler.page.schemaorg import Item
@@ -52,11 +52,15 @@ class Article:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What a page of repeated structure is about. ``sets`` are its records, ``posts`` those that are objects."""
+    """What a page of repeated structure is about. ``sets`` are its records, ``posts`` those that are objects.
+
+    ``reason`` tells why there is neither an article nor a post; None where there is one.
+    """
 
     sets: tuple[RecordSet, ...]
     article: Article | None
     posts: tuple[RecordSet, ...]
+    reason: NoObject | None = None
 
 
 def judge(page: Page, where: Surroundings, sets: tuple[RecordSet, ...], given: Sequence[Item]) -> Judged:
@@ -66,7 +70,7 @@ def judge(page: Page, where: Surroundings, sets: tuple[RecordSet, ...], given: S
     """
     says = claims.says_article(page, given)
     if not says and _is_withheld(page, where):
-        return Judged(sets, None, ())
+        return Judged(sets, None, (), NoObject.WITHHELD)
     part, text = None, None
     loose = [each for each in sets if each.nature is Nature.POSTS and _is_loose(each)]
     if loose:
@@ -77,15 +81,15 @@ def judge(page: Page, where: Surroundings, sets: tuple[RecordSet, ...], given: S
     if not loose or any(each in sets for each in loose):
         part, text = main_part(where.outline, where.shown, sets, where.names), None
     posts = tuple(each for each in sets if each.nature is Nature.POSTS)
+    reason = NoObject.NO_TEXT if part is None else NoObject.LIST
     if part is not None and not _holds_posts(where, part, posts) and not _lies_in(part, teasers_of(page, given)):
         text = text or article_text(page, where, part)
-        if says:
-            is_one = text.letters >= LEAST_LETTERS and not _is_of_teasers(where, part, text)
-        else:
-            is_one = _is_article(page, where, part, text, sets)
-        if is_one:
+        objection = _objection_to_said(where, part, text) if says else _objection(page, where, part, text, sets)
+        if objection is None:
             return Judged(sets, Article(part, text), tuple(each for each in posts if not _is_beside(where, part, each)))
-    return Judged(sets, None, tuple(each for each in posts if not _is_preview(where, each)))
+        reason = objection
+    posts = tuple(each for each in posts if not _is_preview(where, each))
+    return Judged(sets, None, posts, None if posts else reason)
 
 
 def _is_loose(each: RecordSet) -> bool:
@@ -148,24 +152,33 @@ def _is_signed(part: MainPart) -> bool:
     return part.date is not None or part.author is not None
 
 
-def _is_article(page: Page, where: Surroundings, part: MainPart, text: ArticleText, sets: Sequence[RecordSet]) -> bool:
-    """Say whether the main part of a page is an article rather than what stands around a list or a form."""
+def _objection_to_said(where: Surroundings, part: MainPart, text: ArticleText) -> NoObject | None:
+    """Return why a page that calls itself an article is none; None where it is one."""
+    if text.letters < LEAST_LETTERS:
+        return NoObject.LITTLE_TEXT
+    return NoObject.LIST if _is_of_teasers(where, part, text) else None
+
+
+def _objection(
+    page: Page, where: Surroundings, part: MainPart, text: ArticleText, sets: Sequence[RecordSet]
+) -> NoObject | None:
+    """Return why the main part of a page is no article but stands around a list or a form; None where it is one."""
     running = max(part.running, text.running)
     least = LEAST_RUNNING if not part.title else LEAST_DATED if _is_signed(part) else LEAST_TITLED
     said = least / 2 if _is_signed(part) and not part.title else least
     if running < least or text.linked > running or text.sentences < said:
-        return False
+        return NoObject.LIST if claims.heads_teasers(page) else NoObject.LITTLE_TEXT
     outline = where.outline
     led = [record for each in sets if not each.aside for record in each.records if record.target is not None]
     if sum(outline.running(outline.places[record.element]) for record in led) > running:
-        return False
+        return NoObject.LIST
     if where.writing is not None and where.writing < part.place:
-        return False
-    if claims.is_row_of_teasers(page, text.whole):
-        return False
+        return NoObject.FORM
+    if claims.is_row_of_teasers(page, text.whole) or _leads_away(where, part):
+        return NoObject.LIST
     if claims.is_front_page(page) and (running < LEAST_RUNNING or sets or claims.heads_teasers(page)):
-        return False
-    return not _leads_away(where, part)
+        return NoObject.FRONT_PAGE
+    return None
 
 
 def _is_of_teasers(where: Surroundings, part: MainPart, text: ArticleText) -> bool:

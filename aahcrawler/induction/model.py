@@ -81,6 +81,17 @@ class Record:
         return self.elements[0]
 
 
+class NoObject(StrEnum):
+    """Reasons why a page yields no object of its own."""
+
+    WITHHELD = "asks not to be indexed"
+    NO_TEXT = "no running text"
+    LITTLE_TEXT = "little running text"
+    LIST = "list of other pages"
+    FORM = "form"
+    FRONT_PAGE = "front page"
+
+
 class Nature(StrEnum):
     """What records are."""
 

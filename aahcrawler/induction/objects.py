@@ -11,7 +11,7 @@ from aahcrawler.induction.article import Article, judge, stands_in, teasers_of
 from aahcrawler.induction.finding import records
 from aahcrawler.induction.headings import page_heading
 from aahcrawler.induction.merging import completed, merged, paired
-from aahcrawler.induction.model import Byline, Dated, Record, RecordSet, Region
+from aahcrawler.induction.model import Byline, Dated, NoObject, Record, RecordSet, Region
 from aahcrawler.induction.surroundings import Surroundings
 from aahcrawler.page import Page, claims, generic
 from aahcrawler.page.schemaorg import Item, items
@@ -34,13 +34,15 @@ _NO_NAME = re.compile(r"[*@?!:/\d]|…|\.\.\.")
 class Reading:
     """What was found on one page: its sets of records, its article if it is one, and the objects made of these.
 
-    ``bodies`` are the regions that the texts of objects stand in, by the objects' IRIs, where that is known.
+    ``bodies`` are the regions that the texts of objects stand in, by the objects' IRIs, where that is known. ``reason``
+    tells why there are no objects, None where there are some.
     """
 
     sets: tuple[RecordSet, ...]
     article: Article | None
     objects: tuple[WebObject, ...]
     bodies: Mapping[str, Region] = field(default_factory=dict)
+    reason: NoObject | None = None
 
 
 def read(page: Page) -> Reading:
@@ -80,7 +82,8 @@ def read(page: Page) -> Reading:
         names = [(number, one.iri) for number, one in induced.items()]
         names += [(number, declared[place].object.iri) for place, number in pairs.items()]
         bodies |= {name: body for number, name in names if (body := each.records[number].body) is not None}
-    return Reading(judged.sets, article, tuple({each.iri: each for each in reversed(found)}.values())[::-1], bodies)
+    distinct = tuple({each.iri: each for each in reversed(found)}.values())[::-1]
+    return Reading(judged.sets, article, distinct, bodies, None if distinct else judged.reason)
 
 
 def _is_of_page(page: Page, declared: WebObject, article: Article) -> bool:

@@ -1,8 +1,11 @@
 """The text of articles: what libraries and structure agree on, without headings, lone links and bylines."""
 
+import pytest
+
 from aahcrawler.induction.article_text import ArticleText, article_text, letters, merged, share_of
 from aahcrawler.induction.finding import records
 from aahcrawler.induction.main_part import main_part
+from aahcrawler.induction.model import NoObject
 from aahcrawler.induction.objects import read
 from aahcrawler.induction.surroundings import Surroundings
 from aahcrawler.page import Page
@@ -133,3 +136,21 @@ def test_rows_of_names_and_numbers_are_no_article() -> None:
         f"<tr><td>{n} member{n}</td><td>0 posts and 20 topics, Sat 1{n % 9} January 2022</td></tr>" for n in range(40)
     )
     assert read(article(f"<h1>Members</h1><table>{rows}</table>", "<title>Members</title>")).article is None
+
+
+@pytest.mark.parametrize(
+    ("body", "head", "reason"),
+    [
+        ("<h1>Ice</h1><p>Gone.</p>", "<title>Ice</title>", NoObject.NO_TEXT),
+        (f"<h1>Ice</h1><p>{ICE[0]}</p>", "<title>Ice</title>", NoObject.LITTLE_TEXT),
+        (f"<h1>Ice</h1>{TEXT}", "<title>Ice</title><meta name=robots content=noindex>", NoObject.WITHHELD),
+        (
+            "".join(f'<h2><a href="/{n}">Day {n}</a></h2><p>{line}</p>' for n, line in enumerate(ICE)),
+            "<title>Ice</title>",
+            NoObject.LIST,
+        ),
+        (f"<h1>Ice</h1>{TEXT}", "<title>Ice</title>", None),
+    ],
+)
+def test_a_page_without_an_object_tells_why(body: str, head: str, reason: NoObject | None) -> None:
+    assert read(article(body, head)).reason == reason
