@@ -9,6 +9,7 @@ from aahcrawler.helper.adapter import Adapter
 from aahcrawler.helper.application_reading import Adaptation, ApplicationReading
 from aahcrawler.helper.assistance import Assistance, FailedAction, Failure
 from aahcrawler.helper.completion import Completion
+from aahcrawler.helper.ignored import Ignored
 from aahcrawler.helper.navigation import Links
 from aahcrawler.helper.recognition import Recognised, Recogniser
 from aahcrawler.helper.requests import Values, no_values
@@ -116,9 +117,9 @@ class ApplicationAwareHelper:
             if reading.place is not None and not reading.is_empty_list:
                 return found
             if reading.place is not None:
-                return _with_entries(found, self._documented(application, self._generic(page)))
+                return _with_entries(found, self._documented(application, self._generic(page, links.ignored)))
             if shown.application is not None:
-                generic = self._generic(page)
+                generic = self._generic(page, links.ignored)
                 return _with_content(found, generic, self._documented(application, generic))
         found = self._generic(page)
         return replace(found, failed_actions=(*found.failed_actions, *_failures(page, shown)))
@@ -127,8 +128,11 @@ class ApplicationAwareHelper:
         """Say whether a page of no known level is worth reading: an address that the application avoids is not."""
         return page.is_html and self._sites.verdict(application, page.url).reason is None
 
-    def _generic(self, page: Page) -> Assistance:
-        return generic_reading.read(page, Links(page, self._sites, self._values))
+    def _generic(self, page: Page, ignored: Ignored | None = None) -> Assistance:
+        links = Links(page, self._sites, self._values)
+        if ignored is not None:
+            links.ignored = ignored
+        return generic_reading.read(page, links)
 
     def _documented(self, application: Application, generic: Assistance) -> Sequence[Outlink]:
         """Return links to levels of an application: of a list's entries and, on a page without objects, of its text."""

@@ -43,7 +43,7 @@ def read(page: Page, links: Links) -> Assistance:
 
 def _links(page: Page, links: Links) -> tuple[Mapping[str, PageLink], Sequence[Refused]]:
     """Return the links of a page to others by their canonical addresses, and those that are junk."""
-    described = {link.element: link for link in generic.links(page)}
+    described = {each.element: each for each in generic.links(page) if not links.ignored.covers(each.element)}
     found: dict[str, PageLink] = {}
     refused: dict[str, Refused] = {}
     for link in abroad(links, ((each.url, element) for element, each in described.items())):

@@ -295,7 +295,7 @@ class TestFields:
         first = page(forum(slashed, 1, 4))
         failed = posts(AUTHOR, american, BODY)
         learned = learned_of([first], NAMED, failed)
-        assert [each[2] for each in read(learned, first)] == [f"0{n % 9 + 1}.03.2022 15:{n:02}" for n in (1, 2, 3)]
+        assert [each[2] for each in read(learned, first)] == [f"0{n % 9 + 1}.03.2022 10:{n:02}" for n in (1, 2, 3)]
 
     def test_a_field_that_would_be_wrong_somewhere_is_left_out_and_noted(self) -> None:
         def mixed(n: int) -> str:
