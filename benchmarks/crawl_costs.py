@@ -23,8 +23,9 @@ from typing import Any
 from aahcrawler import metadata
 from aahcrawler.archive.history import History, Kept
 from aahcrawler.archive.writer import WarcWriter
-from aahcrawler.crawl import archiving, describing
-from aahcrawler.crawl.run import project_settings, run
+from aahcrawler.crawl.capture import archiver as archiving
+from aahcrawler.crawl.capture import description as describing
+from aahcrawler.crawl.scrapy.run import project_settings, run
 from aahcrawler.objects.writer import ObjectWriter
 
 SEAMS: tuple[tuple[str, Any, str], ...] = (

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from json import loads
 
 from aahcrawler import urls
-from aahcrawler.crawl.trapping import seen
+from aahcrawler.crawl.response.trap_detection import seen
 from aahcrawler.helper import ApplicationAwareHelper, Assistance
 from aahcrawler.page import Page
 from aahcrawler.scope.canonical import Spelling

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
-from aahcrawler.frontier import records
 from aahcrawler.frontier.protocol import Offer, State
+from aahcrawler.frontier.redis import records
 
 KEY_BYTES = 12
 CONTENT_BYTES = 4

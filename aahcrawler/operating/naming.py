@@ -7,7 +7,7 @@ from aahcrawler.definitions import DefinitionError
 from aahcrawler.exits import told
 from aahcrawler.frontier.control import Rule, RuleKind
 from aahcrawler.frontier.protocol import FrontierUnavailableError
-from aahcrawler.frontier.redis_control import RedisControl
+from aahcrawler.frontier.redis.control import RedisControl
 from aahcrawler.frontier.registry import RegistryError
 from aahcrawler.frontiers import NoCrawlError
 from aahcrawler.operating.reaching import control_of

@@ -5,7 +5,7 @@ from contextlib import closing
 from aahcrawler.crawls import frontier_name
 from aahcrawler.frontier.posting import Standing
 from aahcrawler.frontier.protocol import FrontierSettings
-from aahcrawler.frontier.redis_frontier import RedisFrontier
+from aahcrawler.frontier.redis.frontier import RedisFrontier
 from aahcrawler.frontiers import Crawl, server_of
 
 

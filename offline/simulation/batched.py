@@ -1,4 +1,4 @@
-"""The crawl with ``scoring.batch``: what ``aahcrawler.crawl.batches`` does, with pages of a world."""
+"""The crawl with ``scoring.batch``: what ``aahcrawler.crawl.response.batch_scoring`` does, with pages of a world."""
 
 from collections.abc import Sequence
 from dataclasses import replace

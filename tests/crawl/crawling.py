@@ -26,9 +26,11 @@ output: {output}
 """
 PATIENT = """
 from aahcrawler import cli
-from aahcrawler.crawl import download, sharing, worker
+from aahcrawler.crawl.fetch import download_handler
+from aahcrawler.crawl.peers import peer_export
+from aahcrawler.crawl.cluster import worker
 
-download.GRACE = worker.GRACE = sharing.LAST_SECONDS = 600.0
+download_handler.GRACE = worker.GRACE = peer_export.LAST_SECONDS = 600.0
 cli.main()
 """
 """Runs ``aah`` so that what is under way when it is told to end has more than seconds to do so."""

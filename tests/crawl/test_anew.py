@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from aahcrawler.archive.history import Former
-from aahcrawler.crawl.beginning import Beginning, clear
+from aahcrawler.crawl.startup.seeding import Beginning, clear
 from aahcrawler.crawls import frontier_name, number
-from aahcrawler.frontier.connection import connect
-from aahcrawler.frontier.embedded import EmbeddedServer
 from aahcrawler.frontier.protocol import FrontierSettings, Offer, Offered, State, Update
-from aahcrawler.frontier.redis_frontier import RedisFrontier
+from aahcrawler.frontier.redis.connection import connect
+from aahcrawler.frontier.redis.frontier import RedisFrontier
+from aahcrawler.frontier.server.embedded import EmbeddedServer
 from aahcrawler.objects import vocabulary as v
 from aahcrawler.scope import Scope
 from aahcrawler.scores import Source, entries

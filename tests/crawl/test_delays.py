@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aahcrawler.crawl.manners import MOST_QUEUES, SHRINKAGE, Manners
+from aahcrawler.crawl.fetch.politeness import MOST_QUEUES, SHRINKAGE, Manners
 from online_analysis.icd import Politeness
 from tests.crawl.crawling import running
 from tests.crawl.site import Answer, Reply, Site, html, links, serving

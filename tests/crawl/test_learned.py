@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from scrapy.settings import Settings
 
-from aahcrawler.crawl.knowledge import ADAPTATION, Knowledge, adapts
+from aahcrawler.crawl.reload.knowledge_reload import ADAPTATION, Knowledge, adapts
 from aahcrawler.helper import Assistance
 from aahcrawler.page import Page
 from tests.adaptation.redesigned import SITE, bodies, new, said, thread
@@ -89,7 +89,7 @@ def test_signs_and_navigation_that_one_worker_learned_serve_another(
 
 
 def test_what_is_learned_is_logged(folders: tuple[Path, ...], tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.INFO, "aahcrawler.crawl.knowledge"):
+    with caplog.at_level(logging.INFO, "aahcrawler.crawl.reload.knowledge_reload"):
         crawled(folders, tmp_path / "crawl", 1, 2)
     (line,) = (record.getMessage() for record in caplog.records)
     assert line.startswith("Harbour Board: thread: posts learned on forum.test")

@@ -16,13 +16,14 @@ from scrapy import Request
 from aahcrawler import urls
 from aahcrawler.archive.history import Former
 from aahcrawler.archive.records import Original
-from aahcrawler.crawl import robots
-from aahcrawler.crawl.archiving import Enclosed
-from aahcrawler.crawl.download import ENDING, MOST_BYTES, Captured, CapturedResponse
-from aahcrawler.crawl.leasing import LEASE
-from aahcrawler.crawl.manners import Manners, StoppedError
-from aahcrawler.crawl.recrawl import Asked, LostError
-from aahcrawler.crawl.robots import (
+from aahcrawler.crawl.capture.archiver import Enclosed
+from aahcrawler.crawl.capture.recrawl import Asked, LostError
+from aahcrawler.crawl.fetch.download_handler import ENDING, MOST_BYTES, Captured, CapturedResponse
+from aahcrawler.crawl.fetch.ip_claims import ADDRESS_TURN, AddressBusyError
+from aahcrawler.crawl.fetch.politeness import Manners, StoppedError
+from aahcrawler.crawl.lease.lease_source import LEASE
+from aahcrawler.crawl.scrapy import robots_middleware as robots
+from aahcrawler.crawl.scrapy.robots_middleware import (
     LARGEST,
     MOST_REDIRECTS,
     RobotsDeniedError,
@@ -30,7 +31,6 @@ from aahcrawler.crawl.robots import (
     RobotsUnreachableError,
     Rules,
 )
-from aahcrawler.crawl.turns import ADDRESS_TURN, AddressBusyError
 from aahcrawler.exchange import Exchange
 from aahcrawler.frontier.protocol import Lease
 from aahcrawler.page import Headers, Page

@@ -3,9 +3,9 @@ from typing import Any, cast
 
 import pytest
 
-from aahcrawler.crawl import download
-from aahcrawler.crawl.download import UnderWay
-from aahcrawler.crawl.manners import StoppedError
+from aahcrawler.crawl.fetch import download_handler as download
+from aahcrawler.crawl.fetch.download_handler import UnderWay
+from aahcrawler.crawl.fetch.politeness import StoppedError
 from aahcrawler.wire.client import Answer
 from tests import skipping
 

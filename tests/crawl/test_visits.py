@@ -14,7 +14,7 @@ from aahcrawler import metadata as metadata_record
 from aahcrawler.archive.history import History, Kept
 from aahcrawler.archive.records import CrawlInfo
 from aahcrawler.archive.writer import Capture, WarcWriter
-from aahcrawler.crawl.recrawl import UNKNOWN, Asked, Change, LostError, Recrawl, Visit
+from aahcrawler.crawl.capture.recrawl import UNKNOWN, Asked, Change, LostError, Recrawl, Visit
 from aahcrawler.exchange import Exchange, Truncation
 from aahcrawler.frontier.protocol import Kind, Lease
 from aahcrawler.metadata import Metadata

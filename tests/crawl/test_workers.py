@@ -10,10 +10,10 @@ from signal import SIGKILL
 
 import pytest
 
-from aahcrawler.crawl.submitting import submit
-from aahcrawler.frontier.embedded import EmbeddedServer
+from aahcrawler.crawl.cluster.submission import submit
+from aahcrawler.frontier.redis.shared_server import Server, connected
 from aahcrawler.frontier.registry import CrawlState
-from aahcrawler.frontier.shared import Server, connected
+from aahcrawler.frontier.server.embedded import EmbeddedServer
 from tests.crawl.articles import article, english, path
 from tests.crawl.crawling import PATIENT, Running, aah, rows, running, summary, until
 from tests.crawl.gate import Gate
@@ -101,7 +101,7 @@ def fetched_by(server: Server) -> dict[str, str]:
     return {
         event.message.partition(" ")[0]: event.worker
         for _, event in server.events.read()
-        if event.subsystem == "crawl.settlement" and " 200 " in event.message
+        if event.subsystem == "crawl.response.handler" and " 200 " in event.message
     }
 
 

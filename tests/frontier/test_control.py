@@ -9,13 +9,13 @@ from typing import Protocol
 
 import pytest
 
-from aahcrawler.frontier.connection import connect
 from aahcrawler.frontier.control import Blocking, Pausing, Revisit, Revisiting, Rule, RuleKind
-from aahcrawler.frontier.embedded import EmbeddedServer
 from aahcrawler.frontier.posting import Effect, Post, Posted, Posting, Standing, Wish
 from aahcrawler.frontier.protocol import Frontier, FrontierSettings, Kind, Lease, Offer, Offered, State
-from aahcrawler.frontier.redis_control import RedisControl
-from aahcrawler.frontier.redis_frontier import RedisFrontier
+from aahcrawler.frontier.redis.connection import connect
+from aahcrawler.frontier.redis.control import RedisControl
+from aahcrawler.frontier.redis.frontier import RedisFrontier
+from aahcrawler.frontier.server.embedded import EmbeddedServer
 from tests.frontier.conftest import Clock
 
 

@@ -6,11 +6,11 @@ from typing import Any, Protocol
 
 import pytest
 
-from aahcrawler.frontier.connection import connect
-from aahcrawler.frontier.embedded import EmbeddedServer
 from aahcrawler.frontier.posting import Effect, Post, Posted, Posting, Standing, Wish
 from aahcrawler.frontier.protocol import Frontier, FrontierSettings, Offer, Offered, Rescore, State, Update
-from aahcrawler.frontier.redis_frontier import RedisFrontier
+from aahcrawler.frontier.redis.connection import connect
+from aahcrawler.frontier.redis.frontier import RedisFrontier
+from aahcrawler.frontier.server.embedded import EmbeddedServer
 from tests.frontier.conftest import Clock
 from tests.frontier.test_contract import offer, paths
 

@@ -8,10 +8,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from redis import Redis
 
-from aahcrawler.frontier.connection import connect
-from aahcrawler.frontier.eventlog import RedisEventLog, WorkerEvent
-from aahcrawler.frontier.presence import RedisPresence, Worker
-from aahcrawler.frontier.redis_registry import RedisRegistry
+from aahcrawler.frontier.redis.connection import connect
+from aahcrawler.frontier.redis.event_log import RedisEventLog, WorkerEvent
+from aahcrawler.frontier.redis.presence import RedisPresence, Worker
+from aahcrawler.frontier.redis.registry import RedisRegistry
 from aahcrawler.frontier.registry import LARGEST, CrawlState, Definition, Registry, RegistryError, UnknownCrawlError
 from tests.crawl.crawling import until
 from tests.frontier.conftest import address_of
@@ -160,7 +160,7 @@ def until_expired(client: Redis, key: str) -> None:
 @pytest.mark.usefixtures("registry")
 def test_events_are_read_in_parts(address: str) -> None:
     at = datetime(2026, 1, 1, tzinfo=UTC)
-    events = [WorkerEvent(at, "w", "floods", "INFO", "crawl.job", str(number)) for number in range(2500)]
+    events = [WorkerEvent(at, "w", "floods", "INFO", "crawl.core.job", str(number)) for number in range(2500)]
     with closing(RedisEventLog(address)) as log:
         log.put(events)
         assert [event for _, event in log.read()] == events

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from aahcrawler.frontier.embedded import EmbeddedServer
 from aahcrawler.frontier.protocol import Frontier, FrontierSettings, Offer, Outcome, Rescore, State, Update
-from aahcrawler.frontier.redis_frontier import RedisFrontier
+from aahcrawler.frontier.redis.frontier import RedisFrontier
+from aahcrawler.frontier.server.embedded import EmbeddedServer
 from offline.simulation.frontier import MemoryFrontier
 from offline.simulation.politeness import Politeness
 from tests.crawl.crawling import aah, rows

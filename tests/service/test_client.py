@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from aahcrawler.crawl.posting import Pace, ScoredUrl, ScorePoster
+from aahcrawler.crawl.peers.score_push import Pace, ScoredUrl, ScorePoster
 from aahcrawler.service.app import ServiceSettings
 from aahcrawler.service.catalog import Catalog
 from tests.crawl.crawling import PATIENCE

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from aahcrawler.crawl.posting import Posts, ScoredUrl
-from aahcrawler.crawl.sharing import TOKEN, Sharing
+from aahcrawler.crawl.peers.peer_export import TOKEN, Sharing
+from aahcrawler.crawl.peers.score_push import Posts, ScoredUrl
 from aahcrawler.metadata import Link, LinkType
 from aahcrawler.wire.addresses import AddressPolicy
 from tests import skipping

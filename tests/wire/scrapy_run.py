@@ -12,10 +12,10 @@ from scrapy.crawler import AsyncCrawlerProcess
 from scrapy.http import Response
 from twisted.python.failure import Failure
 
-from aahcrawler.crawl.download import WIRE_SETTINGS, CapturedResponse
+from aahcrawler.crawl.fetch.download_handler import WIRE_SETTINGS, CapturedResponse
 from aahcrawler.wire.client import AddressPolicy, WireSettings
 
-HANDLER = "aahcrawler.crawl.download.WireDownloadHandler"
+HANDLER = "aahcrawler.crawl.fetch.download_handler.WireDownloadHandler"
 
 
 class Fetching(Spider):

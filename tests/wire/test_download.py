@@ -11,7 +11,7 @@ from scrapy import Request, Spider
 from scrapy.http import Response
 from scrapy.utils.test import get_crawler
 
-from aahcrawler.crawl.download import WIRE_SETTINGS, CapturedResponse, WireDownloadHandler
+from aahcrawler.crawl.fetch.download_handler import WIRE_SETTINGS, CapturedResponse, WireDownloadHandler
 from aahcrawler.exchange import Truncation
 from aahcrawler.wire.client import AddressPolicy, DisconnectError, Limits, RefusedAddressError, WireSettings
 from tests.wire.serving import OPEN, answering, serving
@@ -114,7 +114,7 @@ def test_without_the_setting_only_public_addresses_are_connected_to() -> None:
 class Fetching(Spider):
     name = "fetching"
     custom_settings = {  # noqa: RUF012
-        "DOWNLOAD_HANDLERS": {"http": "aahcrawler.crawl.download.WireDownloadHandler"},
+        "DOWNLOAD_HANDLERS": {"http": "aahcrawler.crawl.fetch.download_handler.WireDownloadHandler"},
     }
 
 

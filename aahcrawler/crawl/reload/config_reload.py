@@ -1,0 +1,165 @@
+"""A definition that changes while its crawl runs.
+
+What may change (``online_analysis.icd.redefinition``) is taken over at once: from the next request, page, link and call
+of the frontier on all goes by it. What is queued already is then brought into line, and that is noted in
+``redefining.json`` before anything else happens: a crawl that is killed meanwhile goes on with it. A crawl that is
+started again with another definition does the same (``note``).
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from pydantic import TypeAdapter, ValidationError
+
+from aahcrawler.crawl.core.job import Job
+from aahcrawler.crawl.core.understanding import Understanding
+from aahcrawler.crawl.directory.atomic_write import write_whole
+from aahcrawler.crawl.directory.definition_source import DefinitionSource
+from aahcrawler.crawl.directory.file_watch import LOOK_EVERY
+from aahcrawler.crawl.health.error_classification import is_local
+from aahcrawler.crawls import frontier_settings
+from aahcrawler.scope import Scope
+from aahcrawler.scores import Lessons
+from online_analysis.aggregation import OnlineAnalyser
+from online_analysis.analysers import analysers
+from online_analysis.icd import Icd, IcdError, Part, Redefinition, redefined
+from online_analysis.ranking import link_ranker
+
+logger = logging.getLogger(__name__)
+
+NOTE = "redefining.json"
+"""In the crawl's folder: the parts of a changed definition that what is queued is not in line with yet."""
+
+_NOTED: TypeAdapter[frozenset[Part]] = TypeAdapter(frozenset[Part])
+
+Action = Callable[[], Awaitable[None]]
+"""Brings what is queued into line with a changed part of the definition; it does no harm when it is done again."""
+
+
+def note(folder: Path, changed: Iterable[Part]) -> None:
+    """Note that what is queued is not in line with these parts of a definition, beside what was noted before."""
+    pending = noted(folder) | frozenset(changed)
+    if pending:
+        write_whole(folder / NOTE, _NOTED.dump_json(pending).decode() + "\n")
+
+
+def forget(folder: Path) -> None:
+    """Forget what was noted: what is queued is in line with the definition."""
+    (folder / NOTE).unlink(missing_ok=True)
+
+
+def noted(folder: Path) -> frozenset[Part]:
+    """Return the parts that were noted; of a file that is damaged, all there are."""
+    try:
+        return _NOTED.validate_json((folder / NOTE).read_bytes())
+    except FileNotFoundError:
+        return frozenset()
+    except ValidationError:
+        return frozenset(Part)
+
+
+class Redefining:
+    """Looks at a job's definition again and again, and has the job go by what changes.
+
+    ``understood_by`` returns the fingerprint of all that pages are understood by under a definition; ``actions`` bring
+    into line what is queued.
+    """
+
+    def __init__(
+        self,
+        job: Job,
+        source: DefinitionSource,
+        understood_by: Callable[[Icd], str],
+        actions: Mapping[Part, Action],
+    ) -> None:
+        self._job = job
+        self._source = source
+        self._understood_by = understood_by
+        self._actions = actions
+        self._root = job.stores.folder.root
+        self._left: tuple[str, ...] = ()
+        # What is not wanted any more is not fetched before that has been found out.
+        job.leases.held = Part.SCOPE in self._pending()
+
+    async def watch(self) -> None:
+        """Go on with what was noted, then look at the definition until cancelled; trouble of the disk is the job's."""
+        try:
+            await self._act()
+            while True:
+                await asyncio.sleep(LOOK_EVERY)
+                await self._look()
+        except Exception as error:
+            if not is_local(error):
+                logger.exception("the definition is not looked at again in this crawl, which goes on")
+                return
+            self._job.fail(error)
+
+    async def _look(self) -> None:
+        try:
+            wanted = await asyncio.to_thread(self._source.newer)
+            if wanted is not None:
+                await self._redefine(redefined(self._job.icd, wanted))
+        except IcdError as error:
+            for mistake in error.mistakes:
+                logger.error("%s", mistake)
+            logger.error("the changed definition is not used; the one before it stays in use")
+
+    async def _redefine(self, change: Redefinition) -> None:
+        self._tell_left(change.left)
+        if not change.taken:
+            return
+        analysed_by = await self._analysers(change.icd)
+
+        if Part.WEIGHTS in change.parts and self._job.leases.backlog:
+            await self._job.leases.backlog.end()
+        await self._job.room.held(partial(self._keep, change))
+        self._job.use_definition(change.icd, self._understanding(change.icd, analysed_by))
+        await self._job.call(self._job.stores.frontier.go_by, frontier_settings(change.icd))
+        logger.info("the crawl goes by a changed definition from now on: %s", ", ".join(change.taken))
+        await self._act()
+
+    async def _keep(self, change: Redefinition) -> None:
+        """Write down what the crawl goes by, and what is to be done; of several workers of a folder one does that."""
+        if self._job.stores.folder.is_first:
+            note(self._root, change.parts)
+            self._job.stores.folder.keep_definition(change.icd)
+
+    async def _analysers(self, icd: Icd) -> tuple[OnlineAnalyser, ...]:
+        """Return what scores pages under a definition, for the topic that they are scored by at the end of that."""
+        while (topic := self._job.understanding.topic) is not None:
+            found = await asyncio.to_thread(analysers, icd, topic)
+            if topic is self._job.understanding.topic:
+                return found
+        return self._job.understanding.analysers
+
+    def _understanding(self, icd: Icd, analysed_by: tuple[OnlineAnalyser, ...]) -> Understanding:
+        known = self._job.understanding
+        ranker = known.ranker
+        if ranker is None or not icd.scoring.weights[ranker.name]:
+            another = link_ranker(icd.scoring)
+            ranker = None if another is None else Lessons(another)
+        fingerprint = self._understood_by(icd)
+        return replace(known, analysers=analysed_by, scope=Scope(icd), ranker=ranker, fingerprint=fingerprint)
+
+    def _tell_left(self, left: tuple[str, ...]) -> None:
+        if left and left != self._left:
+            logger.warning(
+                "changes of %s are left aside while the crawl runs: stop it, and start it with --accept-changes",
+                ", ".join(left),
+            )
+        self._left = left
+
+    def _pending(self) -> frozenset[Part]:
+        return noted(self._root) if self._job.stores.folder.is_first else frozenset()
+
+    async def _act(self) -> None:
+        pending = self._pending()
+        for part in sorted(pending):
+            if part in self._actions:
+                await self._actions[part]()
+        if pending:
+            forget(self._root)

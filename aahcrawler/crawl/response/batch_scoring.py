@@ -1,0 +1,113 @@
+"""Batch prioritisation in a crawl (ARCOMEM, section 5.1).
+
+Links of a page are queued when the page is finished, as ever, but unscored, so that they wait behind all others:
+nothing is lost with a batch whose worker was killed. A batch ends after ``scoring.batch`` pages, or sooner when nothing
+that is scored is ready. Its URLs are then offered again, with their scores.
+"""
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from aahcrawler.crawl.capture.page_analysis import Reading
+from aahcrawler.crawl.core.job import Job
+from aahcrawler.crawl.directory.folder import CrawlFolder
+from aahcrawler.crawl.health.error_classification import is_local
+from aahcrawler.crawl.response.discovered_links import Led
+from aahcrawler.frontier.protocol import UNSCORED, Frontier, Offer, Offered, State
+from aahcrawler.scores import ScoreLog, ScoreLogError, left_over
+from aahcrawler.urls import queue_of
+from online_analysis.batching import Batch, BatchScore
+
+logger = logging.getLogger(__name__)
+
+
+def score_leftovers(folder: CrawlFolder, frontier: Frontier, log: ScoreLog) -> None:
+    """Score what waits for the batch of a worker that was killed, by the means of what the score log says of it.
+
+    A damaged log leaves it unscored, and is reported.
+    """
+    try:
+        left = left_over(folder.scores, folder.standing.number)
+    except ScoreLogError as error:
+        logger.error("%s; links that were waiting for their batch stay unscored", error)
+        return
+    queued = {url: each for url, each in left.items() if frontier.state(url) is State.QUEUED}
+    if queued:
+        frontier.offer([Offer(url, queue_of(url), each.score.score, each.depth) for url, each in queued.items()])
+        pages = set().union(*(each.pages for each in queued.values()))
+        log.batched(len(pages), {url: each.score for url, each in queued.items()})
+        logger.info("%d links that were waiting for their batch when the crawl ended are scored", len(queued))
+
+
+class Batches:
+    """The batch that a job's pages go into at present. Where the definition asks for none, it stays empty."""
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+        self._batch: Batch | None = None
+        self._offers: dict[str, Offer] = {}
+        job.leases.backlog = self
+
+    def __len__(self) -> int:
+        return 0 if self._batch is None else len(self._batch)
+
+    def offers(self, found: Reading | None, led: Led) -> Sequence[Offer]:
+        """Return what a page leads to as it is to be offered: its links unscored where they are for a batch."""
+        if found is None or found.contribution is None:
+            return led.offers
+        return [replace(offer, score=UNSCORED) if offer.kind == "page" else offer for offer in led.offers]
+
+    async def add(self, found: Reading | None, led: Led) -> None:
+        """Take in a page whose links have been offered."""
+        topic = self._job.understanding.topic
+        if found is None or found.contribution is None or topic is None:
+            return
+        offers = {offer.url: offer for offer in led.offers if offer.kind == "page"}
+        if self._batch is None:
+            scoring = self._job.icd.scoring
+            self._batch = Batch(topic, scoring.weights, scoring.batch)
+        self._batch.add(found.contribution, offers)
+        for url, offer in offers.items():
+            known = self._offers.setdefault(url, offer)
+            if offer.depth < known.depth:
+                self._offers[url] = offer
+        if self._batch.is_full:
+            await self.end()
+
+    async def end(self) -> None:
+        """Score what the batch links to, and begin the next one. Nothing happens where there is none."""
+        batch, offers = self._batch, self._offers
+        if batch is None:
+            return
+        self._batch, self._offers = None, {}
+        try:
+            scores = batch.scores()
+        except Exception:  # Whatever pages may provoke, the crawl goes on.
+            logger.exception("the links of %d pages stay unscored", len(batch))
+            return
+        scored = [replace(offers[url], score=said.score) for url, said in scores.items()]
+        answers = await self._job.call(self._job.stores.frontier.offer, scored)
+        await self._keep(len(batch), scores, answers)
+        await self._job.count({"batches": 1})
+
+    async def close(self) -> None:
+        """Score what is left when a crawl ends; trouble with that is the job's."""
+        try:
+            await self.end()
+        except Exception as error:
+            if not is_local(error):
+                raise
+            self._job.fail(error)
+
+    async def _keep(self, pages: int, scores: Mapping[str, BatchScore], answers: Sequence[Offered]) -> None:
+        waiting = zip(scores.items(), answers, strict=True)
+        taken = {url: said for (url, said), answer in waiting if answer is not Offered.KNOWN}
+
+        async def once() -> None:
+            self._job.stores.scores.batched(pages, taken)
+
+        if taken:
+            await self._job.room.held(once)
+        if self._job.sharing is not None:
+            self._job.sharing.scored((url, said.score) for url, said in taken.items())

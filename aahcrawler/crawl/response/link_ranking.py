@@ -1,0 +1,108 @@
+"""The crawl's link ranker: what it is told, what it says of queued URLs, and the log of both (ARCOMEM, section 4.2).
+
+The ranker learns in the order in which its lessons are logged, so that a crawl that goes on can teach it the same:
+between a lesson and its entry nothing else is understood, unless the disk is full.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import ParamSpec
+
+from aahcrawler.crawl.capture.page_analysis import Reading
+from aahcrawler.crawl.core.job import Job
+from aahcrawler.crawl.health.error_classification import is_local
+from aahcrawler.crawl.response.discovered_links import Led
+from aahcrawler.frontier.protocol import Lease, Rescore, State
+from aahcrawler.scores import Findings, Leads, never_wanted
+
+logger = logging.getLogger(__name__)
+
+AT_ONCE = 200
+"""How many URLs are re-scored at once."""
+PAUSE = 0.2
+"""Seconds between two of those: re-scoring takes at most some percent of a core, however fast pages come."""
+
+P = ParamSpec("P")
+
+
+class Ranking:
+    """Teaches and asks the ranker of a job, and keeps the job's score log. Without a ranker it keeps the log only."""
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+        self._frontier = job.stores.frontier
+        self._log = job.stores.scores
+        self._learned = asyncio.Event()
+
+    async def answered(self, lease: Lease, status: int, found: Reading | None, led: Led) -> None:
+        """Log a page, the status that it was answered with, and where it leads, right after it was understood."""
+        ranker = self._job.understanding.ranker
+        if ranker is not None:
+            for position in never_wanted(led.refused):
+                ranker.settled(led.pages[position].url)
+            ranker.settled(lease.url)
+            self._learned.set()
+        await self._keep(self._log.judged, findings(lease, status, found, led))
+
+    async def ended(self, lease: Lease, state: State, reason: str) -> None:
+        """Take note that a page will not be fetched."""
+        if lease.kind != "page":
+            return
+        ranker = self._job.understanding.ranker
+        if ranker is not None:
+            ranker.settled(lease.url)
+        await self._keep(self._log.ended, lease.url, state, reason)
+
+    async def run(self) -> None:
+        """Re-score beside the crawl what the ranker has changed its mind about, until cancelled."""
+        try:
+            while True:
+                await self._learned.wait()
+                self._learned.clear()
+                if await self._revise() == AT_ONCE:
+                    self._learned.set()
+                await asyncio.sleep(PAUSE)
+        except Exception as error:
+            if is_local(error):
+                self._job.fail(error)
+            else:
+                logger.exception("nothing is re-scored any more in this crawl, which goes on")
+
+    async def _revise(self) -> int:
+        """Set the scores that have changed; return how many the ranker gave."""
+        ranker = self._job.understanding.ranker
+        if ranker is None:
+            return 0
+        revisions = ranker.revised(AT_ONCE)
+        await self._keep(self._log.asked, AT_ONCE)
+        if not revisions:
+            return 0
+        answers = await self._job.call(self._frontier.rescore, [Rescore(each.url, each.score) for each in revisions])
+        taken = [revision for revision, was_set in zip(revisions, answers, strict=True) if was_set]
+        await self._keep(self._log.rescored, taken)
+        if self._job.sharing is not None:
+            self._job.sharing.scored((each.url, each.score) for each in taken)
+        if taken:
+            await self._job.count({"rescored": len(taken)})
+        return len(revisions)
+
+    async def _keep(self, write: Callable[P, None], *args: P.args, **kwargs: P.kwargs) -> None:
+        """Write to the log once there is room for it."""
+
+        async def once() -> None:
+            write(*args, **kwargs)
+
+        await self._job.room.held(once)
+
+
+def findings(lease: Lease, status: int, found: Reading | None, led: Led) -> Findings:
+    """Return what the log keeps of an answered page."""
+    addresses, scores = [to.url for to in led.pages], [to.score or 0.0 for to in led.pages]
+    unscored = found is not None and found.contribution is not None
+    leads = Leads(addresses, scores, led.refused, led.redirect, unscored)
+    if found is None:
+        return Findings(lease.url, lease.depth, lease.score, leads=leads, status=status)
+    return Findings(
+        lease.url, lease.depth, lease.score, found.metadata.score, found.scores, leads, found.lesson, status
+    )

@@ -1,0 +1,125 @@
+"""How an answer is understood, now or in a former crawl, and what changed in it since."""
+
+import logging
+from dataclasses import replace
+
+from aahcrawler.crawl.capture import page_analysis
+from aahcrawler.crawl.capture.description import changes
+from aahcrawler.crawl.capture.page_analysis import Reading
+from aahcrawler.crawl.capture.recrawl import Change, LostError, Visit
+from aahcrawler.crawl.core.job import Job
+from aahcrawler.crawl.health.error_classification import is_local
+from aahcrawler.crawl.response.trap_detection import Trapping, marked
+from aahcrawler.flow import Processed, process, ranked
+from aahcrawler.frontier.protocol import Lease
+from aahcrawler.metadata import Link, LinkType, Metadata
+from aahcrawler.objects.versions import Changes
+from aahcrawler.page import Page, feeds
+from aahcrawler.traps import Trap, is_probe
+from online_analysis.batching import Contribution, contribution
+from online_analysis.document import Document
+
+logger = logging.getLogger(__name__)
+
+
+class Comprehension:
+    """Makes sense of answers with what the job knows at that moment; nothing that a page provokes is raised."""
+
+    def __init__(self, job: Job, trapping: Trapping) -> None:
+        self._job = job
+        self._trapping = trapping
+
+    def read(self, lease: Lease, visit: Visit) -> Reading | None:
+        """Return what an answer says; None for what leads nowhere by itself, such as an image."""
+        page = visit.page
+        if lease.kind == "requisite" and is_probe(lease.url):
+            self._trapping.probed(page)
+            return None
+        if visit.remembered and visit.before is not None:
+            return Reading(page_analysis.leased_anew(visit.before, lease))
+        try:
+            if 300 <= page.status < 400:
+                return self._signed(Reading(page_analysis.of_redirect(lease, page)))
+            if lease.kind == "requisite":
+                return (
+                    self._signed(Reading(page_analysis.of_stylesheet(page))) if page.media_type == "text/css" else None
+                )
+            return self._learned(lease, page, visit.before)
+        except Exception as error:  # Whatever a page may provoke, it is archived, and the crawl goes on.
+            if is_local(error):
+                raise
+            logger.exception("%s: not understood", page.url)
+            return Reading(page_analysis.not_understood(lease, page, error), error=type(error).__name__)
+
+    def changes(self, lease: Lease, visit: Visit, now: Metadata) -> Changes | None:
+        """Compare the objects of a page with those of its former capture; None where nobody can tell.
+
+        A former page that was understood by other means is understood anew first, so that nothing but the page differs.
+        """
+        before = visit.before
+        if before is None or visit.former is None or visit.change not in (Change.CHANGED, Change.GONE):
+            return None
+        if visit.change is Change.CHANGED and before.understood_by != now.understood_by:
+            try:
+                page = self._job.recrawl.page_of(visit.former)
+                before = self._reading(lease, page, self._processed(lease, page, before)).metadata
+            except LostError:
+                return None
+            except Exception as error:  # It is the former page's trouble; today's is archived and understood.
+                if is_local(error):
+                    raise
+                logger.exception("%s: its former capture is not understood", visit.page.url)
+                return None
+        return changes(before, now, complete=visit.page.complete)
+
+    def _learned(self, lease: Lease, page: Page, before: Metadata | None) -> Reading:
+        """Understand a page of today, from which the ranker learns: an error that it was worth nothing."""
+        ranker = self._job.understanding.ranker
+        if ranker is not None:
+            ranker.take()  # What a page taught that could not be understood to the end.
+        processed = self._processed(lease, page, before)
+        is_relevant = processed.score >= self._job.icd.scoring.relevant
+        verdict = self._trapping.judge(lease, page, processed, relevant=is_relevant)
+        is_error = page.status >= 300 or (verdict is not None and verdict.trap is Trap.SOFT_404)
+        if ranker is not None and is_error:
+            ranker.follow(Document(page.url, None, "", (), ()), 0.0, (), lease.depth)
+        elif ranker is not None:
+            processed = ranked(processed, self._job.icd.scoring.weights, ranker, lease.depth)
+        found = self._reading(lease, page, processed)
+        lesson = None if ranker is None else ranker.take()
+        contribution = None if is_error else found.contribution
+        said = marked(found.metadata, verdict)
+        return replace(found, metadata=said, lesson=lesson, contribution=contribution, verdict=verdict)
+
+    def _processed(self, lease: Lease, page: Page, before: Metadata | None) -> Processed:
+        known, weights = self._job.understanding, self._job.icd.scoring.weights
+        spelling = known.scope.spelling
+        return process(page, known.helper, known.analysers, weights, before, None, lease.depth, spelling)
+
+    def _reading(self, lease: Lease, page: Page, processed: Processed) -> Reading:
+        for action in processed.assistance.failed_actions:
+            logger.warning("%s: %s", page.url, action)
+        said = page_analysis.of_page(lease, page, processed, self._job.icd.scoring.relevant)
+        assistance = processed.assistance
+        failed, learned = assistance.failed_actions, assistance.learned
+        found = Reading(said, assistance.refused, assistance.containers, failed, learned, scores=processed.scores)
+        contributed = self._contribution(page, processed)
+        found = replace(found, contribution=contributed, document=assistance.document)
+        return self._signed(self._with_feeds(page, found))
+
+    def _with_feeds(self, page: Page, found: Reading) -> Reading:
+        """Add the feeds that a page announces, where the definition asks for them."""
+        if self._job.icd.sources.feeds != "announced" or not page.is_html or page.status >= 300:
+            return found
+        links = tuple(Link(url, LinkType.FEED) for url in feeds.announced(page))
+        return replace(found, metadata=replace(found.metadata, links=(*found.metadata.links, *links)))
+
+    def _contribution(self, page: Page, processed: Processed) -> Contribution | None:
+        topic = self._job.understanding.topic
+        if topic is None or self._job.icd.scoring.batch == 1 or page.status >= 300:
+            return None
+        document = processed.assistance.document
+        return contribution(document, topic.counting.of(document), processed.scores)
+
+    def _signed(self, found: Reading) -> Reading:
+        return replace(found, metadata=replace(found.metadata, understood_by=self._job.understanding.fingerprint))

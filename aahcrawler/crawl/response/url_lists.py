@@ -1,0 +1,129 @@
+"""Sitemaps, and feeds that pages announce, in a crawl: where they lead.
+
+Such a list is a URL of the frontier like any other, of the kind that counts as no page; the last hop of its path tells
+it. What it holds is offered piece by piece while it is read, so that a crash leaves some of it offered, and the list to
+be fetched again.
+"""
+
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Literal
+from urllib.parse import urlsplit
+
+from aahcrawler.crawl.core.job import Job
+from aahcrawler.crawl.response.autodiscovery import MOST_HOSTS
+from aahcrawler.crawl.response.discovered_links import Outlinks
+from aahcrawler.crawl.stats.collector import Tally
+from aahcrawler.flow import Processed, listed
+from aahcrawler.frontier.hops import Hop, ends_with
+from aahcrawler.frontier.protocol import Lease, Offer, Offered
+from aahcrawler.page import Page
+from aahcrawler.scope import SourceRefusal
+from aahcrawler.scores import Source
+
+MOST_NESTED = 500
+"""How many sitemaps that other sitemaps of a host name are asked for."""
+DEEPEST = 5
+"""How many sitemaps may lead to one another."""
+
+ListKind = Literal["sitemaps", "feeds"]
+
+
+def list_kind(lease: Lease) -> ListKind | None:
+    """Return what an answer is to be read as by the hops that led to it, None where it is none of both."""
+    if lease.kind != "requisite":
+        return None
+    if ends_with(lease.path, Hop.SITEMAP):
+        return "sitemaps"
+    return "feeds" if ends_with(lease.path, Hop.FEED) else None
+
+
+class Lists:
+    """Offers what lists hold, as far as ``outlinks`` admits it."""
+
+    def __init__(self, job: Job, outlinks: Outlinks) -> None:
+        self._job = job
+        self._outlinks = outlinks
+        self._nested: OrderedDict[str, int] = OrderedDict()
+
+    async def read(self, lease: Lease, page: Page, tally: Tally) -> None:
+        """Offer where a list leads; what is refused is counted, and so is how many URLs it has."""
+        job, known = self._job, self._job.understanding
+        weights = job.icd.scoring.weights
+        for piece in listed(page, known.helper, known.analysers, weights, known.scope.spelling):
+            rejected: dict[str, list[Offer]] = {}
+            offers = list(self._admitted(lease, piece, tally, rejected))
+            await self._keep(lease, rejected)
+            answers = await job.call(job.stores.frontier.offer, offers)
+            added = [offer for offer, said in zip(offers, answers, strict=True) if said is Offered.ADDED]
+            await self._log(lease, [(offer.url, offer.score) for offer in added if offer.kind == "page"])
+
+    async def _keep(self, lease: Lease, rejected: dict[str, list[Offer]]) -> None:
+        log = self._job.stores.refusals
+        if log is None or not rejected:
+            return
+
+        async def once() -> None:
+            log.refused(lease.url, None, rejected)
+
+        await self._job.room.held(once)
+
+    async def _log(self, lease: Lease, new: Sequence[tuple[str, float]]) -> None:
+        source = Source.SITEMAP if list_kind(lease) == "sitemaps" else Source.FEED
+
+        async def once() -> None:
+            self._job.stores.scores.offered(source, new)
+
+        await self._job.room.held(once)
+
+    def _admitted(
+        self, lease: Lease, piece: Processed, tally: Tally, rejected: dict[str, list[Offer]]
+    ) -> Iterator[Offer]:
+        tally.add("listed", len(piece.links))
+        for refused in piece.assistance.refused:
+            tally.add(f"refused:{refused.reason}")
+        return self._outlinks.admitted(self._vouched(lease, piece, tally), tally, rejected)
+
+    def _vouched(self, lease: Lease, piece: Processed, tally: Tally) -> Iterator[Offer]:
+        """Yield what a list may lead to: a feed to anything, a sitemap to pages of the hosts that it speaks for."""
+        hosts = _spoken_for(lease) if list_kind(lease) == "sitemaps" else None
+        for offer in self._offers(lease, piece):
+            if hosts is not None and _host(offer.url) not in hosts:
+                tally.add(f"refused:{SourceRefusal.NOT_VOUCHED}")
+            elif offer.kind == "requisite" and self._is_beyond(lease):
+                tally.add(f"refused:{SourceRefusal.TOO_MANY_SITEMAPS}")
+            else:
+                yield offer
+
+    def _offers(self, lease: Lease, piece: Processed) -> Iterator[Offer]:
+        """Yield links to pages, then sitemaps; the robots.txt that vouches for one vouches for those it names."""
+        hop = Hop.SITEMAP if list_kind(lease) == "sitemaps" else Hop.FEED
+        for link in piece.links:
+            yield self._job.offer(link.url, lease, link.score, depth=lease.depth + 1, hop=hop)
+        for url in piece.assistance.sitemaps:
+            offer = self._job.offer(url, lease, lease.score, kind="requisite", hop=Hop.SITEMAP)
+            yield replace(offer, via=lease.via)
+
+    def _is_beyond(self, lease: Lease) -> bool:
+        """Count one more sitemap that another one names, and say whether it is one too many."""
+        host = _host(lease.via or lease.url)
+        number = self._nested[host] = self._nested.pop(host, 0) + 1
+        while len(self._nested) > MOST_HOSTS:
+            self._nested.popitem(last=False)
+        return _sitemaps_in_a_row(lease.path) >= DEEPEST or number > MOST_NESTED
+
+
+def _sitemaps_in_a_row(path: str) -> int:
+    bare = path.upper().replace(Hop.REDIRECT, "")
+    return len(bare) - len(bare.rstrip(Hop.SITEMAP))
+
+
+def _spoken_for(lease: Lease) -> frozenset[str]:
+    """Return the hosts that a sitemap may speak for: its own, and the one whose robots.txt names it (sitemaps.org)."""
+    return frozenset({_host(lease.url), _host(lease.via)} - {""})
+
+
+def _host(url: str) -> str:
+    """Return the host of a URL; http and https, and with and without ``www.``, are the same site."""
+    return urlsplit(url).netloc.removeprefix("www.")

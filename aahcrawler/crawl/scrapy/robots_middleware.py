@@ -1,0 +1,221 @@
+"""robots.txt: asked for once per host, obeyed, archived (RFC 9309)."""
+
+import asyncio
+import logging
+import re
+from collections import OrderedDict
+from contextlib import closing
+from dataclasses import dataclass
+from http import HTTPStatus
+from itertools import islice
+from typing import Self, cast
+
+from protego import Protego
+from scrapy import Request
+from scrapy.crawler import Crawler
+from scrapy.exceptions import IgnoreRequest
+
+from aahcrawler import urls
+from aahcrawler.crawl.capture.archiver import Enclosed, identified
+from aahcrawler.crawl.capture.recrawl import UNKNOWN, Asked, LostError
+from aahcrawler.crawl.core.job import Job
+from aahcrawler.crawl.fetch.client_settings import PRODUCT
+from aahcrawler.crawl.fetch.download_handler import ENDING, MOST_BYTES, CapturedResponse
+from aahcrawler.crawl.fetch.ip_claims import ADDRESS_TURN
+from aahcrawler.crawl.lease.lease_source import LEASE, LostLeaseError
+from aahcrawler.crawl.response.autodiscovery import MOST_NAMED, AnnouncedSitemaps
+from aahcrawler.page import Headers, Page
+from aahcrawler.wire.errors import WireError, WireReason
+
+logger = logging.getLogger(__name__)
+
+LARGEST = 512 * 1024
+"""Bytes of a robots.txt that are read; RFC 9309 asks for at least 500 KiB."""
+MOST_REDIRECTS = 5
+MOST_HOSTS = 10_000
+"""How many hosts' rules are remembered."""
+KEPT_SECONDS = 24 * 3600.0
+"""How long rules are used before they are asked for again (RFC 9309, section 2.4)."""
+
+_OF_THE_HOST = frozenset({WireReason.ADDRESS, WireReason.RESOLVE, WireReason.CONNECT, WireReason.TLS})
+"""Trouble that a host has with every URL, not only with its robots.txt."""
+_AGENT_LINE = re.compile(r"\s*user(?:-|\s*)agent(?:\s*:|\s)(.*)", re.IGNORECASE)
+
+
+class RobotsDeniedError(IgnoreRequest):
+    """The host's robots.txt does not let us fetch the URL."""
+
+
+class RobotsUnreachableError(IgnoreRequest):
+    """The host's robots.txt could not be had: nothing may be fetched now (RFC 9309, section 2.3.1.4)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What one host asks of us; ``parsed`` is None where everything is allowed."""
+
+    parsed: Protego | None
+    expires: float
+
+    @classmethod
+    def read(cls, body: bytes, expires: float) -> "Rules":
+        """Read a robots.txt, or as much of it as is read of any."""
+        text = body[:LARGEST].decode("utf-8-sig", "replace")
+        return cls(Protego.parse(_addressed_to_us(text)), expires)
+
+    def allow(self, url: str) -> bool:
+        """Whether we may fetch the URL."""
+        return self.parsed is None or bool(self.parsed.can_fetch(url, PRODUCT))
+
+    @property
+    def delay(self) -> float:
+        """The Crawl-delay in seconds, 0 where none is given."""
+        return float((self.parsed and self.parsed.crawl_delay(PRODUCT)) or 0.0)
+
+    @property
+    def sitemaps(self) -> tuple[str, ...]:
+        """The first sitemaps that are named, as they are written."""
+        return () if self.parsed is None else tuple(islice(self.parsed.sitemaps, MOST_NAMED))
+
+
+class RobotsMiddleware:
+    """Holds a leased request until its host's robots.txt is known and its queue's turn has come, or drops it."""
+
+    def __init__(self, crawler: Crawler, job: Job) -> None:
+        self._crawler = crawler
+        self._job = job
+        self._rules: OrderedDict[str, asyncio.Future[Rules]] = OrderedDict()
+        self._sitemaps = AnnouncedSitemaps(job)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Build the middleware of the crawl that runs the spider."""
+        return cls(crawler, cast("Job", crawler.spider.job))  # type: ignore[union-attr]
+
+    async def process_request(self, request: Request) -> None:
+        """Let an allowed request pass when it may be sent.
+
+        Raise ``RobotsDeniedError``, ``RobotsUnreachableError``, ``StoppedError`` when the crawl ends meanwhile,
+        ``WireError`` for a host that cannot be talked to, and ``LostLeaseError`` for a lease that ran out meanwhile.
+        """
+        if LEASE not in request.meta:
+            return
+        named: tuple[str, ...] = ()
+        if self._job.obeys_robots:
+            rules = await self._of(urls.origin(request.url))
+            self._job.manners.obey(request.url, rules.delay)
+            if not rules.allow(request.url):
+                raise RobotsDeniedError(request.url)
+            named = rules.sitemaps
+        await self._sitemaps.of(request.meta[LEASE], named)
+        await self._job.turn(request.url)
+        if not await self._job.leases.holds(request.meta[LEASE]):
+            raise LostLeaseError
+
+    async def _of(self, origin: str) -> Rules:
+        known = self._rules.get(origin)
+        if known is not None and (not known.done() or known.result().expires > asyncio.get_running_loop().time()):
+            return await asyncio.shield(known)
+        coming: asyncio.Future[Rules] = asyncio.get_running_loop().create_future()
+        self._rules[origin] = coming
+        while len(self._rules) > MOST_HOSTS:
+            self._rules.popitem(last=False)
+        try:
+            rules = await self._ask(origin)
+        except BaseException as error:
+            self._rules.pop(origin, None)
+            coming.set_exception(error)
+            coming.exception()  # Those who wait get it; without a reader asyncio would complain.
+            raise
+        self._job.manners.obey(origin, rules.delay)
+        coming.set_result(rules)
+        return rules
+
+    async def _ask(self, origin: str) -> Rules:
+        expires = asyncio.get_running_loop().time() + KEPT_SECONDS
+        url: str | None = f"{origin}/robots.txt"
+        for hop in range(MOST_REDIRECTS + 1):
+            if url is None:
+                break
+            try:
+                response = await self._fetch(url)
+            except WireError as error:
+                if hop == 0 and error.reason in _OF_THE_HOST:
+                    raise
+                raise RobotsUnreachableError(f"{url}: {error}") from error
+            if 300 <= response.status < 400:
+                location = response.headers.get("Location")
+                url = urls.resolve(url, location) if location else None
+            elif response.status >= 500 or response.status == 429:
+                raise RobotsUnreachableError(f"{url} answered {response.status}")
+            else:
+                return Rules.read(response.body, expires) if response.status < 300 else Rules(None, expires)
+        return Rules(None, expires)  # Too many redirects count as no robots.txt (RFC 9309, section 2.3.1.2).
+
+    async def _fetch(self, url: str) -> Page:
+        """Return what a robots.txt says, where it has not changed what the archive has of it."""
+        recrawl = self._job.recrawl
+        asked = recrawl.asked(url)
+        response = await self._download(url, asked)
+        if response.status == HTTPStatus.NOT_MODIFIED and asked.conditional and asked.former is not None:
+            try:
+                return recrawl.page_of(asked.former)
+            except LostError:
+                recrawl.ask_plainly(url)
+                response = await self._download(url, UNKNOWN)
+        when = response.exchange.started_at
+        return Page(url, response.status, Headers(response.wire_headers), response.body, when)
+
+    async def _download(self, url: str, asked: Asked) -> CapturedResponse:
+        await self._job.turn(url)
+        request = Request(
+            url,
+            headers={**self._job.request_headers, **asked.conditions},
+            dont_filter=True,
+            meta={
+                "download_slot": urls.queue_of(url),
+                "verbatim_url": True,
+                MOST_BYTES: LARGEST,
+                ENDING: self._job.ending,
+                ADDRESS_TURN: self._job.address_turns.turn(url),
+            },
+        )
+        assert self._crawler.engine is not None  # noqa: S101
+        try:
+            response = await self._crawler.engine.download_async(request)
+        except WireError as error:
+            await self._job.count({"robots": int(error.exchange is not None)})
+            await self._job.keep_remains(error)
+            raise
+        finally:
+            self._job.manners.ended(url)
+        assert isinstance(response, CapturedResponse)  # noqa: S101
+        original = asked.former.original if asked.former is not None and asked.conditional else None
+        with closing(response.exchange) as exchange:
+            await self._job.archive(exchange, Enclosed(identified(response.body), unchanged=original))
+        counts = {"robots": 1, "bytes": exchange.response_size, "conditional": int(asked.conditional)}
+        await self._job.count(counts)
+        return response
+
+
+def _addressed_to_us(text: str) -> str:
+    """Return a robots.txt in which all other agents are one.
+
+    The parser gives each rule of a group to each of its agents, and thousands of both would take all memory; and it
+    takes the beginning of a product's name for the whole, where RFC 9309 does not (section 2.2.1).
+    """
+    return "\n".join(map(_with_our_agent, text.splitlines()))
+
+
+def _with_our_agent(line: str) -> str:
+    match = _AGENT_LINE.match(line.partition("#")[0])
+    if match is None:
+        return line
+    agent = match[1].strip()
+    product = agent.partition("/")[0].rstrip(" *").lower()
+    if agent == "*" or not agent:
+        return line
+    return f"User-agent: {PRODUCT if product == PRODUCT.lower() else 'another'}"
+
+
+__all__ = ["RobotsDeniedError", "RobotsMiddleware", "RobotsUnreachableError", "Rules"]
