@@ -22,7 +22,8 @@ from aahcrawler.crawl.core.stores import Stores
 from aahcrawler.crawl.core.understanding import Understanding
 from aahcrawler.crawl.directory.folder import CrawlFolder
 from aahcrawler.crawl.directory.folder_lock import Occupancy
-from aahcrawler.crawl.health.disk_space import Room, is_full
+from aahcrawler.crawl.health.disk_space import Room
+from aahcrawler.crawl.health.error_classification import is_full
 from aahcrawler.crawl.response.handler import Settlement
 from aahcrawler.frontier.protocol import (
     Counts,

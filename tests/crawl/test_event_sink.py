@@ -10,8 +10,9 @@ import pytest
 from aahcrawler.crawl.cluster import event_sink as telling
 from aahcrawler.crawl.cluster.event_sink import EventTeller
 from aahcrawler.crawl.stats.crawl_log import CRAWL, keep_events, listening
+from aahcrawler.frontier.event_log import LONGEST, WorkerEvent
 from aahcrawler.frontier.protocol import FrontierUnavailableError
-from aahcrawler.frontier.redis.event_log import LONGEST, RedisEventLog, WorkerEvent
+from aahcrawler.frontier.redis.event_log import RedisEventLog
 from aahcrawler.frontier.server.embedded import EmbeddedServer
 
 logger = logging.getLogger("aahcrawler.crawl.somewhere")

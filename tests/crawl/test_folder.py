@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from aahcrawler.crawl.directory.atomic_write import write_whole
+from aahcrawler.crawl.directory.files import write_whole
 from aahcrawler.crawl.directory.folder import CrawlFolder, CrawlRefusedError
 from online_analysis.icd import Icd
 

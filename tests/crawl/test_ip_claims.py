@@ -8,7 +8,7 @@ import pytest
 
 from aahcrawler.crawl.fetch.ip_claims import AddressBusyError, AddressTurns, Claimant
 from aahcrawler.crawl.lease.frontier_executor import FrontierLane
-from aahcrawler.frontier.redis.ip_locks import Addresses, LocalAddresses
+from aahcrawler.frontier.ip_locks import Addresses, LocalAddresses
 from aahcrawler.frontier.server.embedded import EmbeddedServer
 from aahcrawler.frontier.server.environment import REDIS_URL
 from tests.crawl.crawling import aah, running

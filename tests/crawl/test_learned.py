@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from scrapy.settings import Settings
 
-from aahcrawler.crawl.reload.knowledge_reload import ADAPTATION, Knowledge, adapts
+from aahcrawler.crawl.reload.knowledge_reload import Knowledge
+from aahcrawler.crawl.scrapy.addon import ADAPTATION, adapts
 from aahcrawler.helper import Assistance
 from aahcrawler.page import Page
 from tests.adaptation.redesigned import SITE, bodies, new, said, thread

@@ -29,9 +29,9 @@ from aahcrawler.crawl.directory.folder_lock import Occupancy
 from aahcrawler.crawl.fetch.download_handler import Captured, CapturedResponse
 from aahcrawler.crawl.fetch.ip_claims import AddressBusyError
 from aahcrawler.crawl.fetch.politeness import StoppedError
+from aahcrawler.crawl.fetch.robots_txt import RobotsDeniedError, RobotsUnreachableError
 from aahcrawler.crawl.response.discovered_links import MOST_REDIRECTS
 from aahcrawler.crawl.response.handler import AGAIN, LONGEST_REST, Settlement, SpentError, rest_asked
-from aahcrawler.crawl.scrapy.robots_middleware import RobotsDeniedError, RobotsUnreachableError
 from aahcrawler.exchange import Exchange, Truncation
 from aahcrawler.frontier.protocol import Counts, FrontierUnavailableError, Lease, Offer, Outcome, State
 from aahcrawler.helper import ApplicationAwareHelper

@@ -21,16 +21,10 @@ from aahcrawler.crawl.capture.recrawl import Asked, LostError
 from aahcrawler.crawl.fetch.download_handler import ENDING, MOST_BYTES, Captured, CapturedResponse
 from aahcrawler.crawl.fetch.ip_claims import ADDRESS_TURN, AddressBusyError
 from aahcrawler.crawl.fetch.politeness import Manners, StoppedError
+from aahcrawler.crawl.fetch.robots_txt import LARGEST, RobotsDeniedError, RobotsUnreachableError, Rules
 from aahcrawler.crawl.lease.lease_source import LEASE
 from aahcrawler.crawl.scrapy import robots_middleware as robots
-from aahcrawler.crawl.scrapy.robots_middleware import (
-    LARGEST,
-    MOST_REDIRECTS,
-    RobotsDeniedError,
-    RobotsMiddleware,
-    RobotsUnreachableError,
-    Rules,
-)
+from aahcrawler.crawl.scrapy.robots_middleware import MOST_REDIRECTS, RobotsMiddleware
 from aahcrawler.exchange import Exchange
 from aahcrawler.frontier.protocol import Lease
 from aahcrawler.page import Headers, Page

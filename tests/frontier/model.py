@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-from aahcrawler.frontier.control import Revisit, Rule, RuleKind
+from aahcrawler.frontier.control import Revisit
 from aahcrawler.frontier.posting import BLOCKED_FROM_OUTSIDE, Effect, Post, Posted, Standing, Wish
 from aahcrawler.frontier.protocol import (
     LEASE_RAN_OUT,
@@ -24,6 +24,7 @@ from aahcrawler.frontier.protocol import (
     State,
     Update,
 )
+from aahcrawler.frontier.rules import Rule, RuleKind
 
 
 @dataclass

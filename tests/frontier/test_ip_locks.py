@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from aahcrawler.frontier.ip_locks import Addresses, LocalAddresses
 from aahcrawler.frontier.redis.connection import connect
-from aahcrawler.frontier.redis.ip_locks import Addresses, AddressLocks, LocalAddresses
+from aahcrawler.frontier.redis.ip_locks import AddressLocks
 from aahcrawler.frontier.server.embedded import EmbeddedServer
 from tests.frontier.conftest import Clock, address_of
 

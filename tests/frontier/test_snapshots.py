@@ -6,12 +6,13 @@ from pathlib import Path
 import pytest
 from redis import Redis
 
-from aahcrawler.frontier.control import Revisit, Rule, RuleKind, SnapshotError
+from aahcrawler.frontier.control import Revisit, SnapshotError
 from aahcrawler.frontier.posting import Post, Wish
 from aahcrawler.frontier.protocol import FrontierSettings, Lease, Offer, State
 from aahcrawler.frontier.redis import records, snapshots
 from aahcrawler.frontier.redis.connection import connect
 from aahcrawler.frontier.redis.control import RedisControl
+from aahcrawler.frontier.rules import Rule, RuleKind
 from aahcrawler.frontier.server.embedded import EmbeddedServer
 from tests.frontier.conftest import Clock
 

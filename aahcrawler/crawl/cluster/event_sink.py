@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from aahcrawler.crawl.stats.crawl_log import CRAWL
+from aahcrawler.frontier.event_log import LONGEST, EventLog, WorkerEvent
 from aahcrawler.frontier.protocol import FrontierUnavailableError
-from aahcrawler.frontier.redis.event_log import LONGEST, EventLog, WorkerEvent
 
 EVERY = 0.5
 """Seconds between two deliveries."""

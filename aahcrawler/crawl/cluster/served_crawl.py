@@ -7,14 +7,15 @@ from pathlib import Path
 from scrapy.crawler import AsyncCrawlerRunner
 
 from aahcrawler.crawl.cluster.registered_crawl import RegisteredDefinition, RegisteredTopic
-from aahcrawler.crawl.core.job import FINISHED, Job
+from aahcrawler.crawl.core.job import Job
+from aahcrawler.crawl.directory.crawl_runs import FINISHED
 from aahcrawler.crawl.directory.definition_source import DefinitionFile, DefinitionSource
 from aahcrawler.crawl.directory.folder import CrawlRefusedError
 from aahcrawler.crawl.health.garbage_collection import spare
 from aahcrawler.crawl.lease.lease_source import worker_name
 from aahcrawler.crawl.scrapy.spider import AahSpider
 from aahcrawler.crawl.startup.factory import KnowledgeChoice, Membership, join_job
-from aahcrawler.frontier.redis.presence import Presence
+from aahcrawler.frontier.presence import Presence
 from aahcrawler.frontier.registry import Registered, Registry
 from aahcrawler.report import ReportError, write_report
 

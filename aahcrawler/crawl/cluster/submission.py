@@ -8,9 +8,9 @@ from aahcrawler.crawl.cluster.registered_crawl import RegisteredDefinition
 from aahcrawler.crawl.directory.crawl_runs import Ended, is_over
 from aahcrawler.crawls import frontier_name, frontier_settings
 from aahcrawler.definition_bundle import packed
+from aahcrawler.frontier.presence import Presence
 from aahcrawler.frontier.protocol import State
 from aahcrawler.frontier.redis.frontier import RedisFrontier
-from aahcrawler.frontier.redis.presence import Presence
 from aahcrawler.frontier.registry import CrawlState, Registered, Registry
 from online_analysis.icd import Icd, IcdError
 

@@ -24,18 +24,19 @@ from scrapy.settings import Settings
 
 from aahcrawler.archive.delivery import Delivery
 from aahcrawler.archive.index import update
-from aahcrawler.crawl.core.job import BEGUN, SUMMARY_EVERY
+from aahcrawler.crawl.core.job import SUMMARY_EVERY
 from aahcrawler.crawl.directory.definition_source import DefinitionFile
 from aahcrawler.crawl.directory.folder import CrawlFolder, CrawlRefusedError
 from aahcrawler.crawl.lease.lease_source import capacity, worker_name
 from aahcrawler.crawl.peers.peer_export import Sharing
-from aahcrawler.crawl.reload.knowledge_reload import knowledge_folders
 from aahcrawler.crawl.reporting.exit_status import DONE, FAILED, MISTAKE, outcome, say, tell_undelivered
 from aahcrawler.crawl.reporting.progress import Show, display
 from aahcrawler.crawl.reporting.summary import summary
-from aahcrawler.crawl.startup.factory import begun_delivery, checked, recover
+from aahcrawler.crawl.scrapy.addon import knowledge_folders
+from aahcrawler.crawl.startup.factory import begun_delivery, checked
 from aahcrawler.crawl.startup.frontier_connection import AtServer, own_frontier
-from aahcrawler.crawl.stats.collector import Tally
+from aahcrawler.crawl.startup.recovery import recover
+from aahcrawler.crawl.stats.collector import BEGUN, Tally
 from aahcrawler.crawl.stats.crawl_log import keep_events
 from aahcrawler.definition_bundle import sent
 from aahcrawler.frontier.protocol import Counts, FrontierUnavailableError

@@ -24,14 +24,13 @@ from aahcrawler.crawl.cluster.event_sink import EventTeller
 from aahcrawler.crawl.cluster.served_crawl import Service, Telling
 from aahcrawler.crawl.directory.folder import CrawlRefusedError, FolderBusyError
 from aahcrawler.crawl.health.garbage_collection import seldom_collected
-from aahcrawler.crawl.lease.lease_source import worker_name
+from aahcrawler.crawl.lease.lease_source import CONCURRENT_REQUESTS, worker_name
 from aahcrawler.crawl.lease.slots import Slots
-from aahcrawler.crawl.reload.knowledge_reload import adapts, knowledge_folders
-from aahcrawler.crawl.scrapy.addon import CONCURRENT_REQUESTS, HANDLERS
+from aahcrawler.crawl.scrapy.addon import HANDLERS, adapts, knowledge_folders
 from aahcrawler.crawl.startup.factory import KnowledgeChoice
 from aahcrawler.crawl.stats.crawl_log import CRAWL, listening
+from aahcrawler.frontier.presence import Worker
 from aahcrawler.frontier.protocol import FrontierUnavailableError
-from aahcrawler.frontier.redis.presence import Worker
 from aahcrawler.frontier.redis.shared_server import Server
 from aahcrawler.frontier.registry import CrawlState, Registered, RegistryError
 from aahcrawler.segments import SegmentError

@@ -20,17 +20,19 @@ from aahcrawler.crawl.core.limits import most_bytes, reached, used_up
 from aahcrawler.crawl.core.stores import Stores
 from aahcrawler.crawl.core.understanding import Understanding
 from aahcrawler.crawl.core.worker_role import Alone, Part
+from aahcrawler.crawl.directory.crawl_runs import FINISHED
 from aahcrawler.crawl.fetch.client_settings import LONGEST_REMAINS, request_headers, wire_settings
 from aahcrawler.crawl.fetch.ip_claims import AddressTurns, Claimant
 from aahcrawler.crawl.fetch.politeness import Manners, StoppedError
-from aahcrawler.crawl.health.disk_space import Measure, Room, is_full
+from aahcrawler.crawl.health.disk_space import Measure, Room
+from aahcrawler.crawl.health.error_classification import is_full
 from aahcrawler.crawl.health.server_outage import Outage
 from aahcrawler.crawl.lease.frontier_executor import FrontierLane
 from aahcrawler.crawl.lease.lease_source import LeaseSource, capacity, worker_name
 from aahcrawler.crawl.lease.renewal import LeaseKeeper
 from aahcrawler.crawl.peers.peer_export import Sharing
 from aahcrawler.crawl.reporting.summary import summary
-from aahcrawler.crawl.stats.collector import SharedTally
+from aahcrawler.crawl.stats.collector import BEGUN, SharedTally
 from aahcrawler.crawls import lease_seconds
 from aahcrawler.exchange import Exchange
 from aahcrawler.frontier.hops import Hop, extended
@@ -47,16 +49,12 @@ from online_analysis.topic import Topic
 
 logger = logging.getLogger(__name__)
 
-FINISHED = "finished"
-"""Why a crawl ended that has nothing more to fetch; also Scrapy's word for it."""
 PAUSED = "an operator has paused the crawl, or what it has queued; it goes on when that is resumed"
 TICK = 1.0
 """Seconds between two looks at the time limit and the display."""
 SUMMARY_EVERY = 10.0
 """Seconds between two writings of ``crawl.json``."""
 
-BEGUN = "begun"
-"""The count that holds when this crawl was begun, in seconds since 1970."""
 
 P = ParamSpec("P")
 T = TypeVar("T")

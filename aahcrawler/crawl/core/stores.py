@@ -9,8 +9,8 @@ from aahcrawler.archive.history import History
 from aahcrawler.archive.writer import WarcWriter
 from aahcrawler.crawl.directory.folder import CrawlFolder
 from aahcrawler.frontier.control import Blocking
+from aahcrawler.frontier.ip_locks import Addresses
 from aahcrawler.frontier.protocol import Frontier
-from aahcrawler.frontier.redis.ip_locks import Addresses
 from aahcrawler.objects.writer import ObjectWriter
 from aahcrawler.refusals import RefusalLog
 from aahcrawler.scores import ScoreLog

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from aahcrawler.crawl.directory.atomic_write import write_whole
+from aahcrawler.crawl.directory.files import write_whole
 from aahcrawler.crawl.directory.folder import CrawlFolder
 from aahcrawler.urls import queue_of
 from online_analysis.document import Document

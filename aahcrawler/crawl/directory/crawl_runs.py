@@ -15,9 +15,12 @@ from pathlib import Path
 
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
-from aahcrawler.crawl.directory.atomic_write import write_whole
+from aahcrawler.crawl.directory.files import write_whole
 from aahcrawler.crawls import DEFINITION, FORMER, SUMMARY, TOPIC, number
 from online_analysis.icd import Icd
+
+FINISHED = "finished"
+"""Why a crawl ended that has nothing more to fetch; also Scrapy's word for it."""
 
 MOVED = (DEFINITION, TOPIC, "crawl.log", "report.html")
 """What moves with a summary when the next crawl begins."""

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Protocol
 
-from aahcrawler.crawl.directory.file_watch import Stamps, stamps
+from aahcrawler.crawl.directory.files import Stamps, stamps
 from online_analysis.icd import Icd
 
 

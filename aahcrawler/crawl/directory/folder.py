@@ -14,8 +14,8 @@ from pydantic import ValidationError
 
 from aahcrawler.archive.folders import INDEXES
 from aahcrawler.crawl.directory import crawl_runs
-from aahcrawler.crawl.directory.atomic_write import write_whole
 from aahcrawler.crawl.directory.crawl_runs import FIRST, Standing
+from aahcrawler.crawl.directory.files import write_whole
 from aahcrawler.crawl.directory.folder_lock import Occupancy
 from aahcrawler.crawls import DEFINITION, FRONTIER, REFUSED, SCORES, SUMMARY, TOPIC
 from online_analysis.icd import Icd, changes

@@ -13,8 +13,8 @@ from ipaddress import IPv6Address, ip_address
 from time import monotonic
 
 from aahcrawler.crawl.lease.frontier_executor import FrontierLane
+from aahcrawler.frontier.ip_locks import Addresses, LocalAddresses
 from aahcrawler.frontier.protocol import FrontierUnavailableError
-from aahcrawler.frontier.redis.ip_locks import Addresses, LocalAddresses
 
 ADDRESS_TURN = "aah_address_turn"
 """The key of ``Request.meta`` that holds a request's ``AddressTurn``."""

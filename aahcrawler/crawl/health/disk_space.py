@@ -5,7 +5,6 @@ refuses to write all the same waits in memory, with its lease, until it can be w
 """
 
 import asyncio
-import errno
 import logging
 import shutil
 from collections.abc import Awaitable, Callable, Sequence
@@ -13,8 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from aahcrawler.frontier.protocol import FrontierFullError
-from aahcrawler.segments import DiskFullError
+from aahcrawler.crawl.health.error_classification import is_full
 
 logger = logging.getLogger(__name__)
 
@@ -29,7 +27,6 @@ LOOK_EVERY = 1.0
 LONGEST_REST = 10.0
 """Seconds between two tries at most, where the free space does not tell: quotas, file systems without inodes."""
 
-_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 T = TypeVar("T")
 
@@ -158,15 +155,6 @@ class Room:
             logger.warning("there is room again, the crawl goes on")
         for tell in self.changed:
             tell()
-
-
-def is_full(error: BaseException | None) -> bool:
-    """Tell a disk, a quota or a file that is full from all other trouble, also where it is the cause of an error."""
-    if isinstance(error, DiskFullError | FrontierFullError):
-        return True
-    if isinstance(error, OSError) and error.errno in _FULL:
-        return True
-    return error is not None and is_full(error.__cause__)
 
 
 def _megabytes(size: float) -> str:

@@ -14,8 +14,9 @@ from uuid import uuid4
 
 from aahcrawler.crawl.lease.frontier_executor import FrontierLane
 from aahcrawler.crawl.lease.slots import Slots
-from aahcrawler.crawl.scrapy.addon import CONCURRENT_REQUESTS
 from aahcrawler.frontier.protocol import Frontier, Lease
+
+CONCURRENT_REQUESTS = 64
 
 LEASE = "aah_lease"
 """The key of ``Request.meta`` that holds a request's lease."""

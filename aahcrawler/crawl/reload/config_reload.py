@@ -17,10 +17,11 @@ from pydantic import TypeAdapter, ValidationError
 
 from aahcrawler.crawl.core.job import Job
 from aahcrawler.crawl.core.understanding import Understanding
-from aahcrawler.crawl.directory.atomic_write import write_whole
 from aahcrawler.crawl.directory.definition_source import DefinitionSource
-from aahcrawler.crawl.directory.file_watch import LOOK_EVERY
+from aahcrawler.crawl.directory.files import LOOK_EVERY, write_whole
 from aahcrawler.crawl.health.error_classification import is_local
+from aahcrawler.crawl.reload.scope_update import Requeueing, Rescoping
+from aahcrawler.crawl.reload.score_update import Reweighing
 from aahcrawler.crawls import frontier_settings
 from aahcrawler.scope import Scope
 from aahcrawler.scores import Lessons
@@ -163,3 +164,17 @@ class Redefining:
                 await self._actions[part]()
         if pending:
             forget(self._root)
+
+
+def actions(job: Job, control: Requeueing) -> Mapping[Part, Action]:
+    """Return what is done in a job for each part of its definition that has changed."""
+
+    async def go_by() -> None:
+        await job.call(job.stores.frontier.go_by, frontier_settings(job.icd))
+
+    return {
+        Part.LIMITS: go_by,
+        Part.POLITENESS: go_by,
+        Part.SCOPE: Rescoping(job, control).run,
+        Part.WEIGHTS: Reweighing(job).run,
+    }

@@ -2,42 +2,22 @@
 
 import asyncio
 import logging
-import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
-
-from scrapy.settings import BaseSettings
 
 from aahcrawler.adaptation.learnt import Learnt
 from aahcrawler.adaptation.overlay import LEARNED, Overlay
 from aahcrawler.adaptation.wiring import adaptation, teachers
-from aahcrawler.crawl.directory.file_watch import LOOK_EVERY, Stamps, stamps
+from aahcrawler.crawl.directory.files import LOOK_EVERY, Stamps, stamps
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.helper.requests import Values
 from aahcrawler.helper.sites import Sites
-from knowledge_base.folders import files_of, named_folders
+from knowledge_base.folders import files_of
 from knowledge_base.loader import LoadError, load
 from knowledge_base.model import KnowledgeBase
 from knowledge_base.selectors import BadExpressionError
 
 logger = logging.getLogger(__name__)
-
-KNOWLEDGE_BASE = "AAH_KNOWLEDGE_BASE"
-"""The Scrapy setting, and else the environment variable, that names the folders, separated by ``os.pathsep``."""
-
-ADAPTATION = "AAH_ADAPTATION"
-"""The Scrapy setting, and else the environment variable, that turns adaptation off where it is 0."""
-
-
-def knowledge_folders(settings: BaseSettings) -> tuple[Path, ...]:
-    """Return the folders that settings or environment name, the one that ships where neither does."""
-    return named_folders(str(settings.get(KNOWLEDGE_BASE) or os.environ.get(KNOWLEDGE_BASE, "")))
-
-
-def adapts(settings: BaseSettings) -> bool:
-    """Say whether actions that fail on a site are to be mended; so it is unless the setting or environment says no."""
-    given = settings.get(ADAPTATION, os.environ.get(ADAPTATION))
-    return str(given).strip().lower() not in ("0", "no", "off", "false")
 
 
 class Knowledge:

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Protocol, TypeVar
 
 from aahcrawler.crawl.core.job import Job
-from aahcrawler.crawl.response.discovered_links import is_chosen
+from aahcrawler.crawl.response.discovered_links import SCOPE, is_chosen
 from aahcrawler.frontier.control import Blocking, Revisiting
 from aahcrawler.frontier.posting import Standing
 from aahcrawler.frontier.protocol import Offer, Offered, State
@@ -19,8 +19,6 @@ from aahcrawler.traps import Trap
 
 logger = logging.getLogger(__name__)
 
-SCOPE = "scope:"
-"""What the reasons begin with for which a URL is blocked that was queued when the scope changed."""
 AT_ONCE = 500
 
 _JUDGED = frozenset({*Refusal, *Trap})

@@ -5,7 +5,7 @@ from pathlib import Path
 from rich.console import Console
 
 from aahcrawler.archive.delivery import Delivery
-from aahcrawler.crawl.core.job import FINISHED
+from aahcrawler.crawl.directory.crawl_runs import FINISHED
 from aahcrawler.crawl.reporting.summary import Countable
 from aahcrawler.report import ReportError, write_report
 

@@ -7,11 +7,10 @@ from itertools import islice
 
 from aahcrawler import urls
 from aahcrawler.crawl.core.job import Job
+from aahcrawler.crawl.fetch.robots_txt import MOST_NAMED
 from aahcrawler.frontier.hops import Hop
 from aahcrawler.frontier.protocol import Lease, Offer
 
-MOST_NAMED = 20
-"""How many sitemaps that a robots.txt names are asked for."""
 MOST_FEEDS = 10
 """How many feeds that pages of a host announce are asked for."""
 MOST_HOSTS = 10_000

@@ -11,33 +11,12 @@ from dataclasses import replace
 
 from aahcrawler.crawl.capture.page_analysis import Reading
 from aahcrawler.crawl.core.job import Job
-from aahcrawler.crawl.directory.folder import CrawlFolder
 from aahcrawler.crawl.health.error_classification import is_local
 from aahcrawler.crawl.response.discovered_links import Led
-from aahcrawler.frontier.protocol import UNSCORED, Frontier, Offer, Offered, State
-from aahcrawler.scores import ScoreLog, ScoreLogError, left_over
-from aahcrawler.urls import queue_of
+from aahcrawler.frontier.protocol import UNSCORED, Offer, Offered
 from online_analysis.batching import Batch, BatchScore
 
 logger = logging.getLogger(__name__)
-
-
-def score_leftovers(folder: CrawlFolder, frontier: Frontier, log: ScoreLog) -> None:
-    """Score what waits for the batch of a worker that was killed, by the means of what the score log says of it.
-
-    A damaged log leaves it unscored, and is reported.
-    """
-    try:
-        left = left_over(folder.scores, folder.standing.number)
-    except ScoreLogError as error:
-        logger.error("%s; links that were waiting for their batch stay unscored", error)
-        return
-    queued = {url: each for url, each in left.items() if frontier.state(url) is State.QUEUED}
-    if queued:
-        frontier.offer([Offer(url, queue_of(url), each.score.score, each.depth) for url, each in queued.items()])
-        pages = set().union(*(each.pages for each in queued.values()))
-        log.batched(len(pages), {url: each.score for url, each in queued.items()})
-        logger.info("%d links that were waiting for their batch when the crawl ended are scored", len(queued))
 
 
 class Batches:

@@ -13,6 +13,9 @@ from aahcrawler.metadata import Link, LinkType, Metadata
 from aahcrawler.scope import SourceRefusal
 from aahcrawler.traps import Trap
 
+SCOPE = "scope:"
+"""What the reasons begin with for which a URL is blocked that was queued when the scope changed."""
+
 MOST_REDIRECTS = 20
 """How many redirects in a row are followed, as by browsers (WHATWG Fetch, section 4.4)."""
 

@@ -21,18 +21,16 @@ from aahcrawler.crawl.core.job import Job
 from aahcrawler.crawl.fetch.download_handler import CapturedResponse
 from aahcrawler.crawl.fetch.ip_claims import AddressBusyError
 from aahcrawler.crawl.fetch.politeness import StoppedError
-from aahcrawler.crawl.health.disk_space import is_full
-from aahcrawler.crawl.health.error_classification import is_local
+from aahcrawler.crawl.fetch.robots_txt import RobotsDeniedError, RobotsUnreachableError
+from aahcrawler.crawl.health.error_classification import is_full, is_local
 from aahcrawler.crawl.lease.lease_source import LostLeaseError
-from aahcrawler.crawl.reload.scope_update import SCOPE
 from aahcrawler.crawl.response.batch_scoring import Batches
-from aahcrawler.crawl.response.discovered_links import NOWHERE, Led, Outlinks
+from aahcrawler.crawl.response.discovered_links import NOWHERE, SCOPE, Led, Outlinks
 from aahcrawler.crawl.response.link_ranking import Ranking
 from aahcrawler.crawl.response.page_analyser import Comprehension
 from aahcrawler.crawl.response.transcripts import Documents
 from aahcrawler.crawl.response.trap_detection import TrappedError, Trapping
 from aahcrawler.crawl.response.url_lists import ListKind, Lists, list_kind
-from aahcrawler.crawl.scrapy.robots_middleware import RobotsDeniedError, RobotsUnreachableError
 from aahcrawler.crawl.stats.collector import Tally
 from aahcrawler.exchange import Truncation
 from aahcrawler.frontier.protocol import Lease, Offer, Outcome, State

@@ -13,7 +13,7 @@ from filelock import FileLock, Timeout
 from aahcrawler.crawl.capture.page_analysis import Reading
 from aahcrawler.crawl.capture.recrawl import GONE, Visit
 from aahcrawler.crawl.core.job import Job
-from aahcrawler.crawl.directory.atomic_write import write_whole
+from aahcrawler.crawl.directory.files import write_whole
 from aahcrawler.crawl.response.discovered_links import Led, is_chosen
 from aahcrawler.flow import Processed
 from aahcrawler.frontier.hops import Hop

@@ -1,7 +1,17 @@
 """What the crawl changes in Scrapy: one add-on, so that any Scrapy project can run the spider."""
 
+import os
+from pathlib import Path
+
 from scrapy.settings import BaseSettings
 
+from aahcrawler.crawl.lease.lease_source import CONCURRENT_REQUESTS
+from knowledge_base.folders import named_folders
+
+KNOWLEDGE_BASE = "AAH_KNOWLEDGE_BASE"
+"""The Scrapy setting, and else the environment variable, that names the folders, separated by ``os.pathsep``."""
+ADAPTATION = "AAH_ADAPTATION"
+"""The Scrapy setting, and else the environment variable, that turns adaptation off where it is 0."""
 HANDLER = "aahcrawler.crawl.fetch.download_handler.WireDownloadHandler"
 HANDLERS: dict[str, str | None] = {
     "http": HANDLER,
@@ -11,7 +21,6 @@ HANDLERS: dict[str, str | None] = {
     "data": None,
     "s3": None,
 }
-CONCURRENT_REQUESTS = 64
 
 SETTINGS: dict[str, object] = {
     "SCHEDULER": "aahcrawler.crawl.scrapy.scheduler.OfferingScheduler",
@@ -56,3 +65,14 @@ class AahAddon:
             settings.set(name, {}, priority="addon")
         extensions = settings.getdict("EXTENSIONS") | dict.fromkeys(EXTENSIONS_OFF)
         settings.set("EXTENSIONS", extensions, priority="addon")
+
+
+def knowledge_folders(settings: BaseSettings) -> tuple[Path, ...]:
+    """Return the folders that settings or environment name, the one that ships where neither does."""
+    return named_folders(str(settings.get(KNOWLEDGE_BASE) or os.environ.get(KNOWLEDGE_BASE, "")))
+
+
+def adapts(settings: BaseSettings) -> bool:
+    """Say whether actions that fail on a site are to be mended; so it is unless the setting or environment says no."""
+    given = settings.get(ADAPTATION, os.environ.get(ADAPTATION))
+    return str(given).strip().lower() not in ("0", "no", "off", "false")

@@ -9,9 +9,9 @@ from scrapy.settings import Settings
 from aahcrawler.crawl.core.job import Job
 from aahcrawler.crawl.directory.folder import CrawlRefusedError
 from aahcrawler.crawl.health.garbage_collection import seldom_collected
-from aahcrawler.crawl.reload.knowledge_reload import adapts, knowledge_folders
 from aahcrawler.crawl.reporting.exit_status import DONE, FAILED, MISTAKE, outcome, say, tell_undelivered
 from aahcrawler.crawl.reporting.progress import display
+from aahcrawler.crawl.scrapy.addon import adapts, knowledge_folders
 from aahcrawler.crawl.scrapy.spider import AahSpider
 from aahcrawler.crawl.startup.factory import open_job
 from aahcrawler.frontier.protocol import FrontierUnavailableError

@@ -16,10 +16,10 @@ from aahcrawler.crawl.core.job import Job
 from aahcrawler.crawl.fetch.download_handler import ENDING, MOST_BYTES, WANTED, WIRE_SETTINGS, CapturedResponse
 from aahcrawler.crawl.fetch.ip_claims import ADDRESS_TURN
 from aahcrawler.crawl.lease.lease_source import LEASE
-from aahcrawler.crawl.reload.knowledge_reload import adapts, knowledge_folders
 from aahcrawler.crawl.response.handler import ReplacedError, Settlement, SpentError
 from aahcrawler.crawl.response.trap_detection import TrappedError
 from aahcrawler.crawl.response.url_lists import list_kind
+from aahcrawler.crawl.scrapy.addon import adapts, knowledge_folders
 from aahcrawler.crawl.startup.factory import open_job
 from aahcrawler.frontier.protocol import Lease
 from aahcrawler.page import Headers

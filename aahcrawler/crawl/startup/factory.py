@@ -18,36 +18,35 @@ from aahcrawler.archive.history import History, Kept, Writers
 from aahcrawler.archive.index import IndexWriter
 from aahcrawler.archive.records import CrawlInfo
 from aahcrawler.archive.target import target_mistakes
-from aahcrawler.archive.writer import WarcWriter, recover_archive
-from aahcrawler.crawl.core.job import BEGUN, Job
+from aahcrawler.archive.writer import WarcWriter
+from aahcrawler.crawl.core.job import Job
 from aahcrawler.crawl.core.stores import Stores
 from aahcrawler.crawl.core.topic_learner import Refining
 from aahcrawler.crawl.core.understanding import Understanding
 from aahcrawler.crawl.directory import crawl_runs
-from aahcrawler.crawl.directory.atomic_write import write_whole
 from aahcrawler.crawl.directory.crawl_runs import Start
 from aahcrawler.crawl.directory.definition_source import DefinitionFile, DefinitionSource
+from aahcrawler.crawl.directory.files import write_whole
 from aahcrawler.crawl.directory.folder import CrawlFolder, CrawlRefusedError
 from aahcrawler.crawl.health.disk_sync import synced
 from aahcrawler.crawl.peers.peer_export import TOKEN, Sharing
 from aahcrawler.crawl.peers.score_push import Pace, ScorePoster
-from aahcrawler.crawl.reload.alignment import actions
-from aahcrawler.crawl.reload.config_reload import Redefining, forget, note
+from aahcrawler.crawl.reload.config_reload import Redefining, actions, forget, note
 from aahcrawler.crawl.reload.knowledge_reload import Knowledge
 from aahcrawler.crawl.reporting.summary import summary
-from aahcrawler.crawl.response.batch_scoring import score_leftovers
 from aahcrawler.crawl.response.trap_detection import TrapsFile
 from aahcrawler.crawl.startup.fingerprint import files_digest, fingerprint
 from aahcrawler.crawl.startup.frontier_connection import AtServer, others_frontier, own_frontier
-from aahcrawler.crawl.startup.recovery import recalled
+from aahcrawler.crawl.startup.recovery import recalled, recover, score_leftovers
 from aahcrawler.crawl.startup.reference_documents import fetch_documents, reader
 from aahcrawler.crawl.startup.seeding import Beginning
+from aahcrawler.crawl.stats.collector import BEGUN
 from aahcrawler.crawl.stats.crawl_log import keep_events
 from aahcrawler.exchange import Exchange
-from aahcrawler.objects.writer import ObjectWriter, recover_objects
-from aahcrawler.refusals import RefusalLog, recover_refusals
+from aahcrawler.objects.writer import ObjectWriter
+from aahcrawler.refusals import RefusalLog
 from aahcrawler.scope import Scope, Spelling
-from aahcrawler.scores import ScoreLog, Terms, recover_scores
+from aahcrawler.scores import ScoreLog, Terms
 from aahcrawler.wire.addresses import AddressPolicy
 from knowledge_base.model import KnowledgeBase
 from online_analysis.analysers import analysers, seeds_of_posts
@@ -250,18 +249,6 @@ def _said(folder: CrawlFolder, known: int) -> str:
     number, start = folder.standing.number, folder.standing.start
     knowing = f", knowing {known:,} pages of the crawls before" if start is Start.ANEW else ""
     return f"crawl {number} {start}{knowing}"
-
-
-def recover(folder: CrawlFolder) -> None:
-    """Mend what killed processes left in a folder; what others are writing is left alone."""
-    torn = (
-        *recover_archive(folder.archive),
-        *recover_objects(folder.objects),
-        *recover_scores(folder.scores),
-        *recover_refusals(folder.refused),
-    )
-    for recovered in torn:
-        logger.warning("mended after a crash: %s", recovered)
 
 
 def _history(folder: CrawlFolder, membership: Membership | None) -> History:

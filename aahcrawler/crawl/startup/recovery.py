@@ -3,9 +3,23 @@
 import logging
 from time import monotonic
 
+from aahcrawler.archive.writer import recover_archive
 from aahcrawler.crawl.directory.folder import CrawlFolder
-from aahcrawler.frontier.protocol import Rescore, Scheduling
-from aahcrawler.scores import MOST_PAGES, Lessons, Remembered, ScoreLog, ScoreLogError, count_lessons, remember
+from aahcrawler.frontier.protocol import Frontier, Offer, Rescore, Scheduling, State
+from aahcrawler.objects.writer import recover_objects
+from aahcrawler.refusals import recover_refusals
+from aahcrawler.scores import (
+    MOST_PAGES,
+    Lessons,
+    Remembered,
+    ScoreLog,
+    ScoreLogError,
+    count_lessons,
+    left_over,
+    recover_scores,
+    remember,
+)
+from aahcrawler.urls import queue_of
 from online_analysis.aggregation import LinkRanker
 
 logger = logging.getLogger(__name__)
@@ -33,3 +47,33 @@ def recalled(ranker: LinkRanker, folder: CrawlFolder, frontier: Scheduling, log:
         answers = frontier.rescore([Rescore(each.url, each.score) for each in remembered.pending])
         log.rescored([each for each, was_set in zip(remembered.pending, answers, strict=True) if was_set])
     return Lessons(ranker)
+
+
+def recover(folder: CrawlFolder) -> None:
+    """Mend what killed processes left in a folder; what others are writing is left alone."""
+    torn = (
+        *recover_archive(folder.archive),
+        *recover_objects(folder.objects),
+        *recover_scores(folder.scores),
+        *recover_refusals(folder.refused),
+    )
+    for recovered in torn:
+        logger.warning("mended after a crash: %s", recovered)
+
+
+def score_leftovers(folder: CrawlFolder, frontier: Frontier, log: ScoreLog) -> None:
+    """Score what waits for the batch of a worker that was killed, by the means of what the score log says of it.
+
+    A damaged log leaves it unscored, and is reported.
+    """
+    try:
+        left = left_over(folder.scores, folder.standing.number)
+    except ScoreLogError as error:
+        logger.error("%s; links that were waiting for their batch stay unscored", error)
+        return
+    queued = {url: each for url, each in left.items() if frontier.state(url) is State.QUEUED}
+    if queued:
+        frontier.offer([Offer(url, queue_of(url), each.score.score, each.depth) for url, each in queued.items()])
+        pages = set().union(*(each.pages for each in queued.values()))
+        log.batched(len(pages), {url: each.score for url, each in queued.items()})
+        logger.info("%d links that were waiting for their batch when the crawl ended are scored", len(queued))

@@ -3,6 +3,9 @@
 from collections.abc import Mapping
 from typing import Final
 
+BEGUN = "begun"
+"""The count that holds when this crawl was begun, in seconds since 1970."""
+
 GROUPS: Final = (
     *("application", "level", "object", "status", "type", "refused", "blocked", "error"),
     *("failure", "failed", "mended", "learned", "trap"),

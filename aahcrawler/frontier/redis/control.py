@@ -6,13 +6,14 @@ from pathlib import Path
 
 from redis import Redis
 
-from aahcrawler.frontier.control import Revisit, Rule, SnapshotError
+from aahcrawler.frontier.control import Revisit, SnapshotError
 from aahcrawler.frontier.posting import Standing
 from aahcrawler.frontier.protocol import FrontierSettings, State
 from aahcrawler.frontier.redis import records, snapshots
 from aahcrawler.frontier.redis.controlled_partition import ControlledPartition
 from aahcrawler.frontier.redis.frontier import PartitionedFrontier
 from aahcrawler.frontier.redis.snapshots import Entry, Head
+from aahcrawler.frontier.rules import Rule
 from aahcrawler.urls import queue_of
 
 

@@ -5,15 +5,16 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from itertools import chain, islice
 from typing import Any, Final, TypeVar, cast
 
-from aahcrawler.frontier import posting
-from aahcrawler.frontier.control import Revisit, Rule
+from aahcrawler.frontier.control import Revisit
 from aahcrawler.frontier.posting import Standing
 from aahcrawler.frontier.protocol import State
 from aahcrawler.frontier.redis import records
 from aahcrawler.frontier.redis.connection import unavailable
 from aahcrawler.frontier.redis.keyspace import PER_CALL
 from aahcrawler.frontier.redis.partition import Partition
+from aahcrawler.frontier.redis.posts import unpack_standing
 from aahcrawler.frontier.redis.snapshots import Entry
+from aahcrawler.frontier.rules import Rule
 
 SCANNED: Final = frozenset({State.QUEUED, State.DUE, State.BLOCKED})
 """The states whose URLs can be gone through."""
@@ -165,7 +166,7 @@ class ControlledPartition(Partition):
             with unavailable():
                 reasons = self.client.hmget(self.key("held"), list(wanted)) if wanted else []
             for raw, held in zip(wanted.values(), cast("list[bytes | None]", reasons), strict=True):
-                yield posting.unpack_standing(raw, records.held_reason(held))
+                yield unpack_standing(raw, records.held_reason(held))
 
     def _again(self, revisits: Sequence[Revisit]) -> Iterator[bool]:
         self._book = self._read_rules()

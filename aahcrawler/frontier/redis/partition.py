@@ -8,8 +8,6 @@ from uuid import uuid4
 
 from redis import Redis
 
-from aahcrawler.frontier import posting
-from aahcrawler.frontier.control import Rule
 from aahcrawler.frontier.posting import BLOCKED_FROM_OUTSIDE, Effect, Post, Posted, Standing
 from aahcrawler.frontier.protocol import (
     QUIET,
@@ -28,8 +26,9 @@ from aahcrawler.frontier.protocol import (
 from aahcrawler.frontier.redis import records
 from aahcrawler.frontier.redis.connection import unavailable
 from aahcrawler.frontier.redis.keyspace import MICRO, PER_CALL, Keyspace, micros
+from aahcrawler.frontier.redis.posts import pack_posts, unpack_posted, unpack_standing
 from aahcrawler.frontier.redis.records import Record
-from aahcrawler.frontier.rules import RuleBook
+from aahcrawler.frontier.rules import Rule, RuleBook
 
 _QUEUES_PER_CALL = 500
 
@@ -191,9 +190,9 @@ class Partition(Keyspace):
 
     def post(self, posts: Sequence[Post]) -> tuple[Posted, ...]:
         """See ``Posting.post``. Up to 500 posts are one atomic round trip."""
-        packed = [posting.pack_posts(part) for part in _parts(posts)]
+        packed = [pack_posts(part) for part in _parts(posts)]
         answers = (self.call("post", part, BLOCKED_FROM_OUTSIDE) for part in packed)
-        posted = tuple(chain.from_iterable(map(posting.unpack_posted, answers)))
+        posted = tuple(chain.from_iterable(map(unpack_posted, answers)))
         self._book = self._read_rules()
         blocked = self._keep_out([post.offer for post in posts])
         return tuple(
@@ -205,10 +204,10 @@ class Partition(Keyspace):
         """See ``Posting.standing``."""
         raw = self._kept(url)
         if raw is None or not records.is_held(raw):
-            return None if raw is None else posting.unpack_standing(raw)
+            return None if raw is None else unpack_standing(raw)
         with unavailable():
             held = cast("bytes | None", self.client.hget(self.key("held"), records.fingerprint(url)))
-        return posting.unpack_standing(raw, records.held_reason(held))
+        return unpack_standing(raw, records.held_reason(held))
 
     def best(self, n: int) -> Iterator[Record]:
         """Yield the records of each queue's ``n`` best URLs."""

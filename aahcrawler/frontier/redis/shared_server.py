@@ -4,9 +4,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from aahcrawler.frontier.event_log import EventLog
+from aahcrawler.frontier.presence import Presence
 from aahcrawler.frontier.redis.connection import connect
-from aahcrawler.frontier.redis.event_log import EventLog, RedisEventLog
-from aahcrawler.frontier.redis.presence import Presence, RedisPresence
+from aahcrawler.frontier.redis.event_log import RedisEventLog
+from aahcrawler.frontier.redis.presence import RedisPresence
 from aahcrawler.frontier.redis.registry import RedisRegistry
 from aahcrawler.frontier.registry import Registry
 

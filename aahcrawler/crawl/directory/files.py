@@ -1,5 +1,6 @@
-"""Whether files have changed that a crawl looks at again while it runs."""
+"""Files that are replaced whole, and files that are watched for changes."""
 
+import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -8,6 +9,19 @@ LOOK_EVERY = 1.5
 
 Stamps = Mapping[Path, tuple[int, int]]
 """When each file was changed last (nanoseconds), and its size."""
+
+
+def write_whole(path: Path, content: str | bytes) -> None:
+    """Replace a file so that a reader, or a restart after a crash, sees the old content or the new, never half.
+
+    Text is written in UTF-8.
+    """
+    part = path.with_name(path.name + ".part")
+    with part.open("wb") as file:
+        file.write(content.encode() if isinstance(content, str) else content)
+        file.flush()
+        os.fsync(file.fileno())
+    part.replace(path)
 
 
 def stamps(files: Iterable[Path]) -> Stamps:

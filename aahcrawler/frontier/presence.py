@@ -1,0 +1,48 @@
+"""The workers of a shared server: who is there, what each does, and who does what only one may.
+
+Nobody keeps a list. A worker says again and again that it is there; one that does not is gone after ``SILENCE``.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+SILENCE = 15.0
+"""Seconds after which a worker that says nothing is taken for gone, and its offices are given to others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """A worker that is there. ``started_at`` are seconds since 1970.
+
+    ``crawls`` has the numbers of each crawl that it serves, counted since it was started: ``pages``, ``bytes`` and
+    others of the crawl's tallies, and ``out``, how many URLs it is fetching.
+    """
+
+    name: str
+    host: str
+    pid: int
+    started_at: float
+    folder: str = ""
+    software: str = ""
+    crawls: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+
+
+class Presence(Protocol):
+    """Errors are those of ``protocol.Scheduling``."""
+
+    def here(self, worker: Worker) -> None:
+        """Say that a worker is there, and what it does."""
+        ...
+
+    def gone(self, name: str) -> None:
+        """Say that a worker leaves; its offices are free at once."""
+        ...
+
+    def workers(self) -> Sequence[Worker]:
+        """Return all that are there, by name."""
+        ...
+
+    def holds(self, office: str, name: str) -> bool:
+        """Take an office that is free, or hold it for another ``SILENCE``; False while another worker has it."""
+        ...
