@@ -83,9 +83,9 @@ def crawl(
     from aahcrawler.crawl.scrapy.run import project_settings, run
 
     if workers > 1:
-        from aahcrawler.crawl.cluster.supervisor import run_crew
+        from aahcrawler.crawl.cluster.supervisor import run_supervised
 
-        raise typer.Exit(run_crew(icd, project_settings(), workers, accept_changes=accept_changes))
+        raise typer.Exit(run_supervised(icd, project_settings(), workers, accept_changes=accept_changes))
     raise typer.Exit(run(icd, project_settings(), accept_changes=accept_changes))
 
 

@@ -1,7 +1,7 @@
 """What operators and changed definitions do to a crawl's frontier while workers go on.
 
 Everything here is kept on the server, so that all workers of a crawl follow at once and after every restart. Errors are
-those of ``protocol.Scheduling``. A URL that is leased is left alone by all of it: what is out is settled as ever.
+those of ``protocol.Scheduling``. A URL that is leased is left alone by all of it: a lease that is out ends as ever.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from aahcrawler.frontier.posting import Standing
+from aahcrawler.frontier.posting import UrlStatus
 from aahcrawler.frontier.protocol import Offer, State
 from aahcrawler.frontier.rules import Rule
 
@@ -110,7 +110,7 @@ class Revisiting(Protocol):
         """
         ...
 
-    def scan(self, states: Collection[State]) -> Iterator[Standing]:
+    def scan(self, states: Collection[State]) -> Iterator[UrlStatus]:
         """Yield what is queued, due or blocked (those that kept their record) of a crawl, in no particular order.
 
         Read piece by piece beside workers: what changes its state meanwhile may be missing or come twice, all else
@@ -119,7 +119,7 @@ class Revisiting(Protocol):
         ...
 
 
-class Keeping(Protocol):
+class Snapshots(Protocol):
     """A crawl's whole state in a file."""
 
     def snapshot(self, path: Path) -> int:
@@ -141,7 +141,7 @@ class Keeping(Protocol):
         ...
 
 
-class Control(Pausing, Blocking, Revisiting, Keeping, Protocol):
+class Control(Pausing, Blocking, Revisiting, Snapshots, Protocol):
     """All of it."""
 
 

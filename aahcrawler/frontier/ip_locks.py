@@ -15,7 +15,7 @@ _LONGEST_LINE = 32
 _REMEMBERED = 1000
 
 
-class Addresses(Protocol):
+class IpLocks(Protocol):
     """Claims of addresses.
 
     Of one address all fetches at any time are those of one worker, and they begin at least their delay apart: after
@@ -57,8 +57,8 @@ class _Held:
     behind: int = 0
 
 
-class LocalAddresses:
-    """``Addresses`` for a process that shares its server with no other; nothing of it is kept. ``clock`` is steady."""
+class LocalIpLocks:
+    """``IpLocks`` for a process that shares its server with no other; nothing of it is kept. ``clock`` is steady."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
@@ -66,7 +66,7 @@ class LocalAddresses:
         self._most = _REMEMBERED
 
     def claim(self, address: str, worker: str, delay: float, seconds: float) -> float:
-        """See ``Addresses.claim``."""
+        """See ``IpLocks.claim``."""
         now = self._clock()
         self._forget(now)
         held = self._held.setdefault(address, _Held())
@@ -83,13 +83,13 @@ class LocalAddresses:
         return 0.0
 
     def renew(self, addresses: Sequence[str], worker: str, seconds: float) -> None:
-        """See ``Addresses.renew``."""
+        """See ``IpLocks.renew``."""
         for held in map(self._held.get, addresses):
             if held is not None and held.worker == worker and held.out:
                 held.until = self._clock() + seconds
 
     def release(self, address: str, worker: str, delay: float) -> None:
-        """See ``Addresses.release``."""
+        """See ``IpLocks.release``."""
         held = self._held.get(address)
         if held is not None and held.worker == worker and held.out:
             held.out -= 1

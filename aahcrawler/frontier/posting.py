@@ -74,7 +74,7 @@ class Posted:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class UrlStatus:
     """Where a URL is.
 
     Of one that has ended the frontier keeps nothing but why it failed or was blocked; one that was blocked while it was
@@ -99,7 +99,7 @@ class Posting(Protocol):
         """
         ...
 
-    def standing(self, url: str) -> Standing | None:
+    def status(self, url: str) -> UrlStatus | None:
         """Return where a canonical URL is and its present score, None when it was never offered."""
         ...
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 SILENCE = 15.0
-"""Seconds after which a worker that says nothing is taken for gone, and its offices are given to others."""
+"""Seconds after which a worker that says nothing is taken for gone, and its roles are given to others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,18 +31,18 @@ class Worker:
 class Presence(Protocol):
     """Errors are those of ``protocol.Scheduling``."""
 
-    def here(self, worker: Worker) -> None:
+    def heartbeat(self, worker: Worker) -> None:
         """Say that a worker is there, and what it does."""
         ...
 
-    def gone(self, name: str) -> None:
-        """Say that a worker leaves; its offices are free at once."""
+    def leave(self, name: str) -> None:
+        """Say that a worker leaves; its roles are free at once."""
         ...
 
     def workers(self) -> Sequence[Worker]:
         """Return all that are there, by name."""
         ...
 
-    def holds(self, office: str, name: str) -> bool:
-        """Take an office that is free, or hold it for another ``SILENCE``; False while another worker has it."""
+    def hold(self, role: str, name: str) -> bool:
+        """Take an role that is free, or hold it for another ``SILENCE``; False while another worker has it."""
         ...

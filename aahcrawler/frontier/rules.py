@@ -64,7 +64,7 @@ class Rule:
 class RuleBook:
     """The rules of a crawl as they were at some ``version``; every change of them has a version of its own.
 
-    >>> RuleBook([Rule(RuleKind.HOST, "example.org")]).naming("http://www.example.org/a").reason
+    >>> RuleBook([Rule(RuleKind.HOST, "example.org")]).matching("http://www.example.org/a").reason
     'host example.org'
     """
 
@@ -81,8 +81,8 @@ class RuleBook:
     def __bool__(self) -> bool:
         return bool(self.rules)
 
-    def naming(self, url: str) -> Rule | None:
-        """Return the first rule that names a canonical URL, in the order of ``RuleKind``; None where none does."""
+    def matching(self, url: str) -> Rule | None:
+        """Return the first rule that matches a canonical URL, in the order of ``RuleKind``; None where none does."""
         if url in self._urls:
             return Rule(RuleKind.URL, url)
         for length in self._lengths:

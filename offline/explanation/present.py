@@ -3,13 +3,13 @@
 from contextlib import closing
 
 from aahcrawler.crawls import frontier_name
-from aahcrawler.frontier.posting import Standing
+from aahcrawler.frontier.posting import UrlStatus
 from aahcrawler.frontier.protocol import FrontierSettings
 from aahcrawler.frontier.redis.frontier import RedisFrontier
 from aahcrawler.frontiers import Crawl, server_of
 
 
-def standing(crawl: Crawl, url: str) -> Standing | None:
+def status(crawl: Crawl, url: str) -> UrlStatus | None:
     """Return where a canonical URL is, None where it was never offered.
 
     The frontier's own server is started for the question where the crawl does not run. Raise
@@ -18,4 +18,4 @@ def standing(crawl: Crawl, url: str) -> Standing | None:
     with server_of(crawl.folder) as address:
         name = frontier_name(crawl.id, crawl.number)
         with closing(RedisFrontier(address, name, FrontierSettings())) as frontier:
-            return frontier.standing(url)
+            return frontier.status(url)

@@ -145,7 +145,7 @@ class MemoryFrontier:
         if state is State.DONE:
             self._politeness.remember(url.queue, delay)
         self._conclude(url, state, outcome.reason)
-        self.count(outcome.tally)
+        self.count(outcome.stats)
         self._finished[lease.url, lease.token] = self._politeness.clock()
         for link in links:
             self._offer(link)
@@ -158,7 +158,7 @@ class MemoryFrontier:
             self._politeness.rest(url.queue, delay)
             self._politeness.learn(url.queue, learned)
             self._requeue(url, last=outcome.reason or RETRIES_USED_UP)
-            self.count(outcome.tally)
+            self.count(outcome.stats)
         return self._urls[lease.url].state
 
     def release(self, leases: Sequence[Lease], *, delay: float = 0.0) -> None:
@@ -237,7 +237,7 @@ class MemoryFrontier:
         for name, amount in amounts.items():
             self._numbers[name] = self._numbers.get(name, 0.0) + amount
 
-    def tallies(self) -> Mapping[str, float]:
+    def stats(self) -> Mapping[str, float]:
         """Return every number that was ever added to."""
         return dict(self._numbers)
 

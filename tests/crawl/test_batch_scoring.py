@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from aahcrawler.crawl.response.batch_scoring import Batches
+from aahcrawler.crawl.response.batch_scoring import BatchScoring
 from aahcrawler.frontier.protocol import UNSCORED, FrontierUnavailableError, Lease, Offer, Offered, Outcome, State
 from aahcrawler.scores.entries import Batched, Judged
 from aahcrawler.scores.reader import read
@@ -171,13 +171,13 @@ def test_links_are_offered_unscored_requisites_are_not_and_then_comes_the_score_
     ((pages, scores),) = bench.logged
     assert (pages, list(scores), scores["http://a.test/b"].pages) == (2, ["http://a.test/b"], 2)
     assert bench.recorder.counted["batches"] == 1
-    assert len(bench.settlement.batches) == 0
+    assert len(bench.response_handler.batch_scoring) == 0
 
 
 def test_a_page_whose_lease_was_lost_is_in_no_batch(bench: BatchBench) -> None:
     bench.recorder.held = False
     bench.answer(lease(), answer())
-    assert len(bench.settlement.batches) == 0
+    assert len(bench.response_handler.batch_scoring) == 0
 
 
 def test_what_was_fetched_meanwhile_is_not_told_as_scored(bench: BatchBench) -> None:
@@ -203,7 +203,7 @@ def test_a_frontier_that_is_gone_when_the_last_batch_ends_is_the_jobs_trouble(be
     bench.answer(lease(), answer())
     error = FrontierUnavailableError("gone")
     bench.recorder.fails_at = {"offer": error}
-    asyncio.run(bench.settlement.batches.close())
+    asyncio.run(bench.response_handler.batch_scoring.close())
     assert bench.job.failure is error
 
 
@@ -211,7 +211,7 @@ def test_without_batches_nothing_is_kept(tmp_path: Path) -> None:
     bench = Bench(tmp_path, load(), Flood())
     with bench.history:
         bench.answer(lease(), answer())
-        batches: Batches = bench.settlement.batches
+        batches: BatchScoring = bench.response_handler.batch_scoring
         asyncio.run(batches.close())
     assert len(batches) == 0
     assert "offer" not in bench.recorder.done

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from aahcrawler.crawl.directory.crawl_runs import Ended, Start, is_over, putting_away, stand
+from aahcrawler.crawl.directory.crawl_runs import EndedRun, Start, current_run, is_over, rotation
 from aahcrawler.crawl.directory.folder import CrawlFolder, CrawlRefusedError
 from aahcrawler.crawls import number
 from online_analysis.icd import Icd
@@ -38,9 +38,9 @@ def a_crawl(icd: Icd, **ended: Any) -> Path:
     """Leave a folder as a crawl does that ended so."""
     folder = CrawlFolder.open(icd)
     folder.keep_definition(icd)
-    folder.write_summary({"crawl": folder.standing.number, "state": "finished", "reason": "finished", **ended})
+    folder.write_summary({"crawl": folder.run.number, "state": "finished", "reason": "finished", **ended})
     for name in FILES[2:]:
-        (folder.root / name).write_text(f"{name} of {folder.standing.number}")
+        (folder.root / name).write_text(f"{name} of {folder.run.number}")
     folder.close()
     return folder.root
 
@@ -52,11 +52,11 @@ def contents(folder: Path) -> dict[str, str]:
 def test_a_first_crawl_begins_and_goes_on_once_it_has_a_definition(tmp_path: Path) -> None:
     icd = definition(tmp_path)
     folder = CrawlFolder.open(icd)
-    assert (folder.standing.number, folder.standing.start) == (1, Start.BEGUN)
+    assert (folder.run.number, folder.run.start) == (1, Start.FIRST)
     folder.keep_definition(icd)
     folder.close()
     folder = CrawlFolder.open(icd)
-    assert (folder.standing.number, folder.standing.start) == (1, Start.GOES_ON)
+    assert (folder.run.number, folder.run.start) == (1, Start.RESUMED)
     folder.close()
 
 
@@ -66,7 +66,7 @@ def test_a_crawl_that_is_over_makes_room_for_the_next(tmp_path: Path) -> None:
         root = a_crawl(icd)
         before = contents(root)
         folder = CrawlFolder.open(icd)
-        assert (folder.standing.number, folder.standing.start) == (last + 1, Start.ANEW)
+        assert (folder.run.number, folder.run.start) == (last + 1, Start.NEXT)
         assert contents(root) == {}
         assert contents(root / "former" / str(last)) == before
         assert folder.known_topic == root / "former" / str(last) / "topic.json"
@@ -79,7 +79,7 @@ def test_one_that_was_stopped_goes_on_with_its_number(tmp_path: Path) -> None:
     a_crawl(icd, state="stopped", reason="shutdown")
     before = contents(root)
     folder = CrawlFolder.open(icd)
-    assert (folder.standing.number, folder.standing.start) == (2, Start.GOES_ON)
+    assert (folder.run.number, folder.run.start) == (2, Start.RESUMED)
     assert contents(root) == before
     folder.close()
 
@@ -92,7 +92,7 @@ def test_it_keeps_its_number_when_the_former_ones_were_removed(state: str, follo
     for name in ("former/1/" + name for name in FILES):
         (root / name).unlink()
     (root / "former" / "1").rmdir()
-    assert stand(root, icd).number == following
+    assert current_run(root, icd).number == following
 
 
 @pytest.mark.parametrize("summary", [None, b"", b"[]", b'{"state": 7}', b"\xff"])
@@ -103,27 +103,27 @@ def test_of_what_nothing_is_known_goes_on(summary: bytes | None, tmp_path: Path)
     (root / "crawl.json").unlink()
     if summary is not None:
         (root / "crawl.json").write_bytes(summary)
-    assert stand(root, icd).start is Start.GOES_ON
+    assert current_run(root, icd).start is Start.RESUMED
 
 
 def test_a_summary_without_a_number_is_that_of_a_first_crawl(tmp_path: Path) -> None:
     icd = definition(tmp_path)
     root = a_crawl(icd)
     (root / "crawl.json").write_text('{"state": "finished", "reason": "finished", "frontier": {}}')
-    assert stand(root, icd).number == 2
+    assert current_run(root, icd).number == 2
 
 
 @pytest.mark.parametrize("steps", range(8))
 def test_a_kill_at_any_step_leaves_the_crawl_over_or_the_next_one_begun(steps: int, tmp_path: Path) -> None:
     icd = definition(tmp_path)
     root = a_crawl(icd)
-    assert len(putting_away(root, 1)) == 7
+    assert len(rotation(root, 1)) == 7
     before = contents(root)
     died = subprocess.run([sys.executable, "-c", DIE, str(root), str(steps)], check=False)
     assert died.returncode == -signal.SIGKILL
     assert number(root) == (2 if steps >= 2 else 1)
     folder = CrawlFolder.open(icd)
-    assert (folder.standing.number, folder.standing.start) == (2, Start.ANEW)
+    assert (folder.run.number, folder.run.start) == (2, Start.NEXT)
     assert contents(root) == {}
     assert contents(root / "former" / "1") == before
     assert [path.name for path in (root / "former").iterdir()] == ["1"]
@@ -134,7 +134,7 @@ def test_a_kill_at_any_step_leaves_the_crawl_over_or_the_next_one_begun(steps: i
 def test_another_definition_is_refused_at_any_step_and_changes_nothing(steps: int, tmp_path: Path) -> None:
     icd = definition(tmp_path)
     root = a_crawl(icd)
-    for step in putting_away(root, 1)[:steps]:
+    for step in rotation(root, 1)[:steps]:
         step()
     before = contents(root), contents(root / "former" / "1")
     changed = definition(tmp_path, "scope: {depth: 3}\n")
@@ -142,7 +142,7 @@ def test_another_definition_is_refused_at_any_step_and_changes_nothing(steps: in
         CrawlFolder.open(changed)
     assert (contents(root), contents(root / "former" / "1")) == before
     folder = CrawlFolder.open(changed, accept_changes=True)
-    assert (folder.standing.number, folder.standing.start) == (2, Start.ANEW)
+    assert (folder.run.number, folder.run.start) == (2, Start.NEXT)
     folder.close()
 
 
@@ -154,7 +154,7 @@ def test_a_place_that_cannot_be_written_is_no_crash(tmp_path: Path) -> None:
         CrawlFolder.open(icd)
     (root / "former").unlink()
     folder = CrawlFolder.open(icd)
-    assert folder.standing.number == 2
+    assert folder.run.number == 2
     folder.close()
 
 
@@ -189,4 +189,4 @@ def test_a_crawl_is_over_when_it_finished_or_its_limit_is_still_used_up(
 ) -> None:
     meant = definition(tmp_path, "limits: {pages_per_domain: 5}\n").meaning()
     icd = definition(tmp_path, f"limits: {limits}\n" if limits else "")
-    assert is_over(Ended.model_validate({"state": "stopped", **ended}), icd, meant) is over
+    assert is_over(EndedRun.model_validate({"state": "stopped", **ended}), icd, meant) is over

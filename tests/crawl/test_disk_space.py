@@ -21,10 +21,10 @@ from aahcrawler.crawl.core.job import Job
 from aahcrawler.crawl.core.stores import Stores
 from aahcrawler.crawl.core.understanding import Understanding
 from aahcrawler.crawl.directory.folder import CrawlFolder
-from aahcrawler.crawl.directory.folder_lock import Occupancy
-from aahcrawler.crawl.health.disk_space import Room
+from aahcrawler.crawl.directory.folder_lock import FolderLock
+from aahcrawler.crawl.health.disk_space import DiskSpace
 from aahcrawler.crawl.health.error_classification import is_full
-from aahcrawler.crawl.response.handler import Settlement
+from aahcrawler.crawl.response.handler import ResponseHandler
 from aahcrawler.frontier.protocol import (
     Counts,
     FrontierFullError,
@@ -39,7 +39,7 @@ from aahcrawler.wire.errors import SpoolError
 from online_analysis.icd import Icd
 from tests import skipping
 from tests.crawl.articles import article_site
-from tests.crawl.crawling import PATIENCE, Ended, aah, rows, running, summary, until, write_icd
+from tests.crawl.crawling import PATIENCE, EndedRun, aah, rows, running, summary, until, write_icd
 from tests.crawl.gate import Gate
 from tests.crawl.site import Site, serving
 from tests.crawl.verifying import assert_counts, assert_whole
@@ -62,24 +62,24 @@ class Disk:
         return self
 
 
-def room_on(disk: Disk, reserve: int | None = None, ending: asyncio.Event | None = None) -> Room:
-    return Room((Path("crawl"),), reserve, ending or asyncio.Event(), disk.measure)
+def room_on(disk: Disk, reserve: int | None = None, ending: asyncio.Event | None = None) -> DiskSpace:
+    return DiskSpace((Path("crawl"),), reserve, ending or asyncio.Event(), disk.measure)
 
 
 def test_it_pauses_below_the_reserve_and_goes_on_well_above_it(caplog: pytest.LogCaptureFixture) -> None:
     disk = Disk()
-    room = room_on(disk, 100_000_000)
+    disk_space = room_on(disk, 100_000_000)
     states: list[bool] = []
-    room.changed.append(lambda: states.append(room.is_short))
+    disk_space.changed.append(lambda: states.append(disk_space.is_short))
     for free in (100_000_000, 99_999_999, 100_000_000, 124_999_999, 125_000_000, 100_000_000):
         disk.free = free
-        room.look()
+        disk_space.look()
     assert states == [True, False]
-    assert not room.is_short
-    assert room.why == ""
+    assert not disk_space.is_short
+    assert disk_space.why == ""
     assert [record.getMessage().partition(";")[0] for record in caplog.records] == [
         "paused: 100.0 MB are free in crawl and archive.reserve keeps 100.0 MB",
-        "there is room again, the crawl goes on",
+        "the disk has space again, the crawl goes on",
     ]
 
 
@@ -89,22 +89,22 @@ def test_it_pauses_below_the_reserve_and_goes_on_well_above_it(caplog: pytest.Lo
 )
 def test_what_is_kept_by_default_is_a_small_part_of_a_small_disk(reserve: int | None, total: int, kept: int) -> None:
     disk = Disk(kept, total)
-    room = room_on(disk, reserve)
-    room.look()
-    assert not room.is_short
+    disk_space = room_on(disk, reserve)
+    disk_space.look()
+    assert not disk_space.is_short
     disk.free = max(0, kept - 1)
-    room.look()
-    assert room.is_short == bool(kept)
+    disk_space.look()
+    assert disk_space.is_short == bool(kept)
 
 
 def test_a_disk_that_cannot_be_measured_pauses_nothing() -> None:
     disk = Disk(0)
-    room = room_on(disk)
-    room.look()
-    assert "make room" in room.why
+    disk_space = room_on(disk)
+    disk_space.look()
+    assert "make room" in disk_space.why
     disk.broken = True
-    room.look()
-    assert not room.is_short
+    disk_space.look()
+    assert not disk_space.is_short
 
 
 @dataclass
@@ -125,15 +125,15 @@ class Write:
 @pytest.mark.parametrize("error", [DiskFullError("no space"), FrontierFullError("MISCONF"), OSError(errno.EDQUOT, "")])
 def test_a_refused_write_pauses_until_it_is_made(error: Exception) -> None:
     async def crawl() -> None:
-        room = room_on(Disk())
+        disk_space = room_on(Disk())
         write = Write([error, error])
-        written = asyncio.create_task(room.held(write))
+        written = asyncio.create_task(disk_space.retry(write))
         await asyncio.sleep(0.05)
-        assert room.is_short
-        assert room.why == str(error)
+        assert disk_space.is_short
+        assert disk_space.why == str(error)
         assert await written == "written"
         assert write.made == 3
-        assert not room.is_short
+        assert not disk_space.is_short
 
     skipping.run(crawl())
 
@@ -141,9 +141,9 @@ def test_a_refused_write_pauses_until_it_is_made(error: Exception) -> None:
 def test_a_refused_write_is_not_tried_while_nothing_is_free_and_at_once_when_there_is_room() -> None:
     async def crawl() -> None:
         disk = Disk(0)
-        room = room_on(disk)
+        disk_space = room_on(disk)
         write = Write([DiskFullError("no space")] * 2)
-        written = asyncio.create_task(room.held(write))
+        written = asyncio.create_task(disk_space.retry(write))
         await asyncio.sleep(100.5)
         assert write.made == 1
         disk.free = GB
@@ -157,16 +157,16 @@ def test_a_refused_write_is_not_tried_while_nothing_is_free_and_at_once_when_the
 def test_other_errors_and_those_of_a_crawl_that_ends_are_raised_at_once() -> None:
     async def crawl() -> None:
         ending = asyncio.Event()
-        room = room_on(Disk(), ending=ending)
+        disk_space = room_on(Disk(), ending=ending)
         for error in (SegmentError("read-only"), FrontierUnavailableError("gone"), OSError(errno.EROFS, "")):
             with pytest.raises(type(error)):
-                await room.held(Write([error]))
-        waiting = asyncio.create_task(room.held(Write([DiskFullError("no space")] * 100)))
+                await disk_space.retry(Write([error]))
+        waiting = asyncio.create_task(disk_space.retry(Write([DiskFullError("no space")] * 100)))
         await asyncio.sleep(0.05)
         ending.set()
         with pytest.raises(DiskFullError):
             await asyncio.wait_for(waiting, 1)
-        assert not room.is_short
+        assert not disk_space.is_short
 
     skipping.run(crawl())
 
@@ -204,7 +204,7 @@ class Books:
     def count(self, _: object) -> None:
         """Keep no counts."""
 
-    def tallies(self) -> Mapping[str, float]:
+    def stats(self) -> Mapping[str, float]:
         return {}
 
     def counts(self) -> Counts:
@@ -220,7 +220,7 @@ def job_with(books: Books, disk: Disk, folder: Path) -> Job:
     anything: Any = books
     root = folder / "crawl"
     root.mkdir()
-    stores = Stores(CrawlFolder(root, Occupancy(root)), *(anything,) * 5, ExitStack())
+    stores = Stores(CrawlFolder(root, FolderLock(root)), *(anything,) * 5, ExitStack())
     return Job(icd, stores, Understanding(anything, (), Scope(icd)), lambda _: disk)
 
 
@@ -261,7 +261,7 @@ def test_triples_wait_for_room(tmp_path: Path) -> None:
     async def crawl() -> None:
         job = job_with(books, Disk(), tmp_path)
         await job.describe(CaptureDescription("urn:uuid:1", "http://a.test/", 200, datetime.now(UTC)))
-        assert not job.room.is_short
+        assert not job.disk_space.is_short
 
     asyncio.run(crawl())
     assert books.done == ["described"]
@@ -276,7 +276,7 @@ def test_an_answer_that_could_not_be_kept_is_fetched_again(free: int, done: str,
 
     async def crawl() -> None:
         job = job_with(books, Disk(free), tmp_path)
-        await Settlement(job).failed(LEASE, error)
+        await ResponseHandler(job).on_error(LEASE, error)
         assert job.failure is None
 
     asyncio.run(crawl())
@@ -398,9 +398,9 @@ class SmallDisk:
     def clear(self) -> None:
         (self.folder / "ballast").unlink()
 
-    def ended(self) -> Ended:
+    def ended(self) -> EndedRun:
         out, err = self.process.communicate(timeout=PATIENCE)
-        return Ended(self.process.returncode, out, err)
+        return EndedRun(self.process.returncode, out, err)
 
 
 @contextmanager
@@ -443,7 +443,7 @@ def test_a_crawl_leaves_its_reserve_free(tmp_path: Path) -> None:
         assert_everything_once(site, disk.kept, 40)
         log = (disk.kept / "crawl.log").read_text("utf-8")
         assert log.count(" crawl.health.disk_space paused: ") == 1
-        assert log.count("there is room again") == 1
+        assert log.count("the disk has space again") == 1
 
 
 @needs_a_disk

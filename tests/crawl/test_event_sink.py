@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from aahcrawler.crawl.cluster import event_sink as telling
-from aahcrawler.crawl.cluster.event_sink import EventTeller
-from aahcrawler.crawl.stats.crawl_log import CRAWL, keep_events, listening
+from aahcrawler.crawl.cluster.event_sink import EventSink
+from aahcrawler.crawl.stats.crawl_log import CURRENT_CRAWL, keep_events, listening
 from aahcrawler.frontier.event_log import LONGEST, WorkerEvent
 from aahcrawler.frontier.protocol import FrontierUnavailableError
 from aahcrawler.frontier.redis.event_log import RedisEventLog
@@ -36,16 +36,16 @@ class Kept:
 
 def test_events_know_worker_and_crawl_and_are_one_line() -> None:
     log = Kept()
-    teller = EventTeller(log, "host:1")
-    with listening(teller):
+    sink = EventSink(log, "host:1")
+    with listening(sink):
         logger.info("two\nlines %d", 7)
-        token = CRAWL.set("floods")
+        token = CURRENT_CRAWL.set("floods")
         try:
             1 // 0  # noqa: B018
         except ZeroDivisionError:
             logger.exception("trouble")
-        CRAWL.reset(token)
-    asyncio.run(teller.deliver())
+        CURRENT_CRAWL.reset(token)
+    asyncio.run(sink.deliver())
     first, second = log.events
     assert (first.worker, first.crawl, first.level, first.subsystem) == ("host:1", "", "INFO", "crawl.somewhere")
     assert first.message == "two | lines 7"
@@ -58,21 +58,21 @@ def test_what_cannot_be_delivered_waits_and_what_is_lost_is_counted(monkeypatch:
     monkeypatch.setattr(telling, "MOST_WAITING", 3)
     log = Kept()
     log.is_away = True
-    teller = EventTeller(log, "host:1")
-    with listening(teller):
+    sink = EventSink(log, "host:1")
+    with listening(sink):
         for number in range(5):
             logger.info("%d", number)
-            asyncio.run(teller.deliver())
+            asyncio.run(sink.deliver())
     log.is_away = False
-    asyncio.run(teller.deliver())
-    asyncio.run(teller.deliver())
+    asyncio.run(sink.deliver())
+    asyncio.run(sink.deliver())
     assert [event.message for event in log.events[1:]] == ["2", "3", "4"]
     assert log.events[0].message.startswith("2 events before this one are lost")
 
 
 def test_each_crawl_of_a_process_has_its_own_log(tmp_path: Path) -> None:
     async def said(crawl: str) -> None:
-        CRAWL.set(crawl)
+        CURRENT_CRAWL.set(crawl)
         with keep_events(tmp_path / crawl, crawl):
             for number in range(3):
                 logger.info("%s %d", crawl, number)
@@ -92,12 +92,12 @@ def test_each_crawl_of_a_process_has_its_own_log(tmp_path: Path) -> None:
 def test_the_server_keeps_the_last_events_in_order(tmp_path: Path) -> None:
     with EmbeddedServer(tmp_path) as server:
         log = RedisEventLog(server.url, most=100)
-        teller = EventTeller(log, "w")
+        sink = EventSink(log, "w")
         for number in range(5000):
             # Past the logger: what a test logs goes into its report, which no surrogate may be in.
             said = f"{number} " + ("\ud800" * 3 if number == 4999 else "x" * (LONGEST + number))
-            teller.handle(logging.LogRecord(logger.name, logging.INFO, "", 0, said, None, None))
-        asyncio.run(teller.deliver())
+            sink.handle(logging.LogRecord(logger.name, logging.INFO, "", 0, said, None, None))
+        asyncio.run(sink.deliver())
         kept = list(log.read())
         messages = [event.message for _, event in kept]
         assert 100 <= len(messages) < 1000

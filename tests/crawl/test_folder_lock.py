@@ -6,49 +6,49 @@ from pathlib import Path
 import pytest
 from filelock import FileLock, Timeout
 
-from aahcrawler.crawl.directory.folder_lock import LOCK, Occupancy
+from aahcrawler.crawl.directory.folder_lock import LOCK, FolderLock
 
 
 @pytest.fixture
-def three(tmp_path: Path) -> Iterator[tuple[Occupancy, Occupancy, Occupancy]]:
-    each = Occupancy(tmp_path), Occupancy(tmp_path), Occupancy(tmp_path)
+def three(tmp_path: Path) -> Iterator[tuple[FolderLock, FolderLock, FolderLock]]:
+    each = FolderLock(tmp_path), FolderLock(tmp_path), FolderLock(tmp_path)
     yield each
     for one in each:
-        one.leave()
+        one.release()
 
 
 def test_one_alone_lets_others_in_and_nobody_is_alone_then(
-    three: tuple[Occupancy, Occupancy, Occupancy], tmp_path: Path
+    three: tuple[FolderLock, FolderLock, FolderLock], tmp_path: Path
 ) -> None:
     ann, bob, cid = three
-    assert ann.alone()
-    assert not bob.alone()
-    assert not bob.together()
-    assert ann.together()
-    assert bob.together()
-    assert not cid.alone()
+    assert ann.take_exclusive()
+    assert not bob.take_exclusive()
+    assert not bob.take_shared()
+    assert ann.take_shared()
+    assert bob.take_shared()
+    assert not cid.take_exclusive()
     with pytest.raises(Timeout):  # What offline commands take.
         FileLock(tmp_path / LOCK, timeout=0).acquire()
-    ann.leave()
-    assert not cid.alone()
-    bob.leave()
-    assert cid.alone()
+    ann.release()
+    assert not cid.take_exclusive()
+    bob.release()
+    assert cid.take_exclusive()
 
 
-def test_one_keeps_the_folder_and_another_after_it(three: tuple[Occupancy, Occupancy, Occupancy]) -> None:
+def test_one_keeps_the_folder_and_another_after_it(three: tuple[FolderLock, FolderLock, FolderLock]) -> None:
     ann, bob, _ = three
-    assert (ann.together(), bob.together()) == (True, True)
-    assert (ann.keep(), bob.keep(), ann.keep()) == (True, False, True)
+    assert (ann.take_shared(), bob.take_shared()) == (True, True)
+    assert (ann.become_keeper(), bob.become_keeper(), ann.become_keeper()) == (True, False, True)
     assert (ann.keeps, bob.keeps) == (True, False)
-    ann.leave()
-    assert bob.keep()
+    ann.release()
+    assert bob.become_keeper()
 
 
-def test_who_steps_out_still_keeps(three: tuple[Occupancy, Occupancy, Occupancy]) -> None:
+def test_who_steps_out_still_keeps(three: tuple[FolderLock, FolderLock, FolderLock]) -> None:
     ann, bob, _ = three
-    assert ann.alone()
-    assert ann.keep()
-    ann.step_out()
-    assert bob.alone()
-    assert not bob.keep()
+    assert ann.take_exclusive()
+    assert ann.become_keeper()
+    ann.unlock()
+    assert bob.take_exclusive()
+    assert not bob.become_keeper()
     assert ann.keeps

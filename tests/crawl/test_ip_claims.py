@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from aahcrawler.crawl.fetch.ip_claims import AddressBusyError, AddressTurns, Claimant
-from aahcrawler.crawl.lease.frontier_executor import FrontierLane
-from aahcrawler.frontier.ip_locks import Addresses, LocalAddresses
+from aahcrawler.crawl.fetch.ip_claims import ClaimHolder, IpAddressBusyError, IpClaims
+from aahcrawler.crawl.lease.frontier_executor import FrontierExecutor
+from aahcrawler.frontier.ip_locks import IpLocks, LocalIpLocks
 from aahcrawler.frontier.server.embedded import EmbeddedServer
 from aahcrawler.frontier.server.environment import REDIS_URL
 from tests.crawl.crawling import aah, running
@@ -20,8 +20,8 @@ EXACT = 0.99
 
 
 @pytest.fixture
-def lane() -> Iterator[FrontierLane]:
-    made = FrontierLane()
+def executor() -> Iterator[FrontierExecutor]:
+    made = FrontierExecutor()
     yield made
     made.close()
 
@@ -35,70 +35,70 @@ class Clock:
 
 
 def turns(
-    lane: FrontierLane, delay: float, clock: Clock, shared: Addresses | None = None, worker: str = "one"
-) -> AddressTurns:
-    return AddressTurns(Claimant(worker, 60.0), lambda _: delay, lane, shared, clock)
+    executor: FrontierExecutor, delay: float, clock: Clock, shared: IpLocks | None = None, worker: str = "one"
+) -> IpClaims:
+    return IpClaims(ClaimHolder(worker, 60.0), lambda _: delay, executor, shared, clock)
 
 
-def test_what_cannot_be_had_soon_is_busy(lane: FrontierLane) -> None:
+def test_what_cannot_be_had_soon_is_busy(executor: FrontierExecutor) -> None:
     clock = Clock()
 
     async def run() -> None:
-        of = turns(lane, 30.0, clock)
-        first, second = of.turn(A), of.turn(B)
+        of = turns(executor, 30.0, clock)
+        first, second = of.of(A), of.of(B)
         await first.enter("192.0.2.1", 80)
         await second.enter("192.0.2.2", 80)
-        with pytest.raises(AddressBusyError) as busy:
-            await of.turn(B).enter("192.0.2.1", 443)
+        with pytest.raises(IpAddressBusyError) as busy:
+            await of.of(B).enter("192.0.2.1", 443)
         assert busy.value.seconds == 30.0
         clock.now += 100.0
         await first.leave()
-        with pytest.raises(AddressBusyError):
-            await of.turn(B).enter("192.0.2.1", 443)
+        with pytest.raises(IpAddressBusyError):
+            await of.of(B).enter("192.0.2.1", 443)
         clock.now += 30.0
-        await of.turn(B).enter("192.0.2.1", 443)
+        await of.of(B).enter("192.0.2.1", 443)
 
     asyncio.run(run())
 
 
-def test_what_can_be_had_soon_is_waited_for(lane: FrontierLane) -> None:
+def test_what_can_be_had_soon_is_waited_for(executor: FrontierExecutor) -> None:
     async def run() -> float:
         loop = asyncio.get_running_loop()
-        of = AddressTurns(Claimant("one", 60.0), lambda _: 0.2, lane, clock=loop.time)
+        of = IpClaims(ClaimHolder("one", 60.0), lambda _: 0.2, executor, clock=loop.time)
         began = loop.time()
-        await of.turn(A).enter("192.0.2.1", 80)
-        await of.turn(B).enter("192.0.2.1", 80)
+        await of.of(A).enter("192.0.2.1", 80)
+        await of.of(B).enter("192.0.2.1", 80)
         return loop.time() - began
 
     assert asyncio.run(run()) >= 0.2 * EXACT
 
 
-def test_another_address_of_the_same_request_ends_the_claim_of_the_first(lane: FrontierLane) -> None:
+def test_another_address_of_the_same_request_ends_the_claim_of_the_first(executor: FrontierExecutor) -> None:
     clock = Clock()
 
     async def run() -> None:
-        shared = LocalAddresses(clock)
-        one, two = (turns(lane, 1.0, clock, shared, worker) for worker in ("one", "two"))
-        turn = one.turn(A)
+        shared = LocalIpLocks(clock)
+        one, two = (turns(executor, 1.0, clock, shared, worker) for worker in ("one", "two"))
+        turn = one.of(A)
         for address in ("192.0.2.1", "192.0.2.1", "192.0.2.2"):
             await turn.enter(address, 80)
         clock.now += 5.0
-        await two.turn(B).enter("192.0.2.1", 80)
-        with pytest.raises(AddressBusyError):
-            await two.turn(B).enter("192.0.2.2", 80)
+        await two.of(B).enter("192.0.2.1", 80)
+        with pytest.raises(IpAddressBusyError):
+            await two.of(B).enter("192.0.2.2", 80)
         await turn.leave()
         await turn.leave()
         clock.now += 5.0
-        await two.turn(B).enter("192.0.2.2", 80)
+        await two.of(B).enter("192.0.2.2", 80)
 
     asyncio.run(run())
 
 
-def test_without_a_delay_nothing_is_claimed(lane: FrontierLane) -> None:
+def test_without_a_delay_nothing_is_claimed(executor: FrontierExecutor) -> None:
     async def run() -> None:
-        of = turns(lane, 0.0, Clock())
+        of = turns(executor, 0.0, Clock())
         for _ in range(100):
-            await of.turn(A).enter("192.0.2.1", 80)
+            await of.of(A).enter("192.0.2.1", 80)
 
     asyncio.run(run())
 
@@ -118,23 +118,23 @@ def test_domains_of_one_address_are_fetched_from_a_delay_apart(tmp_path: Path) -
     assert apart(site.asked, 0.15)
 
 
-def test_what_is_claimed_stays_claimed_while_it_is_renewed(lane: FrontierLane) -> None:
+def test_what_is_claimed_stays_claimed_while_it_is_renewed(executor: FrontierExecutor) -> None:
     clock = Clock()
 
     async def run() -> None:
-        addresses = LocalAddresses(clock)
-        one, two = (turns(lane, 1.0, clock, addresses, worker) for worker in ("one", "two"))
-        turn = one.turn(A)
+        addresses = LocalIpLocks(clock)
+        one, two = (turns(executor, 1.0, clock, addresses, worker) for worker in ("one", "two"))
+        turn = one.of(A)
         await turn.enter("192.0.2.1", 80)
         for _ in range(3):
             clock.now += 50.0
             one.renew()
-        with pytest.raises(AddressBusyError):
-            await two.turn(B).enter("192.0.2.1", 80)
+        with pytest.raises(IpAddressBusyError):
+            await two.of(B).enter("192.0.2.1", 80)
         await turn.leave()
         one.renew()
         clock.now += 50.0
-        await two.turn(B).enter("192.0.2.1", 80)
+        await two.of(B).enter("192.0.2.1", 80)
 
     asyncio.run(run())
 

@@ -7,7 +7,7 @@ import pytest
 
 from aahcrawler.helper.sites import Sites
 from knowledge_base.loader import load
-from tests.crawl.crawling import Ended, rows, running, scrapy, summary, write_icd
+from tests.crawl.crawling import EndedRun, rows, running, scrapy, summary, write_icd
 from tests.crawl.site import Reply, Site, html, serving
 
 TINY = """<?xml version="1.0"?>
@@ -39,7 +39,7 @@ def site_of_notes() -> Site:
     return Site({"/robots.txt": Reply(status=404)}, other=note)
 
 
-def crawl(icd: Path, setting: str) -> Ended:
+def crawl(icd: Path, setting: str) -> EndedRun:
     with running("crawl", icd, environment={**os.environ, "AAH_KNOWLEDGE_BASE": setting}) as crawler:
         return crawler.ended()
 
@@ -127,8 +127,8 @@ def test_what_is_known_of_sites_is_told_in_the_words_of_a_changed_knowledge_base
     sites.remember("http://a.test/1", before, before.patterns)
     write(mine, TINY.replace(".said", ".told"))
     again = load(mine)
-    recalled = sites.under(again).recall("http://a.test/2")
-    assert recalled == (again.application("Tiny Notes"), again.application("Tiny Notes").patterns)
+    replayed_ranker = sites.under(again).recall("http://a.test/2")
+    assert replayed_ranker == (again.application("Tiny Notes"), again.application("Tiny Notes").patterns)
     assert sites.recall("http://a.test/2") == (before, before.patterns)
     write(mine, TINY.replace('css="#tiny-notes"', 'css="#other-notes"'))
     assert sites.under(load(mine)).recall("http://a.test/2") is None

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from scrapy.settings import Settings
 
-from aahcrawler.crawl.reload.knowledge_reload import Knowledge
+from aahcrawler.crawl.reload.knowledge_reload import LiveKnowledgeBase
 from aahcrawler.crawl.scrapy.addon import ADAPTATION, adapts
 from aahcrawler.helper import Assistance
 from aahcrawler.page import Page
@@ -50,7 +50,7 @@ def folders(tmp_path: Path) -> tuple[Path, ...]:
 
 def crawled(folders: tuple[Path, ...], folder: Path | None, *numbers: int) -> list[Assistance]:
     """Read redesigned threads as a crawl does that keeps what it learns in a folder."""
-    knowledge = Knowledge(folders)
+    knowledge = LiveKnowledgeBase(folders)
     if folder is not None:
         knowledge.share(folder)
     return [knowledge.helper.assist(thread(number, new)) for number in numbers]
@@ -74,7 +74,7 @@ def test_signs_and_navigation_that_one_worker_learned_serve_another(
     folders: tuple[Path, ...], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (folders[0] / "applications" / "harbour.xml").write_text(FORUM.replace("</application>\n", BOARD), "utf-8")
-    one, other = Knowledge(folders), Knowledge(folders)
+    one, other = LiveKnowledgeBase(folders), LiveKnowledgeBase(folders)
     one.share(tmp_path / "crawl")
     for number in (1, 2, 3):
         one.helper.assist(board(number))
@@ -110,7 +110,7 @@ def test_a_folder_that_cannot_be_written_costs_the_file_alone(
 def test_without_adaptation_failures_are_reported_and_nothing_is_learned(
     folders: tuple[Path, ...], tmp_path: Path
 ) -> None:
-    knowledge = Knowledge(folders, adapt=False)
+    knowledge = LiveKnowledgeBase(folders, adapt=False)
     knowledge.share(tmp_path / "crawl")
     found = [knowledge.helper.assist(thread(number, new)) for number in (1, 2, 3)]
     assert [bodies(each.objects) for each in found] == [[], [], []]

@@ -9,7 +9,7 @@ from math import inf
 import pytest
 
 from aahcrawler.crawl.lease import lease_source as leasing
-from aahcrawler.crawl.lease.frontier_executor import FrontierLane
+from aahcrawler.crawl.lease.frontier_executor import FrontierExecutor
 from aahcrawler.crawl.lease.lease_source import LeaseSource
 from aahcrawler.frontier.protocol import FrontierUnavailableError, Lease
 
@@ -41,24 +41,24 @@ class Gone(Shelf):
 
 
 @pytest.fixture
-def lane() -> Iterator[FrontierLane]:
-    lane = FrontierLane()
-    yield lane
-    lane.close()
+def executor() -> Iterator[FrontierExecutor]:
+    executor = FrontierExecutor()
+    yield executor
+    executor.close()
 
 
-def test_never_more_leases_are_out_than_there_is_room_for(lane: FrontierLane) -> None:
+def test_never_more_leases_are_out_than_there_is_room_for(executor: FrontierExecutor) -> None:
     shelf = Shelf(25)
     most = 0
 
     async def crawl() -> list[str]:
         nonlocal most
-        source = LeaseSource(shelf, lane, "w", 4)  # type: ignore[arg-type]
+        source = LeaseSource(shelf, executor, "w", 4)  # type: ignore[arg-type]
         seen = []
         async for lease in source:
             seen.append(lease.url)
             most = max(most, source.out)
-            asyncio.get_running_loop().call_later(0.001, source.settled, lease)
+            asyncio.get_running_loop().call_later(0.001, source.finished, lease)
         return seen
 
     seen = asyncio.run(crawl())
@@ -67,7 +67,7 @@ def test_never_more_leases_are_out_than_there_is_room_for(lane: FrontierLane) ->
     assert max(shelf.asked) <= 4
 
 
-def test_a_queue_has_no_more_connections_than_are_its_own(lane: FrontierLane) -> None:
+def test_a_queue_has_no_more_connections_than_are_its_own(executor: FrontierExecutor) -> None:
     shelf = Shelf(12)
     others = [replace(lease, queue="b.test", url=f"{lease.url}b", token=f"{lease.token}b") for lease in shelf.queued]
     shelf.queued += others
@@ -75,13 +75,13 @@ def test_a_queue_has_no_more_connections_than_are_its_own(lane: FrontierLane) ->
     most: dict[str, int] = {}
 
     async def crawl() -> list[str]:
-        source = LeaseSource(shelf, lane, "w", 9)  # type: ignore[arg-type]
+        source = LeaseSource(shelf, executor, "w", 9)  # type: ignore[arg-type]
         source.connections = lambda queue: 2 if queue == "a.test" else 5
         seen = []
 
         def settle(lease: Lease) -> None:
             under_way[lease.queue] -= 1
-            source.settled(lease)
+            source.finished(lease)
 
         async for lease in source:
             seen.append(lease.url)
@@ -96,31 +96,31 @@ def test_a_queue_has_no_more_connections_than_are_its_own(lane: FrontierLane) ->
     assert 2 < most["b.test"] <= 5
 
 
-def test_what_joined_a_connection_goes_back_with_it(lane: FrontierLane) -> None:
+def test_what_joined_a_connection_goes_back_with_it(executor: FrontierExecutor) -> None:
     shelf = Shelf(3)
 
     async def crawl() -> None:
-        source = LeaseSource(shelf, lane, "w", 3)  # type: ignore[arg-type]
+        source = LeaseSource(shelf, executor, "w", 3)  # type: ignore[arg-type]
         source.connections = lambda _: 1
         async for lease in source:
             await source.give_back_behind(lease)
-            source.settled(lease)
+            source.finished(lease)
 
     asyncio.run(crawl())
     assert [lease.url for lease in shelf.released] == ["http://a.test/1", "http://a.test/2"]
 
 
-def test_it_waits_for_leases_that_are_out_before_it_ends(lane: FrontierLane) -> None:
+def test_it_waits_for_leases_that_are_out_before_it_ends(executor: FrontierExecutor) -> None:
     shelf = Shelf(1)
 
     async def crawl() -> int:
-        source = LeaseSource(shelf, lane, "w", 2)  # type: ignore[arg-type]
+        source = LeaseSource(shelf, executor, "w", 2)  # type: ignore[arg-type]
         seen = 0
 
         def settle(lease: Lease) -> None:
             if len(lease.url) < 20:  # The page's link is queued just before the page is settled.
                 shelf.queued.append(Lease(lease.url + "/next", "a.test", 0.5, 1, "page", lease.url, 1, "n"))
-            source.settled(lease)
+            source.finished(lease)
 
         async for lease in source:
             seen += 1
@@ -130,13 +130,13 @@ def test_it_waits_for_leases_that_are_out_before_it_ends(lane: FrontierLane) -> 
     assert asyncio.run(crawl()) == 2
 
 
-def test_stopping_ends_it_and_closing_releases_what_is_out(lane: FrontierLane) -> None:
+def test_stopping_ends_it_and_closing_releases_what_is_out(executor: FrontierExecutor) -> None:
     shelf = Shelf(10)
 
     async def crawl() -> None:
-        source = LeaseSource(shelf, lane, "w", 3)  # type: ignore[arg-type]
+        source = LeaseSource(shelf, executor, "w", 3)  # type: ignore[arg-type]
         async for lease in source:
-            source.settled(lease)
+            source.finished(lease)
             source.stop()
         await source.close()
         await source.close()
@@ -146,7 +146,7 @@ def test_stopping_ends_it_and_closing_releases_what_is_out(lane: FrontierLane) -
     assert len(shelf.queued) == 7
 
 
-def test_what_is_handed_out_to_a_cancelled_iteration_is_released(lane: FrontierLane) -> None:
+def test_what_is_handed_out_to_a_cancelled_iteration_is_released(executor: FrontierExecutor) -> None:
     asked = threading.Event()
 
     class Slow(Shelf):
@@ -158,7 +158,7 @@ def test_what_is_handed_out_to_a_cancelled_iteration_is_released(lane: FrontierL
     shelf = Slow(5)
 
     async def crawl() -> None:
-        source = LeaseSource(shelf, lane, "w", 2)  # type: ignore[arg-type]
+        source = LeaseSource(shelf, executor, "w", 2)  # type: ignore[arg-type]
         iterating = asyncio.ensure_future(anext(aiter(source)))
         await asyncio.to_thread(asked.wait)
         iterating.cancel()
@@ -168,16 +168,16 @@ def test_what_is_handed_out_to_a_cancelled_iteration_is_released(lane: FrontierL
     assert [lease.token for lease in shelf.released] == ["0", "1"]
 
 
-def test_a_frontier_that_is_gone_is_an_error_to_the_one_who_iterates(lane: FrontierLane) -> None:
+def test_a_frontier_that_is_gone_is_an_error_to_the_one_who_iterates(executor: FrontierExecutor) -> None:
     async def crawl() -> None:
-        async for _ in LeaseSource(Gone(1), lane, "w", 3):  # type: ignore[arg-type]
+        async for _ in LeaseSource(Gone(1), executor, "w", 3):  # type: ignore[arg-type]
             pass
 
     with pytest.raises(FrontierUnavailableError, match="no server"):
         asyncio.run(crawl())
 
 
-class Batches(Shelf):
+class BatchScoring(Shelf):
     """Leases of one call share a connection."""
 
     def __init__(self, n: int) -> None:
@@ -193,18 +193,18 @@ class Batches(Shelf):
         return tuple(True for _ in leases)
 
 
-def test_leases_that_share_a_connection_come_one_after_another(lane: FrontierLane) -> None:
-    shelf = Batches(7)
+def test_leases_that_share_a_connection_come_one_after_another(executor: FrontierExecutor) -> None:
+    shelf = BatchScoring(7)
 
     async def crawl() -> list[str]:
-        source = LeaseSource(shelf, lane, "w", 3)  # type: ignore[arg-type]
+        source = LeaseSource(shelf, executor, "w", 3)  # type: ignore[arg-type]
         under_way: set[str] = set()
         seen = []
 
         def settle(lease: Lease) -> None:
             under_way.remove(lease.token)
-            source.settled(lease)
-            source.settled(lease)
+            source.finished(lease)
+            source.finished(lease)
 
         async for lease in source:
             assert lease.token not in under_way
@@ -218,18 +218,18 @@ def test_leases_that_share_a_connection_come_one_after_another(lane: FrontierLan
     assert max(shelf.asked) == 3
 
 
-def test_what_was_to_share_a_connection_goes_back_when_its_site_needs_a_rest(lane: FrontierLane) -> None:
-    shelf = Batches(5)
+def test_what_was_to_share_a_connection_goes_back_when_its_site_needs_a_rest(executor: FrontierExecutor) -> None:
+    shelf = BatchScoring(5)
 
     async def crawl() -> list[str]:
-        source = LeaseSource(shelf, lane, "w", 3)  # type: ignore[arg-type]
+        source = LeaseSource(shelf, executor, "w", 3)  # type: ignore[arg-type]
         seen = []
         async for lease in source:
             seen.append(lease.url[-1])
             await source.renew()
             if not shelf.released:
                 await source.give_back_behind(lease)
-            source.settled(lease)
+            source.finished(lease)
         return seen
 
     assert asyncio.run(crawl()) == ["0", "3", "4"]
@@ -252,19 +252,21 @@ class Paused(Shelf):
         return inf
 
 
-def test_it_does_not_end_while_an_operator_pauses_it(lane: FrontierLane, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_does_not_end_while_an_operator_pauses_it(
+    executor: FrontierExecutor, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(leasing, "LONGEST_WAIT", 0.05)
     shelf = Paused(2)
     seen: list[bool] = []
 
     async def crawl() -> int:
-        source = LeaseSource(shelf, lane, "w", 3)  # type: ignore[arg-type]
+        source = LeaseSource(shelf, executor, "w", 3)  # type: ignore[arg-type]
         watching = asyncio.create_task(watch(source))
         number = 0
         async for lease in source:
             seen.append(source.is_paused)
             number += 1
-            source.settled(lease)
+            source.finished(lease)
         watching.cancel()
         return number
 

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from aahcrawler.crawl.directory.folder import CrawlFolder
-from aahcrawler.crawl.directory.folder_lock import Occupancy
+from aahcrawler.crawl.directory.folder_lock import FolderLock
 from aahcrawler.crawl.response.link_ranking import AT_ONCE
-from aahcrawler.crawl.startup.recovery import recalled
+from aahcrawler.crawl.startup.recovery import replayed_ranker
 from aahcrawler.frontier.protocol import FrontierUnavailableError, Rescore, State
 from aahcrawler.scores import Findings, Leads, Lessons
 from aahcrawler.segments import DiskFullError, SegmentError
@@ -49,7 +49,7 @@ class RankedBench(Bench):
         """Let the re-scoring run until it has been asked so often, or has nothing to do."""
 
         async def crawl() -> None:
-            task = asyncio.create_task(self.settlement.ranking.run())
+            task = asyncio.create_task(self.response_handler.link_ranking.run())
             for _ in range(10_000):
                 await asyncio.sleep(0.005)
                 if task.done() or len(self.log.rest) >= 2 * turns:
@@ -236,7 +236,7 @@ class Shelf:
 
 
 def test_a_crawl_that_goes_on_knows_what_it_knew_and_says_what_it_did_not_get_to_say(tmp_path: Path) -> None:
-    folder = CrawlFolder(tmp_path, Occupancy(tmp_path))
+    folder = CrawlFolder(tmp_path, FolderLock(tmp_path))
     ranker, frontier = HostRanker(), Shelf()
     taught = Lessons(ranker)
     urls = ["http://a.test/1", "http://a.test/2"]
@@ -251,20 +251,20 @@ def test_a_crawl_that_goes_on_knows_what_it_knew_and_says_what_it_did_not_get_to
     again = HostRanker()
     later = Ticking(BEGUN + timedelta(hours=1))
     with score_log(folder.scores, clock=later) as log:
-        going_on = recalled(again, folder, frontier, log)  # type: ignore[arg-type]
+        going_on = replayed_ranker(again, folder, frontier, log)  # type: ignore[arg-type]
     assert again.calls == ranker.calls
     assert frontier.scores == [Rescore(each.url, each.score) for each in revisions]
     assert going_on.explain("http://a.test/1") == ranker.explain("http://a.test/1")
     third, silent = HostRanker(), Shelf()
     with score_log(folder.scores, clock=later) as log:
-        recalled(third, folder, silent, log)  # type: ignore[arg-type]
+        replayed_ranker(third, folder, silent, log)  # type: ignore[arg-type]
     assert (third.calls, silent.scores) == (ranker.calls, [])
 
 
 def test_a_damaged_log_costs_what_it_held_and_not_the_crawl(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    folder = CrawlFolder(tmp_path, Occupancy(tmp_path))
+    folder = CrawlFolder(tmp_path, FolderLock(tmp_path))
     folder.scores.mkdir()
     (folder.scores / "test-20260131120000-00000.scores.gz").write_bytes(b"none of ours")
     with score_log(folder.scores) as log, caplog.at_level(logging.ERROR):
-        recalled(HostRanker(), folder, Shelf(), log)  # type: ignore[arg-type]
+        replayed_ranker(HostRanker(), folder, Shelf(), log)  # type: ignore[arg-type]
     assert "is damaged" in caplog.text

@@ -20,18 +20,18 @@ from aahcrawler.archive.history import Former, History
 from aahcrawler.archive.records import UNIDENTIFIED, Identified, Original
 from aahcrawler.archive.writer import Capture
 from aahcrawler.crawl.capture.archiver import LARGE
-from aahcrawler.crawl.capture.recrawl import UNKNOWN, Asked
+from aahcrawler.crawl.capture.recrawl import UNCONDITIONAL, ConditionalRequest
 from aahcrawler.crawl.core.job import Job
 from aahcrawler.crawl.core.stores import Stores
 from aahcrawler.crawl.core.understanding import Understanding
 from aahcrawler.crawl.directory.folder import CrawlFolder
-from aahcrawler.crawl.directory.folder_lock import Occupancy
+from aahcrawler.crawl.directory.folder_lock import FolderLock
 from aahcrawler.crawl.fetch.download_handler import Captured, CapturedResponse
-from aahcrawler.crawl.fetch.ip_claims import AddressBusyError
+from aahcrawler.crawl.fetch.ip_claims import IpAddressBusyError
 from aahcrawler.crawl.fetch.politeness import StoppedError
 from aahcrawler.crawl.fetch.robots_txt import RobotsDeniedError, RobotsUnreachableError
 from aahcrawler.crawl.response.discovered_links import MOST_REDIRECTS
-from aahcrawler.crawl.response.handler import AGAIN, LONGEST_REST, Settlement, SpentError, rest_asked
+from aahcrawler.crawl.response.handler import AGAIN, LONGEST_REST, RequisiteBudgetError, ResponseHandler, rest_asked
 from aahcrawler.exchange import Exchange, Truncation
 from aahcrawler.frontier.protocol import Counts, FrontierUnavailableError, Lease, Offer, Outcome, State
 from aahcrawler.helper import ApplicationAwareHelper
@@ -120,7 +120,7 @@ class Recorder:
         for name, amount in amounts.items():
             self.counted[name] = self.counted.get(name, 0) + amount
 
-    def tallies(self) -> Mapping[str, float]:
+    def stats(self) -> Mapping[str, float]:
         return {}
 
     def counts(self) -> Counts:
@@ -206,7 +206,7 @@ class Bench:
     ) -> None:
         self.recorder = Recorder()
         icd = Icd.parse(DEFINITION.encode())
-        folder = CrawlFolder(tmp_path, Occupancy(tmp_path))
+        folder = CrawlFolder(tmp_path, FolderLock(tmp_path))
         frontier: Any = self.recorder
         archive: Any = Archive(self.recorder)
         objects: Any = Objects(self.recorder)
@@ -216,21 +216,21 @@ class Bench:
         stores = Stores(folder, frontier, archive, self.history, objects, scores, ExitStack())
         helper = ApplicationAwareHelper(known)
         self.job = Job(icd, stores, Understanding(helper, (analyser,), Scope(icd), ranker=ranker))
-        self.settlement = Settlement(self.job)
+        self.response_handler = ResponseHandler(self.job)
         self.settled = 0
-        self.job.leases.settled = self._settle  # type: ignore[method-assign]
+        self.job.leases.finished = self._settle  # type: ignore[method-assign]
 
     def _settle(self, lease: Lease) -> None:
         assert lease.url
         self.settled += 1
 
-    def answer(self, lease: Lease, response: CapturedResponse, asked: Asked = UNKNOWN) -> None:
-        asyncio.run(self.settlement.answered(lease, response, asked))
+    def answer(self, lease: Lease, response: CapturedResponse, asked: ConditionalRequest = UNCONDITIONAL) -> None:
+        asyncio.run(self.response_handler.on_response(lease, response, asked))
         assert response.exchange.response.closed
         assert self.settled
 
     def fail(self, lease: Lease, error: Exception) -> None:
-        asyncio.run(self.settlement.failed(lease, error))
+        asyncio.run(self.response_handler.on_error(lease, error))
         assert self.settled
 
 
@@ -277,16 +277,16 @@ def test_the_page_is_finished_after_everything_about_it_was_written(bench: Bench
     state, delay, links, outcome = recorder.finished[0]
     assert (state, delay) == (State.DONE, 2.0)
     assert links == ["http://a.test/b", "http://a.test/i.png"]
-    assert outcome.tally["pages"] == outcome.tally["status:200"] == outcome.tally["answers"] == 1
-    assert outcome.tally["refused:denied"] == 2
-    assert outcome.tally["bytes"] == len(PAGE)
-    assert bench.job.tally["pages"] == 1
+    assert outcome.stats["pages"] == outcome.stats["status:200"] == outcome.stats["answers"] == 1
+    assert outcome.stats["refused:denied"] == 2
+    assert outcome.stats["bytes"] == len(PAGE)
+    assert bench.job.stats["pages"] == 1
 
 
 def test_a_lost_lease_counts_nothing(bench: Bench) -> None:
     bench.recorder.held = False
     bench.answer(lease(), answer())
-    assert bench.job.tally.counts == {}
+    assert bench.job.stats.counts == {}
 
 
 def test_a_page_that_an_analyser_breaks_on_is_fetched_all_the_same(tmp_path: Path, known: KnowledgeBase) -> None:
@@ -296,7 +296,7 @@ def test_a_page_that_an_analyser_breaks_on_is_fetched_all_the_same(tmp_path: Pat
     assert bench.recorder.done == ["scores", "archive", "objects", "finish"]
     state, _, links, outcome = bench.recorder.finished[0]
     assert (state, links) == (State.DONE, [])
-    assert outcome.tally["error:ZeroDivisionError"] == outcome.tally["pages"] == 1
+    assert outcome.stats["error:ZeroDivisionError"] == outcome.stats["pages"] == 1
     assert bench.recorder.described[0].score is None
     (told,) = bench.recorder.told
     assert told is not None
@@ -327,7 +327,7 @@ def test_an_error_page_is_archived_and_not_followed(bench: Bench) -> None:
     bench.answer(lease(), answer(status=404))
     _, _, links, outcome = bench.recorder.finished[0]
     assert links == []
-    assert "pages" not in outcome.tally
+    assert "pages" not in outcome.stats
     assert bench.recorder.described[0].status == 404
 
 
@@ -336,20 +336,20 @@ def test_links_of_another_language_are_counted_and_its_requisites_fetched(bench:
     bench.answer(lease(), answer(body))
     _, _, links, outcome = bench.recorder.finished[0]
     assert links == ["http://a.test/i.png"]
-    assert outcome.tally["refused:language"] == 2
+    assert outcome.stats["refused:language"] == 2
 
 
 def test_a_style_sheet_leads_to_what_it_shows_and_is_no_page(bench: Bench) -> None:
     bench.answer(lease("http://a.test/s/a.css", kind="requisite"), answer(CSS, Content_Type="text/css"))
     _, _, links, outcome = bench.recorder.finished[0]
     assert links == ["http://a.test/s/more.css", "http://a.test/s/bg.png"]
-    assert outcome.tally["requisite_bytes"] == len(CSS)
-    assert "pages" not in outcome.tally
+    assert outcome.stats["requisite_bytes"] == len(CSS)
+    assert "pages" not in outcome.stats
     assert bench.recorder.done == ["archive", "finish"]
 
 
 def test_no_requisite_is_offered_when_their_bytes_are_used_up(bench: Bench) -> None:
-    bench.job.tally.add("requisite_bytes", bench.job.icd.limits.requisite_bytes)
+    bench.job.stats.add("requisite_bytes", bench.job.icd.limits.requisite_bytes)
     bench.answer(lease(), answer())
     assert bench.recorder.finished[0][2] == ["http://a.test/b"]
 
@@ -367,12 +367,12 @@ def test_a_large_answer_is_archived_beside_the_event_loop(bench: Bench) -> None:
 def test_a_304_that_stands_for_nothing_is_archived_and_asked_again_at_once(bench: Bench) -> None:
     values: dict[str, Any] = dict.fromkeys(each.name for each in fields(Former))
     former = Former(**{**values, "url": "http://a.test/", "file": "gone.warc.gz", "offset": 0, "crawl": 1})
-    bench.answer(lease(attempt=3), answer(b"", 304), Asked(former, conditional=True))
+    bench.answer(lease(attempt=3), answer(b"", 304), ConditionalRequest(former, conditional=True))
     recorder = bench.recorder
     assert (recorder.done, recorder.released) == (["archive", "release"], ["http://a.test/"])
     assert (recorder.originals, recorder.told) == ([None], [None])
     assert recorder.counted == {"bytes": 0, "conditional": 1, "asked_again": 1}
-    assert bench.job.tally["asked_again"] == 1
+    assert bench.job.stats["asked_again"] == 1
     assert not bench.job.recrawl.asked("http://a.test/").conditional
 
 
@@ -380,8 +380,8 @@ def test_a_304_that_nobody_asked_for_is_an_error(bench: Bench) -> None:
     bench.answer(lease(), answer(b"", 304))
     state, _, links, outcome = bench.recorder.finished[0]
     assert (state, links) == (State.DONE, [])
-    assert "pages" not in outcome.tally
-    assert outcome.tally["status:304"] == outcome.tally["answers"] == 1
+    assert "pages" not in outcome.stats
+    assert outcome.stats["status:304"] == outcome.stats["answers"] == 1
     assert bench.recorder.originals == [None]
     (described,) = bench.recorder.described
     assert (described.status, described.unchanged, described.application) == (304, None, None)
@@ -408,14 +408,14 @@ def test_a_redirect_is_archived_and_its_target_offered(bench: Bench, location: s
     assert bench.recorder.done == ["scores", "archive", "objects", "finish"]
     state, _, links, outcome = bench.recorder.finished[0]
     assert (state, links) == (State.DONE, offered)
-    assert outcome.tally["status:301"] == 1
+    assert outcome.stats["status:301"] == 1
 
 
 def test_too_many_redirects_in_a_row_are_refused(bench: Bench) -> None:
     bench.answer(lease(path="L" + "R" * MOST_REDIRECTS), answer(b"", 302, Location="/b"))
     _, _, links, outcome = bench.recorder.finished[0]
     assert links == []
-    assert outcome.tally["refused:redirects"] == 1
+    assert outcome.stats["refused:redirects"] == 1
 
 
 # Another try
@@ -427,7 +427,7 @@ def test_an_answer_that_may_be_another_one_later_is_archived_and_asked_for_again
     assert bench.recorder.archived == [b"busy"]
     delay, outcome = bench.recorder.retried[0]
     assert (delay, outcome.reason) == (30.0, f"status {status}")
-    assert outcome.tally == {"retries": 1}
+    assert outcome.stats == {"retries": 1}
     assert bench.recorder.counted == {"bytes": 4}
     assert bench.recorder.finished == []
 
@@ -436,7 +436,7 @@ def test_the_last_attempt_ends_the_url_and_leaves_the_site_in_peace(bench: Bench
     bench.answer(lease(attempt=3), answer(b"busy", 503, Retry_After="30"))
     state, delay, _, outcome = bench.recorder.finished[0]
     assert (state, delay) == (State.DONE, 30.0)
-    assert outcome.tally["status:503"] == 1
+    assert outcome.stats["status:503"] == 1
 
 
 def test_what_a_site_needs_is_told_to_the_frontier_for_the_next_worker(bench: Bench) -> None:
@@ -464,7 +464,7 @@ def test_a_site_rests_longer_with_every_attempt(bench: Bench) -> None:
     for attempt in (1, 2, 3):
         bench.fail(lease(attempt=attempt), ConnectError("refused"))
     assert [delay for delay, _ in bench.recorder.retried] == [2.0, 2.0, 4.0]
-    assert [outcome.tally for _, outcome in bench.recorder.retried][1:] == [{"retries": 1}, {"error:connect": 1}]
+    assert [outcome.stats for _, outcome in bench.recorder.retried][1:] == [{"retries": 1}, {"error:connect": 1}]
 
 
 # Without an answer
@@ -475,7 +475,7 @@ def test_a_site_rests_longer_with_every_attempt(bench: Bench) -> None:
     [
         (RobotsDeniedError("no"), State.BLOCKED, "blocked:robots"),
         (RefusedAddressError("private"), State.BLOCKED, "blocked:address"),
-        (SpentError(), State.BLOCKED, "blocked:requisite_bytes"),
+        (RequisiteBudgetError(), State.BLOCKED, "blocked:requisite_bytes"),
         (TlsError("expired"), State.FAILED, "error:tls"),
         (ResolveError("no such host", retryable=False), State.FAILED, "error:resolve"),
         (ProtocolError("no HTTP"), State.FAILED, "error:protocol"),
@@ -487,7 +487,7 @@ def test_some_errors_are_final(bench: Bench, error: Exception, state: State, cou
     bench.fail(lease(), error)
     ended, _, _, outcome = bench.recorder.finished[0]
     assert ended is state
-    assert outcome.tally == {count: 1}
+    assert outcome.stats == {count: 1}
     assert outcome.reason == count.partition(":")[2]
 
 
@@ -513,7 +513,7 @@ def test_what_had_to_be_let_go_at_the_end_goes_back(bench: Bench) -> None:
 
 
 def test_what_finds_its_address_busy_goes_back_until_its_turn_comes(bench: Bench) -> None:
-    bench.fail(lease(), AddressBusyError("192.0.2.1", 3.5))
+    bench.fail(lease(), IpAddressBusyError("192.0.2.1", 3.5))
     assert (bench.recorder.released, bench.recorder.rested) == (["http://a.test/"], [3.5])
     assert bench.recorder.counted == {"address_busy": 1}
     assert bench.recorder.retried == []

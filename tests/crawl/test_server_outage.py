@@ -16,10 +16,10 @@ import pytest
 from redis import Redis
 
 from aahcrawler.crawl.health import server_outage as outages
-from aahcrawler.crawl.health.server_outage import Outage
-from aahcrawler.crawl.lease.frontier_executor import FrontierLane
+from aahcrawler.crawl.health.server_outage import ServerOutage
+from aahcrawler.crawl.lease.frontier_executor import FrontierExecutor
 from aahcrawler.crawl.lease.lease_source import LeaseSource
-from aahcrawler.crawl.lease.renewal import LeaseKeeper
+from aahcrawler.crawl.lease.renewal import LeaseRenewer
 from aahcrawler.frontier.protocol import FrontierAwayError, FrontierUnavailableError, Lease
 from aahcrawler.frontier.redis.connection import connect
 from aahcrawler.frontier.server.embedded import EmbeddedServer
@@ -69,14 +69,14 @@ def _briefly(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_calls_wait_in_their_order_and_the_pause_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
     calls = Calls(away=3)
-    outage = Outage(calls.mend)
+    server_outage = ServerOutage(calls.mend)
     told: list[str] = []
-    outage.changed.append(lambda: told.append(outage.why))
+    server_outage.changed.append(lambda: told.append(server_outage.why))
 
     async def crawl() -> list[str]:
-        lane = FrontierLane(outage=outage)
-        answers = await asyncio.gather(*(lane.call(calls.make, name) for name in "abc"))
-        lane.close()
+        executor = FrontierExecutor(server_outage=server_outage)
+        answers = await asyncio.gather(*(executor.call(calls.make, name) for name in "abc"))
+        executor.close()
         return answers
 
     with caplog.at_level(logging.WARNING):
@@ -91,11 +91,11 @@ def test_calls_wait_in_their_order_and_the_pause_is_told_once(caplog: pytest.Log
 
 def test_a_crawl_that_ends_makes_one_more_try_and_no_other() -> None:
     calls = Calls(away=100)
-    outage = Outage(calls.mend)
-    outage.give_up()
+    server_outage = ServerOutage(calls.mend)
+    server_outage.give_up()
     for name in "ab":
         with pytest.raises(FrontierAwayError, match="away for a"):
-            outage.held(partial(calls.make, name))
+            server_outage.retry(partial(calls.make, name))
     assert calls.away == 98
     assert calls.done == ["mended"]
 
@@ -104,24 +104,24 @@ def test_what_waiting_does_not_mend_is_raised_at_once() -> None:
     def refuse() -> None:
         raise FrontierUnavailableError("wrong password")
 
-    outage = Outage()
+    server_outage = ServerOutage()
     with pytest.raises(FrontierUnavailableError, match="wrong password"):
-        outage.held(refuse)
-    assert outage.why == ""
+        server_outage.retry(refuse)
+    assert server_outage.why == ""
 
-    beyond_repair = Outage(refuse)
+    beyond_repair = ServerOutage(refuse)
     with pytest.raises(FrontierUnavailableError, match="wrong password"):
-        beyond_repair.held(lambda: Calls(1).make("a"))
+        beyond_repair.retry(lambda: Calls(1).make("a"))
 
 
 def test_a_server_that_does_not_answer_is_told_and_cut_off_when_the_crawl_ends() -> None:
     answered = threading.Event()
-    outage = Outage(cut=answered.set)
+    server_outage = ServerOutage(cut=answered.set)
     errors: list[Exception] = []
 
     def wait() -> None:
         try:
-            outage.held(lambda: answered.wait() and 1 // 0)
+            server_outage.retry(lambda: answered.wait() and 1 // 0)
         except FrontierAwayError as error:
             errors.append(error)
 
@@ -129,17 +129,17 @@ def test_a_server_that_does_not_answer_is_told_and_cut_off_when_the_crawl_ends()
     call.start()
 
     def looked(condition: Callable[[], bool]) -> bool:
-        outage.look()
+        server_outage.look()
         return condition()
 
-    until(lambda: looked(lambda: outage.why == outages.SILENT))
+    until(lambda: looked(lambda: server_outage.why == outages.SILENT))
     assert not answered.is_set()
-    outage.give_up()
+    server_outage.give_up()
     until(lambda: looked(answered.is_set))
     call.join()
     assert str(errors) == str([FrontierAwayError(outages.SILENT)])
     with pytest.raises(FrontierAwayError):
-        outage.held(lambda: None)
+        server_outage.retry(lambda: None)
 
 
 # Leases
@@ -170,8 +170,8 @@ class Ledger:
         """Take leases back."""
 
 
-def sources(ledger: Ledger, lane: FrontierLane, now: Callable[[], float]) -> LeaseSource:
-    source = LeaseSource(ledger, lane, "worker", 4)  # type: ignore[arg-type]
+def sources(ledger: Ledger, executor: FrontierExecutor, now: Callable[[], float]) -> LeaseSource:
+    source = LeaseSource(ledger, executor, "worker", 4)  # type: ignore[arg-type]
     source.clock = now
     source.renewed((), (), now())
     return source
@@ -181,8 +181,8 @@ def test_a_lease_is_asked_about_after_the_worker_was_held_up_and_not_used_when_i
     ledger, time_now = Ledger(lost=(0, 2)), [time.monotonic()]
 
     async def crawl() -> list[str]:
-        lane = FrontierLane()
-        source = sources(ledger, lane, lambda: time_now[0])
+        executor = FrontierExecutor()
+        source = sources(ledger, executor, lambda: time_now[0])
         seen: list[str] = []
         async for each in source:
             if len(seen) == 0:
@@ -190,10 +190,10 @@ def test_a_lease_is_asked_about_after_the_worker_was_held_up_and_not_used_when_i
                 assert ledger.renewals == []
                 time_now[0] += 16
             seen.append(f"{each.url[-1]} {await source.holds(each)}")
-            source.settled(each)
+            source.finished(each)
             if len(seen) == 3:
                 source.stop()
-        lane.close()
+        executor.close()
         return seen
 
     assert asyncio.run(crawl())[:3] == ["0 False", "1 True", "3 True"]
@@ -204,15 +204,15 @@ def test_leases_are_renewed_while_the_event_loop_is_held_up() -> None:
     ledger = Ledger(lost=(1,))
 
     async def crawl() -> list[Lease]:
-        lane = FrontierLane()
-        source = sources(ledger, lane, time.monotonic)
+        executor = FrontierExecutor()
+        source = sources(ledger, executor, time.monotonic)
         await anext(aiter(source))
-        keeper = LeaseKeeper(ledger, source, every=0.05)  # type: ignore[arg-type]
+        keeper = LeaseRenewer(ledger, source, every=0.05)  # type: ignore[arg-type]
         keeper.start()
         until(lambda: len(ledger.renewals) >= 2)  # Nothing else runs in the loop meanwhile.
         await asyncio.sleep(0)
         keeper.close()
-        lane.close()
+        executor.close()
         return list(source.leases)
 
     assert asyncio.run(crawl()) == [lease(0), lease(2), lease(3)]

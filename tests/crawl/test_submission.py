@@ -85,8 +85,8 @@ def test_a_limit_that_is_raised_lets_a_crawl_go_on(server: Server, tmp_path: Pat
 def test_a_crawl_does_not_begin_anew_before_its_workers_have_left(server: Server, tmp_path: Path) -> None:
     sent(server, tmp_path)
     server.registry.end("test", 1, "finished")
-    server.presence.here(Worker("ann", "here", 1, 0.0, crawls={"test": {}}))
+    server.presence.heartbeat(Worker("ann", "here", 1, 0.0, crawls={"test": {}}))
     with pytest.raises(SubmissionRefusedError, match="still leaving"):
         sent(server, tmp_path)
-    server.presence.gone("ann")
+    server.presence.leave("ann")
     assert sent(server, tmp_path).now.number == 2

@@ -207,11 +207,11 @@ def test_a_crew_of_two_crawls_as_one_does(tmp_path: Path) -> None:
     with world(3, 10, gate, pause=0.1) as there:
         icd = there.define(tmp_path, "a", *there.sites)
         icd.write_text(f"{icd.read_text('utf-8')}output: {json.dumps(str(tmp_path / 'a'))}\n", "utf-8")
-        with running("crawl", icd, "--workers", "2") as crew:
-            crew.until(lambda: gate.held > 0)
-            crew.interrupt()
+        with running("crawl", icd, "--workers", "2") as supervisor:
+            supervisor.until(lambda: gate.held > 0)
+            supervisor.interrupt()
             gate.open()
-            ended = crew.ended()
+            ended = supervisor.ended()
         assert ended.code == 0, ended.err
         assert "stopped; the same command goes on from here" in ended.err
         assert summary(tmp_path / "a")["state"] == "stopped"

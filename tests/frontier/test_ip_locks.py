@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aahcrawler.frontier.ip_locks import Addresses, LocalAddresses
+from aahcrawler.frontier.ip_locks import IpLocks, LocalIpLocks
 from aahcrawler.frontier.redis.connection import connect
-from aahcrawler.frontier.redis.ip_locks import AddressLocks
+from aahcrawler.frontier.redis.ip_locks import RedisIpLocks
 from aahcrawler.frontier.server.embedded import EmbeddedServer
 from tests.frontier.conftest import Clock, address_of
 
@@ -17,24 +17,24 @@ HERE, THERE = "192.0.2.1", "2001:db8::1"
 
 
 @pytest.fixture(params=["redis", "cluster", "local"])
-def addresses(request: pytest.FixtureRequest, clock: Clock) -> Iterator[Addresses]:
+def addresses(request: pytest.FixtureRequest, clock: Clock) -> Iterator[IpLocks]:
     if request.param == "local":
-        yield LocalAddresses(clock)
+        yield LocalIpLocks(clock)
         return
     with closing(connect(address_of(request.param, request))) as client:
         client.flushall()
-        yield AddressLocks(client, clock)
+        yield RedisIpLocks(client, clock)
 
 
-def _made(kind: str, server: EmbeddedServer, clock: Clock) -> Addresses:
+def _made(kind: str, server: EmbeddedServer, clock: Clock) -> IpLocks:
     if kind == "local":
-        return LocalAddresses(clock)
+        return LocalIpLocks(clock)
     client = connect(server.url)
     client.flushall()
-    return AddressLocks(client, clock)
+    return RedisIpLocks(client, clock)
 
 
-def test_fetches_of_an_address_begin_a_delay_apart(addresses: Addresses, clock: Clock) -> None:
+def test_fetches_of_an_address_begin_a_delay_apart(addresses: IpLocks, clock: Clock) -> None:
     assert addresses.claim(HERE, "one", 2.0, 60.0) == 0
     assert addresses.claim(THERE, "one", 2.0, 60.0) == 0
     clock.now += 0.5
@@ -43,7 +43,7 @@ def test_fetches_of_an_address_begin_a_delay_apart(addresses: Addresses, clock: 
     assert addresses.claim(HERE, "one", 2.0, 60.0) == 0
 
 
-def test_the_delay_begins_anew_when_a_fetch_ends(addresses: Addresses, clock: Clock) -> None:
+def test_the_delay_begins_anew_when_a_fetch_ends(addresses: IpLocks, clock: Clock) -> None:
     addresses.claim(HERE, "one", 2.0, 60.0)
     clock.now += 10.0
     addresses.release(HERE, "one", 2.0)
@@ -51,7 +51,7 @@ def test_the_delay_begins_anew_when_a_fetch_ends(addresses: Addresses, clock: Cl
     assert addresses.claim(HERE, "two", 2.0, 60.0) == 1.5
 
 
-def test_an_address_is_one_workers_until_it_has_ended(addresses: Addresses, clock: Clock) -> None:
+def test_an_address_is_one_workers_until_it_has_ended(addresses: IpLocks, clock: Clock) -> None:
     addresses.claim(HERE, "one", 1.0, 60.0)
     clock.now += 5.0
     assert addresses.claim(HERE, "two", 1.0, 60.0) == 1.0
@@ -65,7 +65,7 @@ def test_an_address_is_one_workers_until_it_has_ended(addresses: Addresses, cloc
     assert addresses.claim(HERE, "two", 1.0, 60.0) == 0
 
 
-def test_the_claim_of_a_worker_that_died_ends_by_itself(addresses: Addresses, clock: Clock) -> None:
+def test_the_claim_of_a_worker_that_died_ends_by_itself(addresses: IpLocks, clock: Clock) -> None:
     addresses.claim(HERE, "one", 1.0, 60.0)
     clock.now += 59.0
     assert addresses.claim(HERE, "two", 1.0, 60.0) > 0
@@ -73,7 +73,7 @@ def test_the_claim_of_a_worker_that_died_ends_by_itself(addresses: Addresses, cl
     assert addresses.claim(HERE, "two", 1.0, 60.0) == 0
 
 
-def test_a_claim_that_is_renewed_holds_on_and_no_other(addresses: Addresses, clock: Clock) -> None:
+def test_a_claim_that_is_renewed_holds_on_and_no_other(addresses: IpLocks, clock: Clock) -> None:
     addresses.claim(HERE, "one", 1.0, 30.0)
     addresses.claim(THERE, "one", 1.0, 30.0)
     clock.now += 25.0
@@ -88,7 +88,7 @@ def test_a_claim_that_is_renewed_holds_on_and_no_other(addresses: Addresses, clo
     assert addresses.claim(HERE, "two", 1.0, 30.0) == 0
 
 
-def test_those_who_are_sent_away_are_told_times_of_their_own(addresses: Addresses, clock: Clock) -> None:
+def test_those_who_are_sent_away_are_told_times_of_their_own(addresses: IpLocks, clock: Clock) -> None:
     addresses.claim(HERE, "one", 2.0, 60.0)
     assert [addresses.claim(HERE, "one", 2.0, 60.0) for _ in range(3)] == [2.0, 4.0, 6.0]
     clock.now += 2.0
@@ -109,7 +109,7 @@ def test_a_clock_that_is_set_back_keeps_no_address(server: EmbeddedServer, clock
 def test_nothing_is_kept_of_addresses_that_are_free(server: EmbeddedServer) -> None:
     with connect(server.url) as client:
         client.flushall()
-        locks = AddressLocks(client)
+        locks = RedisIpLocks(client)
         locks.claim(HERE, "one", 0.05, 0.2)
         locks.release(HERE, "one", 0.0)
         assert 0 < client.pttl("{a:192.0.2.1}") <= 50
@@ -130,14 +130,14 @@ steps = st.lists(
 
 
 @pytest.fixture(scope="module")
-def made(server: EmbeddedServer) -> Callable[[Clock], tuple[Addresses, Addresses]]:
+def made(server: EmbeddedServer) -> Callable[[Clock], tuple[IpLocks, IpLocks]]:
     return lambda clock: (_made("redis", server, clock), _made("local", server, clock))
 
 
 @settings(max_examples=60)
 @given(steps=steps)
 def test_any_order_of_claims(
-    made: Callable[[Clock], tuple[Addresses, Addresses]], steps: list[tuple[str, str, str, float]]
+    made: Callable[[Clock], tuple[IpLocks, IpLocks]], steps: list[tuple[str, str, str, float]]
 ) -> None:
     clock = Clock()
     locks, local = made(clock)

@@ -128,13 +128,13 @@ def test_workers_are_there_until_they_leave_or_fall_silent(address: str) -> None
     with closing(connect(address)) as client:
         presence, brief = RedisPresence(client), RedisPresence(client, silence=0.001)
         ann = Worker("ann", "here", 1, 1.5, "/crawls", "AAHCrawler/1", {"floods": {"pages": 3}})
-        presence.here(ann)
-        presence.here(Worker("bob", "there", 2, 2.5))
-        brief.here(Worker("cid", "there", 3, 3.5))
+        presence.heartbeat(ann)
+        presence.heartbeat(Worker("bob", "there", 2, 2.5))
+        brief.heartbeat(Worker("cid", "there", 3, 3.5))
         until_expired(client, "{aah}:worker:cid")
         assert [worker.name for worker in presence.workers()] == ["ann", "bob"]
         assert presence.workers()[0] == ann
-        presence.gone("ann")
+        presence.leave("ann")
         assert [worker.name for worker in presence.workers()] == ["bob"]
         client.set("{aah}:worker:bob", b"{}")
         assert presence.workers() == ()
@@ -144,15 +144,15 @@ def test_workers_are_there_until_they_leave_or_fall_silent(address: str) -> None
 def test_an_office_has_one_holder(address: str) -> None:
     with closing(connect(address)) as client:
         presence, brief = RedisPresence(client), RedisPresence(client, silence=0.001)
-        assert presence.holds("floods/1", "ann")
-        assert presence.holds("floods/1", "ann")
-        assert not presence.holds("floods/1", "bob")
-        assert presence.holds("floods/2", "bob")
-        presence.gone("ann")
-        assert presence.holds("floods/1", "bob")
-        assert brief.holds("floods/3", "ann")
+        assert presence.hold("floods/1", "ann")
+        assert presence.hold("floods/1", "ann")
+        assert not presence.hold("floods/1", "bob")
+        assert presence.hold("floods/2", "bob")
+        presence.leave("ann")
+        assert presence.hold("floods/1", "bob")
+        assert brief.hold("floods/3", "ann")
         until_expired(client, "{aah}:office:floods/3")
-        assert presence.holds("floods/3", "bob")
+        assert presence.hold("floods/3", "bob")
 
 
 def until_expired(client: Redis, key: str) -> None:

@@ -63,7 +63,7 @@ def test_a_crawl_goes_on_from_a_snapshot_where_it_was(
     control.release(out)
     assert copy.counts() == control.counts()
     assert copy.queue_counts() == control.queue_counts()
-    assert copy.tallies() == control.tallies()
+    assert copy.stats() == control.stats()
     assert copy.rules() == control.rules()
     assert copy.iterate(2000) == control.iterate(2000)
     states = {State.QUEUED, State.DUE, State.BLOCKED}
@@ -112,7 +112,7 @@ def test_a_torn_or_damaged_snapshot_is_refused_and_changes_nothing(
         with pytest.raises(SnapshotError, match=str(path)):
             copy.restore(path)
         assert not copy.queue_counts()
-        assert not copy.tallies()
+        assert not copy.stats()
     path.write_bytes(whole)
     assert copy.restore(path) == 300
 

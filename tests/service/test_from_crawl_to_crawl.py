@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from aahcrawler.crawl.peers.peer_export import TOKEN, Sharing
-from aahcrawler.crawl.peers.score_push import Posts, ScoredUrl
+from aahcrawler.crawl.peers.peer_export import TOKEN, PeerExport
+from aahcrawler.crawl.peers.score_push import PushCounts, ScoredUrl
 from aahcrawler.metadata import Link, LinkType
-from aahcrawler.wire.addresses import AddressPolicy
+from aahcrawler.wire.ip_policy import IpPolicy
 from tests import skipping
 from tests.crawl.crawling import PATIENT, running, summary
 from tests.crawl.gate import Gate
@@ -109,7 +109,7 @@ class Kept:
 
     def __init__(self) -> None:
         self.put_in: list[ScoredUrl] = []
-        self.posts = Posts()
+        self.posts = PushCounts()
 
     def put(self, scored: ScoredUrl) -> None:
         self.put_in.append(scored)
@@ -130,11 +130,11 @@ def told(
     kept = Kept()
 
     async def tell() -> None:
-        sharing = Sharing(kept, 0.25, AddressPolicy())  # type: ignore[arg-type]
+        peer_export = PeerExport(kept, 0.25, IpPolicy())  # type: ignore[arg-type]
         for number, page in enumerate(found):
-            sharing.links(f"http://a.test/{number}", page, refused or {})
-        sharing.scored((rescored or {}).items())
-        await sharing.close()
+            peer_export.links(f"http://a.test/{number}", page, refused or {})
+        peer_export.scored((rescored or {}).items())
+        await peer_export.close()
 
     asyncio.run(tell())
     return [(scored.url, scored.score) for scored in kept.put_in]
@@ -170,9 +170,9 @@ def test_addresses_that_are_nobodys_business_are_not_told(host: str) -> None:
 
 def test_a_crawl_that_told_nothing_ends_at_once() -> None:
     async def timed() -> float:
-        sharing = Sharing(Kept(), 0.25, AddressPolicy())  # type: ignore[arg-type]
-        sharing.links("http://a.test/", [link("b.test", 0.1)], {})
-        await sharing.close()
+        peer_export = PeerExport(Kept(), 0.25, IpPolicy())  # type: ignore[arg-type]
+        peer_export.links("http://a.test/", [link("b.test", 0.1)], {})
+        await peer_export.close()
         return asyncio.get_running_loop().time()
 
     assert skipping.run(timed()) == 0.0

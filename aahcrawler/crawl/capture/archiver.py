@@ -16,12 +16,12 @@ from aahcrawler.page import sniff
 LARGE = 4_000_000
 """Bytes of a response from which on archiving it would hold up everything else for long."""
 
-Held = Callable[[Callable[[], Awaitable[Capture]]], Awaitable[Capture]]
-"""Makes a write, and makes it again while there is no room for it."""
+RetryWrite = Callable[[Callable[[], Awaitable[Capture]]], Awaitable[Capture]]
+"""Makes a write, and makes it again while the disk is full."""
 
 
 @dataclass(frozen=True, slots=True)
-class Enclosed:
+class Annotations:
     """What is archived with an answer: what its payload was found to be, what was understood of it.
 
     ``unchanged`` is the former capture that the answer equals, None where it equals none.
@@ -32,10 +32,10 @@ class Enclosed:
     unchanged: Original | None = None
 
 
-NOTHING = Enclosed()
+NO_ANNOTATIONS = Annotations()
 
 
-class Archiving:
+class Archiver:
     """Writes answers to the WARC files and tells the history of them, one after another.
 
     A payload that was archived before, by this crawl or a former one, is not written again: a revisit record says
@@ -48,18 +48,18 @@ class Archiving:
         self._crawl = crawl
         self._lock = asyncio.Lock()
 
-    async def keep(self, exchange: Exchange, enclosed: Enclosed, held: Held) -> Capture:
+    async def keep(self, exchange: Exchange, annotations: Annotations, retry: RetryWrite) -> Capture:
         """Archive an answer, a large one beside the event loop: 2 GB take minutes to compress."""
         async with self._lock:
-            original = enclosed.unchanged or self._known(exchange)
-            said = enclosed.metadata
+            original = annotations.unchanged or self._known(exchange)
+            said = annotations.metadata
             block = None if said is None else metadata_record.write(replace(said, url=exchange.url))
-            write = partial(self._writer.write, exchange, enclosed.identified, original=original, metadata=block)
+            write = partial(self._writer.write, exchange, annotations.identified, original=original, metadata=block)
 
             async def once() -> Capture:
                 return await asyncio.to_thread(write) if exchange.response_size > LARGE else write()
 
-            capture = await held(once)
+            capture = await retry(once)
             self._history.add(Kept.of(capture, exchange, self._crawl, original=original, metadata=said))
         return capture
 

@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 from aahcrawler.archive.writer import Capture
-from aahcrawler.crawl.capture.page_analysis import Reading, is_doubtful
-from aahcrawler.crawl.capture.recrawl import Change, Visit
-from aahcrawler.crawl.stats.collector import Tally
+from aahcrawler.crawl.capture.page_analysis import PageAnalysis, is_doubtful
+from aahcrawler.crawl.capture.recrawl import Change, RecrawlComparison
+from aahcrawler.crawl.stats.collector import Stats
 from aahcrawler.frontier.protocol import Lease
 from aahcrawler.metadata import Metadata
 from aahcrawler.objects.versions import Changes, compare
@@ -13,12 +13,14 @@ from aahcrawler.objects.writer import CaptureDescription
 from aahcrawler.traps import Trap
 
 
-def description(lease: Lease, visit: Visit, said: Metadata, capture: Capture, status: int) -> CaptureDescription:
+def description(
+    lease: Lease, comparison: RecrawlComparison, said: Metadata, capture: Capture, status: int
+) -> CaptureDescription:
     """Return what is stated of a capture of a page; ``status`` is that of the answer, ``said`` what it was understood.
 
     A payload that was only ever captured at other addresses has no former capture whose objects this one's revise.
     """
-    former = visit.former
+    former = comparison.former
     record = former.record_id if former is not None else None
     own = record if former is not None and former.original_url == former.url else None
     return CaptureDescription(
@@ -35,8 +37,8 @@ def description(lease: Lease, visit: Visit, said: Metadata, capture: Capture, st
         priority=lease.score,
         depth=lease.depth,
         via=lease.via,
-        unchanged=record if visit.change is Change.UNCHANGED else None,
-        revision_of=own if visit.change in (Change.CHANGED, Change.GONE) else None,
+        unchanged=record if comparison.change is Change.UNCHANGED else None,
+        revision_of=own if comparison.change in (Change.CHANGED, Change.GONE) else None,
     )
 
 
@@ -52,30 +54,30 @@ def changes(before: Metadata, now: Metadata, *, complete: bool) -> Changes:
     return replace(found, added=()) if is_doubtful(before) else found
 
 
-def count(visit: Visit, reading: Reading, tally: Tally) -> None:
+def count(comparison: RecrawlComparison, reading: PageAnalysis, stats: Stats) -> None:
     """Add an answer to a page to the counts: what it is, what was found in it, what became of it."""
     said = reading.metadata
-    if visit.change is not None:
-        tally.add(visit.change)
+    if comparison.change is not None:
+        stats.add(comparison.change)
     if said.trap:
-        tally.add(f"trap:{said.trap}")
-    is_page = visit.page.status < 300 or visit.change is Change.UNCHANGED
+        stats.add(f"trap:{said.trap}")
+    is_page = comparison.page.status < 300 or comparison.change is Change.UNCHANGED
     if is_page and said.trap != Trap.SOFT_404:
-        tally.merge({"pages": 1, "relevant": int(bool(said.relevant))})
-        tally.add(f"type:{said.media_type or 'unknown'}")
-        tally.add(f"application:{said.application or 'unknown'}")
-        tally.add(f"level:{said.role or 'none'}")
+        stats.merge({"pages": 1, "relevant": int(bool(said.relevant))})
+        stats.add(f"type:{said.media_type or 'unknown'}")
+        stats.add(f"application:{said.application or 'unknown'}")
+        stats.add(f"level:{said.role or 'none'}")
     if reading.error:
-        tally.add(f"error:{reading.error}")
-    tally.add("objects", len(said.objects))
+        stats.add(f"error:{reading.error}")
+    stats.add("objects", len(said.objects))
     for web_object in said.objects:
-        tally.add(f"object:{web_object.type}")
+        stats.add(f"object:{web_object.type}")
     for refused in reading.refused:
-        tally.add(f"refused:{refused.reason}")
-    tally.add("failed_actions", 0 if reading.error else len(said.failures))
+        stats.add(f"refused:{refused.reason}")
+    stats.add("failed_actions", 0 if reading.error else len(said.failures))
     for failed in reading.failed:
-        tally.merge({f"failure:{failed.failure}": 1, f"failed:{failed.place}: {failed.failure}": 1})
+        stats.merge({f"failure:{failed.failure}": 1, f"failed:{failed.place}: {failed.failure}": 1})
         if failed.objects:
-            tally.add(f"mended:{failed.place}: {failed.failure}")
+            stats.add(f"mended:{failed.place}: {failed.failure}")
     if reading.learned:
-        tally.add(f"learned:{reading.learned}")
+        stats.add(f"learned:{reading.learned}")

@@ -18,7 +18,7 @@ from online_analysis.document import Document
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class PageAnalysis:
     """What was understood of one answer. ``refused`` are the links that the knowledge base calls junk.
 
     ``containers`` are the threads and forums that its objects are parts of, ``failed`` the actions that did not do

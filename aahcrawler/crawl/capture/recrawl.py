@@ -37,7 +37,7 @@ class Change(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ConditionalRequest:
     """What is known of an address when it is asked for, and whether the request carries conditions."""
 
     former: Former | None = None
@@ -52,11 +52,11 @@ class Asked:
         return {name: value.encode("latin-1") for name, value in fields.items() if _is_sendable(value)}
 
 
-UNKNOWN = Asked()
+UNCONDITIONAL = ConditionalRequest()
 
 
 @dataclass(frozen=True, slots=True)
-class Visit:
+class RecrawlComparison:
     """An answer beside what was there before.
 
     ``page`` is what there is to be understood: the answer itself, or the archived page that a 304 stands for.
@@ -82,7 +82,7 @@ class Visit:
         return self.former.original
 
 
-class LostError(Exception):
+class UnreadableCaptureError(Exception):
     """An archived page cannot be read any more."""
 
 
@@ -100,11 +100,11 @@ class Recrawl:
         self._page_bytes = page_bytes
         self._plain: set[str] = set()
 
-    def asked(self, url: str) -> Asked:
+    def asked(self, url: str) -> ConditionalRequest:
         """Return what is known of a canonical address, and whether to ask for it with conditions."""
         former = self._history.former(url, self._begun)
         if former is None or not 200 <= former.status < 300:
-            return UNKNOWN
+            return UNCONDITIONAL
         conditional = (
             former.status == HTTPStatus.OK
             and former.complete
@@ -112,44 +112,48 @@ class Recrawl:
             and url not in self._plain
             and self._history.is_readable(former)
         )
-        return Asked(former, conditional)
+        return ConditionalRequest(former, conditional)
 
     def ask_plainly(self, url: str) -> None:
         """Ask for an address without conditions from now on."""
         self._plain.add(url)
 
-    def visit(self, lease: Lease, page: Page, exchange: Exchange, asked: Asked, understood_by: str) -> Visit:
+    def comparison(
+        self, lease: Lease, page: Page, exchange: Exchange, asked: ConditionalRequest, understood_by: str
+    ) -> RecrawlComparison:
         """Compare an answer with what was there before; ``understood_by`` identifies today's understanding.
 
-        Raise ``LostError`` for a 304 whose page cannot be read from the archive and is needed.
+        Raise ``UnreadableCaptureError`` for a 304 whose page cannot be read from the archive and is needed.
         """
         former, is_page = asked.former, lease.kind == "page"
         is_success = 200 <= page.status < 300
         if former is None:
-            return Visit(page, change=Change.NEW if is_page and is_success else None)
+            return RecrawlComparison(page, change=Change.NEW if is_page and is_success else None)
         before = self._history.metadata(former)
         today = self._is_todays(former, before, understood_by)
         if page.status == HTTPStatus.NOT_MODIFIED and asked.conditional:
             if is_page and not today:
-                return Visit(self.page_of(former), former, Change.UNCHANGED, before, unmodified=True)
+                return RecrawlComparison(self.page_of(former), former, Change.UNCHANGED, before, unmodified=True)
             # Of requisites only style sheets that lead somewhere have metadata.
-            return Visit(page, former, Change.UNCHANGED, before or Metadata(), remembered=True, unmodified=True)
+            return RecrawlComparison(
+                page, former, Change.UNCHANGED, before or Metadata(), remembered=True, unmodified=True
+            )
         if is_success and exchange.truncated is None and exchange.payload_digest == former.digest:
             held = asked.conditional or self._history.is_readable(former)
-            return Visit(page, former, Change.UNCHANGED, before, remembered=is_page and today, held=held)
+            return RecrawlComparison(page, former, Change.UNCHANGED, before, remembered=is_page and today, held=held)
         if is_page and page.status in GONE:
-            return Visit(page, former, Change.GONE, before)
-        return Visit(page, former, Change.CHANGED if is_page and is_success else None, before)
+            return RecrawlComparison(page, former, Change.GONE, before)
+        return RecrawlComparison(page, former, Change.CHANGED if is_page and is_success else None, before)
 
     def page_of(self, former: Former) -> Page:
-        """Return a page as the archive has it. Raise ``LostError`` where it has it no more."""
+        """Return a page as the archive has it. Raise ``UnreadableCaptureError`` where it has it no more."""
         exchange = self._history.exchange(former)
         if exchange is not None:
             with closing(exchange):
                 page = replayed(exchange, self._page_bytes)
             if page is not None:
                 return page
-        raise LostError(former.url)
+        raise UnreadableCaptureError(former.url)
 
     def _is_todays(self, former: Former, before: Metadata | None, understood_by: str) -> bool:
         """Say whether what was understood of a page is all that would be understood of it today, and is written down.

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from aahcrawler.crawl.stats.crawl_log import CRAWL
+from aahcrawler.crawl.stats.crawl_log import CURRENT_CRAWL
 from aahcrawler.frontier.event_log import LONGEST, EventLog, WorkerEvent
 from aahcrawler.frontier.protocol import FrontierUnavailableError
 
@@ -17,7 +17,7 @@ MOST_WAITING = 10_000
 _MOST_AT_ONCE = 1000
 
 
-class EventTeller(logging.Handler):
+class EventSink(logging.Handler):
     """Takes events from any thread, never waits, and hands them to the server's log when told to."""
 
     def __init__(self, log: EventLog, worker: str) -> None:
@@ -32,7 +32,7 @@ class EventTeller(logging.Handler):
         """Take an event."""
         try:
             self._take(record)
-        except Exception:  # Whatever cannot be written as text is no reason for trouble.
+        except Exception:  # Whatever cannot be written as text is no reason to fail.
             self.handleError(record)
 
     def _take(self, record: logging.LogRecord) -> None:
@@ -44,7 +44,7 @@ class EventTeller(logging.Handler):
         if len(self._waiting) >= MOST_WAITING:
             self._waiting.popleft()
             self._lost += 1
-        self._waiting.append(WorkerEvent(at, self._worker, CRAWL.get(), record.levelname, subsystem, message))
+        self._waiting.append(WorkerEvent(at, self._worker, CURRENT_CRAWL.get(), record.levelname, subsystem, message))
 
     async def run(self) -> None:
         """Hand on what comes, until cancelled; what cannot be delivered waits."""

@@ -45,9 +45,9 @@ class RegisteredTopic:
     number: int
 
     def read(self) -> str | None:
-        """Return what another worker has told."""
+        """Return what another worker has shared."""
         return self.registry.topic(self.crawl, self.number)
 
     def keep(self, text: str) -> None:
-        """Tell it to the others."""
+        """Share it with the others."""
         self.registry.keep_topic(self.crawl, self.number, text)

@@ -14,20 +14,20 @@ from aahcrawler.crawl.directory.folder import CrawlRefusedError
 from aahcrawler.crawl.health.garbage_collection import spare
 from aahcrawler.crawl.lease.lease_source import worker_name
 from aahcrawler.crawl.scrapy.spider import AahSpider
-from aahcrawler.crawl.startup.factory import KnowledgeChoice, Membership, join_job
+from aahcrawler.crawl.startup.factory import KnowledgeSource, SharedCrawl, join_job
 from aahcrawler.frontier.presence import Presence
 from aahcrawler.frontier.registry import Registered, Registry
 from aahcrawler.report import ReportError, write_report
 
 logger = logging.getLogger(__name__)
 
-TOLD = ("pages", "answers", "bytes", "objects", "relevant", "requisites", "robots", "retries", "failed_actions")
-"""The counts that a worker tells of each crawl."""
+REPORTED = ("pages", "answers", "bytes", "objects", "relevant", "requisites", "robots", "retries", "failed_actions")
+"""The statistics that a worker reports of each crawl."""
 
 
 @dataclass(frozen=True, slots=True)
-class Telling:
-    """Where a service tells what it does; ``server`` is the address of the frontiers."""
+class SharedServer:
+    """The shared server of a crawl; ``server`` is the address of the frontiers."""
 
     server: str
     registry: Registry
@@ -43,31 +43,33 @@ class Shares:
     is_alone: bool = False
 
 
-class Service:
+class ServedCrawl:
     """A crawl that this process works on, beside others."""
 
-    def __init__(self, crawl: Registered, job: Job, telling: Telling) -> None:
+    def __init__(self, crawl: Registered, job: Job, shared_server: SharedServer) -> None:
         self.crawl = crawl
         self.job = job
-        self._telling = telling
-        self._part = Shares()
-        job.part = self._part
+        self._shared_server = shared_server
+        self._role = Shares()
+        job.role = self._role
         self.hold()
 
     @classmethod
-    def opened(cls, crawl: Registered, telling: Telling, choice: KnowledgeChoice, where: Path) -> "Service":
+    def opened(
+        cls, crawl: Registered, shared_server: SharedServer, choice: KnowledgeSource, where: Path
+    ) -> "ServedCrawl":
         """Open a crawl. ``where`` is its folder, or the file of its definition, which then says what its folder is.
 
         Errors are those of ``open_job``.
         """
         source: DefinitionSource = (
-            DefinitionFile(where) if where.is_file() else RegisteredDefinition(telling.registry, crawl.id, where)
+            DefinitionFile(where) if where.is_file() else RegisteredDefinition(shared_server.registry, crawl.id, where)
         )
-        topic = RegisteredTopic(telling.registry, crawl.id, crawl.number)
-        membership = Membership(crawl.number, crawl.begun_at, telling.server, topic)
-        job = join_job(source.load(), membership, choice, source)
+        topic = RegisteredTopic(shared_server.registry, crawl.id, crawl.number)
+        shared_crawl = SharedCrawl(crawl.number, crawl.begun_at, shared_server.server, topic)
+        job = join_job(source.load(), shared_crawl, choice, source)
         try:
-            return cls(crawl, job, telling)
+            return cls(crawl, job, shared_server)
         except BaseException:
             job.stores.closing.close()
             raise
@@ -89,28 +91,28 @@ class Service:
 
     def hold(self) -> None:
         """Take or keep what falls to one of many: the crawl's time, and what the folder has one of."""
-        office = f"{self.crawl.id}/{self.crawl.number}"
-        self._part.leads = self._telling.presence.holds(office, worker_name())
-        self._part.keeps = self.job.stores.folder.occupancy.keep()
+        role = f"{self.crawl.id}/{self.crawl.number}"
+        self._role.leads = self._shared_server.presence.hold(role, worker_name())
+        self._role.keeps = self.job.stores.folder.lock.become_keeper()
 
-    def numbers(self) -> dict[str, float]:
+    def stats(self) -> dict[str, float]:
         """Return what this process has done for the crawl since it was started."""
-        own = self.job.tally.own
-        return {name: round(own.get(name, 0.0), 3) for name in TOLD} | {"out": float(self.job.leases.out)}
+        own = self.job.stats.own
+        return {name: round(own.get(name, 0.0), 3) for name in REPORTED} | {"out": float(self.job.leases.out)}
 
     def conclude(self) -> str:
-        """Tell the others where the crawl is over; return how it ended, for people."""
+        """Report to the others where the crawl is over; return how it ended, for people."""
         job = self.job
         if job.failure is not None:
             return f"stopped: {str(job.failure).rstrip('.')}"
         if job.reason == FINISHED or job.reason.startswith("limits."):
-            self._telling.registry.end(self.crawl.id, self.crawl.number, job.reason)
-            if self._part.keeps:
+            self._shared_server.registry.end(self.crawl.id, self.crawl.number, job.reason)
+            if self._role.keeps:
                 try:
                     write_report(job.stores.folder.root)
                 except ReportError as error:
                     logger.warning("%s", error)
-        own = {name: int(job.tally.own.get(name, 0)) for name in ("pages", "objects")}
+        own = {name: int(job.stats.own.get(name, 0)) for name in ("pages", "objects")}
         return f"{own['pages']:,} pages, {own['objects']:,} web objects by this worker; {job.reason}"
 
     async def close(self) -> None:

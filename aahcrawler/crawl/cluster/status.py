@@ -15,7 +15,7 @@ from aahcrawler.frontier.registry import Registered
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class EventFilter:
     """Which events somebody wants to see; what is empty is no condition."""
 
     crawl: str = ""
@@ -27,7 +27,7 @@ class Wanted:
 
         >>> from datetime import UTC, datetime
         >>> event = WorkerEvent(datetime(2026, 1, 1, tzinfo=UTC), "host:7:a", "floods", "INFO", "crawl", "Stopping")
-        >>> Wanted(worker="host:7", text="stop").admits(event), Wanted(crawl="flood").admits(event)
+        >>> EventFilter(worker="host:7", text="stop").admits(event), EventFilter(crawl="flood").admits(event)
         (True, False)
         """
         of_crawl = not self.crawl or event.crawl == self.crawl
@@ -46,11 +46,11 @@ def crawl_lines(server: Server) -> Iterator[str]:
 def _counts(address: str, crawl: Registered) -> str:
     try:
         with closing(RedisControl(address, frontier_name(crawl.id, crawl.number), FrontierSettings())) as frontier:
-            tallies, counts, paused = frontier.tallies(), frontier.counts(), frontier.is_paused()
+            stats, counts, paused = frontier.stats(), frontier.counts(), frontier.is_paused()
     except FrontierUnavailableError as error:
         return f", its frontier cannot be asked ({error})"
     queued, leased = (counts.pages.get(state, 0) for state in (State.QUEUED, State.LEASED))
-    pages, objects = int(tallies.get("pages", 0)), int(tallies.get("objects", 0))
+    pages, objects = int(stats.get("pages", 0)), int(stats.get("objects", 0))
     state = " and paused" if paused else ""
     return f"{state}, {pages:,} pages, {objects:,} web objects, {queued:,} queued, {leased:,} leased"
 

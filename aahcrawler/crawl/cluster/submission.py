@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from aahcrawler.crawl.cluster.registered_crawl import RegisteredDefinition
-from aahcrawler.crawl.directory.crawl_runs import Ended, is_over
+from aahcrawler.crawl.directory.crawl_runs import EndedRun, is_over
 from aahcrawler.crawls import frontier_name, frontier_settings
 from aahcrawler.definition_bundle import packed
 from aahcrawler.frontier.presence import Presence
@@ -57,13 +57,13 @@ def submit(path: Path, address: str, registry: Registry, presence: Presence) -> 
 
 def _is_over(crawl: Registered, icd: Icd, address: str, registry: Registry) -> bool:
     with closing(_frontier(crawl, icd, address)) as frontier:
-        tallies, counts = frontier.tallies(), frontier.counts()
-    ended = Ended(
+        stats, counts = frontier.stats(), frontier.counts()
+    ended = EndedRun(
         crawl=crawl.number,
         state="finished" if crawl.reason == "finished" else "stopped",
         reason=crawl.reason,
-        bytes=int(tallies.get("bytes", 0)),
-        seconds=tallies.get("seconds", 0.0),
+        bytes=int(stats.get("bytes", 0)),
+        seconds=stats.get("seconds", 0.0),
         frontier={"pages_done": counts.pages.get(State.DONE, 0)},
     )
     try:

@@ -28,15 +28,15 @@ from aahcrawler.crawl.core.job import SUMMARY_EVERY
 from aahcrawler.crawl.directory.definition_source import DefinitionFile
 from aahcrawler.crawl.directory.folder import CrawlFolder, CrawlRefusedError
 from aahcrawler.crawl.lease.lease_source import capacity, worker_name
-from aahcrawler.crawl.peers.peer_export import Sharing
+from aahcrawler.crawl.peers.peer_export import PeerExport
 from aahcrawler.crawl.reporting.exit_status import DONE, FAILED, MISTAKE, outcome, say, tell_undelivered
 from aahcrawler.crawl.reporting.progress import Show, display
 from aahcrawler.crawl.reporting.summary import summary
 from aahcrawler.crawl.scrapy.addon import knowledge_folders
 from aahcrawler.crawl.startup.factory import begun_delivery, checked
-from aahcrawler.crawl.startup.frontier_connection import AtServer, own_frontier
-from aahcrawler.crawl.startup.recovery import recover
-from aahcrawler.crawl.stats.collector import BEGUN, Tally
+from aahcrawler.crawl.startup.frontier_connection import FrontierConnection, open_frontier
+from aahcrawler.crawl.startup.recovery import repair_folder
+from aahcrawler.crawl.stats.collector import BEGUN, Stats
 from aahcrawler.crawl.stats.crawl_log import keep_events
 from aahcrawler.definition_bundle import sent
 from aahcrawler.frontier.protocol import Counts, FrontierUnavailableError
@@ -62,24 +62,24 @@ class Overview:
     icd: Icd
     number: int
     begun_at: datetime
-    tally: Tally
+    stats: Stats
     counts: Counts
     delivery: Delivery | None
     started_at: datetime = field(default_factory=lambda: datetime.now(UTC))
     reason: str = ""
     pause: str = ""
-    sharing: Sharing | None = None
+    peer_export: PeerExport | None = None
 
     @property
     def seconds(self) -> float:
         """Seconds of crawling."""
-        return self.tally["seconds"]
+        return self.stats["seconds"]
 
 
 @dataclass(slots=True)
 class _Worker:
     process: subprocess.Popen[bytes]
-    said: IO[bytes]
+    output: IO[bytes]
 
     def leave(self) -> None:
         """Let it end in good order: it is attached to us by its standard input."""
@@ -88,12 +88,12 @@ class _Worker:
                 self.process.stdin.close()
 
     @property
-    def last_words(self) -> str:
-        self.said.seek(0)
-        return self.said.read()[-_LONGEST_OUTPUT:].decode("utf-8", "replace").strip()
+    def output_tail(self) -> str:
+        self.output.seek(0)
+        return self.output.read()[-_LONGEST_OUTPUT:].decode("utf-8", "replace").strip()
 
 
-def run_crew(icd: Path, settings: Settings, workers: int, *, accept_changes: bool = False) -> int:
+def run_supervised(icd: Path, settings: Settings, workers: int, *, accept_changes: bool = False) -> int:
     """Run the crawl of a definition with so many processes until it ends, and return an exit code.
 
     Ctrl-C ends it in good order. The same command, with another number of workers or none, goes on from there.
@@ -101,51 +101,54 @@ def run_crew(icd: Path, settings: Settings, workers: int, *, accept_changes: boo
     console = Console(stderr=True)
     with ExitStack() as opening:
         try:
-            load(*knowledge_folders(settings))  # Mistakes in it are told once, before any worker begins.
-            crew = Crew.opened(icd, workers, opening, accept_changes=accept_changes)
+            load(*knowledge_folders(settings))  # Mistakes in it are reported once, before any worker begins.
+            supervisor = Supervisor.opened(icd, workers, opening, accept_changes=accept_changes)
         except (IcdError, CrawlRefusedError, LoadError, FrontierUnavailableError, RegistryError, OSError) as error:
             say(console, str(error))
             return MISTAKE
-        say(console, f"{crew.folder.root}: crawl {crew.view.number} {crew.folder.standing.start}, {workers} workers")
-        with _stopped_by_signals(crew), display(console) as show:
-            code = crew.run(show)
-        say(console, outcome(crew.folder.root, crew.view, crew.failure))
-    tell_undelivered(console, crew.folder.root, crew.view.delivery)
+        folder = supervisor.folder
+        say(console, f"{folder.root}: crawl {supervisor.view.number} {folder.run.start}, {workers} workers")
+        with _stopped_by_signals(supervisor), display(console) as show:
+            code = supervisor.run(show)
+        say(console, outcome(supervisor.folder.root, supervisor.view, supervisor.failure))
+    tell_undelivered(console, supervisor.folder.root, supervisor.view.delivery)
     return code
 
 
-class Crew:
+class Supervisor:
     """The workers of one crawl, and what they have in common."""
 
-    def __init__(self, file: Path, workers: int, folder: CrawlFolder, view: Overview, servers: tuple[AtServer, Server]):
+    def __init__(
+        self, file: Path, workers: int, folder: CrawlFolder, view: Overview, servers: tuple[FrontierConnection, Server]
+    ):
         self.folder = folder
         self.view = view
         self.failure = ""
         self._file = file
         self._wanted = workers
-        self._at_server, self._server = servers
+        self._connection, self._server = servers
         self._workers: list[_Worker] = []
         self._replaced = 0
         self._stopping = False
 
     @classmethod
-    def opened(cls, file: Path, workers: int, opening: ExitStack, *, accept_changes: bool) -> "Crew":
+    def opened(cls, file: Path, workers: int, opening: ExitStack, *, accept_changes: bool) -> "Supervisor":
         """Open a crawl as ``open_job`` does, but for what workers open themselves, and let them in."""
         icd = checked(DefinitionFile(file).load())
         folder = CrawlFolder.open(icd, accept_changes=accept_changes)
         opening.callback(folder.close)
         opening.enter_context(keep_events(folder.log, icd.id))
-        recover(folder)
-        at_server = own_frontier(icd, folder, opening)
+        repair_folder(folder)
+        connection = open_frontier(icd, folder, opening)
         delivery = begun_delivery(icd, folder, opening)
-        server = opening.enter_context(connected(at_server.address))
-        registered = _registered(file, icd, folder, (at_server, server))
-        tally, counts = Tally(at_server.frontier.tallies()), at_server.frontier.counts()
-        view = Overview(icd, registered.number, registered.begun_at, tally, counts, delivery)
+        server = opening.enter_context(connected(connection.address))
+        registered = _registered(file, icd, folder, (connection, server))
+        stats, counts = Stats(connection.frontier.stats()), connection.frontier.counts()
+        view = Overview(icd, registered.number, registered.begun_at, stats, counts, delivery)
         folder.write_summary(summary(view, "running"))
-        folder.occupancy.step_out()
-        logger.info("crawl %d %s by %d workers", view.number, folder.standing.start, workers)
-        return cls(file, workers, folder, view, (at_server, server))
+        folder.lock.unlock()
+        logger.info("crawl %d %s by %d workers", view.number, folder.run.start, workers)
+        return cls(file, workers, folder, view, (connection, server))
 
     def stop(self) -> None:
         """Have the workers leave in good order."""
@@ -161,7 +164,7 @@ class Crew:
             time.sleep(TICK)
             self._look()
             show(self.view)
-            self._bury()
+            self._reap()
             if time.monotonic() - saved >= SUMMARY_EVERY:
                 saved = time.monotonic()
                 self._write("paused" if self.view.pause else "running")
@@ -172,36 +175,36 @@ class Crew:
         command = [sys.executable, "-m", "aahcrawler.cli", "worker", "--only", self.view.icd.id, "--until-finished"]
         command += ["--attached", "--definition", str(self._file), "--folder", str(self.folder.root.parent)]
         command += ["--at-once", str(max(1, most // self._wanted) if self.view.icd.limits.pages else most)]
-        said = TemporaryFile()  # noqa: SIM115 - kept until the worker's end
+        output = TemporaryFile()  # noqa: SIM115 - kept until the worker's end
         # An address may hold a password, which the list of processes would show.
-        environment = {**os.environ, REDIS_URL: self._at_server.address}
-        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=said, stderr=said, env=environment)
-        return _Worker(process, said)
+        environment = {**os.environ, REDIS_URL: self._connection.address}
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=output, stderr=output, env=environment)
+        return _Worker(process, output)
 
     def _look(self) -> None:
         """Ask the frontier how far the crawl is, and keep its time."""
-        view, frontier = self.view, self._at_server.frontier
+        view, frontier = self.view, self._connection.frontier
         try:
-            leads = self._server.presence.holds(f"{view.icd.id}/{view.number}", worker_name())
+            leads = self._server.presence.hold(f"{view.icd.id}/{view.number}", worker_name())
             if leads and not view.pause and not self._stopping:
                 frontier.count({"seconds": TICK})
-            view.tally, view.counts, view.pause = Tally(frontier.tallies()), frontier.counts(), ""
+            view.stats, view.counts, view.pause = Stats(frontier.stats()), frontier.counts(), ""
         except FrontierUnavailableError as error:
             view.pause = str(error)
             frontier.close()
             with suppress(FrontierUnavailableError):
-                self._at_server.revive()
+                self._connection.revive()
 
-    def _bury(self) -> None:
-        """Let workers go that have ended, and replace those that died."""
+    def _reap(self) -> None:
+        """Reap workers that have ended, and replace those that died."""
         for worker in [worker for worker in self._workers if worker.process.poll() is not None]:
             self._workers.remove(worker)
             code = worker.process.returncode
             if code == DONE or self._stopping:
                 continue
-            logger.warning("worker %d ended with %d: %s", worker.process.pid, code, worker.last_words or "killed")
+            logger.warning("worker %d ended with %d: %s", worker.process.pid, code, worker.output_tail or "killed")
             if code == MISTAKE or self._replaced >= MOST_REPLACED:
-                self.failure = worker.last_words or f"a worker ended with {code}"
+                self.failure = worker.output_tail or f"a worker ended with {code}"
                 self.stop()
             elif self._state() is CrawlState.ACTIVE:
                 self._replaced += 1
@@ -224,7 +227,7 @@ class Crew:
         if not ended and not self._stopping and not self.failure:
             self.failure = self.view.pause or f"the workers ended before the crawl did, see {self.folder.log}"
         try:
-            recover(self.folder)
+            repair_folder(self.folder)
             update(self.folder.archive, self.folder.indexes)
         except (OSError, SegmentError) as error:
             logger.warning("the index is not complete: %s; aah archive index makes it anew", error)
@@ -238,15 +241,15 @@ class Crew:
             logger.warning("crawl.json cannot be written: %s", error)
 
 
-def _registered(file: Path, icd: Icd, folder: CrawlFolder, servers: tuple[AtServer, Server]) -> Registered:
+def _registered(file: Path, icd: Icd, folder: CrawlFolder, servers: tuple[FrontierConnection, Server]) -> Registered:
     """Tell workers of the crawl, and when it began."""
-    at_server, server = servers
-    frontier, number = at_server.frontier, folder.standing.number
-    tallies = frontier.tallies()
-    if BEGUN not in tallies:
+    connection, server = servers
+    frontier, number = connection.frontier, folder.run.number
+    stats = frontier.stats()
+    if BEGUN not in stats:
         frontier.count({BEGUN: time.time()})
-        tallies = frontier.tallies()
-    begun_at = datetime.fromtimestamp(tallies[BEGUN], UTC)
+        stats = frontier.stats()
+    begun_at = datetime.fromtimestamp(stats[BEGUN], UTC)
     known = server.registry.submit(icd.id, sent(file, icd), title=icd.title, number=number, begun_at=begun_at)
     if known.number != number:
         raise CrawlRefusedError(
@@ -257,9 +260,9 @@ def _registered(file: Path, icd: Icd, folder: CrawlFolder, servers: tuple[AtServ
 
 
 @contextmanager
-def _stopped_by_signals(crew: Crew) -> Iterator[None]:
-    """Stop the crew on Ctrl-C and SIGTERM. A terminal sends Ctrl-C to the workers as well."""
-    before = {number: signal.signal(number, lambda *_: crew.stop()) for number in (signal.SIGINT, signal.SIGTERM)}
+def _stopped_by_signals(supervisor: Supervisor) -> Iterator[None]:
+    """Stop the workers on Ctrl-C and SIGTERM. A terminal sends Ctrl-C to the workers as well."""
+    before = {number: signal.signal(number, lambda *_: supervisor.stop()) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
     finally:

@@ -20,15 +20,15 @@ from scrapy.crawler import AsyncCrawlerRunner
 from scrapy.settings import Settings
 
 from aahcrawler import __version__
-from aahcrawler.crawl.cluster.event_sink import EventTeller
-from aahcrawler.crawl.cluster.served_crawl import Service, Telling
+from aahcrawler.crawl.cluster.event_sink import EventSink
+from aahcrawler.crawl.cluster.served_crawl import ServedCrawl, SharedServer
 from aahcrawler.crawl.directory.folder import CrawlRefusedError, FolderBusyError
 from aahcrawler.crawl.health.garbage_collection import seldom_collected
 from aahcrawler.crawl.lease.lease_source import CONCURRENT_REQUESTS, worker_name
 from aahcrawler.crawl.lease.slots import Slots
 from aahcrawler.crawl.scrapy.addon import HANDLERS, adapts, knowledge_folders
-from aahcrawler.crawl.startup.factory import KnowledgeChoice
-from aahcrawler.crawl.stats.crawl_log import CRAWL, listening
+from aahcrawler.crawl.startup.factory import KnowledgeSource
+from aahcrawler.crawl.stats.crawl_log import CURRENT_CRAWL, listening
 from aahcrawler.frontier.presence import Worker
 from aahcrawler.frontier.protocol import FrontierUnavailableError
 from aahcrawler.frontier.redis.shared_server import Server
@@ -43,18 +43,26 @@ DONE, FAILED, MISTAKE = 0, 1, 2
 """Exit codes: it left in good order; a crawl that it served failed; a crawl could not be opened."""
 LOOK_EVERY = 1.0
 """Seconds between two looks at the registry."""
-BEAT_EVERY = 3.0
+HEARTBEAT_EVERY = 3.0
 """Seconds between two signs of life."""
 GRACE = 5.0
 """Seconds that a server is waited for when this worker leaves."""
 LONGEST_PAUSE = 60.0
 """Seconds after which a crawl that could not be opened, or failed, is tried again at the latest."""
 
-_TROUBLES = (IcdError, CrawlRefusedError, LoadError, FrontierUnavailableError, SegmentError, RegistryError, OSError)
+_OPENING_ERRORS = (
+    IcdError,
+    CrawlRefusedError,
+    LoadError,
+    FrontierUnavailableError,
+    SegmentError,
+    RegistryError,
+    OSError,
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Wishes:
+class WorkerOptions:
     """What a worker is to do.
 
     Crawls write to folders of their ids in ``folder``. ``only`` names the crawls that it serves, all where it is
@@ -71,19 +79,19 @@ class Wishes:
     attached: bool = False
 
 
-def serve(server: Server, wishes: Wishes, settings: Settings, say: Callable[[str], None]) -> int:
+def serve(server: Server, options: WorkerOptions, settings: Settings, say: Callable[[str], None]) -> int:
     """Serve crawls until told to leave, by Ctrl-C or SIGTERM, and return an exit code.
 
-    What is being fetched is settled then, what is leased goes back. Told again, it leaves at once, and its leases run
+    What is being fetched is handled then, what is leased goes back. Told again, it leaves at once, and its leases run
     out.
     """
     # Without a reactor there is one event loop for all that runs here, and it is ours.
     settings.set("TWISTED_REACTOR_ENABLED", False, priority="cmdline")
     settings.set("DOWNLOAD_HANDLERS", dict(HANDLERS), priority="cmdline")
-    teller = EventTeller(server.events, worker_name())
-    with listening(teller), seldom_collected():
+    sink = EventSink(server.events, worker_name())
+    with listening(sink), seldom_collected():
         try:
-            return asyncio.run(_Process(server, wishes, settings, say).run(teller))
+            return asyncio.run(_Process(server, options, settings, say).run(sink))
         except asyncio.CancelledError:
             return FAILED
 
@@ -91,14 +99,14 @@ def serve(server: Server, wishes: Wishes, settings: Settings, say: Callable[[str
 class _Process:
     """The worker of this process."""
 
-    def __init__(self, server: Server, wishes: Wishes, settings: Settings, say: Callable[[str], None]) -> None:
+    def __init__(self, server: Server, options: WorkerOptions, settings: Settings, say: Callable[[str], None]) -> None:
         self._server = server
-        self._wishes = wishes
+        self._options = options
         self._say = say
         self._runner = AsyncCrawlerRunner(settings)
-        self._choice = KnowledgeChoice(knowledge_folders(settings), adapts(settings))
-        self._slots = Slots(wishes.at_once)
-        self._services: dict[str, Service] = {}
+        self._choice = KnowledgeSource(knowledge_folders(settings), adapts(settings))
+        self._slots = Slots(options.at_once)
+        self._services: dict[str, ServedCrawl] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._again: dict[str, tuple[float, float]] = {}
         self._leaving = asyncio.Event()
@@ -106,26 +114,26 @@ class _Process:
         self._code = DONE
         self._away = ""
 
-    async def run(self, teller: EventTeller) -> int:
+    async def run(self, sink: EventSink) -> int:
         """Serve until told to leave, or until nothing is left that was asked for."""
         self._listen_for_the_end()
-        beside = [asyncio.create_task(work()) for work in (teller.run, self._beat)]
-        logger.info("worker %s serves %s", worker_name(), ", ".join(self._wishes.only) or "all crawls")
+        beside = [asyncio.create_task(work()) for work in (sink.run, self._heartbeat)]
+        logger.info("worker %s serves %s", worker_name(), ", ".join(self._options.only) or "all crawls")
         try:
             await self._serve_until_the_end()
         finally:
             for task in beside:
                 task.cancel()
-            await self._take_leave(teller)
+            await self._take_leave(sink)
         return self._code
 
-    async def _take_leave(self, teller: EventTeller) -> None:
+    async def _take_leave(self, sink: EventSink) -> None:
         """Say that this worker leaves, if the server hears it soon."""
         logger.info("worker %s leaves", worker_name())
         try:
             async with asyncio.timeout(GRACE):
-                await asyncio.to_thread(self._server.presence.gone, worker_name())
-                await teller.deliver()
+                await asyncio.to_thread(self._server.presence.leave, worker_name())
+                await sink.deliver()
         except (FrontierUnavailableError, TimeoutError):
             self._server.disconnect()  # Threads that wait for it would keep this process.
 
@@ -141,7 +149,7 @@ class _Process:
             await asyncio.wait(self._tasks.values())
 
     async def _until_leaving(self, look: Coroutine[None, None, bool]) -> bool:
-        """Return what a look says; False where this worker is told to leave meanwhile."""
+        """Return what the registry says; False where this worker is told to leave meanwhile."""
         looking, leaving = asyncio.ensure_future(look), asyncio.ensure_future(self._leaving.wait())
         try:
             await asyncio.wait((looking, leaving), return_when=asyncio.FIRST_COMPLETED)
@@ -168,18 +176,18 @@ class _Process:
         for name, crawl in wanted.items():
             if name not in self._tasks and self._again.get(name, (0.0, 0.0))[0] <= monotonic():
                 self._tasks[name] = asyncio.create_task(self._serve(crawl), name=f"crawl {name}")
-        return self._wishes.until_finished and not wanted and not self._tasks and self._knows(crawls)
+        return self._options.until_finished and not wanted and not self._tasks and self._knows(crawls)
 
     def _is_for_us(self, crawl: Registered) -> bool:
-        return crawl.state is CrawlState.ACTIVE and (not self._wishes.only or crawl.id in self._wishes.only)
+        return crawl.state is CrawlState.ACTIVE and (not self._options.only or crawl.id in self._options.only)
 
     def _knows(self, crawls: Collection[str]) -> bool:
         """Whether what is to be served was submitted at all."""
-        return set(self._wishes.only) <= set(crawls)
+        return set(self._options.only) <= set(crawls)
 
     async def _serve(self, crawl: Registered) -> None:
         """Serve one crawl to its end."""
-        CRAWL.set(crawl.id)
+        CURRENT_CRAWL.set(crawl.id)
         try:
             service = await asyncio.to_thread(self._opened, crawl)
             if service is None or self._leaving.is_set():
@@ -187,7 +195,7 @@ class _Process:
                     await service.close()
                 return
             self._services[crawl.id] = service
-            self._say(f"{crawl.id}: {service.job.beginning}, in {service.job.stores.folder.root}")
+            self._say(f"{crawl.id}: {service.job.started_as}, in {service.job.stores.folder.root}")
             await self._crawl(service)
         except Exception:
             logger.exception("crawl %s cannot be served", crawl.id)
@@ -196,7 +204,7 @@ class _Process:
             self._services.pop(crawl.id, None)
             self._tasks.pop(crawl.id, None)
 
-    async def _crawl(self, service: Service) -> None:
+    async def _crawl(self, service: ServedCrawl) -> None:
         self._slots.join(service.job.leases)
         service.job.leases.slots = self._slots
         try:
@@ -211,20 +219,20 @@ class _Process:
         else:
             self._again.pop(service.crawl.id, None)
 
-    def _opened(self, crawl: Registered) -> Service | None:
+    def _opened(self, crawl: Registered) -> ServedCrawl | None:
         try:
-            telling = Telling(self._server.address, self._server.registry, self._server.presence)
-            definition, folder = self._wishes.definition, self._wishes.folder / crawl.id
-            return Service.opened(crawl, telling, self._choice, definition or folder)
+            shared_server = SharedServer(self._server.address, self._server.registry, self._server.presence)
+            definition, folder = self._options.definition, self._options.folder / crawl.id
+            return ServedCrawl.opened(crawl, shared_server, self._choice, definition or folder)
         except FolderBusyError as error:
             logger.info("crawl %s is tried again soon: %s", crawl.id, error)
             self._again[crawl.id] = (monotonic() + LOOK_EVERY, 0.5)
             return None
-        except _TROUBLES as error:
+        except _OPENING_ERRORS as error:
             logger.error("crawl %s cannot be opened: %s", crawl.id, error)
             if crawl.id not in self._again:
                 self._say(f"{crawl.id}: cannot be opened: {error}")
-            if self._wishes.until_finished and isinstance(error, IcdError | LoadError):
+            if self._options.until_finished and isinstance(error, IcdError | LoadError):
                 self._code = MISTAKE
                 self._leaving.set()
             self._postpone(crawl.id)
@@ -234,8 +242,8 @@ class _Process:
         pause = min(LONGEST_PAUSE, 2 * self._again.get(crawl, (0.0, 0.5))[1])
         self._again[crawl] = (monotonic() + pause, pause)
 
-    async def _beat(self) -> None:
-        """Say that this worker is there, and hold its offices, again and again."""
+    async def _heartbeat(self) -> None:
+        """Send heartbeats and hold this worker's roles, again and again."""
         while True:
             services = dict(self._services)
             said = Worker(
@@ -243,17 +251,17 @@ class _Process:
                 socket.gethostname(),
                 os.getpid(),
                 self._started_at,
-                str(self._wishes.folder.absolute()),
+                str(self._options.folder.absolute()),
                 f"AAHCrawler/{__version__}",
-                {name: service.numbers() for name, service in services.items()},
+                {name: service.stats() for name, service in services.items()},
             )
             try:
-                await asyncio.to_thread(self._server.presence.here, said)
+                await asyncio.to_thread(self._server.presence.heartbeat, said)
                 for service in services.values():
                     await asyncio.to_thread(service.hold)
             except FrontierUnavailableError as error:
-                logger.warning("the server cannot be told that this worker is there: %s", error)
-            await asyncio.sleep(BEAT_EVERY)
+                logger.warning("the server cannot be reached for this worker's heartbeat: %s", error)
+            await asyncio.sleep(HEARTBEAT_EVERY)
 
     def _listen_for_the_end(self) -> None:
         loop, task = asyncio.get_running_loop(), asyncio.current_task()
@@ -265,7 +273,7 @@ class _Process:
 
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, leave)
-        if self._wishes.attached:
+        if self._options.attached:
             loop.add_reader(sys.stdin.fileno(), self._read_on)
 
     def _read_on(self) -> None:

@@ -81,12 +81,12 @@ def show_events(
     follow: Annotated[bool, typer.Option("--follow", help="Go on with what comes, until Ctrl-C.")] = False,
 ) -> None:
     """Show what all workers of a shared server have logged, a line each, the oldest first."""
-    from aahcrawler.crawl.cluster.status import Wanted
+    from aahcrawler.crawl.cluster.status import EventFilter
     from aahcrawler.frontier.protocol import FrontierUnavailableError
     from aahcrawler.frontier.redis.shared_server import connected
     from aahcrawler.frontier.registry import RegistryError
 
-    wanted, place = Wanted(crawl, worker, grep), ""
+    wanted, place = EventFilter(crawl, worker, grep), ""
     with told(FrontierUnavailableError, RegistryError), connected(redis) as server:
         try:
             while True:
@@ -108,7 +108,8 @@ def run_worker(
         Path, typer.Option("--folder", metavar="DIR", help="Where a folder is made for each crawl.")
     ] = Path("crawls"),
     only: Annotated[
-        list[str] | None, typer.Option("--only", metavar="CRAWL", help="Serve this crawl alone; may be repeated.")
+        list[str] | None,
+        typer.Option("--only", metavar="CURRENT_CRAWL", help="Serve this crawl alone; may be repeated."),
     ] = None,
     until_finished: Annotated[
         bool, typer.Option("--until-finished", help="Leave when all crawls that are served have ended.")
@@ -120,13 +121,13 @@ def run_worker(
     attached: Annotated[bool, typer.Option("--attached", hidden=True)] = False,
 ) -> None:
     """Serve the crawls of a shared server until Ctrl-C; any number of workers may, on any machines."""
-    from aahcrawler.crawl.cluster.worker import Wishes, serve
+    from aahcrawler.crawl.cluster.worker import WorkerOptions, serve
     from aahcrawler.crawl.scrapy.run import project_settings
     from aahcrawler.frontier.protocol import FrontierUnavailableError
     from aahcrawler.frontier.redis.shared_server import connected
     from aahcrawler.frontier.registry import RegistryError
 
-    wishes = Wishes(folder, tuple(only or ()), until_finished, definition, at_once, attached)
+    options = WorkerOptions(folder, tuple(only or ()), until_finished, definition, at_once, attached)
     with told(FrontierUnavailableError, RegistryError), connected(redis) as server:
-        code = serve(server, wishes, project_settings(), lambda text: typer.echo(text, err=True))
+        code = serve(server, options, project_settings(), lambda text: typer.echo(text, err=True))
     raise typer.Exit(code)

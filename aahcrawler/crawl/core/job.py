@@ -14,7 +14,7 @@ from typing import ParamSpec, TypeVar
 from aahcrawler import urls
 from aahcrawler.archive.delivery import Delivery
 from aahcrawler.archive.writer import Capture
-from aahcrawler.crawl.capture.archiver import NOTHING, Archiving, Enclosed
+from aahcrawler.crawl.capture.archiver import NO_ANNOTATIONS, Annotations, Archiver
 from aahcrawler.crawl.capture.recrawl import Recrawl
 from aahcrawler.crawl.core.limits import most_bytes, reached, used_up
 from aahcrawler.crawl.core.stores import Stores
@@ -22,17 +22,17 @@ from aahcrawler.crawl.core.understanding import Understanding
 from aahcrawler.crawl.core.worker_role import Alone, Part
 from aahcrawler.crawl.directory.crawl_runs import FINISHED
 from aahcrawler.crawl.fetch.client_settings import LONGEST_REMAINS, request_headers, wire_settings
-from aahcrawler.crawl.fetch.ip_claims import AddressTurns, Claimant
-from aahcrawler.crawl.fetch.politeness import Manners, StoppedError
-from aahcrawler.crawl.health.disk_space import Measure, Room
+from aahcrawler.crawl.fetch.ip_claims import ClaimHolder, IpClaims
+from aahcrawler.crawl.fetch.politeness import PolitenessTracker, StoppedError
+from aahcrawler.crawl.health.disk_space import DiskSpace, Measure
 from aahcrawler.crawl.health.error_classification import is_full
-from aahcrawler.crawl.health.server_outage import Outage
-from aahcrawler.crawl.lease.frontier_executor import FrontierLane
+from aahcrawler.crawl.health.server_outage import ServerOutage
+from aahcrawler.crawl.lease.frontier_executor import FrontierExecutor
 from aahcrawler.crawl.lease.lease_source import LeaseSource, capacity, worker_name
-from aahcrawler.crawl.lease.renewal import LeaseKeeper
-from aahcrawler.crawl.peers.peer_export import Sharing
+from aahcrawler.crawl.lease.renewal import LeaseRenewer
+from aahcrawler.crawl.peers.peer_export import PeerExport
 from aahcrawler.crawl.reporting.summary import summary
-from aahcrawler.crawl.stats.collector import BEGUN, SharedTally
+from aahcrawler.crawl.stats.collector import BEGUN, SharedStats
 from aahcrawler.crawls import lease_seconds
 from aahcrawler.exchange import Exchange
 from aahcrawler.frontier.hops import Hop, extended
@@ -63,11 +63,10 @@ T = TypeVar("T")
 class Job:
     """A crawl that is open in this process.
 
-    States: open -> running -> ended. It ends when nothing is left to lease, when a limit is reached, when it is told
-    to stop, or when a store fails (``failure`` is set then). Whatever the way, the same definition goes on where it
-    stopped. While there is no ``room`` on the disk, as ``measure`` tells it, and during an ``outage`` of the frontier's
-    server, it pauses. Limits and counts are those of the whole crawl, whoever works on it; its ``part`` says what is up
-    to this process.
+    States: open -> running -> ended. It ends when nothing is left to lease, when a limit is reached, when it is told to
+    stop, or when a store fails (``failure`` is set then). Whatever the way, the same definition goes on where it
+    stopped. It pauses while the disk is full, as ``measure`` says, and while the frontier's server is away. Limits and
+    counts are those of the whole crawl, whoever works on it; its ``role`` says what is up to this process.
     """
 
     def __init__(
@@ -76,46 +75,46 @@ class Job:
         self.icd = icd
         self.stores = stores
         self.understanding = understanding
-        self.tally = SharedTally(stores.frontier.tallies())
+        self.stats = SharedStats(stores.frontier.stats())
         self.counts: Counts = stores.frontier.counts()
         self.started_at = datetime.now(UTC)
-        self.part: Part = Alone()
+        self.role: Part = Alone()
         self.failure: Exception | None = None
         self.reason = ""
-        self.beginning = ""
-        """What the opening of the crawl meant, for people."""
-        self.sharing: Sharing | None = None
-        """What tells another instance of links, where the definition asks for that."""
+        self.started_as = ""
+        """What starting the crawl meant, for people."""
+        self.peer_export: PeerExport | None = None
+        """Pushes links to another instance, where the definition asks for that."""
         self.watchers: list[Callable[[Job], None]] = []
         """Called about once a second while the job runs."""
         self.ending = asyncio.Event()
         """Set when the crawl is told to stop; what is under way is then given a little time."""
         at = stores.folder
         written = (at.root, at.archive, at.objects, at.scores, at.indexes, at.frontier)
-        self.room = Room(written, icd.archive.reserve, self.ending, measure)
-        self.room.changed.append(self._show_pause)
-        self.outage = Outage(self._mend, self._disconnect)
-        self.alongside: list[Callable[[], Coroutine[None, None, None]]] = [self.room.watch]
+        self.disk_space = DiskSpace(written, icd.archive.reserve, self.ending, measure)
+        self.disk_space.changed.append(self._show_pause)
+        self.server_outage = ServerOutage(self._reconnect, self._disconnect)
+        self.background: list[Callable[[], Coroutine[None, None, None]]] = [self.disk_space.watch]
         """Run beside the crawl from its start, and cancelled at its end."""
         self.request_headers = request_headers(icd)
-        self._lane = FrontierLane(self.room, self.outage)
+        self._executor = FrontierExecutor(self.disk_space, self.server_outage)
         worker, most = worker_name(), capacity(icd.limits.pages)
-        self.leases = LeaseSource(stores.frontier, self._lane, worker, most, lambda: bool(self._hindrance))
+        self.leases = LeaseSource(stores.frontier, self._executor, worker, most, lambda: bool(self._hindrance))
         self._watching: asyncio.Task[None] | None = None
-        self.manners = Manners(icd.politeness)
-        self.leases.connections = self.manners.connections_of
-        claimant = Claimant(worker, lease_seconds(icd))
-        self.address_turns = AddressTurns(claimant, self.manners.delay_of, self._lane, stores.addresses)
-        self._keeper = LeaseKeeper(stores.frontier, self.leases, self.address_turns.renew)
-        self.number = stores.folder.standing.number
+        self.politeness = PolitenessTracker(icd.politeness)
+        self.leases.connections = self.politeness.connections_of
+        holder = ClaimHolder(worker, lease_seconds(icd))
+        self.ip_claims = IpClaims(holder, self.politeness.delay_of, self._executor, stores.addresses)
+        self._keeper = LeaseRenewer(stores.frontier, self.leases, self.ip_claims.renew)
+        self.number = stores.folder.run.number
         """Which crawl of its definition this is, counted from 1."""
-        self.begun_at = stores.folder.standing.begun_at or datetime.fromtimestamp(self.tally[BEGUN], UTC)
+        self.begun_at = stores.folder.run.begun_at or datetime.fromtimestamp(self.stats[BEGUN], UTC)
         self.recrawl = Recrawl(stores.history, self.number, self.begun_at, icd.limits.page_bytes)
-        self._archiving = Archiving(stores.archive, stores.history, self.number)
+        self._archiver = Archiver(stores.archive, stores.history, self.number)
         self._unsaved_seconds = 0.0
         self._is_concluded = False
 
-    # What settings and settlements ask
+    # What settings and response handlers ask
 
     @property
     def wire_settings(self) -> WireSettings:
@@ -135,7 +134,7 @@ class Job:
         """Go by another definition from the next request and page on; the frontier has to be told (``go_by``)."""
         self.icd, self.understanding = icd, understanding
         self.request_headers = request_headers(icd)
-        self.manners.use(icd.politeness)
+        self.politeness.use(icd.politeness)
         understanding.traps.use(icd.traps)
         self.leases.capacity = capacity(icd.limits.pages)
         if icd.scoring.weights != self.stores.scores.weights:
@@ -152,8 +151,8 @@ class Job:
 
     @property
     def _hindrance(self) -> str:
-        """Why nothing can be done for now; what an operator pauses can still be settled."""
-        return self.room.why or self.outage.why
+        """Why nothing can be done for now; what an operator pauses can still be finished."""
+        return self.disk_space.why or self.server_outage.why
 
     @property
     def obeys_robots(self) -> bool:
@@ -167,7 +166,7 @@ class Job:
 
     async def call(self, operation: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run an operation of the frontier off the event loop."""
-        return await self._lane.call(operation, *args, **kwargs)
+        return await self._executor.call(operation, *args, **kwargs)
 
     def offer(
         self,
@@ -184,13 +183,13 @@ class Job:
         path = extended(lease.path, hop, is_off_site=not self.understanding.scope.is_of_seeds(queue))
         return Offer(url, queue, score, deep, kind, lease.url, path)
 
-    async def turn(self, url: str) -> None:
-        """Wait for the turn of a URL's queue; raise ``StoppedError`` when the crawl is told to stop before that."""
+    async def wait_for_slot(self, url: str) -> None:
+        """Wait until a URL's queue may be fetched from; raise ``StoppedError`` if the crawl is stopped before."""
         has_come = False
         while not has_come:
             while self._hindrance and not self.ending.is_set():
                 await self._until_ending(TICK)
-            await self._until_ending(self.manners.turn(url))
+            await self._until_ending(self.politeness.reserve(url))
             if self.ending.is_set():
                 raise StoppedError
             has_come = not self._hindrance
@@ -202,26 +201,26 @@ class Job:
     @property
     def requisites_spent(self) -> bool:
         """Whether the limits leave nothing for requisites."""
-        return self.tally["requisite_bytes"] >= self.icd.limits.requisite_bytes
+        return self.stats["requisite_bytes"] >= self.icd.limits.requisite_bytes
 
     def most_bytes(self, kind: Kind) -> int | None:
         """Return how many bytes the limits leave for an answer, None where they set no bound."""
-        return most_bytes(self.icd.limits, self.tally, kind)
+        return most_bytes(self.icd.limits, self.stats, kind)
 
-    async def archive(self, exchange: Exchange, enclosed: Enclosed = NOTHING) -> Capture:
-        """Put an exchange into the archive, as soon as there is room for it."""
-        return await self._archiving.keep(exchange, enclosed, self.room.held)
+    async def archive(self, exchange: Exchange, annotations: Annotations = NO_ANNOTATIONS) -> Capture:
+        """Put an exchange into the archive, as soon as the disk has space for it."""
+        return await self._archiver.keep(exchange, annotations, self.disk_space.retry)
 
     async def describe(
         self, capture: CaptureDescription, objects: Iterable[WebObject] = (), containers: Iterable[Container] = ()
     ) -> None:
-        """Write the triples of a capture, as soon as there is room for them."""
+        """Write the triples of a capture, as soon as the disk has space for them."""
         said, held_by = tuple(objects), tuple(containers)
 
         async def once() -> None:
             self.stores.objects.write(capture, said, held_by)
 
-        await self.room.held(once)
+        await self.disk_space.retry(once)
 
     async def keep_remains(self, error: WireError) -> None:
         """Archive what came of an answer whose head never ended, as much of it as all readers take."""
@@ -235,7 +234,7 @@ class Job:
 
     async def count(self, amounts: Mapping[str, float]) -> None:
         """Add to the crawl's counts what belongs to no lease."""
-        self.tally.merge(amounts)
+        self.stats.merge(amounts)
         await self.call(self.stores.frontier.count, amounts)
 
     def fail(self, error: Exception) -> None:
@@ -246,9 +245,9 @@ class Job:
         self.stop("failed")
 
     def stop(self, reason: str) -> None:
-        """Lease no more; what is answered within a few seconds is still settled, all else goes back."""
+        """Lease no more; what is answered within a few seconds is still handled, all else goes back."""
         self.ending.set()
-        self.outage.give_up()
+        self.server_outage.give_up()
         if not self.reason:
             self.reason = reason
             logger.info("stopping: %s", reason)
@@ -256,29 +255,29 @@ class Job:
 
     def check_limits(self) -> None:
         """Stop when the bytes or the time of the ICD are used up; pages are bounded by the frontier."""
-        if limit := reached(self.icd.limits, self.tally, self.seconds):
+        if limit := reached(self.icd.limits, self.stats, self.seconds):
             self.stop(limit)
 
     @property
     def seconds(self) -> float:
         """Seconds of crawling, those before a restart included."""
-        return self.tally["seconds"] + self._unsaved_seconds
+        return self.stats["seconds"] + self._unsaved_seconds
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Keep time, limits, watchers and ``crawl.json`` up to date while the body runs."""
         self.check_limits()  # A crawl that has used them up before fetches nothing more.
-        self.room.look()
+        self.disk_space.look()
         loop = asyncio.get_running_loop()
 
         def show_outage() -> None:
             with suppress(RuntimeError):  # The loop may have ended.
                 loop.call_soon_threadsafe(self._show_pause)
 
-        self.outage.changed.append(show_outage)
+        self.server_outage.changed.append(show_outage)
         self._watching = asyncio.create_task(self._watch())
         self._keeper.start()
-        tasks = [asyncio.create_task(work()) for work in (self._tick, self._keep_saved, self._listen, *self.alongside)]
+        tasks = [asyncio.create_task(work()) for work in (self._tick, self._keep_saved, self._listen, *self.background)]
         try:
             yield
         finally:
@@ -291,7 +290,7 @@ class Job:
     async def _watch(self) -> None:
         """Notice a server that does not answer, until the last call was made."""
         while True:
-            self.outage.look()
+            self.server_outage.look()
             self._keeper.alive()
             await asyncio.sleep(TICK)
 
@@ -301,7 +300,7 @@ class Job:
         while True:
             await asyncio.sleep(TICK)
             now = asyncio.get_running_loop().time()
-            if self.part.leads and not self.pause:
+            if self.role.leads and not self.pause:
                 self._unsaved_seconds += now - last
             last = now
             self.check_limits()
@@ -311,9 +310,9 @@ class Job:
     async def _listen(self) -> None:
         """Take over what others have added to the crawl's counts, again and again."""
         try:
-            while not self.part.is_alone:
+            while not self.role.is_alone:
                 await asyncio.sleep(TICK)
-                await self._hear()
+                await self._refresh_stats()
         except FrontierUnavailableError as error:
             self.fail(error)
 
@@ -328,13 +327,13 @@ class Job:
     async def save(self, state: str = "") -> None:
         """Put the time that has passed into the frontier, and write ``crawl.json``; ``state`` is how it ended."""
         seconds, self._unsaved_seconds = self._unsaved_seconds, 0.0
-        self.tally.add("seconds", seconds)
+        self.stats.add("seconds", seconds)
         if seconds:
             await self.call(self.stores.frontier.count, {"seconds": seconds})
-        await self._hear()
+        await self._refresh_stats()
         self.counts = await self.call(self.stores.frontier.counts)
-        if state and self.part.keeps:
-            await self.room.held(partial(self._conclude, state))
+        if state and self.role.keeps:
+            await self.disk_space.retry(partial(self._conclude, state))
         elif not state:
             self._show_state()
 
@@ -342,13 +341,13 @@ class Job:
         self.stores.folder.write_summary(summary(self, state))
         self._is_concluded = True
 
-    async def _hear(self) -> None:
-        if not self.part.is_alone:
-            self.tally.hear(await self.call(self.stores.frontier.tallies))
+    async def _refresh_stats(self) -> None:
+        if not self.role.is_alone:
+            self.stats.refresh(await self.call(self.stores.frontier.stats))
 
     def _show_state(self) -> None:
-        """Write ``crawl.json``, where there is room for it: the crawl goes on without."""
-        if not self.part.keeps or self._is_concluded:
+        """Write ``crawl.json``, where the disk has space for it: the crawl goes on without."""
+        if not self.role.keeps or self._is_concluded:
             return
         try:
             self.stores.folder.write_summary(summary(self, "paused" if self.pause else "running"))
@@ -357,7 +356,7 @@ class Job:
                 raise
 
     def _show_pause(self) -> None:
-        with suppress(OSError):  # What is wrong with the disk is told by those who cannot do without it.
+        with suppress(OSError):  # Errors of the disk are reported by those who cannot do without it.
             self._show_state()
 
     async def close(self, reason: str) -> None:
@@ -371,16 +370,16 @@ class Job:
         except (FrontierUnavailableError, OSError) as error:
             self.fail(error)
             with suppress(OSError):
-                if self.part.keeps:
+                if self.role.keeps:
                     self.stores.folder.write_summary(summary(self, "stopped"))
         finally:
             self._keeper.close()
-            self._lane.close()
+            self._executor.close()
             if self._watching is not None:
                 self._watching.cancel()
             self._close_stores()
 
-    def _mend(self) -> None:
+    def _reconnect(self) -> None:
         """Begin with new connections, to a server that runs."""
         self._disconnect()
         self.stores.revive()

@@ -9,7 +9,7 @@ from aahcrawler.archive.history import History
 from aahcrawler.archive.writer import WarcWriter
 from aahcrawler.crawl.directory.folder import CrawlFolder
 from aahcrawler.frontier.control import Blocking
-from aahcrawler.frontier.ip_locks import Addresses
+from aahcrawler.frontier.ip_locks import IpLocks
 from aahcrawler.frontier.protocol import Frontier
 from aahcrawler.objects.writer import ObjectWriter
 from aahcrawler.refusals import RefusalLog
@@ -36,7 +36,7 @@ class Stores:
     scores: ScoreLog
     closing: ExitStack
     delivery: Delivery | None = None
-    addresses: Addresses | None = None
+    addresses: IpLocks | None = None
     """Claims of addresses that the server's other workers see; None where there are none."""
     revive: Callable[[], None] = unmended
     refusals: RefusalLog | None = None

@@ -30,14 +30,14 @@ LOOK_EVERY = 2.0
 """Seconds between two looks at what another process has learned."""
 _SHOWN = 20
 
-Held = Callable[[Callable[[], Awaitable[None]]], Awaitable[None]]
-"""Makes a write, again and again for as long as there is no room for it (``Room.held``)."""
+Retry = Callable[[Callable[[], Awaitable[None]]], Awaitable[None]]
+"""Makes a write, again and again for as long as the disk is full (``DiskSpace.retry``)."""
 
 
-class Refining:
+class TopicLearner:
     """Learns from each page of a crawl, and hands on a topic that has changed.
 
-    Each of ``changed`` is called with the new topic once it is kept. Call ``recall`` first, or ``follow`` where another
+    Each of ``changed`` is called with the new topic once it is kept. Call ``replay`` first, or ``follow`` where another
     process of the folder is the one that learns.
     """
 
@@ -54,13 +54,13 @@ class Refining:
         """The topic that pages are scored by."""
         return self._learning.topic
 
-    def recall(self) -> None:
+    def replay(self) -> None:
         """Learn again from the notes of a crawl that was stopped; what it came to is kept."""
         if self.kept.learned.refinement is not None and self._learning.learned.refinement is None:
             logger.info("what was learned of another topic is forgotten: the definition has changed")
         notes = list(_notes(self._path, self._learning.of))
         for note in notes:
-            self._tell(self._learning.add(note))
+            self._log_news(self._learning.add(note))
         wanted = [note for note in notes if self._learning.wants(note.language)]
         if wanted:
             write_whole(self._path, "".join((self._head(), *(note.line for note in wanted))))
@@ -79,19 +79,19 @@ class Refining:
                 continue
             if kept.learned != self.kept.learned:
                 self.kept, self._learning = kept, self._make(kept)
-                for tell in self.changed:
-                    tell(self.topic)
+                for listener in self.changed:
+                    listener(self.topic)
 
-    async def answered(self, document: Document, worth: float, held: Held) -> None:
-        """Learn from a page that was understood; ``worth`` is its score."""
-        note = self._learning.note(document, queue_of(document.url), worth)
+    async def learn(self, document: Document, score: float, retry: Retry) -> None:
+        """Learn from a page that was understood; ``score`` is what it was scored."""
+        note = self._learning.note(document, queue_of(document.url), score)
         if note is None:
             return
 
         async def noted() -> None:
             self._append(note.line)
 
-        await held(noted)
+        await retry(noted)
         news = self._learning.add(note)
         if not news:
             return
@@ -99,11 +99,11 @@ class Refining:
         async def kept() -> None:
             self._keep()
 
-        await held(kept)
-        self._tell(news)
+        await retry(kept)
+        self._log_news(news)
         if set(news) != {News.NOT_REFINED}:
-            for tell in self.changed:
-                tell(self.topic)
+            for listener in self.changed:
+                listener(self.topic)
 
     def _keep(self) -> None:
         self.kept = KeptTopic(self.kept.texts, self._learning.learned)
@@ -123,16 +123,16 @@ class Refining:
     def _head(self) -> str:
         return json.dumps({"of": self._learning.of}) + "\n"
 
-    def _tell(self, news: Sequence[News]) -> None:
+    def _log_news(self, news: Sequence[News]) -> None:
         refinement = self._learning.learned.refinement
         if News.LANGUAGE in news:
             known = ", ".join(self._learning.learned.frequencies)
             logger.info("how much a term says is learned from the crawl's own pages in: %s", known)
         if refinement is not None and {News.REFINED, News.NOT_REFINED} & set(news):
-            logger.info("%s", told(refinement))
+            logger.info("%s", described(refinement))
 
 
-def told(refinement: KeptRefinement) -> str:
+def described(refinement: KeptRefinement) -> str:
     """Say what came of a reference crawl."""
     pages = f"{refinement.relevant:,} of the {refinement.pages:,} pages of the reference crawl"
     if refinement.terms:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from aahcrawler.crawl.core.topic_learner import Refining
+from aahcrawler.crawl.core.topic_learner import TopicLearner
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.scope import Scope
 from aahcrawler.scores import Lessons
@@ -17,8 +17,8 @@ class Understanding:
     """What makes sense of pages and links; ``fingerprint`` identifies all that pages are understood by.
 
     ``ranker`` is the only part that learns from pages, None where the definition gives it no weight. ``topic`` is what
-    the analysers compare with; without it no batches are scored. ``refining`` replaces topic and analysers when it has
-    learned more. ``traps`` is what pages have taught of traps.
+    the analysers compare with; without it no batches are scored. ``topic_learner`` replaces topic and analysers when it
+    has learned more. ``traps`` is what pages have taught of traps.
     """
 
     helper: ApplicationAwareHelper
@@ -27,5 +27,5 @@ class Understanding:
     fingerprint: str = ""
     ranker: Lessons | None = None
     topic: Topic | None = None
-    refining: Refining | None = None
+    topic_learner: TopicLearner | None = None
     traps: Traps = field(default_factory=lambda: Traps(TrapsSection()))

@@ -1,7 +1,7 @@
 """The crawls of one folder, one after another: which one is at hand, whether it is over, and how the next one begins.
 
 The number of the crawl at hand is one more than the highest in ``former``, or what its summary says. It has begun once
-its definition lies in the folder. A crawl that is over is put away in steps (``putting_away``), each of which does no
+its definition lies in the folder. A crawl that is over is put away in steps (``rotation``), each of which does no
 harm when it is done again. Before the second one is done the crawl is over; after it there is a next one, whose
 predecessor's files are moved out of the way before anything else happens.
 """
@@ -32,16 +32,16 @@ Meaning = TypeAdapter(dict[str, str])
 class Start(StrEnum):
     """What starting a crawl means for its folder."""
 
-    BEGUN = "begun"
+    FIRST = "begun"
     """The first crawl of the definition."""
-    GOES_ON = "goes on"
+    RESUMED = "goes on"
     """A crawl that stopped is continued."""
-    ANEW = "begun anew"
+    NEXT = "begun anew"
     """The last crawl is over; another one begins that knows the former ones."""
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class CrawlRun:
     """Which crawl of a folder is at hand, counted from 1, and what starting it means.
 
     ``begun_at`` is when it began, where others know that; None where its frontier does.
@@ -52,10 +52,10 @@ class Standing:
     begun_at: datetime | None = None
 
 
-FIRST = Standing(1, Start.BEGUN)
+FIRST_RUN = CrawlRun(1, Start.FIRST)
 
 
-class Ended(BaseModel):
+class EndedRun(BaseModel):
     """The part of ``crawl.json`` that tells whether a crawl is over. Summaries without a number are of a first one."""
 
     crawl: int = 1
@@ -66,19 +66,19 @@ class Ended(BaseModel):
     frontier: dict[str, int] = Field(default_factory=dict)
 
 
-def stand(root: Path, icd: Icd) -> Standing:
-    """Put the crawl at hand away where it is over, and tell what the start of the definition now means."""
+def current_run(root: Path, icd: Icd) -> CrawlRun:
+    """Put the current run away where it is over, and return what starting the definition means now."""
     ended = _read(root / SUMMARY)
     if ended is not None and (ended.crawl < number(root) or is_over(ended, icd, _meant(root))):
-        for step in putting_away(root, ended.crawl):
+        for step in rotation(root, ended.crawl):
             step()
     at_hand = number(root)
     if (root / DEFINITION).exists():
-        return Standing(at_hand, Start.GOES_ON)
-    return Standing(at_hand, Start.ANEW if at_hand > 1 else Start.BEGUN)
+        return CrawlRun(at_hand, Start.RESUMED)
+    return CrawlRun(at_hand, Start.NEXT if at_hand > 1 else Start.FIRST)
 
 
-def joined(root: Path, number_at_hand: int, *, may_change: bool) -> Standing | None:
+def joined_run(root: Path, number_at_hand: int, *, may_change: bool) -> CrawlRun | None:
     """Tell how a crawl stands in a folder that may have had no part in those before it, None where it holds later ones.
 
     With ``may_change`` those before it are put away.
@@ -87,18 +87,18 @@ def joined(root: Path, number_at_hand: int, *, may_change: bool) -> Standing | N
     if kept > number_at_hand:
         return None
     if not may_change:
-        return Standing(number_at_hand, Start.GOES_ON)
+        return CrawlRun(number_at_hand, Start.RESUMED)
     if kept < number_at_hand and (root / DEFINITION).exists():
         if not (root / SUMMARY).exists():
             write_whole(root / SUMMARY, f'{{"crawl": {kept}}}\n')
-        for step in putting_away(root, kept):
+        for step in rotation(root, kept):
             step()
     if (root / DEFINITION).exists():
-        return Standing(number_at_hand, Start.GOES_ON)
-    return Standing(number_at_hand, Start.ANEW if number_at_hand > 1 else Start.BEGUN)
+        return CrawlRun(number_at_hand, Start.RESUMED)
+    return CrawlRun(number_at_hand, Start.NEXT if number_at_hand > 1 else Start.FIRST)
 
 
-def putting_away(root: Path, crawl: int) -> tuple[Callable[[], None], ...]:
+def rotation(root: Path, crawl: int) -> tuple[Callable[[], None], ...]:
     """Return the steps that make room for the next crawl, to be done in their order."""
     former = root / FORMER / str(crawl)
     return (
@@ -109,7 +109,7 @@ def putting_away(root: Path, crawl: int) -> tuple[Callable[[], None], ...]:
     )
 
 
-def is_over(ended: Ended, icd: Icd, meant: Mapping[str, str]) -> bool:
+def is_over(ended: EndedRun, icd: Icd, meant: Mapping[str, str]) -> bool:
     """Say whether a crawl has ended for good: it finished, or the limit that stopped it is used up by today's ICD.
 
     ``meant`` is what its definition meant. A limit that was raised lets the crawl go on.
@@ -151,9 +151,9 @@ def _meant(root: Path) -> Mapping[str, str]:
         return {}
 
 
-def _read(path: Path) -> Ended | None:
+def _read(path: Path) -> EndedRun | None:
     try:
-        return Ended.model_validate_json(path.read_bytes())
+        return EndedRun.model_validate_json(path.read_bytes())
     except (FileNotFoundError, ValidationError):
         return None
 

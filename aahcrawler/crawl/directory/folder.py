@@ -14,9 +14,9 @@ from pydantic import ValidationError
 
 from aahcrawler.archive.folders import INDEXES
 from aahcrawler.crawl.directory import crawl_runs
-from aahcrawler.crawl.directory.crawl_runs import FIRST, Standing
+from aahcrawler.crawl.directory.crawl_runs import FIRST_RUN, CrawlRun
 from aahcrawler.crawl.directory.files import write_whole
-from aahcrawler.crawl.directory.folder_lock import Occupancy
+from aahcrawler.crawl.directory.folder_lock import FolderLock
 from aahcrawler.crawls import DEFINITION, FRONTIER, REFUSED, SCORES, SUMMARY, TOPIC
 from online_analysis.icd import Icd, changes
 
@@ -31,15 +31,15 @@ class FolderBusyError(CrawlRefusedError):
 
 @dataclass(frozen=True, slots=True)
 class CrawlFolder:
-    """Paths in the folder of a definition, while the crawl ``standing`` tells of runs in it.
+    """Paths in the folder of a definition, while its crawl ``run`` is under way.
 
     With ``is_first``, no other process had it open when this one opened it: what a killed one left behind may be
     mended.
     """
 
     root: Path
-    occupancy: Occupancy
-    standing: Standing = FIRST
+    lock: FolderLock
+    run: CrawlRun = FIRST_RUN
     is_first: bool = True
 
     @classmethod
@@ -50,13 +50,13 @@ class CrawlFolder:
         ``accept_changes``), or when it cannot be written.
         """
         folder = cls._entered(icd.output, FRONTIER)
-        if not (folder.is_first and folder.occupancy.keeps):
+        if not (folder.is_first and folder.lock.keeps):
             folder.close()
             raise FolderBusyError(_busy(icd.output))
         with _left_on_error(folder):
             if not accept_changes:
                 _refuse_another(folder, icd)
-            return replace(folder, standing=crawl_runs.stand(folder.root, icd))
+            return replace(folder, run=crawl_runs.current_run(folder.root, icd))
 
     @classmethod
     def join(cls, icd: Icd, number: int, begun_at: datetime) -> "CrawlFolder":
@@ -67,32 +67,32 @@ class CrawlFolder:
         """
         folder = cls._entered(icd.output)
         with _left_on_error(folder):
-            standing = crawl_runs.joined(folder.root, number, may_change=folder.is_first)
-            if standing is None:
+            run = crawl_runs.joined_run(folder.root, number, may_change=folder.is_first)
+            if run is None:
                 raise CrawlRefusedError(
                     f"{folder.root}: holds a later crawl than number {number} of this definition; "
                     "start the worker with another folder"
                 )
-            return replace(folder, standing=replace(standing, begun_at=begun_at))
+            return replace(folder, run=replace(run, begun_at=begun_at))
 
     @classmethod
     def _entered(cls, root: Path, *names: str) -> "CrawlFolder":
-        occupancy = Occupancy(root)
+        lock = FolderLock(root)
         try:
             for name in ("archive", "objects", *names):
                 (root / name).mkdir(parents=True, exist_ok=True)
-            is_first = occupancy.alone()
-            if not is_first and not occupancy.together():
+            is_first = lock.take_exclusive()
+            if not is_first and not lock.take_shared():
                 raise FolderBusyError(_busy(root))
-            occupancy.keep()
+            lock.become_keeper()
         except OSError as error:
-            occupancy.leave()
+            lock.release()
             raise CrawlRefusedError(f"{root}: {error.strerror}; write another output in the ICD") from error
-        return cls(root, occupancy, is_first=is_first)
+        return cls(root, lock, is_first=is_first)
 
     def share(self) -> None:
         """Let other processes work on the crawl as well."""
-        self.occupancy.together()
+        self.lock.take_shared()
 
     def keep_definition(self, icd: Icd) -> None:
         """Note which definition the crawl goes by; an opening that failed before this may be tried with another."""
@@ -100,7 +100,7 @@ class CrawlFolder:
 
     @property
     def label(self) -> str:
-        """What tells the files of this folder from those of others when they are brought together."""
+        """A suffix of file names that no other folder has, so that files of several can be brought together."""
         where = f"{socket.gethostname()} {getnode():x} {self.root.resolve()}"
         return sha256(where.encode("utf-8", "surrogateescape")).hexdigest()[:6]
 
@@ -165,7 +165,7 @@ class CrawlFolder:
 
     def close(self) -> None:
         """Let others use the folder."""
-        self.occupancy.leave()
+        self.lock.release()
 
 
 def _busy(root: Path) -> str:

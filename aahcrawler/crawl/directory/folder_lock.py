@@ -7,7 +7,7 @@ from pathlib import Path
 LOCK, KEEPER = ".lock", ".keeper"
 
 
-class Occupancy:
+class FolderLock:
     """A process's hold on a folder; let go of with the process, however that ends.
 
     States: outside -> alone -> together, or outside -> together. While anybody is inside, nobody else can be alone. At
@@ -24,7 +24,7 @@ class Occupancy:
         """Whether this process writes what the folder has one of."""
         return self._keeper is not None
 
-    def alone(self) -> bool:
+    def take_exclusive(self) -> bool:
         """Take the folder for this process alone; False where somebody is inside.
 
         Raise ``OSError`` where the folder cannot be written to.
@@ -32,7 +32,7 @@ class Occupancy:
         self._lock = self._lock if self._lock is not None else _locked(self._root / LOCK, fcntl.LOCK_EX)
         return self._lock is not None
 
-    def together(self) -> bool:
+    def take_shared(self) -> bool:
         """Enter beside others, or let others in; False while somebody is alone inside."""
         if self._lock is None:
             self._lock = _locked(self._root / LOCK, fcntl.LOCK_SH)
@@ -40,19 +40,19 @@ class Occupancy:
             fcntl.flock(self._lock, fcntl.LOCK_SH)
         return self._lock is not None
 
-    def step_out(self) -> None:
+    def unlock(self) -> None:
         """Leave the inside to others, and stay the one who keeps the folder."""
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
 
-    def keep(self) -> bool:
+    def become_keeper(self) -> bool:
         """Become the one who keeps the folder, or stay it; False while another process is."""
         if self._keeper is None:
             self._keeper = _locked(self._root / KEEPER, fcntl.LOCK_EX)
         return self._keeper is not None
 
-    def leave(self) -> None:
+    def release(self) -> None:
         """Go outside. Calling it twice does no harm."""
         for descriptor in filter(lambda held: held is not None, (self._keeper, self._lock)):
             os.close(descriptor)  # type: ignore[arg-type]

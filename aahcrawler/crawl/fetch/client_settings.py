@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from aahcrawler.wire.addresses import AddressPolicy
+from aahcrawler.wire.ip_policy import IpPolicy
 from aahcrawler.wire.settings import Limits, Timeouts, WireSettings
 from online_analysis.icd import Icd
 
@@ -21,7 +21,7 @@ def wire_settings(icd: Icd, spool: Path) -> WireSettings:
     patience = icd.politeness.timeout.total_seconds()
     return WireSettings(
         spool=spool,
-        addresses=AddressPolicy(
+        addresses=IpPolicy(
             allow_private=icd.network.allow_private,
             resolve={host: str(endpoint) for host, endpoint in icd.network.resolve.items()},
         ),

@@ -12,14 +12,14 @@ from scrapy.core.downloader.handlers.base import BaseDownloadHandler
 from scrapy.crawler import Crawler
 from scrapy.http import Response
 
-from aahcrawler.crawl.fetch.ip_claims import ADDRESS_TURN, AddressTurn
+from aahcrawler.crawl.fetch.ip_claims import IP_CLAIM, IpClaim
 from aahcrawler.crawl.fetch.politeness import StoppedError
 from aahcrawler.exchange import Exchange
 from aahcrawler.page.decoding import decode_content
 from aahcrawler.wire.client import Answer, WireClient, WireRequest, WireSettings
 
 WIRE_SETTINGS = "AAH_WIRE"
-"""The Scrapy setting that holds a ``WireSettings``: everything that the download handler can be told."""
+"""The Scrapy setting that holds a ``WireSettings``: the settings of the download handler."""
 MOST_BYTES = "download_maxsize"
 """The key of ``Request.meta`` that holds how many bytes of a body are taken; what follows is cut off."""
 WANTED = "download_wanted"
@@ -51,7 +51,7 @@ class CapturedResponse(Response):
     """A response with the exchange it came in.
 
     ``body`` is without transfer and content coding, so ``headers`` has no Content-Encoding; ``wire_headers`` has.
-    ``captured`` survives ``replace`` and ``copy``; whoever settles the response closes its exchange, once for all
+    ``captured`` survives ``replace`` and ``copy``; whoever handles the response closes its exchange, once for all
     copies.
     """
 
@@ -87,7 +87,7 @@ class WireDownloadHandler(BaseDownloadHandler):
 
     The setting ``AAH_WIRE`` is a ``WireSettings``; by default large bodies go through the folder ``.spool`` and only
     public addresses are connected to. A request's ``download_timeout`` is the seconds for its whole exchange;
-    ``MOST_BYTES``, ``WANTED``, ``ENDING`` and ``ADDRESS_TURN`` say the rest. Its ``download_latency`` is set.
+    ``MOST_BYTES``, ``WANTED``, ``ENDING`` and ``IP_CLAIM`` say the rest. Its ``download_latency`` is set.
 
     Redirects, cookies, proxies and retries are none of its business. The URL is sent as the request has it.
     """
@@ -109,10 +109,10 @@ class WireDownloadHandler(BaseDownloadHandler):
     async def download_request(self, request: Request) -> CapturedResponse:
         """Return the answer, whatever its status.
 
-        Raise ``WireError`` where there is none, ``AddressBusyError`` where the host's address is not to be asked soon,
-        and ``StoppedError`` where it did not come before the crawl's end.
+        Raise ``WireError`` where there is none, ``IpAddressBusyError`` where the host's address is not to be asked
+        soon, and ``StoppedError`` where it did not come before the crawl's end.
         """
-        turn: AddressTurn | None = request.meta.get(ADDRESS_TURN)
+        claim: IpClaim | None = request.meta.get(IP_CLAIM)
         timeout = request.meta.get("download_timeout")
         asked = WireRequest(
             url=request.url,
@@ -122,13 +122,13 @@ class WireDownloadHandler(BaseDownloadHandler):
             timeout=None if timeout is None else float(timeout),
             max_bytes=request.meta.get(MOST_BYTES),
             wanted=request.meta.get(WANTED),
-            admission=turn,
+            admission=claim,
         )
         try:
             answer = await self._under_way.until(request.meta.get(ENDING), self._client.fetch(asked))
         finally:
-            if turn is not None:
-                await turn.leave()
+            if claim is not None:
+                await claim.leave()
         request.meta["download_latency"] = answer.latency
         return _response(request, answer, self._page_bytes)
 

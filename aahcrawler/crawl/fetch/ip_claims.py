@@ -12,17 +12,17 @@ from dataclasses import dataclass
 from ipaddress import IPv6Address, ip_address
 from time import monotonic
 
-from aahcrawler.crawl.lease.frontier_executor import FrontierLane
-from aahcrawler.frontier.ip_locks import Addresses, LocalAddresses
+from aahcrawler.crawl.lease.frontier_executor import FrontierExecutor
+from aahcrawler.frontier.ip_locks import IpLocks, LocalIpLocks
 from aahcrawler.frontier.protocol import FrontierUnavailableError
 
-ADDRESS_TURN = "aah_address_turn"
-"""The key of ``Request.meta`` that holds a request's ``AddressTurn``."""
+IP_CLAIM = "aah_ip_claim"
+"""The key of ``Request.meta`` that holds a request's ``IpClaim``."""
 SOON = 2.0
 """Seconds that a request waits for its address; what would take longer goes back to the frontier meanwhile."""
 
 
-class AddressBusyError(Exception):
+class IpAddressBusyError(Exception):
     """An address is not to be asked for some ``seconds``: nothing was sent, and the attempt does not count."""
 
     def __init__(self, address: str, seconds: float) -> None:
@@ -31,46 +31,46 @@ class AddressBusyError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Claimant:
+class ClaimHolder:
     """Who claims addresses, and after how many seconds a claim ends that is neither released nor renewed."""
 
     worker: str
     seconds: float
 
 
-class AddressTurns:
-    """Makes turns at addresses.
+class IpClaims:
+    """Claims IP addresses for requests.
 
     ``delay_of`` returns the seconds between two fetches of a URL's site, and so of its address. ``shared`` are claims
-    that other workers see as well, made in the ``lane``; None where there are no others.
+    that other workers see as well, made in the ``executor``; None where there are no others.
     """
 
     def __init__(
         self,
-        claimant: Claimant,
+        holder: ClaimHolder,
         delay_of: Callable[[str], float],
-        lane: FrontierLane,
-        shared: Addresses | None = None,
+        executor: FrontierExecutor,
+        shared: IpLocks | None = None,
         clock: Callable[[], float] = monotonic,
     ) -> None:
         self.delay_of = delay_of
-        self._claimant = claimant
-        self._lane = lane
+        self._holder = holder
+        self._executor = executor
         self._shared = shared
-        self._own = LocalAddresses(clock)
+        self._own = LocalIpLocks(clock)
         self._claimed: Counter[str] = Counter()
 
-    def turn(self, url: str) -> "AddressTurn":
-        """Return the turn of one request. Where there is no delay, nothing is claimed and nothing waits."""
-        return AddressTurn(self, url)
+    def of(self, url: str) -> "IpClaim":
+        """Return the claim of one request. Where there is no delay, nothing is claimed and nothing waits."""
+        return IpClaim(self, url)
 
     async def claim(self, address: str, delay: float) -> float:
         """Claim an address: 0, or in how many seconds it may be had."""
-        arguments = address, self._claimant.worker, delay, self._claimant.seconds
+        arguments = address, self._holder.worker, delay, self._holder.seconds
         if self._shared is None:
             wait = self._own.claim(*arguments)
         else:
-            wait = await self._lane.call(self._shared.claim, *arguments)
+            wait = await self._executor.call(self._shared.claim, *arguments)
         if not wait:
             self._claimed[address] += 1
         return wait
@@ -78,7 +78,7 @@ class AddressTurns:
     def renew(self) -> None:
         """Let all that is claimed stay claimed; for any thread. Errors are those of the shared claims."""
         claimed = tuple(self._claimed)
-        (self._shared or self._own).renew(claimed, self._claimant.worker, self._claimant.seconds)
+        (self._shared or self._own).renew(claimed, self._holder.worker, self._holder.seconds)
 
     async def release(self, address: str, delay: float) -> None:
         """Let others claim an address after a delay."""
@@ -86,39 +86,39 @@ class AddressTurns:
         if not self._claimed[address]:
             del self._claimed[address]
         if self._shared is None:
-            self._own.release(address, self._claimant.worker, delay)
+            self._own.release(address, self._holder.worker, delay)
             return
         with suppress(FrontierUnavailableError):  # Claims end by themselves.
-            await self._lane.call(self._shared.release, address, self._claimant.worker, delay)
+            await self._executor.call(self._shared.release, address, self._holder.worker, delay)
 
 
-class AddressTurn:
+class IpClaim:
     """The claim of one request, at one address at a time (``wire.admission.Admission``)."""
 
-    def __init__(self, turns: AddressTurns, url: str) -> None:
-        self._turns = turns
+    def __init__(self, claims: IpClaims, url: str) -> None:
+        self._claims = claims
         self._url = url
         self._address = ""
 
     async def enter(self, address: str, port: int) -> None:
-        """Return when the address may be asked; raise ``AddressBusyError`` where that is not soon."""
-        delay, name = self._turns.delay_of(self._url), machine(address, port)
+        """Return when the address may be asked; raise ``IpAddressBusyError`` where that is not soon."""
+        delay, name = self._claims.delay_of(self._url), machine(address, port)
         if delay <= 0 or name == self._address:
             return
         await self.leave()
-        wait = await self._turns.claim(name, delay)
+        wait = await self._claims.claim(name, delay)
         if 0 < wait <= SOON:
             await asyncio.sleep(wait)
-            wait = await self._turns.claim(name, delay)
+            wait = await self._claims.claim(name, delay)
         if wait:
-            raise AddressBusyError(name, wait)
+            raise IpAddressBusyError(name, wait)
         self._address = name
 
     async def leave(self) -> None:
         """Let the delay of the address begin: the request has ended."""
         name, self._address = self._address, ""
         if name:
-            await self._turns.release(name, self._turns.delay_of(self._url))
+            await self._claims.release(name, self._claims.delay_of(self._url))
 
 
 def machine(address: str, port: int) -> str:

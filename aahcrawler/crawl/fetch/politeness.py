@@ -44,18 +44,18 @@ class _Known:
     """Smoothed over the last answers."""
     pressed: float = 0.0
     """The pause that overload, or what another worker has learned, asks for."""
-    told: float = 0.0
-    """What the frontier was told last."""
+    reported: float = 0.0
+    """The delay that the frontier was given last."""
     next: float = 0.0
     raised: float = float("-inf")
 
 
-class Manners:
-    """The delay of each queue, and when its next turn comes.
+class PolitenessTracker:
+    """The delay of each queue, and when it may be fetched from next.
 
     The frontier keeps queues at rest between leases, for all workers at once. What it does not see is kept here:
     robots.txt files, the redirects of these, URLs that share a connection, and how a site behaves. ``clock`` returns
-    seconds. What a worker has learned of a site the frontier keeps for the next one: ``learned`` and ``inherit``.
+    seconds. What a worker has learned of a site the frontier keeps for the next one: ``learned`` and ``restore``.
     """
 
     def __init__(self, politeness: Politeness, clock: Callable[[], float] = monotonic) -> None:
@@ -64,7 +64,7 @@ class Manners:
         self._known: OrderedDict[str, _Known] = OrderedDict()
 
     def use(self, politeness: Politeness) -> None:
-        """Go by another definition from the next turn on; what is known of sites stays."""
+        """Go by another definition from the next fetch on; what is known of sites stays."""
         self._politeness = politeness
 
     def connections_of(self, queue: str) -> int:
@@ -80,34 +80,34 @@ class Manners:
     def learned(self, url: str) -> float:
         """Return the seconds that a URL's queue itself asks to rest, for the next worker, which may be less polite."""
         known = self._of(url)
-        known.told = min(self._needed(known), self._bounds(url)[1])
-        return known.told
+        known.reported = min(self._needed(known), self._bounds(url)[1])
+        return known.reported
 
-    def inherit(self, url: str, learned: float) -> None:
+    def restore(self, url: str, learned: float) -> None:
         """Take over what another worker has ``learned`` last of a URL's queue; what this one has said is no news."""
         known = self._of(url)
-        if abs(learned - known.told) > SHORTEST:
-            known.pressed, known.answer, known.told = learned, 0.0, learned
+        if abs(learned - known.reported) > SHORTEST:
+            known.pressed, known.answer, known.reported = learned, 0.0, learned
 
-    def obey(self, url: str, crawl_delay: float) -> None:
+    def obey_crawl_delay(self, url: str, crawl_delay: float) -> None:
         """Keep the Crawl-delay of a robots.txt, from its answer on; of several hosts of a queue the longest holds."""
         known = self._of(url)
         if crawl_delay > known.crawl_delay:
             known.crawl_delay = crawl_delay
-            self.ended(url)
+            self.fetch_ended(url)
 
-    def turn(self, url: str) -> float:
-        """Take the next turn of a URL's queue: return how many seconds from now it is."""
+    def reserve(self, url: str) -> float:
+        """Reserve the next fetch from a URL's queue; return how many seconds from now it may begin."""
         now = self._clock()
         at = max(now, self._of(url).next)
         self._rest(url, at)
         return at - now
 
-    def ended(self, url: str) -> None:
+    def fetch_ended(self, url: str) -> None:
         """Let the delay of a URL's queue begin anew: a request to it has just ended."""
         self._rest(url, self._clock())
 
-    def answered(self, url: str, status: int, seconds: float, rest_asked: float = 0.0) -> None:
+    def on_response(self, url: str, status: int, seconds: float, rest_asked: float = 0.0) -> None:
         """Learn from an answer: its status, how long its first byte took, and the rest that it asks for itself.
 
         Of several answers that say at once that there is too much to do only the first one counts.
@@ -160,7 +160,7 @@ class Manners:
         return known
 
     def _forget(self) -> None:
-        """Forget the queues that were asked longest ago, but none whose next turn is still to come."""
+        """Forget the queues that were asked longest ago, but none whose next fetch is still to come."""
         while len(self._known) > MOST_QUEUES:
             queue, oldest = next(iter(self._known.items()))
             if oldest.next > self._clock():

@@ -1,4 +1,4 @@
-"""Room on the disk: a crawl pauses before there is none, and goes on by itself when there is some again.
+"""Space on the disk: a crawl pauses before there is none, and goes on by itself when there is some again.
 
 Nothing is fetched while a crawl pauses, so what had been fetched before is all that has to be written. What the system
 refuses to write all the same waits in memory, with its lease, until it can be written.
@@ -46,7 +46,7 @@ class Usage(Protocol):
 Measure = Callable[[Path], Usage]
 
 
-class Room:
+class DiskSpace:
     """Whether a crawl may fetch more.
 
     States: open -> paused -> open. A crawl is paused while one of the ``folders`` has less than the reserve left,
@@ -85,7 +85,7 @@ class Room:
         """Measure the free space. A folder that cannot be measured is taken to have some: writing to it will tell."""
         slack = SLACK if self._below else 1.0
         self._below = next((said for folder in self._folders if (said := self._shortage(folder, slack))), "")
-        self._tell()
+        self._notify()
 
     async def watch(self) -> None:
         """Look again and again."""
@@ -93,10 +93,10 @@ class Room:
             self.look()
             await asyncio.sleep(LOOK_EVERY)
 
-    async def held(self, write: Callable[[], Awaitable[T]]) -> T:
-        """Make a write, and make it again for as long as there is no room for it.
+    async def retry(self, write: Callable[[], Awaitable[T]]) -> T:
+        """Make a write, and make it again for as long as the disk is full.
 
-        Raise what the write raises for other reasons, and, once the crawl is ending, for want of room as well. The
+        Raise what the write raises for other reasons, and, once the crawl is ending, for a full disk as well. The
         write has to have changed nothing when it is refused.
         """
         waiting, rest = object(), LOOK_EVERY
@@ -108,15 +108,15 @@ class Room:
                     if not is_full(error) or self._ending.is_set():
                         raise
                     self._refused[waiting] = str(error)
-                self._tell()
+                self._notify()
                 await self._rest(rest)
                 rest = min(2 * rest, LONGEST_REST)
         finally:
             if self._refused.pop(waiting, None) is not None:
-                self._tell()
+                self._notify()
 
     async def _rest(self, seconds: float) -> None:
-        """Wait for that long where there is room as far as can be measured, else until there is."""
+        """Wait for that long where the disk has space as far as can be measured, else until it has."""
         clock = asyncio.get_running_loop().time
         until, came_free = clock() + seconds, False
         while not self._ending.is_set():
@@ -145,16 +145,16 @@ class Room:
             f"make room, the crawl goes on by itself when {wanted} are free"
         )
 
-    def _tell(self) -> None:
+    def _notify(self) -> None:
         if self.is_short == self._was_short:
             return
         self._was_short = self.is_short
         if self.is_short:
             logger.warning("paused: %s", self.why)
         else:
-            logger.warning("there is room again, the crawl goes on")
-        for tell in self.changed:
-            tell()
+            logger.warning("the disk has space again, the crawl goes on")
+        for listener in self.changed:
+            listener()
 
 
 def _megabytes(size: float) -> str:

@@ -1,4 +1,4 @@
-"""Whose trouble an error is: this machine's, or a page's."""
+"""Classify errors: of this machine, of a full disk, or provoked by a page."""
 
 import errno
 
@@ -11,18 +11,18 @@ _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 EXHAUSTED = frozenset(
     {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM}
 )
-"""What the operating system says when this machine, and not a page, is in trouble."""
+"""What the operating system says when this machine, and not a page, is the cause."""
 
 
 def is_local(error: Exception) -> bool:
-    """Tell a frontier that is gone and a machine that is out of disk or files from whatever a page may provoke."""
+    """Say whether an error is this machine's (no frontier, no disk, no files), not one that a page may provoke."""
     if isinstance(error, OSError):
         return error.errno in EXHAUSTED
     return isinstance(error, FrontierUnavailableError | SegmentError | SpoolError)
 
 
 def is_full(error: BaseException | None) -> bool:
-    """Tell a disk, a quota or a file that is full from all other trouble, also where it is the cause of an error."""
+    """Say whether an error, or its cause, is a full disk, quota or file."""
     if isinstance(error, DiskFullError | FrontierFullError):
         return True
     if isinstance(error, OSError) and error.errno in _FULL:

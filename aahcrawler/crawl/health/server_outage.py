@@ -25,15 +25,15 @@ def _nothing() -> None:
     """Do nothing."""
 
 
-class Outage:
+class ServerOutage:
     """Whether the frontier's server is away, and the wait for it.
 
-    States: over -> lasting -> over, and from both to given up, once the crawl ends. ``mend`` is called before each new
-    try, ``cut`` ends a call that is under way when nobody waits for it any longer. Calls are made one at a time.
+    States: over -> lasting -> over, and from both to given up, once the crawl ends. ``reconnect`` is called before each
+    new try, ``cut`` ends a call that is under way when nobody waits for it any longer. Calls are made one at a time.
     """
 
-    def __init__(self, mend: Callable[[], None] = _nothing, cut: Callable[[], None] = _nothing) -> None:
-        self._mend = mend
+    def __init__(self, reconnect: Callable[[], None] = _nothing, cut: Callable[[], None] = _nothing) -> None:
+        self._reconnect = reconnect
         self._cut = cut
         self._ending = threading.Event()
         self._begun: float | None = None
@@ -45,18 +45,18 @@ class Outage:
         self.changed: list[Callable[[], None]] = []
         """Called after each change of ``why``, in whatever thread."""
 
-    def held(self, call: Callable[[], T]) -> T:
+    def retry(self, call: Callable[[], T]) -> T:
         """Make a call, and make it again for as long as the server is away; for a thread that may be held up.
 
-        Raise what the call raises for other reasons, what ``mend`` raises, and ``FrontierAwayError`` once the crawl is
-        ending: after one more try, or when the call was cut, and without any try from then on.
+        Raise what the call raises for other reasons, what ``reconnect`` raises, and ``FrontierAwayError`` once the
+        crawl is ending: after one more try, or when the call was cut, and without any try from then on.
         """
         if self._given_up is not None:
             raise self._given_up
         try:
             return self._made(call)
         except FrontierAwayError as error:
-            self._tell(str(error))
+            self._set_reason(str(error))
             if self._was_cut:
                 raise
         return self._made_later(call)
@@ -68,7 +68,7 @@ class Outage:
             return
         waited = monotonic() - begun
         if waited >= SILENCE and not self.why:
-            self._tell(SILENT)
+            self._set_reason(SILENT)
         if waited >= GRACE and self._ending.is_set():
             self._was_cut = True
             self._cut()
@@ -83,10 +83,10 @@ class Outage:
             ended = self._ending.wait(rest)
             rest = min(2 * rest, LONGEST_REST)
             try:
-                self._mend()
+                self._reconnect()
                 return self._made(call)
             except FrontierAwayError as error:
-                self._tell(str(error))
+                self._set_reason(str(error))
                 if ended:
                     self._given_up = error
                     raise
@@ -103,10 +103,10 @@ class Outage:
         finally:
             self._begun = None
         if self.why:
-            self._tell("")
+            self._set_reason("")
         return answer
 
-    def _tell(self, why: str) -> None:
+    def _set_reason(self, why: str) -> None:
         if why == self.why:
             return
         if not self.why:
@@ -115,5 +115,5 @@ class Outage:
         elif not why:
             logger.warning("the frontier's server is back after %.1f s, the crawl goes on", monotonic() - self._since)
         self.why = why
-        for tell in self.changed:
-            tell()
+        for listener in self.changed:
+            listener()

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Generic, ParamSpec, TypeVar
 
-from aahcrawler.crawl.health.disk_space import Room
-from aahcrawler.crawl.health.server_outage import Outage
+from aahcrawler.crawl.health.disk_space import DiskSpace
+from aahcrawler.crawl.health.server_outage import ServerOutage
 
 TOGETHER = 8
 """Calls that are handed over at once at most: to wake a thread for each costs as much as many a call."""
@@ -21,20 +21,20 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class _Call(Generic[T]):
-    """A call on its way through the lane, and its answer on the way back."""
+    """A call on its way to the thread, and its answer on the way back."""
 
     made: Callable[[], T]
     future: asyncio.Future[T]
     answer: T | None = None
     error: Exception | None = None
 
-    def make(self, outage: Outage) -> None:
+    def make(self, server_outage: ServerOutage) -> None:
         try:
-            self.answer = outage.held(self.made)
+            self.answer = server_outage.retry(self.made)
         except Exception as error:  # Whoever called gets it.
             self.error = error
 
-    def tell(self) -> None:
+    def resolve(self) -> None:
         if self.future.done():
             return
         if self.error is not None:
@@ -43,32 +43,32 @@ class _Call(Generic[T]):
             self.future.set_result(self.answer)  # type: ignore[arg-type]  # None where that is the answer
 
 
-class FrontierLane:
+class FrontierExecutor:
     """One thread that all calls to a frontier go through, so that a slow server never blocks the event loop.
 
-    Calls are carried out in the order in which they were made; one that is cancelled before its turn is left out.
-    While the server is away, the first of them waits, and all others behind it. With a ``room``, those that the server
+    Calls are carried out in the order in which they were made; one that is cancelled before that is left out. While the
+    server is away, the first of them waits, and all others behind it. With a ``disk_space``, those that the server
     refuses because it cannot write to its disk are made again until it can. Calls that are made while the event loop is
     busy are handed over together.
     """
 
-    def __init__(self, room: Room | None = None, outage: Outage | None = None) -> None:
-        self._room = room
-        self._outage = outage or Outage()
+    def __init__(self, disk_space: DiskSpace | None = None, server_outage: ServerOutage | None = None) -> None:
+        self._disk_space = disk_space
+        self._server_outage = server_outage or ServerOutage()
         self._executor = ThreadPoolExecutor(1, thread_name_prefix="frontier")
         self._waiting: list[_Call[Any]] = []
         self._made: deque[_Call[Any]] = deque()
-        self._is_told = True
+        self._is_notified = True
         self._closed = False
 
     async def call(self, operation: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run an operation in the lane and return what it returns, or raise what it raises."""
+        """Run an operation in the thread and return what it returns, or raise what it raises."""
         loop, made = asyncio.get_running_loop(), partial(operation, *args, **kwargs)
 
         def once() -> Awaitable[T]:
             return self._line_up(made, loop)
 
-        return await (once() if self._room is None else self._room.held(once))
+        return await (once() if self._disk_space is None else self._disk_space.retry(once))
 
     def close(self) -> None:
         """Wait for the calls that were made and end the thread. Raise ``RuntimeError`` for later ones."""
@@ -79,10 +79,10 @@ class FrontierLane:
 
     def _line_up(self, made: Callable[[], T], loop: asyncio.AbstractEventLoop) -> asyncio.Future[T]:
         if self._closed:
-            raise RuntimeError("the frontier's lane is closed")
+            raise RuntimeError("the frontier's executor is closed")
         future: asyncio.Future[T] = loop.create_future()
         if not self._waiting:
-            # What else runs in this turn of the loop may have something to ask as well.
+            # What else runs in this iteration of the loop may have something to ask as well.
             loop.call_soon(self._hand_over, loop)
         self._waiting.append(_Call(made, future))
         if len(self._waiting) >= TOGETHER:
@@ -98,14 +98,14 @@ class FrontierLane:
         for call in calls:
             if call.future.cancelled():
                 continue
-            call.make(self._outage)
+            call.make(self._server_outage)
             self._made.append(call)
-            if self._is_told:
-                self._is_told = False
+            if self._is_notified:
+                self._is_notified = False
                 with suppress(RuntimeError):  # The loop has ended, and with it all who wait.
-                    loop.call_soon_threadsafe(self._tell)
+                    loop.call_soon_threadsafe(self._resolve_all)
 
-    def _tell(self) -> None:
-        self._is_told = True
+    def _resolve_all(self) -> None:
+        self._is_notified = True
         while self._made:
-            self._made.popleft().tell()
+            self._made.popleft().resolve()

@@ -1,4 +1,4 @@
-"""Leases as an endless supply of work: taken when there is room, waited for when no queue is ready."""
+"""Leases as an endless supply of work: taken up to a capacity, waited for when no queue is ready."""
 
 import asyncio
 import os
@@ -12,7 +12,7 @@ from time import monotonic
 from typing import Protocol
 from uuid import uuid4
 
-from aahcrawler.crawl.lease.frontier_executor import FrontierLane
+from aahcrawler.crawl.lease.frontier_executor import FrontierExecutor
 from aahcrawler.crawl.lease.slots import Slots
 from aahcrawler.frontier.protocol import Frontier, Lease
 
@@ -48,8 +48,8 @@ class LeaseSource:
     """Keeps at most ``capacity`` leases out at once.
 
     Iterating yields leases until ``stop`` is called or the frontier holds nothing that could ever be leased. Of leases
-    that share a connection (``FrontierSettings``) the next one is yielded when the one before it has been settled.
-    Every lease must come back through ``settled``; what has not by the time of ``close`` is released there. While
+    that share a connection (``FrontierSettings``) the next one is yielded when the one before it has ended.
+    Every lease must come back through ``finished``; what has not by the time of ``close`` is released there. While
     ``paused`` says so, none is yielded. Where nothing better is ready than what is unscored, and there is a ``backlog``
     to score, that is done first. ``capacity`` may change at any time. While ``held``, none is yielded either, and the
     end of what could be leased is not the end: somebody is about to change that. ``clock`` returns seconds that never
@@ -69,13 +69,13 @@ class LeaseSource:
     def __init__(
         self,
         frontier: Frontier,
-        lane: FrontierLane,
+        executor: FrontierExecutor,
         worker: str,
         capacity: int,
         paused: Callable[[], bool] = lambda: False,
     ) -> None:
         self._frontier = frontier
-        self._lane = lane
+        self._executor = executor
         self._worker = worker
         self.capacity = capacity
         self._paused = paused
@@ -121,21 +121,21 @@ class LeaseSource:
         """Yield leases; ends when no work is left or after ``stop``."""
         while not self._has_stopped():
             self._changed.clear()
-            room = 0 if self._waits() else self._room()
-            leases = await self._take(room) if room > 0 else ()
+            available = 0 if self._waits() else self._available()
+            leases = await self._take(available) if available > 0 else ()
             self.is_paused = self.is_paused and not leases
             while self._turns and not self._waits() and not self._has_stopped():
                 yield self._turns.popleft()
             if not leases and not await self._wait():
                 return
 
-    def _room(self) -> int:
+    def _available(self) -> int:
         wanted = self.capacity - len(self._out)
         if self.slots is None:
             return wanted
-        room = self.slots.room(self, wanted)
-        self._hungry = room < wanted
-        return room
+        available = self.slots.available(self, wanted)
+        self._hungry = available < wanted
+        return available
 
     def _waits(self) -> bool:
         return self.held or self._paused()
@@ -143,29 +143,29 @@ class LeaseSource:
     def _has_stopped(self) -> bool:
         return self._stopped
 
-    async def _take(self, room: int) -> tuple[Lease, ...]:
+    async def _take(self, available: int) -> tuple[Lease, ...]:
         # Whoever iterates may be cancelled; what the frontier hands out all the same has to be known to ``close``.
-        self._asking = room
-        self._taking = asyncio.ensure_future(self._lease(room))
+        self._asking = available
+        self._taking = asyncio.ensure_future(self._lease(available))
         self._taking.add_done_callback(self._taken)
         return await asyncio.shield(self._taking)
 
-    async def _lease(self, room: int) -> tuple[Lease, ...]:
-        leases = await self._lane.call(self._frontier.lease, self._worker, room)
+    async def _lease(self, available: int) -> tuple[Lease, ...]:
+        leases = await self._executor.call(self._frontier.lease, self._worker, available)
         unscored = tuple(lease for lease in leases if not lease.is_scored)
         if not unscored or not self.backlog:
             return leases
         # What is leased cannot be scored.
-        await self._lane.call(self._frontier.release, unscored)
+        await self._executor.call(self._frontier.release, unscored)
         await self.backlog.end()
         scored = tuple(lease for lease in leases if lease.is_scored)
-        return (*scored, *await self._lane.call(self._frontier.lease, self._worker, room - len(scored)))
+        return (*scored, *await self._executor.call(self._frontier.lease, self._worker, available - len(scored)))
 
     def _taken(self, taking: asyncio.Future[tuple[Lease, ...]]) -> None:
         asked, self._asking = self._asking, 0
         if not taking.cancelled() and taking.exception() is None:
             self._line_up(taking.result())
-            # Who got less than there was room for has nothing ready.
+            # Whoever got fewer than were asked for has nothing more ready.
             self._hungry = self._hungry and len(taking.result()) >= asked
 
     def _line_up(self, leases: Iterable[Lease]) -> None:
@@ -191,7 +191,7 @@ class LeaseSource:
 
     async def _wait(self) -> bool:
         """Wait until a lease may succeed; False if none ever will."""
-        ready = await self._lane.call(self._frontier.next_ready)
+        ready = await self._executor.call(self._frontier.next_ready)
         self.is_paused = ready == inf
         if ready is None and not self._out and not self.held:
             return False
@@ -201,7 +201,7 @@ class LeaseSource:
             await asyncio.wait_for(self._changed.wait(), wait)
         return True
 
-    def settled(self, lease: Lease) -> None:
+    def finished(self, lease: Lease) -> None:
         """Note that a lease was finished, retried or lost: what shares its connection is next."""
         key = lease.token, lease.url
         if key not in self._lost and key not in self._out:
@@ -232,7 +232,7 @@ class LeaseSource:
     async def renew(self) -> None:
         """Let all leases that are out run on: a slow server is no dead worker."""
         leases, at = self.leases, self.clock()
-        held = await self._lane.call(self._frontier.renew, leases) if leases else ()
+        held = await self._executor.call(self._frontier.renew, leases) if leases else ()
         self.renewed(leases, held, at)
 
     def renewed(self, leases: Sequence[Lease], held: Sequence[bool], at: float) -> None:
@@ -268,7 +268,7 @@ class LeaseSource:
         self._changed.set()
 
     async def close(self) -> None:
-        """Release everything that was leased and not settled."""
+        """Release every lease that has not ended."""
         self.stop()
         if self._taking is not None:
             await asyncio.wait((self._taking,))
@@ -278,7 +278,7 @@ class LeaseSource:
         for lease in leases:
             del self._out[lease.token, lease.url]
         if leases:
-            await self._lane.call(self._frontier.release, leases)
+            await self._executor.call(self._frontier.release, leases)
 
 
 def capacity(pages: int) -> int:

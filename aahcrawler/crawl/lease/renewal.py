@@ -17,7 +17,7 @@ LONGEST_STALL = 600.0
 """Seconds without a sign of life from the event loop after which its leases are left to run out."""
 
 
-class LeaseKeeper:
+class LeaseRenewer:
     """Renews what a source has leased until it is closed, and what else is to be renewed by ``also``.
 
     A server that is away is left to those who wait for it.

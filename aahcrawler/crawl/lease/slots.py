@@ -38,7 +38,7 @@ class Slots:
         self._takers.remove(taker)
         self.freed()
 
-    def room(self, taker: Taker, wanted: int) -> int:
+    def available(self, taker: Taker, wanted: int) -> int:
         """Return how many more slots a crawl may take of those it wants."""
         free = self._most - sum(each.taken for each in self._takers)
         share = max(1, self._most // len(self._takers))

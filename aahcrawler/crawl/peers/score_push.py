@@ -40,7 +40,7 @@ class ScoredUrl:
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class PushPolicy:
     """How posts are made: items that may wait, items a request, seconds of gathering, of an answer, of backing off."""
 
     waiting: int = 20_000
@@ -52,7 +52,7 @@ class Pace:
 
 
 @dataclass(slots=True)
-class Posts:
+class PushCounts:
     """Counts of items: how many wait, what became of the others, and the last thing that went wrong."""
 
     waiting: int = 0
@@ -73,7 +73,7 @@ class _Reply:
     content: Mapping[str, Any]
 
 
-class ScorePoster:
+class ScorePusher:
     """Posts in the background while ``run`` is awaited: ``put`` never waits, and drops the oldest where too many do.
 
     ``target`` is the whole address, ``http://HOST:PORT/v1/crawls/ID/urls``. Every request has a key of its own and is
@@ -86,7 +86,7 @@ class ScorePoster:
         self,
         target: str,
         token: str = "",
-        pace: Pace | None = None,
+        policy: PushPolicy | None = None,
         jitter: Callable[[], float] = random.random,
         new_key: Callable[[], str] = lambda: str(uuid4()),
     ) -> None:
@@ -94,17 +94,17 @@ class ScorePoster:
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ValueError(f"{target!r} cannot be posted to; write http://HOST:PORT/v1/crawls/ID/urls")
         self._target, self._token = parts, token
-        self._pace = pace or Pace()
+        self._policy = policy or PushPolicy()
         self._jitter, self._new_key = jitter, new_key
         self._queue: deque[ScoredUrl] = deque()
         self._has_some = asyncio.Event()
         self._idle = asyncio.Event()
         self._idle.set()
-        self.posts = Posts()
+        self.posts = PushCounts()
 
     def put(self, scored: ScoredUrl) -> None:
         """Queue an item. Call it in the event loop that runs ``run``."""
-        if len(self._queue) >= self._pace.waiting:
+        if len(self._queue) >= self._policy.waiting:
             self._queue.popleft()
             self.posts.dropped += 1
         self._queue.append(scored)
@@ -116,8 +116,8 @@ class ScorePoster:
         """Post what is put, until cancelled."""
         while True:
             await self._has_some.wait()
-            if len(self._queue) < self._pace.batch:
-                await asyncio.sleep(self._pace.linger)
+            if len(self._queue) < self._policy.batch:
+                await asyncio.sleep(self._policy.linger)
             while self._queue:
                 batch = self._take()
                 try:
@@ -137,13 +137,13 @@ class ScorePoster:
         self.posts.waiting = 0
 
     def _take(self) -> list[ScoredUrl]:
-        batch = [self._queue.popleft() for _ in range(min(self._pace.batch, len(self._queue)))]
+        batch = [self._queue.popleft() for _ in range(min(self._policy.batch, len(self._queue)))]
         self.posts.waiting = len(self._queue)
         return batch
 
     async def _deliver(self, batch: Sequence[ScoredUrl]) -> None:
         body = json.dumps([scored.item() for scored in batch]).encode()
-        key, pause = self._new_key(), self._pace.first_pause
+        key, pause = self._new_key(), self._policy.first_pause
         while True:
             reply = await asyncio.to_thread(self._request, body, key)
             if reply.status == HTTPStatus.OK:
@@ -153,9 +153,9 @@ class ScorePoster:
             if not _may_pass(reply.status):
                 self.posts.refused += len(batch)
                 return
-            wait = min(max(pause * (0.5 + self._jitter()), reply.pause), self._pace.longest_pause)
+            wait = min(max(pause * (0.5 + self._jitter()), reply.pause), self._policy.longest_pause)
             await asyncio.sleep(wait)
-            pause = min(2 * pause, self._pace.longest_pause)
+            pause = min(2 * pause, self._policy.longest_pause)
 
     def _note(self, sent: int, content: Mapping[str, Any]) -> None:
         self.posts.sent += sent
@@ -185,7 +185,7 @@ class ScorePoster:
             return _Reply(0, 0.0, {"detail": str(error) or type(error).__name__})
 
     def _connection(self) -> HTTPConnection:
-        host, port, patience = self._target.hostname or "", self._target.port, self._pace.timeout
+        host, port, patience = self._target.hostname or "", self._target.port, self._policy.timeout
         if self._target.scheme == "https":
             return HTTPSConnection(host, port, timeout=patience)
         return HTTPConnection(host, port, timeout=patience)

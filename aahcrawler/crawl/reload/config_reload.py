@@ -3,7 +3,7 @@
 What may change (``online_analysis.icd.redefinition``) is taken over at once: from the next request, page, link and call
 of the frontier on all goes by it. What is queued already is then brought into line, and that is noted in
 ``redefining.json`` before anything else happens: a crawl that is killed meanwhile goes on with it. A crawl that is
-started again with another definition does the same (``note``).
+started again with another definition does the same (``mark_pending``).
 """
 
 import asyncio
@@ -20,8 +20,8 @@ from aahcrawler.crawl.core.understanding import Understanding
 from aahcrawler.crawl.directory.definition_source import DefinitionSource
 from aahcrawler.crawl.directory.files import LOOK_EVERY, write_whole
 from aahcrawler.crawl.health.error_classification import is_local
-from aahcrawler.crawl.reload.scope_update import Requeueing, Rescoping
-from aahcrawler.crawl.reload.score_update import Reweighing
+from aahcrawler.crawl.reload.scope_update import BlockControl, ScopeUpdate
+from aahcrawler.crawl.reload.score_update import ScoreUpdate
 from aahcrawler.crawls import frontier_settings
 from aahcrawler.scope import Scope
 from aahcrawler.scores import Lessons
@@ -41,19 +41,19 @@ Action = Callable[[], Awaitable[None]]
 """Brings what is queued into line with a changed part of the definition; it does no harm when it is done again."""
 
 
-def note(folder: Path, changed: Iterable[Part]) -> None:
+def mark_pending(folder: Path, changed: Iterable[Part]) -> None:
     """Note that what is queued is not in line with these parts of a definition, beside what was noted before."""
-    pending = noted(folder) | frozenset(changed)
+    pending = pending_parts(folder) | frozenset(changed)
     if pending:
         write_whole(folder / NOTE, _NOTED.dump_json(pending).decode() + "\n")
 
 
-def forget(folder: Path) -> None:
+def clear_pending(folder: Path) -> None:
     """Forget what was noted: what is queued is in line with the definition."""
     (folder / NOTE).unlink(missing_ok=True)
 
 
-def noted(folder: Path) -> frozenset[Part]:
+def pending_parts(folder: Path) -> frozenset[Part]:
     """Return the parts that were noted; of a file that is damaged, all there are."""
     try:
         return _NOTED.validate_json((folder / NOTE).read_bytes())
@@ -63,7 +63,7 @@ def noted(folder: Path) -> frozenset[Part]:
         return frozenset(Part)
 
 
-class Redefining:
+class ConfigReload:
     """Looks at a job's definition again and again, and has the job go by what changes.
 
     ``understood_by`` returns the fingerprint of all that pages are understood by under a definition; ``actions`` bring
@@ -87,46 +87,46 @@ class Redefining:
         job.leases.held = Part.SCOPE in self._pending()
 
     async def watch(self) -> None:
-        """Go on with what was noted, then look at the definition until cancelled; trouble of the disk is the job's."""
+        """Go on with what is pending, then look at the definition until cancelled; a full disk is the job's error."""
         try:
-            await self._act()
+            await self._apply_pending()
             while True:
                 await asyncio.sleep(LOOK_EVERY)
-                await self._look()
+                await self._check()
         except Exception as error:
             if not is_local(error):
                 logger.exception("the definition is not looked at again in this crawl, which goes on")
                 return
             self._job.fail(error)
 
-    async def _look(self) -> None:
+    async def _check(self) -> None:
         try:
             wanted = await asyncio.to_thread(self._source.newer)
             if wanted is not None:
-                await self._redefine(redefined(self._job.icd, wanted))
+                await self._apply(redefined(self._job.icd, wanted))
         except IcdError as error:
             for mistake in error.mistakes:
                 logger.error("%s", mistake)
             logger.error("the changed definition is not used; the one before it stays in use")
 
-    async def _redefine(self, change: Redefinition) -> None:
-        self._tell_left(change.left)
+    async def _apply(self, change: Redefinition) -> None:
+        self._warn_of_ignored(change.left)
         if not change.taken:
             return
         analysed_by = await self._analysers(change.icd)
 
         if Part.WEIGHTS in change.parts and self._job.leases.backlog:
             await self._job.leases.backlog.end()
-        await self._job.room.held(partial(self._keep, change))
+        await self._job.disk_space.retry(partial(self._keep, change))
         self._job.use_definition(change.icd, self._understanding(change.icd, analysed_by))
         await self._job.call(self._job.stores.frontier.go_by, frontier_settings(change.icd))
         logger.info("the crawl goes by a changed definition from now on: %s", ", ".join(change.taken))
-        await self._act()
+        await self._apply_pending()
 
     async def _keep(self, change: Redefinition) -> None:
         """Write down what the crawl goes by, and what is to be done; of several workers of a folder one does that."""
         if self._job.stores.folder.is_first:
-            note(self._root, change.parts)
+            mark_pending(self._root, change.parts)
             self._job.stores.folder.keep_definition(change.icd)
 
     async def _analysers(self, icd: Icd) -> tuple[OnlineAnalyser, ...]:
@@ -146,7 +146,7 @@ class Redefining:
         fingerprint = self._understood_by(icd)
         return replace(known, analysers=analysed_by, scope=Scope(icd), ranker=ranker, fingerprint=fingerprint)
 
-    def _tell_left(self, left: tuple[str, ...]) -> None:
+    def _warn_of_ignored(self, left: tuple[str, ...]) -> None:
         if left and left != self._left:
             logger.warning(
                 "changes of %s are left aside while the crawl runs: stop it, and start it with --accept-changes",
@@ -155,18 +155,18 @@ class Redefining:
         self._left = left
 
     def _pending(self) -> frozenset[Part]:
-        return noted(self._root) if self._job.stores.folder.is_first else frozenset()
+        return pending_parts(self._root) if self._job.stores.folder.is_first else frozenset()
 
-    async def _act(self) -> None:
+    async def _apply_pending(self) -> None:
         pending = self._pending()
         for part in sorted(pending):
             if part in self._actions:
                 await self._actions[part]()
         if pending:
-            forget(self._root)
+            clear_pending(self._root)
 
 
-def actions(job: Job, control: Requeueing) -> Mapping[Part, Action]:
+def actions(job: Job, control: BlockControl) -> Mapping[Part, Action]:
     """Return what is done in a job for each part of its definition that has changed."""
 
     async def go_by() -> None:
@@ -175,6 +175,6 @@ def actions(job: Job, control: Requeueing) -> Mapping[Part, Action]:
     return {
         Part.LIMITS: go_by,
         Part.POLITENESS: go_by,
-        Part.SCOPE: Rescoping(job, control).run,
-        Part.WEIGHTS: Reweighing(job).run,
+        Part.SCOPE: ScopeUpdate(job, control).run,
+        Part.WEIGHTS: ScoreUpdate(job).run,
     }

@@ -20,7 +20,7 @@ from knowledge_base.selectors import BadExpressionError
 logger = logging.getLogger(__name__)
 
 
-class Knowledge:
+class LiveKnowledgeBase:
     """The folders of a knowledge base, and the helper that knows what was read from them last.
 
     The helper's knowledge base is always whole and valid: a changed one replaces it, a broken one is reported and

@@ -10,7 +10,7 @@ from typing import Protocol, TypeVar
 from aahcrawler.crawl.core.job import Job
 from aahcrawler.crawl.response.discovered_links import SCOPE, is_chosen
 from aahcrawler.frontier.control import Blocking, Revisiting
-from aahcrawler.frontier.posting import Standing
+from aahcrawler.frontier.posting import UrlStatus
 from aahcrawler.frontier.protocol import Offer, Offered, State
 from aahcrawler.refusals import RefusalLogError, Refused, read
 from aahcrawler.scope import RULE, Refusal
@@ -26,11 +26,11 @@ _JUDGED = frozenset({*Refusal, *Trap})
 _T = TypeVar("_T")
 
 
-class Requeueing(Blocking, Revisiting, Protocol):
+class BlockControl(Blocking, Revisiting, Protocol):
     """What is done to URLs that are known."""
 
 
-class Rescoping:
+class ScopeUpdate:
     """Brings a frontier into line with a job's scope.
 
     Queued URLs that are refused now are blocked, with the scope's reason; those that were blocked for such a reason
@@ -38,7 +38,7 @@ class Rescoping:
     they are admitted now. It may be done again without harm. Nothing is leased meanwhile.
     """
 
-    def __init__(self, job: Job, control: Requeueing) -> None:
+    def __init__(self, job: Job, control: BlockControl) -> None:
         self._job = job
         self._control = control
 
@@ -49,13 +49,15 @@ class Rescoping:
             done = await self._judge_known() + await self._judge_refused()
         finally:
             self._job.leases.held = False
-        told = ", ".join(f"{what}: {n:,}" for what, n in done.items())
-        logger.info("what is queued has been brought into line with the scope; %s", told or "nothing was to be changed")
+        counts = ", ".join(f"{what}: {n:,}" for what, n in done.items())
+        logger.info(
+            "what is queued has been brought into line with the scope; %s", counts or "nothing was to be changed"
+        )
 
     async def _judge_known(self) -> Counter[str]:
         done: Counter[str] = Counter()
-        standings = self._control.scan((State.QUEUED, State.BLOCKED))
-        while part := await self._job.call(_part, standings):
+        statuses = self._control.scan((State.QUEUED, State.BLOCKED))
+        while part := await self._job.call(_part, statuses):
             blocked: dict[str, list[str]] = {}
             back: list[str] = []
             for each in part:
@@ -66,13 +68,13 @@ class Rescoping:
             done["queued again"] += sum(await self._job.call(self._control.unblock_urls, back)) if back else 0
         return +done
 
-    def _judge(self, standing: Standing, blocked: dict[str, list[str]], back: list[str]) -> None:
-        offer = standing.offer
+    def _judge(self, status: UrlStatus, blocked: dict[str, list[str]], back: list[str]) -> None:
+        offer = status.offer
         if offer is None:
             return
         refusal = self._job.understanding.scope.admit(offer)
-        if standing.state is State.BLOCKED:
-            if refusal is None and standing.reason.startswith(SCOPE):
+        if status.state is State.BLOCKED:
+            if refusal is None and status.reason.startswith(SCOPE):
                 back.append(offer.url)
         elif refusal is not None:
             blocked.setdefault(refusal, []).append(offer.url)
@@ -115,7 +117,7 @@ class Rescoping:
         async def once() -> None:
             self._job.stores.scores.offered(Source.READMITTED, pages)
 
-        await self._job.room.held(once)
+        await self._job.disk_space.retry(once)
 
 
 def _part(items: Iterator[_T]) -> list[_T]:

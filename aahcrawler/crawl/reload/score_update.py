@@ -18,7 +18,7 @@ AT_ONCE = 200
 """How many URLs are re-scored in one call of the frontier."""
 
 
-class Reweighing:
+class ScoreUpdate:
     """Brings a frontier, and the ranker, into line with a job's weights.
 
     Every queued URL gets the score that it would have, had the weights been what they are from the beginning; what the
@@ -63,4 +63,4 @@ class Reweighing:
             self._job.stores.scores.rescored(taken, "weights")
 
         if taken:
-            await self._job.room.held(once)
+            await self._job.disk_space.retry(once)

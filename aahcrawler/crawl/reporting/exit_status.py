@@ -18,7 +18,7 @@ def outcome(folder: Path, crawl: Countable, failure: object) -> str:
     if failure:
         said = str(failure).rstrip(".")
         return f"{folder}: stopped: {said}; the same command goes on from here"
-    pages, objects = int(crawl.tally["pages"]), int(crawl.tally["objects"])
+    pages, objects = int(crawl.stats["pages"]), int(crawl.stats["objects"])
     return f"{folder}: {pages:,} pages, {objects:,} web objects; {_ending(crawl.reason)}.{_report(folder)}"
 
 

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from aahcrawler.crawl.reporting.summary import Countable
-from aahcrawler.crawl.stats.collector import Tally
+from aahcrawler.crawl.stats.collector import Stats
 from aahcrawler.frontier.protocol import State
 
 LINE_EVERY = 5.0
@@ -66,7 +66,7 @@ def _plain(console: Console, rate: Rate) -> Show:
 
     def show(job: Shown) -> None:
         nonlocal last
-        pages_per_second = rate(job.tally["pages"])
+        pages_per_second = rate(job.stats["pages"])
         if time.monotonic() - last >= LINE_EVERY:
             last = time.monotonic()
             facts = ", ".join(f"{name} {value}" for name, value in facts_of(job, pages_per_second).items())
@@ -77,48 +77,48 @@ def _plain(console: Console, rate: Rate) -> Show:
 
 def _table(job: Shown, rate: Rate) -> Table:
     table = Table(title=Text(job.icd.title), show_header=False, title_justify="left")
-    for name, value in facts_of(job, rate(job.tally["pages"])).items():
+    for name, value in facts_of(job, rate(job.stats["pages"])).items():
         table.add_row(name, Text(value))
     return table
 
 
 def facts_of(job: Shown, pages_per_second: float) -> dict[str, str]:
     """Return what is worth showing, by name: counts, rates, and the time left by the limits."""
-    tally, counts = job.tally, job.counts
-    pages = int(tally["pages"])
-    ratio = f"{tally['relevant'] / pages:.2f}" if pages else "-"
-    applications = ", ".join(f"{name} {n}" for name, n in list(tally.group("application").items())[:4])
+    stats, counts = job.stats, job.counts
+    pages = int(stats["pages"])
+    ratio = f"{stats['relevant'] / pages:.2f}" if pages else "-"
+    applications = ", ".join(f"{name} {n}" for name, n in list(stats.group("application").items())[:4])
     return {
         **({"paused": job.pause} if job.pause else {}),
         "pages": f"{pages:,}",
-        **({"since before": since_before(tally)} if job.number > 1 else {}),
+        **({"since before": since_before(stats)} if job.number > 1 else {}),
         "pages/s": f"{pages_per_second:.1f}",
         "queued": f"{counts.pages.get(State.QUEUED, 0):,}",
-        "web objects": f"{int(tally['objects']):,}",
+        "web objects": f"{int(stats['objects']):,}",
         "harvest ratio": ratio,
         "applications": applications or "-",
-        **adapted(tally),
+        **adapted(stats),
         "time left": time_left(job, pages_per_second),
         **({"to deliver": f"{job.delivery.progress.waiting:,} files"} if job.delivery else {}),
     }
 
 
-def since_before(tally: Tally) -> str:
+def since_before(stats: Stats) -> str:
     """Return what became of the pages since the crawls before this one.
 
-    >>> since_before(Tally({"unchanged": 1200, "changed": 3}))
+    >>> since_before(Stats({"unchanged": 1200, "changed": 3}))
     '1,200 unchanged, 3 changed, 0 new, 0 gone'
     """
-    return ", ".join(f"{int(tally[name]):,} {name}" for name in ("unchanged", "changed", "new", "gone"))
+    return ", ".join(f"{int(stats[name]):,} {name}" for name in ("unchanged", "changed", "new", "gone"))
 
 
-def adapted(tally: Tally) -> dict[str, str]:
+def adapted(stats: Stats) -> dict[str, str]:
     """Return what failed and what learned actions do about it, where anything failed.
 
-    >>> adapted(Tally({"failed_actions": 5, "mended:a/b/c: incomplete": 3, "learned:learned-c-1": 1200}))
+    >>> adapted(Stats({"failed_actions": 5, "mended:a/b/c: incomplete": 3, "learned:learned-c-1": 1200}))
     {'failed actions': '5, objects found all the same by 3', 'learned actions': '1 on 1,200 pages'}
     """
-    failed, mended, learned = tally["failed_actions"], tally.group("mended"), tally.group("learned")
+    failed, mended, learned = stats["failed_actions"], stats.group("mended"), stats.group("learned")
     all_the_same = f", objects found all the same by {sum(mended.values()):,}" if mended else ""
     return {
         **({"failed actions": f"{int(failed):,}{all_the_same}"} if failed else {}),
@@ -131,14 +131,14 @@ def time_left(job: Shown, pages_per_second: float) -> str:
 
     ``no limit`` where there is none, ``-`` while nothing can be said.
     """
-    limits, tally = job.icd.limits, job.tally
+    limits, stats = job.icd.limits, job.stats
     guesses = []
     if limits.time:
         guesses.append(limits.time.total_seconds() - job.seconds)
     if limits.pages and pages_per_second:
-        guesses.append((limits.pages - tally["pages"]) / pages_per_second)
-    if limits.bytes and tally["bytes"] and job.seconds:
-        guesses.append((limits.bytes - tally["bytes"]) / (tally["bytes"] / job.seconds))
+        guesses.append((limits.pages - stats["pages"]) / pages_per_second)
+    if limits.bytes and stats["bytes"] and job.seconds:
+        guesses.append((limits.bytes - stats["bytes"]) / (stats["bytes"] / job.seconds))
     if guesses:
         return str(timedelta(seconds=round(min(max(0.0, min(guesses)), LONGEST))))
     return "-" if limits.pages or limits.bytes else "no limit"

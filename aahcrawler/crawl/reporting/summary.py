@@ -6,8 +6,8 @@ from typing import Protocol
 
 from aahcrawler import __version__
 from aahcrawler.archive.delivery import Delivery
-from aahcrawler.crawl.peers.peer_export import Sharing
-from aahcrawler.crawl.stats.collector import Tally
+from aahcrawler.crawl.peers.peer_export import PeerExport
+from aahcrawler.crawl.stats.collector import Stats
 from aahcrawler.frontier.protocol import Counts, State
 from online_analysis.icd import Icd
 
@@ -21,10 +21,10 @@ class Countable(Protocol):
     counts: Counts
     started_at: datetime
     reason: str
-    sharing: Sharing | None
+    peer_export: PeerExport | None
 
     @property
-    def tally(self) -> Tally:
+    def stats(self) -> Stats:
         """Every count."""
 
     @property
@@ -58,8 +58,8 @@ def summary(job: Countable, state: str) -> dict[str, object]:
         "started_at": job.started_at.isoformat(timespec="seconds"),
         "updated_at": datetime.now(UTC).isoformat(timespec="seconds"),
         "relevant_at": job.icd.scoring.relevant,
-        **job.tally.summary(),
+        **job.stats.summary(),
         "frontier": {**urls, "queues": job.counts.queues},
         **({"delivery": asdict(job.delivery.progress)} if job.delivery else {}),
-        **({"posts": asdict(job.sharing.posts)} if job.sharing else {}),
+        **({"posts": asdict(job.peer_export.posts)} if job.peer_export else {}),
     }

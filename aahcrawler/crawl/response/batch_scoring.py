@@ -9,17 +9,17 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from aahcrawler.crawl.capture.page_analysis import Reading
+from aahcrawler.crawl.capture.page_analysis import PageAnalysis
 from aahcrawler.crawl.core.job import Job
 from aahcrawler.crawl.health.error_classification import is_local
-from aahcrawler.crawl.response.discovered_links import Led
+from aahcrawler.crawl.response.discovered_links import DiscoveredLinks
 from aahcrawler.frontier.protocol import UNSCORED, Offer, Offered
 from online_analysis.batching import Batch, BatchScore
 
 logger = logging.getLogger(__name__)
 
 
-class Batches:
+class BatchScoring:
     """The batch that a job's pages go into at present. Where the definition asks for none, it stays empty."""
 
     def __init__(self, job: Job) -> None:
@@ -31,18 +31,18 @@ class Batches:
     def __len__(self) -> int:
         return 0 if self._batch is None else len(self._batch)
 
-    def offers(self, found: Reading | None, led: Led) -> Sequence[Offer]:
+    def offers(self, found: PageAnalysis | None, discovered: DiscoveredLinks) -> Sequence[Offer]:
         """Return what a page leads to as it is to be offered: its links unscored where they are for a batch."""
         if found is None or found.contribution is None:
-            return led.offers
-        return [replace(offer, score=UNSCORED) if offer.kind == "page" else offer for offer in led.offers]
+            return discovered.offers
+        return [replace(offer, score=UNSCORED) if offer.kind == "page" else offer for offer in discovered.offers]
 
-    async def add(self, found: Reading | None, led: Led) -> None:
+    async def add(self, found: PageAnalysis | None, discovered: DiscoveredLinks) -> None:
         """Take in a page whose links have been offered."""
         topic = self._job.understanding.topic
         if found is None or found.contribution is None or topic is None:
             return
-        offers = {offer.url: offer for offer in led.offers if offer.kind == "page"}
+        offers = {offer.url: offer for offer in discovered.offers if offer.kind == "page"}
         if self._batch is None:
             scoring = self._job.icd.scoring
             self._batch = Batch(topic, scoring.weights, scoring.batch)
@@ -87,6 +87,6 @@ class Batches:
             self._job.stores.scores.batched(pages, taken)
 
         if taken:
-            await self._job.room.held(once)
-        if self._job.sharing is not None:
-            self._job.sharing.scored((url, said.score) for url, said in taken.items())
+            await self._job.disk_space.retry(once)
+        if self._job.peer_export is not None:
+            self._job.peer_export.scored((url, said.score) for url, said in taken.items())

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from aahcrawler.crawl.capture.recrawl import Visit
+from aahcrawler.crawl.capture.recrawl import RecrawlComparison
 from aahcrawler.crawl.core.job import Job
 from aahcrawler.crawl.response.autodiscovery import AnnouncedFeeds
-from aahcrawler.crawl.stats.collector import Tally
+from aahcrawler.crawl.stats.collector import Stats
 from aahcrawler.frontier.hops import Hop, redirects_in_a_row
 from aahcrawler.frontier.protocol import Lease, Offer
 from aahcrawler.metadata import Link, LinkType, Metadata
@@ -21,7 +21,7 @@ MOST_REDIRECTS = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Led:
+class DiscoveredLinks:
     """Where an answer leads: what is offered, requisites too.
 
     ``pages`` are its links to pages in their order, and ``refused`` the positions of those that are not offered, by
@@ -36,36 +36,36 @@ class Led:
     rejected: Mapping[str, Sequence[Offer]] = field(default_factory=dict)
 
 
-NOWHERE = Led()
+NO_LINKS = DiscoveredLinks()
 
 _TYPES = (LinkType.PAGE, LinkType.REQUISITE, LinkType.REDIRECT, LinkType.FEED)
 _SOURCES = {"feed": Hop.FEED, "document": Hop.DOCUMENT}
 
 
-class Outlinks:
+class LinkDiscovery:
     """Turns links into offers; every one that is refused is counted by its reason."""
 
     def __init__(self, job: Job) -> None:
         self._job = job
         self._feeds = AnnouncedFeeds(job)
 
-    def of(self, lease: Lease, visit: Visit, said: Metadata, tally: Tally) -> Led:
+    def of(self, lease: Lease, comparison: RecrawlComparison, said: Metadata, stats: Stats) -> DiscoveredLinks:
         """Return what an answer leads to, as far as scope and limits admit it; errors lead nowhere."""
-        if visit.page.status >= 400:
-            return NOWHERE
+        if comparison.page.status >= 400:
+            return NO_LINKS
         job = self._job
         pages, needed, targets, feeds = ([link for link in said.links if link.type is kind] for kind in _TYPES)
         rejected: dict[str, list[Offer]] = {}
         offers, refused = self._followed(lease, said, pages, rejected)
         for reason, positions in refused.items():
-            tally.add(f"refused:{reason}", len(positions))
-        redirects = list(self.admitted(self._redirect(lease, targets, tally), tally, rejected))
+            stats.add(f"refused:{reason}", len(positions))
+        redirects = list(self.admitted(self._redirect(lease, targets, stats), stats, rejected))
         offers += redirects
-        offers += self.admitted(self._feeds.of(lease, (link.url for link in feeds)), tally, rejected)
+        offers += self.admitted(self._feeds.of(lease, (link.url for link in feeds)), stats, rejected)
         if not job.requisites_spent:
             wanted = (job.offer(link.url, lease, lease.score, kind="requisite", hop=Hop.REQUISITE) for link in needed)
-            offers += self.admitted(wanted, tally, rejected)
-        return Led(offers, pages, refused, redirects[0].url if redirects else None, rejected)
+            offers += self.admitted(wanted, stats, rejected)
+        return DiscoveredLinks(offers, pages, refused, redirects[0].url if redirects else None, rejected)
 
     def _followed(
         self, lease: Lease, said: Metadata, links: Sequence[Link], rejected: dict[str, list[Offer]]
@@ -97,9 +97,9 @@ class Outlinks:
             return of_page
         return self._job.understanding.traps.admit(offer.url, trusted=is_chosen(offer.path))
 
-    def _redirect(self, lease: Lease, targets: Sequence[Link], tally: Tally) -> list[Offer]:
+    def _redirect(self, lease: Lease, targets: Sequence[Link], stats: Stats) -> list[Offer]:
         if targets and redirects_in_a_row(lease.path) >= MOST_REDIRECTS:
-            tally.add("refused:redirects")
+            stats.add("refused:redirects")
             return []
         to = (self._target(lease, link.url) for link in targets)
         return [self._job.offer(url, lease, lease.score, kind=lease.kind, hop=Hop.REDIRECT) for url in to]
@@ -109,7 +109,7 @@ class Outlinks:
         spelled = self._job.understanding.scope.spelling(url) if lease.kind == "page" else url
         return url if spelled == lease.url else spelled
 
-    def admitted(self, offers: Iterable[Offer], tally: Tally, rejected: dict[str, list[Offer]]) -> Iterator[Offer]:
+    def admitted(self, offers: Iterable[Offer], stats: Stats, rejected: dict[str, list[Offer]]) -> Iterator[Offer]:
         """Yield the offers that the crawl wants; the others are counted, and put with their reasons."""
         scope = self._job.understanding.scope
         for offer in offers:
@@ -117,7 +117,7 @@ class Outlinks:
             if refusal is None:
                 yield offer
             else:
-                tally.add(f"refused:{refusal}")
+                stats.add(f"refused:{refusal}")
                 rejected.setdefault(refusal, []).append(offer)
 
 

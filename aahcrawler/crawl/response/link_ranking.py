@@ -9,10 +9,10 @@ import logging
 from collections.abc import Callable
 from typing import ParamSpec
 
-from aahcrawler.crawl.capture.page_analysis import Reading
+from aahcrawler.crawl.capture.page_analysis import PageAnalysis
 from aahcrawler.crawl.core.job import Job
 from aahcrawler.crawl.health.error_classification import is_local
-from aahcrawler.crawl.response.discovered_links import Led
+from aahcrawler.crawl.response.discovered_links import DiscoveredLinks
 from aahcrawler.frontier.protocol import Lease, Rescore, State
 from aahcrawler.scores import Findings, Leads, never_wanted
 
@@ -26,7 +26,7 @@ PAUSE = 0.2
 P = ParamSpec("P")
 
 
-class Ranking:
+class LinkRanking:
     """Teaches and asks the ranker of a job, and keeps the job's score log. Without a ranker it keeps the log only."""
 
     def __init__(self, job: Job) -> None:
@@ -35,15 +35,17 @@ class Ranking:
         self._log = job.stores.scores
         self._learned = asyncio.Event()
 
-    async def answered(self, lease: Lease, status: int, found: Reading | None, led: Led) -> None:
+    async def answered(
+        self, lease: Lease, status: int, found: PageAnalysis | None, discovered: DiscoveredLinks
+    ) -> None:
         """Log a page, the status that it was answered with, and where it leads, right after it was understood."""
         ranker = self._job.understanding.ranker
         if ranker is not None:
-            for position in never_wanted(led.refused):
-                ranker.settled(led.pages[position].url)
+            for position in never_wanted(discovered.refused):
+                ranker.settled(discovered.pages[position].url)
             ranker.settled(lease.url)
             self._learned.set()
-        await self._keep(self._log.judged, findings(lease, status, found, led))
+        await self._keep(self._log.judged, findings(lease, status, found, discovered))
 
     async def ended(self, lease: Lease, state: State, reason: str) -> None:
         """Take note that a page will not be fetched."""
@@ -81,26 +83,26 @@ class Ranking:
         answers = await self._job.call(self._frontier.rescore, [Rescore(each.url, each.score) for each in revisions])
         taken = [revision for revision, was_set in zip(revisions, answers, strict=True) if was_set]
         await self._keep(self._log.rescored, taken)
-        if self._job.sharing is not None:
-            self._job.sharing.scored((each.url, each.score) for each in taken)
+        if self._job.peer_export is not None:
+            self._job.peer_export.scored((each.url, each.score) for each in taken)
         if taken:
             await self._job.count({"rescored": len(taken)})
         return len(revisions)
 
     async def _keep(self, write: Callable[P, None], *args: P.args, **kwargs: P.kwargs) -> None:
-        """Write to the log once there is room for it."""
+        """Write to the log once the disk has space for it."""
 
         async def once() -> None:
             write(*args, **kwargs)
 
-        await self._job.room.held(once)
+        await self._job.disk_space.retry(once)
 
 
-def findings(lease: Lease, status: int, found: Reading | None, led: Led) -> Findings:
+def findings(lease: Lease, status: int, found: PageAnalysis | None, discovered: DiscoveredLinks) -> Findings:
     """Return what the log keeps of an answered page."""
-    addresses, scores = [to.url for to in led.pages], [to.score or 0.0 for to in led.pages]
+    addresses, scores = [to.url for to in discovered.pages], [to.score or 0.0 for to in discovered.pages]
     unscored = found is not None and found.contribution is not None
-    leads = Leads(addresses, scores, led.refused, led.redirect, unscored)
+    leads = Leads(addresses, scores, discovered.refused, discovered.redirect, unscored)
     if found is None:
         return Findings(lease.url, lease.depth, lease.score, leads=leads, status=status)
     return Findings(

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 from aahcrawler.crawl.capture import page_analysis
 from aahcrawler.crawl.capture.description import changes
-from aahcrawler.crawl.capture.page_analysis import Reading
-from aahcrawler.crawl.capture.recrawl import Change, LostError, Visit
+from aahcrawler.crawl.capture.page_analysis import PageAnalysis
+from aahcrawler.crawl.capture.recrawl import Change, RecrawlComparison, UnreadableCaptureError
 from aahcrawler.crawl.core.job import Job
 from aahcrawler.crawl.health.error_classification import is_local
-from aahcrawler.crawl.response.trap_detection import Trapping, marked
+from aahcrawler.crawl.response.trap_detection import TrapDetection, marked
 from aahcrawler.flow import Processed, process, ranked
 from aahcrawler.frontier.protocol import Lease
 from aahcrawler.metadata import Link, LinkType, Metadata
@@ -22,64 +22,66 @@ from online_analysis.document import Document
 logger = logging.getLogger(__name__)
 
 
-class Comprehension:
+class PageAnalyser:
     """Makes sense of answers with what the job knows at that moment; nothing that a page provokes is raised."""
 
-    def __init__(self, job: Job, trapping: Trapping) -> None:
+    def __init__(self, job: Job, trap_detection: TrapDetection) -> None:
         self._job = job
-        self._trapping = trapping
+        self._trap_detection = trap_detection
 
-    def read(self, lease: Lease, visit: Visit) -> Reading | None:
+    def read(self, lease: Lease, comparison: RecrawlComparison) -> PageAnalysis | None:
         """Return what an answer says; None for what leads nowhere by itself, such as an image."""
-        page = visit.page
+        page = comparison.page
         if lease.kind == "requisite" and is_probe(lease.url):
-            self._trapping.probed(page)
+            self._trap_detection.probed(page)
             return None
-        if visit.remembered and visit.before is not None:
-            return Reading(page_analysis.leased_anew(visit.before, lease))
+        if comparison.remembered and comparison.before is not None:
+            return PageAnalysis(page_analysis.leased_anew(comparison.before, lease))
         try:
             if 300 <= page.status < 400:
-                return self._signed(Reading(page_analysis.of_redirect(lease, page)))
+                return self._signed(PageAnalysis(page_analysis.of_redirect(lease, page)))
             if lease.kind == "requisite":
                 return (
-                    self._signed(Reading(page_analysis.of_stylesheet(page))) if page.media_type == "text/css" else None
+                    self._signed(PageAnalysis(page_analysis.of_stylesheet(page)))
+                    if page.media_type == "text/css"
+                    else None
                 )
-            return self._learned(lease, page, visit.before)
+            return self._learned(lease, page, comparison.before)
         except Exception as error:  # Whatever a page may provoke, it is archived, and the crawl goes on.
             if is_local(error):
                 raise
             logger.exception("%s: not understood", page.url)
-            return Reading(page_analysis.not_understood(lease, page, error), error=type(error).__name__)
+            return PageAnalysis(page_analysis.not_understood(lease, page, error), error=type(error).__name__)
 
-    def changes(self, lease: Lease, visit: Visit, now: Metadata) -> Changes | None:
+    def changes(self, lease: Lease, comparison: RecrawlComparison, now: Metadata) -> Changes | None:
         """Compare the objects of a page with those of its former capture; None where nobody can tell.
 
         A former page that was understood by other means is understood anew first, so that nothing but the page differs.
         """
-        before = visit.before
-        if before is None or visit.former is None or visit.change not in (Change.CHANGED, Change.GONE):
+        before = comparison.before
+        if before is None or comparison.former is None or comparison.change not in (Change.CHANGED, Change.GONE):
             return None
-        if visit.change is Change.CHANGED and before.understood_by != now.understood_by:
+        if comparison.change is Change.CHANGED and before.understood_by != now.understood_by:
             try:
-                page = self._job.recrawl.page_of(visit.former)
+                page = self._job.recrawl.page_of(comparison.former)
                 before = self._reading(lease, page, self._processed(lease, page, before)).metadata
-            except LostError:
+            except UnreadableCaptureError:
                 return None
             except Exception as error:  # It is the former page's trouble; today's is archived and understood.
                 if is_local(error):
                     raise
-                logger.exception("%s: its former capture is not understood", visit.page.url)
+                logger.exception("%s: its former capture is not understood", comparison.page.url)
                 return None
-        return changes(before, now, complete=visit.page.complete)
+        return changes(before, now, complete=comparison.page.complete)
 
-    def _learned(self, lease: Lease, page: Page, before: Metadata | None) -> Reading:
+    def _learned(self, lease: Lease, page: Page, before: Metadata | None) -> PageAnalysis:
         """Understand a page of today, from which the ranker learns: an error that it was worth nothing."""
         ranker = self._job.understanding.ranker
         if ranker is not None:
             ranker.take()  # What a page taught that could not be understood to the end.
         processed = self._processed(lease, page, before)
         is_relevant = processed.score >= self._job.icd.scoring.relevant
-        verdict = self._trapping.judge(lease, page, processed, relevant=is_relevant)
+        verdict = self._trap_detection.judge(lease, page, processed, relevant=is_relevant)
         is_error = page.status >= 300 or (verdict is not None and verdict.trap is Trap.SOFT_404)
         if ranker is not None and is_error:
             ranker.follow(Document(page.url, None, "", (), ()), 0.0, (), lease.depth)
@@ -96,18 +98,18 @@ class Comprehension:
         spelling = known.scope.spelling
         return process(page, known.helper, known.analysers, weights, before, None, lease.depth, spelling)
 
-    def _reading(self, lease: Lease, page: Page, processed: Processed) -> Reading:
+    def _reading(self, lease: Lease, page: Page, processed: Processed) -> PageAnalysis:
         for action in processed.assistance.failed_actions:
             logger.warning("%s: %s", page.url, action)
         said = page_analysis.of_page(lease, page, processed, self._job.icd.scoring.relevant)
         assistance = processed.assistance
         failed, learned = assistance.failed_actions, assistance.learned
-        found = Reading(said, assistance.refused, assistance.containers, failed, learned, scores=processed.scores)
+        found = PageAnalysis(said, assistance.refused, assistance.containers, failed, learned, scores=processed.scores)
         contributed = self._contribution(page, processed)
         found = replace(found, contribution=contributed, document=assistance.document)
         return self._signed(self._with_feeds(page, found))
 
-    def _with_feeds(self, page: Page, found: Reading) -> Reading:
+    def _with_feeds(self, page: Page, found: PageAnalysis) -> PageAnalysis:
         """Add the feeds that a page announces, where the definition asks for them."""
         if self._job.icd.sources.feeds != "announced" or not page.is_html or page.status >= 300:
             return found
@@ -121,5 +123,5 @@ class Comprehension:
         document = processed.assistance.document
         return contribution(document, topic.counting.of(document), processed.scores)
 
-    def _signed(self, found: Reading) -> Reading:
+    def _signed(self, found: PageAnalysis) -> PageAnalysis:
         return replace(found, metadata=replace(found.metadata, understood_by=self._job.understanding.fingerprint))

@@ -3,29 +3,29 @@
 import asyncio
 from dataclasses import replace
 
-from aahcrawler.crawl.capture.recrawl import Visit
+from aahcrawler.crawl.capture.recrawl import RecrawlComparison
 from aahcrawler.crawl.core.job import Job
-from aahcrawler.crawl.stats.collector import Tally
+from aahcrawler.crawl.stats.collector import Stats
 from aahcrawler.documents import PDF, DocumentReader
 from aahcrawler.frontier.protocol import Lease
 
 
-class Documents:
+class Transcripts:
     """Has documents read, as far as a job's definition wants it."""
 
     def __init__(self, job: Job) -> None:
         self._job = job
         self._reader = DocumentReader()
 
-    async def read(self, lease: Lease, visit: Visit, tally: Tally) -> Visit:
+    async def read(self, lease: Lease, comparison: RecrawlComparison, stats: Stats) -> RecrawlComparison:
         """Return a visit whose page has its transcript, where it is a document that is to be understood."""
-        page = visit.page
-        is_wanted = lease.kind == "page" and not visit.remembered and self._job.icd.sources.documents
+        page = comparison.page
+        is_wanted = lease.kind == "page" and not comparison.remembered and self._job.icd.sources.documents
         if not is_wanted or page.media_type != PDF or not 200 <= page.status < 300:
-            return visit
+            return comparison
         transcript = await asyncio.to_thread(self._reader.read, page.body)
-        tally.merge({"documents": 1, "documents_cut": int(not transcript.complete)})
-        return replace(visit, page=replace(page, transcript=transcript))
+        stats.merge({"documents": 1, "documents_cut": int(not transcript.complete)})
+        return replace(comparison, page=replace(page, transcript=transcript))
 
     async def close(self) -> None:
         """End the process that reads."""

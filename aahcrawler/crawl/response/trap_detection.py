@@ -10,11 +10,11 @@ from uuid import uuid4
 
 from filelock import FileLock, Timeout
 
-from aahcrawler.crawl.capture.page_analysis import Reading
-from aahcrawler.crawl.capture.recrawl import GONE, Visit
+from aahcrawler.crawl.capture.page_analysis import PageAnalysis
+from aahcrawler.crawl.capture.recrawl import GONE, RecrawlComparison
 from aahcrawler.crawl.core.job import Job
 from aahcrawler.crawl.directory.files import write_whole
-from aahcrawler.crawl.response.discovered_links import Led, is_chosen
+from aahcrawler.crawl.response.discovered_links import DiscoveredLinks, is_chosen
 from aahcrawler.flow import Processed
 from aahcrawler.frontier.hops import Hop
 from aahcrawler.frontier.protocol import Lease, Offer
@@ -36,7 +36,7 @@ PROBE_SCORE = 1.0
 """A suspicion is to be cleared up before more pages are fetched for it."""
 
 
-class TrappedError(Exception):
+class TrapError(Exception):
     """A page was leased, and what was learned since it was offered speaks against fetching it."""
 
     def __init__(self, trap: Trap) -> None:
@@ -44,7 +44,7 @@ class TrappedError(Exception):
         self.trap = trap
 
 
-class Trapping:
+class TrapDetection:
     """Tells the traps of a job what its pages show. ``name`` returns what no page is called by."""
 
     def __init__(self, job: Job, name: Callable[[], str] = lambda: uuid4().hex) -> None:
@@ -79,18 +79,20 @@ class Trapping:
         logger.info("%s: %s", page.url, "a soft 404" if text is not None else f"answered {page.status}, as it should")
         self._traps.probed(page.url, text)
 
-    def learn(self, lease: Lease, visit: Visit, found: Reading, led: Led) -> Led:
+    def learn(
+        self, lease: Lease, comparison: RecrawlComparison, found: PageAnalysis, discovered: DiscoveredLinks
+    ) -> DiscoveredLinks:
         """Note what a page brought; return where it leads, a probe of its host included where there is to be one.
 
         What a former crawl knew, and the trouble of a server, say nothing of traps.
         """
-        if visit.former is not None or not (visit.page.status < 400 or visit.page.status in GONE):
-            return led
+        if comparison.former is not None or not (comparison.page.status < 400 or comparison.page.status in GONE):
+            return discovered
         verdict = found.verdict or Verdict()
-        pages = [offer.url for offer in led.offers if offer.kind == "page"]
+        pages = [offer.url for offer in discovered.offers if offer.kind == "page"]
         self._traps.fetched(lease.url, verdict, pages)
         probe = self._probe(lease, verdict.probe) if verdict.probe else None
-        return led if probe is None else replace(led, offers=(*led.offers, probe))
+        return discovered if probe is None else replace(discovered, offers=(*discovered.offers, probe))
 
     def _probe(self, lease: Lease, url: str) -> Offer | None:
         """Return a probe as an offer. It is no page: it is not scored, and what it says leads nowhere."""

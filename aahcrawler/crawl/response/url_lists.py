@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 
 from aahcrawler.crawl.core.job import Job
 from aahcrawler.crawl.response.autodiscovery import MOST_HOSTS
-from aahcrawler.crawl.response.discovered_links import Outlinks
-from aahcrawler.crawl.stats.collector import Tally
+from aahcrawler.crawl.response.discovered_links import LinkDiscovery
+from aahcrawler.crawl.stats.collector import Stats
 from aahcrawler.flow import Processed, listed
 from aahcrawler.frontier.hops import Hop, ends_with
 from aahcrawler.frontier.protocol import Lease, Offer, Offered
@@ -39,21 +39,21 @@ def list_kind(lease: Lease) -> ListKind | None:
     return "feeds" if ends_with(lease.path, Hop.FEED) else None
 
 
-class Lists:
+class UrlLists:
     """Offers what lists hold, as far as ``outlinks`` admits it."""
 
-    def __init__(self, job: Job, outlinks: Outlinks) -> None:
+    def __init__(self, job: Job, outlinks: LinkDiscovery) -> None:
         self._job = job
-        self._outlinks = outlinks
+        self._link_discovery = outlinks
         self._nested: OrderedDict[str, int] = OrderedDict()
 
-    async def read(self, lease: Lease, page: Page, tally: Tally) -> None:
+    async def read(self, lease: Lease, page: Page, stats: Stats) -> None:
         """Offer where a list leads; what is refused is counted, and so is how many URLs it has."""
         job, known = self._job, self._job.understanding
         weights = job.icd.scoring.weights
         for piece in listed(page, known.helper, known.analysers, weights, known.scope.spelling):
             rejected: dict[str, list[Offer]] = {}
-            offers = list(self._admitted(lease, piece, tally, rejected))
+            offers = list(self._admitted(lease, piece, stats, rejected))
             await self._keep(lease, rejected)
             answers = await job.call(job.stores.frontier.offer, offers)
             added = [offer for offer, said in zip(offers, answers, strict=True) if said is Offered.ADDED]
@@ -67,7 +67,7 @@ class Lists:
         async def once() -> None:
             log.refused(lease.url, None, rejected)
 
-        await self._job.room.held(once)
+        await self._job.disk_space.retry(once)
 
     async def _log(self, lease: Lease, new: Sequence[tuple[str, float]]) -> None:
         source = Source.SITEMAP if list_kind(lease) == "sitemaps" else Source.FEED
@@ -75,24 +75,24 @@ class Lists:
         async def once() -> None:
             self._job.stores.scores.offered(source, new)
 
-        await self._job.room.held(once)
+        await self._job.disk_space.retry(once)
 
     def _admitted(
-        self, lease: Lease, piece: Processed, tally: Tally, rejected: dict[str, list[Offer]]
+        self, lease: Lease, piece: Processed, stats: Stats, rejected: dict[str, list[Offer]]
     ) -> Iterator[Offer]:
-        tally.add("listed", len(piece.links))
+        stats.add("listed", len(piece.links))
         for refused in piece.assistance.refused:
-            tally.add(f"refused:{refused.reason}")
-        return self._outlinks.admitted(self._vouched(lease, piece, tally), tally, rejected)
+            stats.add(f"refused:{refused.reason}")
+        return self._link_discovery.admitted(self._vouched(lease, piece, stats), stats, rejected)
 
-    def _vouched(self, lease: Lease, piece: Processed, tally: Tally) -> Iterator[Offer]:
+    def _vouched(self, lease: Lease, piece: Processed, stats: Stats) -> Iterator[Offer]:
         """Yield what a list may lead to: a feed to anything, a sitemap to pages of the hosts that it speaks for."""
         hosts = _spoken_for(lease) if list_kind(lease) == "sitemaps" else None
         for offer in self._offers(lease, piece):
             if hosts is not None and _host(offer.url) not in hosts:
-                tally.add(f"refused:{SourceRefusal.NOT_VOUCHED}")
+                stats.add(f"refused:{SourceRefusal.NOT_VOUCHED}")
             elif offer.kind == "requisite" and self._is_beyond(lease):
-                tally.add(f"refused:{SourceRefusal.TOO_MANY_SITEMAPS}")
+                stats.add(f"refused:{SourceRefusal.TOO_MANY_SITEMAPS}")
             else:
                 yield offer
 

@@ -11,11 +11,11 @@ from scrapy import Request
 from scrapy.crawler import Crawler
 
 from aahcrawler import urls
-from aahcrawler.crawl.capture.archiver import Enclosed, identified
-from aahcrawler.crawl.capture.recrawl import UNKNOWN, Asked, LostError
+from aahcrawler.crawl.capture.archiver import Annotations, identified
+from aahcrawler.crawl.capture.recrawl import UNCONDITIONAL, ConditionalRequest, UnreadableCaptureError
 from aahcrawler.crawl.core.job import Job
 from aahcrawler.crawl.fetch.download_handler import ENDING, MOST_BYTES, CapturedResponse
-from aahcrawler.crawl.fetch.ip_claims import ADDRESS_TURN
+from aahcrawler.crawl.fetch.ip_claims import IP_CLAIM
 from aahcrawler.crawl.fetch.robots_txt import LARGEST, RobotsDeniedError, RobotsUnreachableError, Rules
 from aahcrawler.crawl.lease.lease_source import LEASE, LostLeaseError
 from aahcrawler.crawl.response.autodiscovery import AnnouncedSitemaps
@@ -31,11 +31,11 @@ KEPT_SECONDS = 24 * 3600.0
 """How long rules are used before they are asked for again (RFC 9309, section 2.4)."""
 
 _OF_THE_HOST = frozenset({WireReason.ADDRESS, WireReason.RESOLVE, WireReason.CONNECT, WireReason.TLS})
-"""Trouble that a host has with every URL, not only with its robots.txt."""
+"""Errors that a host has with every URL, not only with its robots.txt."""
 
 
 class RobotsMiddleware:
-    """Holds a leased request until its host's robots.txt is known and its queue's turn has come, or drops it."""
+    """Holds a leased request until its host's robots.txt is known and its queue may be fetched from, or drops it."""
 
     def __init__(self, crawler: Crawler, job: Job) -> None:
         self._crawler = crawler
@@ -59,12 +59,12 @@ class RobotsMiddleware:
         named: tuple[str, ...] = ()
         if self._job.obeys_robots:
             rules = await self._of(urls.origin(request.url))
-            self._job.manners.obey(request.url, rules.delay)
+            self._job.politeness.obey_crawl_delay(request.url, rules.delay)
             if not rules.allow(request.url):
                 raise RobotsDeniedError(request.url)
             named = rules.sitemaps
         await self._sitemaps.of(request.meta[LEASE], named)
-        await self._job.turn(request.url)
+        await self._job.wait_for_slot(request.url)
         if not await self._job.leases.holds(request.meta[LEASE]):
             raise LostLeaseError
 
@@ -83,7 +83,7 @@ class RobotsMiddleware:
             coming.set_exception(error)
             coming.exception()  # Those who wait get it; without a reader asyncio would complain.
             raise
-        self._job.manners.obey(origin, rules.delay)
+        self._job.politeness.obey_crawl_delay(origin, rules.delay)
         coming.set_result(rules)
         return rules
 
@@ -116,14 +116,14 @@ class RobotsMiddleware:
         if response.status == HTTPStatus.NOT_MODIFIED and asked.conditional and asked.former is not None:
             try:
                 return recrawl.page_of(asked.former)
-            except LostError:
+            except UnreadableCaptureError:
                 recrawl.ask_plainly(url)
-                response = await self._download(url, UNKNOWN)
+                response = await self._download(url, UNCONDITIONAL)
         when = response.exchange.started_at
         return Page(url, response.status, Headers(response.wire_headers), response.body, when)
 
-    async def _download(self, url: str, asked: Asked) -> CapturedResponse:
-        await self._job.turn(url)
+    async def _download(self, url: str, asked: ConditionalRequest) -> CapturedResponse:
+        await self._job.wait_for_slot(url)
         request = Request(
             url,
             headers={**self._job.request_headers, **asked.conditions},
@@ -133,7 +133,7 @@ class RobotsMiddleware:
                 "verbatim_url": True,
                 MOST_BYTES: LARGEST,
                 ENDING: self._job.ending,
-                ADDRESS_TURN: self._job.address_turns.turn(url),
+                IP_CLAIM: self._job.ip_claims.of(url),
             },
         )
         assert self._crawler.engine is not None  # noqa: S101
@@ -144,11 +144,11 @@ class RobotsMiddleware:
             await self._job.keep_remains(error)
             raise
         finally:
-            self._job.manners.ended(url)
+            self._job.politeness.fetch_ended(url)
         assert isinstance(response, CapturedResponse)  # noqa: S101
         original = asked.former.original if asked.former is not None and asked.conditional else None
         with closing(response.exchange) as exchange:
-            await self._job.archive(exchange, Enclosed(identified(response.body), unchanged=original))
+            await self._job.archive(exchange, Annotations(identified(response.body), unchanged=original))
         counts = {"robots": 1, "bytes": exchange.response_size, "conditional": int(asked.conditional)}
         await self._job.count(counts)
         return response

@@ -30,7 +30,7 @@ def project_settings() -> Settings:
 def run(icd: Path, settings: Settings, *, accept_changes: bool = False) -> int:
     """Run the crawl of a definition in this process until it ends, and return an exit code.
 
-    Ctrl-C ends it in good order: what is being fetched is settled, what is leased goes back. Whatever went wrong is
+    Ctrl-C ends it in good order: what is being fetched is handled, what is leased goes back. Whatever went wrong is
     said on standard error, one line for each mistake.
     """
     console = Console(stderr=True)
@@ -43,7 +43,7 @@ def run(icd: Path, settings: Settings, *, accept_changes: bool = False) -> int:
     except KeyboardInterrupt:
         say(console, f"{icd}: interrupted before the crawl began")
         return DONE
-    say(console, f"{job.stores.folder.root}: {job.beginning}")
+    say(console, f"{job.stores.folder.root}: {job.started_as}")
     with job.stores.closing, seldom_collected():
         _crawl(process, job, console)
     say(console, outcome(job.stores.folder.root, job, job.failure))

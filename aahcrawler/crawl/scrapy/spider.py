@@ -1,4 +1,4 @@
-"""The spider: leases in, settled leases out."""
+"""The spider: leases in, finished leases out."""
 
 import asyncio
 import logging
@@ -11,13 +11,13 @@ from scrapy.core.engine import ExecutionEngine
 from scrapy.crawler import Crawler
 from scrapy.utils.defer import maybe_deferred_to_future
 
-from aahcrawler.crawl.capture.recrawl import UNKNOWN
+from aahcrawler.crawl.capture.recrawl import UNCONDITIONAL
 from aahcrawler.crawl.core.job import Job
 from aahcrawler.crawl.fetch.download_handler import ENDING, MOST_BYTES, WANTED, WIRE_SETTINGS, CapturedResponse
-from aahcrawler.crawl.fetch.ip_claims import ADDRESS_TURN
+from aahcrawler.crawl.fetch.ip_claims import IP_CLAIM
 from aahcrawler.crawl.lease.lease_source import LEASE
-from aahcrawler.crawl.response.handler import ReplacedError, Settlement, SpentError
-from aahcrawler.crawl.response.trap_detection import TrappedError
+from aahcrawler.crawl.response.handler import RequestReplacedError, RequisiteBudgetError, ResponseHandler
+from aahcrawler.crawl.response.trap_detection import TrapError
 from aahcrawler.crawl.response.url_lists import list_kind
 from aahcrawler.crawl.scrapy.addon import adapts, knowledge_folders
 from aahcrawler.crawl.startup.factory import open_job
@@ -32,14 +32,14 @@ ASKED = "aah_asked"
 
 
 MOST_HELD = 5_000_000
-"""Bytes of bodies that wait to be settled from which on nothing more is fetched, as in Scrapy's own engine."""
+"""Bytes of bodies that wait to be handled from which on nothing more is fetched, as in Scrapy's own engine."""
 
 
 class AahSpider(Spider):
     """Crawls what an Intelligent Crawl Definition asks for: ``scrapy crawl aah -a icd=FILE``.
 
-    Each lease of the frontier becomes one request, and each request ends in exactly one settlement, however it ends.
-    Requests go to the downloader and its middlewares, and from there straight to their settlement: what Scrapy has for
+    Each lease of the frontier becomes one request, and each request is handled exactly once, however it ends. Requests
+    go to the downloader and its middlewares, and from there straight to the response handler: what Scrapy has for
     callbacks, items and spider middlewares would cost as much again, and there are none.
     """
 
@@ -48,11 +48,11 @@ class AahSpider(Spider):
     def __init__(self, job: Job, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.job = job
-        self.settlement = Settlement(job)
+        self.response_handler = ResponseHandler(job)
         self._fetching: set[asyncio.Task[None]] = set()
         self._ended = asyncio.Event()
         self._held = 0
-        job.alongside.append(self.settlement.ranking.run)
+        job.background.append(self.response_handler.link_ranking.run)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, icd: str = "", job: Job | None = None, **kwargs: Any) -> Self:
@@ -66,19 +66,19 @@ class AahSpider(Spider):
         return super().from_crawler(crawler, *args, job=job, **kwargs)
 
     async def start(self) -> AsyncIterator[Request]:
-        """Fetch and settle what is leased until the crawl is over; Scrapy is given nothing to do."""
+        """Fetch and handle what is leased until the crawl is over; Scrapy is given nothing to do."""
         try:
             async with self.job.running():
                 async for lease in self.job.leases:
-                    self.job.manners.inherit(lease.url, lease.learned)
+                    self.job.politeness.restore(lease.url, lease.learned)
                     if _is_spent(self.job, lease):
-                        await self.settlement.failed(lease, SpentError())
-                    elif (trap := self.settlement.trapping.refused(lease)) is not None:
-                        await self.settlement.failed(lease, TrappedError(trap))
+                        await self.response_handler.on_error(lease, RequisiteBudgetError())
+                    elif (trap := self.response_handler.trap_detection.refused(lease)) is not None:
+                        await self.response_handler.on_error(lease, TrapError(trap))
                     else:
-                        await self._until_there_is_room()
+                        await self._until_there_is_capacity()
                         self._begin(lease)
-                await self._until_all_are_settled()
+                await self._until_all_have_ended()
         except (asyncio.CancelledError, GeneratorExit):
             self.job.stop("shutdown")
             raise
@@ -99,25 +99,25 @@ class AahSpider(Spider):
         if not fetching.cancelled() and (error := fetching.exception()) is not None:
             logger.error("a lease could not be ended; it runs out", exc_info=error)
 
-    async def _until_there_is_room(self) -> None:
+    async def _until_there_is_capacity(self) -> None:
         while self._fetching and (self._held > MOST_HELD or self._engine.downloader.needs_backout()):
             self._ended.clear()
             await self._ended.wait()
 
-    async def _until_all_are_settled(self) -> None:
+    async def _until_all_have_ended(self) -> None:
         while self._fetching:
             await asyncio.wait(self._fetching)
 
     async def _fetched(self, lease: Lease, request: Request) -> None:
-        """Fetch what was leased, and settle the lease."""
+        """Fetch what was leased, and handle the answer."""
         try:
             response = await self._answer(request)
         except Exception as error:
-            await self.settlement.failed(lease, error)
+            await self.response_handler.on_error(lease, error)
             return
         self._held += len(response.body)
         try:
-            await self.settlement.answered(lease, response, request.meta[ASKED])
+            await self.response_handler.on_response(lease, response, request.meta[ASKED])
         finally:
             self._held -= len(response.body)
 
@@ -125,12 +125,12 @@ class AahSpider(Spider):
         """Return the answer to a request, or raise why there is none.
 
         A request that a middleware gives in place of an answer is offered to the frontier, like any other that is not
-        leased: ``ReplacedError``.
+        leased: ``RequestReplacedError``.
         """
         answer = await maybe_deferred_to_future(self._engine.downloader.fetch(request))
         if isinstance(answer, Request):
             self._engine.crawl(answer)
-            raise ReplacedError
+            raise RequestReplacedError
         assert isinstance(answer, CapturedResponse)  # noqa: S101  # no other handler is configured
         answer.request = request
         self.crawler.signals.send_catch_log(signals.response_received, response=answer, request=request, spider=self)
@@ -142,7 +142,7 @@ class AahSpider(Spider):
         return self.crawler.engine
 
     def _request(self, lease: Lease) -> Request:
-        asked = UNKNOWN if list_kind(lease) else self.job.recrawl.asked(lease.url)
+        asked = UNCONDITIONAL if list_kind(lease) else self.job.recrawl.asked(lease.url)
         return Request(
             lease.url,
             headers={**self.job.request_headers, **asked.conditions},
@@ -153,20 +153,20 @@ class AahSpider(Spider):
                 MOST_BYTES: self.job.most_bytes("page" if list_kind(lease) else lease.kind),
                 WANTED: _wanted(self.job.understanding.scope, lease),
                 ENDING: self.job.ending,
-                ADDRESS_TURN: self.job.address_turns.turn(lease.url),
+                IP_CLAIM: self.job.ip_claims.of(lease.url),
                 "download_slot": lease.queue,
                 "verbatim_url": True,
             },
         )
 
     async def closed(self, reason: str) -> None:
-        """Close the crawl after the last request was settled; what waits for its batch is scored first."""
+        """Close the crawl after the last request was handled; what waits for its batch is scored first."""
         try:
-            await self._until_all_are_settled()
-            await self.settlement.documents.close()
-            await self.settlement.batches.close()
-            if self.job.sharing is not None:
-                await self.job.sharing.close()
+            await self._until_all_have_ended()
+            await self.response_handler.transcripts.close()
+            await self.response_handler.batch_scoring.close()
+            if self.job.peer_export is not None:
+                await self.job.peer_export.close()
         finally:
             await self.job.close(reason)
 

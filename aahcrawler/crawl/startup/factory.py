@@ -21,7 +21,7 @@ from aahcrawler.archive.target import target_mistakes
 from aahcrawler.archive.writer import WarcWriter
 from aahcrawler.crawl.core.job import Job
 from aahcrawler.crawl.core.stores import Stores
-from aahcrawler.crawl.core.topic_learner import Refining
+from aahcrawler.crawl.core.topic_learner import TopicLearner
 from aahcrawler.crawl.core.understanding import Understanding
 from aahcrawler.crawl.directory import crawl_runs
 from aahcrawler.crawl.directory.crawl_runs import Start
@@ -29,17 +29,17 @@ from aahcrawler.crawl.directory.definition_source import DefinitionFile, Definit
 from aahcrawler.crawl.directory.files import write_whole
 from aahcrawler.crawl.directory.folder import CrawlFolder, CrawlRefusedError
 from aahcrawler.crawl.health.disk_sync import synced
-from aahcrawler.crawl.peers.peer_export import TOKEN, Sharing
-from aahcrawler.crawl.peers.score_push import Pace, ScorePoster
-from aahcrawler.crawl.reload.config_reload import Redefining, actions, forget, note
-from aahcrawler.crawl.reload.knowledge_reload import Knowledge
+from aahcrawler.crawl.peers.peer_export import TOKEN, PeerExport
+from aahcrawler.crawl.peers.score_push import PushPolicy, ScorePusher
+from aahcrawler.crawl.reload.config_reload import ConfigReload, actions, clear_pending, mark_pending
+from aahcrawler.crawl.reload.knowledge_reload import LiveKnowledgeBase
 from aahcrawler.crawl.reporting.summary import summary
 from aahcrawler.crawl.response.trap_detection import TrapsFile
 from aahcrawler.crawl.startup.fingerprint import files_digest, fingerprint
-from aahcrawler.crawl.startup.frontier_connection import AtServer, others_frontier, own_frontier
-from aahcrawler.crawl.startup.recovery import recalled, recover, score_leftovers
+from aahcrawler.crawl.startup.frontier_connection import FrontierConnection, join_frontier, open_frontier
+from aahcrawler.crawl.startup.recovery import repair_folder, replayed_ranker, score_unscored
 from aahcrawler.crawl.startup.reference_documents import fetch_documents, reader
-from aahcrawler.crawl.startup.seeding import Beginning
+from aahcrawler.crawl.startup.seeding import Seeder
 from aahcrawler.crawl.stats.collector import BEGUN
 from aahcrawler.crawl.stats.crawl_log import keep_events
 from aahcrawler.exchange import Exchange
@@ -47,7 +47,7 @@ from aahcrawler.objects.writer import ObjectWriter
 from aahcrawler.refusals import RefusalLog
 from aahcrawler.scope import Scope, Spelling
 from aahcrawler.scores import ScoreLog, Terms
-from aahcrawler.wire.addresses import AddressPolicy
+from aahcrawler.wire.ip_policy import IpPolicy
 from knowledge_base.model import KnowledgeBase
 from online_analysis.analysers import analysers, seeds_of_posts
 from online_analysis.icd import Icd, IcdError, changes, parts
@@ -60,7 +60,7 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class KnowledgeChoice:
+class KnowledgeSource:
     """The folders of the knowledge base, which are looked at again while a crawl runs, and whether it mends itself.
 
     Without ``adapt`` actions that fail on a site are reported and not mended.
@@ -69,24 +69,24 @@ class KnowledgeChoice:
     folders: tuple[Path, ...]
     adapt: bool = True
 
-    def load(self, icd: Icd) -> Knowledge:
+    def load(self, icd: Icd) -> LiveKnowledgeBase:
         """Load it for a crawl. Raise ``LoadError`` with every mistake of every file."""
         values = {"keywords": icd.topic.keywords, "entities": icd.topic.entities}
-        return Knowledge(self.folders, values, adapt=self.adapt)
+        return LiveKnowledgeBase(self.folders, values, adapt=self.adapt)
 
 
 class SharedTopic(Protocol):
-    """What all workers of a crawl know of its topic beyond its definition (``KeptTopic.text``)."""
+    """What all workers of a crawl share of its topic beyond its definition (``KeptTopic.text``)."""
 
     def read(self) -> str | None:
-        """Return it, None where nobody has told yet."""
+        """Return it, None where nobody has shared it yet."""
 
     def keep(self, text: str) -> None:
-        """Tell it to the others."""
+        """Share it with the others."""
 
 
 @dataclass(frozen=True, slots=True)
-class Membership:
+class SharedCrawl:
     """A crawl that other processes may work on as well.
 
     ``number`` counts the crawls of its definition, ``begun_at`` is when this one began, and ``server`` the address of
@@ -110,7 +110,7 @@ def open_job(path: Path, folders: tuple[Path, ...], *, accept_changes: bool = Fa
     """
     source = DefinitionFile(path)
     icd = checked(source.load())
-    choice = KnowledgeChoice(folders, adapt)
+    choice = KnowledgeSource(folders, adapt)
     knowledge = choice.load(icd)
     with ExitStack() as opening:
         folder = CrawlFolder.open(icd, accept_changes=accept_changes)
@@ -118,16 +118,16 @@ def open_job(path: Path, folders: tuple[Path, ...], *, accept_changes: bool = Fa
         return _open(icd, folder, Sources(choice, knowledge, source), opening, None)
 
 
-def join_job(icd: Icd, membership: Membership, choice: KnowledgeChoice, source: DefinitionSource) -> Job:
+def join_job(icd: Icd, shared_crawl: SharedCrawl, choice: KnowledgeSource, source: DefinitionSource) -> Job:
     """Open this process's part of a crawl; others may open theirs, in the same folder or in folders of their own.
 
     What a killed process left in the folder is mended by the first one that opens it. Errors are those of ``open_job``.
     """
     knowledge = choice.load(checked(icd))
     with ExitStack() as opening:
-        folder = CrawlFolder.join(icd, membership.number, membership.begun_at)
+        folder = CrawlFolder.join(icd, shared_crawl.number, shared_crawl.begun_at)
         opening.callback(folder.close)
-        job = _open(icd, folder, Sources(choice, knowledge, source), opening, membership)
+        job = _open(icd, folder, Sources(choice, knowledge, source), opening, shared_crawl)
         if folder.is_first:
             folder.write_summary(summary(job, "running"))
             folder.share()
@@ -138,8 +138,8 @@ def join_job(icd: Icd, membership: Membership, choice: KnowledgeChoice, source: 
 class Sources:
     """What a crawl looks at again while it runs: its knowledge base and its definition."""
 
-    choice: KnowledgeChoice
-    knowledge: Knowledge
+    choice: KnowledgeSource
+    knowledge: LiveKnowledgeBase
     definition: DefinitionSource
 
 
@@ -155,53 +155,53 @@ def _open(
     folder: CrawlFolder,
     sources: Sources,
     opening: ExitStack,
-    membership: Membership | None,
+    shared_crawl: SharedCrawl | None,
 ) -> Job:
     """Open all that a job needs, and hand what closes it to the job; on errors it is left in ``opening``."""
     now, knowledge = datetime.now(UTC), sources.knowledge
     opening.enter_context(keep_events(folder.log, icd.id))
     knowledge.share(folder.root)
-    recover(folder)
-    delivery = begun_delivery(icd, folder, opening) if folder.occupancy.keeps else None
-    size, number = icd.archive.size, folder.standing.number
-    named = icd.id if membership is None else f"{icd.id}-{folder.label}"
-    history = opening.enter_context(_history(folder, membership))
+    repair_folder(folder)
+    delivery = begun_delivery(icd, folder, opening) if folder.lock.keeps else None
+    size, number = icd.archive.size, folder.run.number
+    named = icd.id if shared_crawl is None else f"{icd.id}-{folder.label}"
+    history = opening.enter_context(_history(folder, shared_crawl))
     index = opening.enter_context(closing(IndexWriter(folder.archive, folder.indexes)))
     archive = opening.enter_context(
         WarcWriter(folder.archive, _crawl_info(icd, number), size=size, name=named, index=index)
     )
     objects = opening.enter_context(ObjectWriter(folder.objects, named, lambda: datetime.now(UTC), size=size))
-    shared_topic = membership.topic if membership is not None else None
+    shared_topic = shared_crawl.topic if shared_crawl is not None else None
     keeping = partial(_keep, archive, history, number)
-    refining = _refining(icd, folder, keeping, shared_topic, knowledge.helper.knowledge_base)
-    topic = refining.topic
+    topic_learner = _topic_learner(icd, folder, keeping, shared_topic, knowledge.helper.knowledge_base)
+    topic = topic_learner.topic
     analysed_by = analysers(icd, topic)
-    at_server, scope = _at_server(icd, folder, opening, membership), Scope(icd)
-    frontier = at_server.frontier
+    connection, scope = _connection(icd, folder, opening, shared_crawl), Scope(icd)
+    frontier = connection.frontier
     scores = opening.enter_context(_score_log(icd, folder, named))
     opening.enter_context(synced(archive, objects, scores))
     ranker = link_ranker(icd.scoring)
-    lessons = None if ranker is None else recalled(ranker, folder, frontier, scores)
+    lessons = None if ranker is None else replayed_ranker(ranker, folder, frontier, scores)
     if icd.scoring.batch > 1 and folder.is_first:
-        score_leftovers(folder, frontier, scores)
-    known = _begin(icd, folder, Beginning(frontier, scope, scores), history, now)
-    trapped = opening.enter_context(closing(TrapsFile(folder.root, number)))
+        score_unscored(folder, frontier, scores)
+    known = _seed(icd, folder, Seeder(frontier, scope, scores), history, now)
+    traps_file = opening.enter_context(closing(TrapsFile(folder.root, number)))
     refusals = opening.enter_context(_refusal_log(icd, folder, named))
-    beside = delivery, at_server.addresses(opening), at_server.revive, refusals, frontier
+    beside = delivery, connection.addresses(opening), connection.revive, refusals, frontier
     stores = Stores(folder, frontier, archive, history, objects, scores, opening.pop_all(), *beside)
 
     def understood_by(icd: Icd) -> str:
         digest = files_digest(sources.choice.folders, folder.root / LEARNED)
-        return fingerprint(icd, refining.kept.meaning, digest)
+        return fingerprint(icd, topic_learner.kept.meaning, digest)
 
-    learns = refining if folder.is_first else None
+    learns = topic_learner if folder.is_first else None
     known_by = Understanding(knowledge.helper, analysed_by, scope, understood_by(icd), lessons, topic, learns)
     known_by.traps.use(icd.traps)
-    trapped.recall(known_by.traps)
+    traps_file.recall(known_by.traps)
     job = Job(icd, stores, known_by)
-    job.beginning = _said(folder, known)
-    job.sharing = _sharing(icd, job.wire_settings.addresses)
-    logger.info("%s, in %s by AAHCrawler %s", job.beginning, folder.root, __version__)
+    job.started_as = _description(folder, known)
+    job.peer_export = _peer_export(icd, job.wire_settings.addresses)
+    logger.info("%s, in %s by AAHCrawler %s", job.started_as, folder.root, __version__)
 
     def use(topic: Topic) -> None:
         try:
@@ -209,28 +209,28 @@ def _open(
         except IcdError as error:  # A plug-in or model that was there when the crawl was opened.
             logger.error("pages are scored by the topic as it was before until the crawl is started again: %s", error)
 
-    refining.changed.append(use)
-    job.alongside.append(partial(trapped.keep, lambda: job.understanding.traps))
-    job.alongside.append(partial(knowledge.watch, lambda helper: job.use_helper(helper, understood_by(job.icd))))
-    job.alongside.append(Redefining(job, sources.definition, understood_by, actions(job, frontier)).watch)
+    topic_learner.changed.append(use)
+    job.background.append(partial(traps_file.keep, lambda: job.understanding.traps))
+    job.background.append(partial(knowledge.watch, lambda helper: job.use_helper(helper, understood_by(job.icd))))
+    job.background.append(ConfigReload(job, sources.definition, understood_by, actions(job, frontier)).watch)
     if not folder.is_first:
-        job.alongside.append(refining.follow)
+        job.background.append(topic_learner.follow)
     return job
 
 
-def _begin(icd: Icd, folder: CrawlFolder, beginning: Beginning, history: History, now: datetime) -> int:
+def _seed(icd: Icd, folder: CrawlFolder, seeder: Seeder, history: History, now: datetime) -> int:
     """Offer what a crawl begins with, and keep its definition: from then on it goes on where it stops.
 
     Return how many pages of former crawls it knows, 0 for one that goes on.
     """
     known = 0
-    beginning.seeds(icd.seeds)
-    beginning.postings(seeds_of_posts(icd))
-    if folder.standing.start is not Start.GOES_ON:
-        if folder.standing.start is Start.ANEW:
-            known = beginning.former(history, icd.seeds)
-        if folder.standing.begun_at is None and BEGUN not in beginning.frontier.tallies():
-            beginning.frontier.count({BEGUN: now.timestamp()})
+    seeder.seeds(icd.seeds)
+    seeder.postings(seeds_of_posts(icd))
+    if folder.run.start is not Start.RESUMED:
+        if folder.run.start is Start.NEXT:
+            known = seeder.former(history, icd.seeds)
+        if folder.run.begun_at is None and BEGUN not in seeder.frontier.stats():
+            seeder.frontier.count({BEGUN: now.timestamp()})
     if folder.is_first:
         _keep_definition(icd, folder)
     return known
@@ -238,32 +238,32 @@ def _begin(icd: Icd, folder: CrawlFolder, beginning: Beginning, history: History
 
 def _keep_definition(icd: Icd, folder: CrawlFolder) -> None:
     """Keep what a crawl goes by, and note in what that is otherwise for one that goes on."""
-    if folder.standing.start is Start.GOES_ON:
-        note(folder.root, parts(changes(crawl_runs.definition(folder.root), icd)))
+    if folder.run.start is Start.RESUMED:
+        mark_pending(folder.root, parts(changes(crawl_runs.definition(folder.root), icd)))
     else:
-        forget(folder.root)
+        clear_pending(folder.root)
     folder.keep_definition(icd)
 
 
-def _said(folder: CrawlFolder, known: int) -> str:
-    number, start = folder.standing.number, folder.standing.start
-    knowing = f", knowing {known:,} pages of the crawls before" if start is Start.ANEW else ""
+def _description(folder: CrawlFolder, known: int) -> str:
+    number, start = folder.run.number, folder.run.start
+    knowing = f", knowing {known:,} pages of the crawls before" if start is Start.NEXT else ""
     return f"crawl {number} {start}{knowing}"
 
 
-def _history(folder: CrawlFolder, membership: Membership | None) -> History:
-    if membership is None:
+def _history(folder: CrawlFolder, shared_crawl: SharedCrawl | None) -> History:
+    if shared_crawl is None:
         return History(folder.archive, folder.indexes)
     return History(folder.archive, folder.indexes, writers=Writers.FIRST if folder.is_first else Writers.JOINED)
 
 
 def _score_log(icd: Icd, folder: CrawlFolder, named: str) -> ScoreLog:
-    terms = Terms(folder.standing.number, icd.scoring)
+    terms = Terms(folder.run.number, icd.scoring)
     return ScoreLog(folder.scores, named, terms, lambda: datetime.now(UTC), size=icd.archive.size)
 
 
 def _refusal_log(icd: Icd, folder: CrawlFolder, named: str) -> RefusalLog:
-    number = folder.standing.number
+    number = folder.run.number
     return RefusalLog(folder.refused, named, number, lambda: datetime.now(UTC), size=icd.archive.size)
 
 
@@ -273,13 +273,13 @@ def begun_delivery(icd: Icd, folder: CrawlFolder, opening: ExitStack) -> Deliver
     return opening.enter_context(Delivery(folder.root, icd.id, address)) if address else None
 
 
-def _sharing(icd: Icd, policy: AddressPolicy) -> Sharing | None:
+def _peer_export(icd: Icd, policy: IpPolicy) -> PeerExport | None:
     wanted = icd.scoring.post_to
     if wanted is None:
         return None
     target = f"{wanted.url.rstrip('/')}/v1/crawls/{wanted.crawl}/urls"
-    poster = ScorePoster(target, os.environ.get(TOKEN, ""), Pace(timeout=10.0))
-    return Sharing(poster, wanted.at_least, policy)
+    poster = ScorePusher(target, os.environ.get(TOKEN, ""), PushPolicy(timeout=10.0))
+    return PeerExport(poster, wanted.at_least, policy)
 
 
 def _crawl_info(icd: Icd, number: int) -> CrawlInfo:
@@ -301,13 +301,13 @@ def _keep(archive: WarcWriter, history: History, number: int, exchange: Exchange
     history.add(Kept.of(archive.write(exchange), exchange, number))
 
 
-def _refining(
+def _topic_learner(
     icd: Icd,
     folder: CrawlFolder,
     keep: Callable[[Exchange], None],
     shared: SharedTopic | None,
     knowledge_base: KnowledgeBase,
-) -> Refining:
+) -> TopicLearner:
     """Return the topic as it is known by now: what was kept at the first start, and what was learned since.
 
     Texts of reference documents on the web that are not kept, nor known to others, are fetched and kept. The next
@@ -315,8 +315,8 @@ def _refining(
     """
     known = folder.known_topic
     kept = _kept_topic(known)
-    if known is None and shared is not None and (told := shared.read()) is not None:
-        kept = KeptTopic.parse(told.encode())
+    if known is None and shared is not None and (known_text := shared.read()) is not None:
+        kept = KeptTopic.parse(known_text.encode())
     texts = dict(kept.texts)
     wanted = [document for document in icd.document_urls() if document.url not in texts]
     if wanted:
@@ -327,14 +327,14 @@ def _refining(
     learning = partial(_learning, icd)
     now = KeptTopic(texts, kept.learned)
     if not folder.is_first:
-        return Refining(folder, now, learning)
+        return TopicLearner(folder, now, learning)
     if wanted or (not now.is_empty and known != folder.topic):
         write_whole(folder.topic, now.text)
         if shared is not None:
             shared.keep(now.text)
-    refining = Refining(folder, now, learning)
-    refining.recall()
-    return refining
+    topic_learner = TopicLearner(folder, now, learning)
+    topic_learner.replay()
+    return topic_learner
 
 
 def _learning(icd: Icd, known: KeptTopic) -> TopicLearning:
@@ -349,7 +349,9 @@ def _kept_topic(path: Path | None) -> KeptTopic:
         raise CrawlRefusedError(f"{path}: is damaged ({error}); remove it, and the topic is learned anew") from error
 
 
-def _at_server(icd: Icd, folder: CrawlFolder, opening: ExitStack, membership: Membership | None) -> AtServer:
-    if membership is None:
-        return own_frontier(icd, folder, opening)
-    return others_frontier(icd, membership.number, membership.server, opening)
+def _connection(
+    icd: Icd, folder: CrawlFolder, opening: ExitStack, shared_crawl: SharedCrawl | None
+) -> FrontierConnection:
+    if shared_crawl is None:
+        return open_frontier(icd, folder, opening)
+    return join_frontier(icd, shared_crawl.number, shared_crawl.server, opening)

@@ -13,7 +13,7 @@ from aahcrawler.crawl.startup.seeding import clear
 from aahcrawler.crawls import frontier_name, frontier_settings
 from aahcrawler.frontier.redis.connection import connect
 from aahcrawler.frontier.redis.control import RedisControl
-from aahcrawler.frontier.redis.ip_locks import AddressLocks
+from aahcrawler.frontier.redis.ip_locks import RedisIpLocks
 from aahcrawler.frontier.server.embedded import EmbeddedServer
 from aahcrawler.frontier.server.environment import REDIS_URL
 from online_analysis.icd import Icd
@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class AtServer:
+class FrontierConnection:
     """A frontier and the address of its server, which others may use as well where it ``is_shared``.
 
     ``revive`` starts the server again where it is this process's own and has died.
@@ -33,30 +33,30 @@ class AtServer:
     is_shared: bool
     revive: Callable[[], None] = unmended
 
-    def addresses(self, opening: ExitStack) -> AddressLocks | None:
+    def addresses(self, opening: ExitStack) -> RedisIpLocks | None:
         """Return the claims of addresses that other workers of the server see, None where there can be no others."""
-        return opening.enter_context(closing(AddressLocks(self.address))) if self.is_shared else None
+        return opening.enter_context(closing(RedisIpLocks(self.address))) if self.is_shared else None
 
 
-def others_frontier(icd: Icd, number: int, server: str, opening: ExitStack) -> AtServer:
+def join_frontier(icd: Icd, number: int, server: str, opening: ExitStack) -> FrontierConnection:
     """Return the frontier of a crawl that others work on as well; nothing of theirs is taken back."""
     frontier = RedisControl(connect(server), frontier_name(icd.id, number), frontier_settings(icd))
     opening.callback(frontier.close)
-    return AtServer(frontier, server, is_shared=True)
+    return FrontierConnection(frontier, server, is_shared=True)
 
 
-def own_frontier(icd: Icd, folder: CrawlFolder, opening: ExitStack) -> AtServer:
+def open_frontier(icd: Icd, folder: CrawlFolder, opening: ExitStack) -> FrontierConnection:
     """Return the frontier of a crawl that this process begins or goes on with.
 
     Without a shared server it has one that runs until ``opening`` is closed.
     """
     shared = os.environ.get(REDIS_URL)
-    number, settings = folder.standing.number, frontier_settings(icd)
-    if not shared and folder.standing.start is Start.ANEW:
+    number, settings = folder.run.number, frontier_settings(icd)
+    if not shared and folder.run.start is Start.NEXT:
         clear(folder.frontier)
     url, revive = (shared, unmended) if shared else _own_server(folder, opening)
-    if shared and folder.standing.start is Start.ANEW:
-        # What the crawl before has left behind, and what a beginning of this one has that was cut off.
+    if shared and folder.run.start is Start.NEXT:
+        # What the crawl before has left behind, and what an interrupted start of this one has.
         for crawl in (number - 1, number):
             with closing(RedisControl(connect(url), frontier_name(icd.id, crawl), settings)) as left:
                 left.remove()
@@ -66,7 +66,7 @@ def own_frontier(icd: Icd, folder: CrawlFolder, opening: ExitStack) -> AtServer:
         returned = frontier.recover()
         if returned:
             logger.warning("%d URLs were being fetched when the crawl ended; they are queued again", returned)
-    return AtServer(frontier, url, bool(shared), revive)
+    return FrontierConnection(frontier, url, bool(shared), revive)
 
 
 def _own_server(folder: CrawlFolder, opening: ExitStack) -> tuple[str, Callable[[], None]]:

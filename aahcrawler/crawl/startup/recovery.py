@@ -25,14 +25,14 @@ from online_analysis.aggregation import LinkRanker
 logger = logging.getLogger(__name__)
 
 
-def recalled(ranker: LinkRanker, folder: CrawlFolder, frontier: Scheduling, log: ScoreLog) -> Lessons:
+def replayed_ranker(ranker: LinkRanker, folder: CrawlFolder, frontier: Scheduling, log: ScoreLog) -> Lessons:
     """Return the ranker, which has learned again what the score log of the crawl at hand says, if it says anything.
 
-    Of a long one it learns from the last pages, ``MOST_PAGES`` of them.
-    What it said last and the frontier may not have heard is told to the frontier. A damaged log costs what it held,
-    and is reported. Call it before anything is written to the ``log``.
+    Of a long one it learns from the last pages, ``MOST_PAGES`` of them. Scores that it gave last, which the frontier
+    may not have, are set in the frontier. A damaged log costs what it held, and is reported. Call it before anything is
+    written to the ``log``.
     """
-    began, remembered, crawl = monotonic(), Remembered(weights=log.weights), folder.standing.number
+    began, remembered, crawl = monotonic(), Remembered(weights=log.weights), folder.run.number
     try:
         known = count_lessons(folder.scores, crawl)
         if known:
@@ -49,7 +49,7 @@ def recalled(ranker: LinkRanker, folder: CrawlFolder, frontier: Scheduling, log:
     return Lessons(ranker)
 
 
-def recover(folder: CrawlFolder) -> None:
+def repair_folder(folder: CrawlFolder) -> None:
     """Mend what killed processes left in a folder; what others are writing is left alone."""
     torn = (
         *recover_archive(folder.archive),
@@ -61,13 +61,13 @@ def recover(folder: CrawlFolder) -> None:
         logger.warning("mended after a crash: %s", recovered)
 
 
-def score_leftovers(folder: CrawlFolder, frontier: Frontier, log: ScoreLog) -> None:
+def score_unscored(folder: CrawlFolder, frontier: Frontier, log: ScoreLog) -> None:
     """Score what waits for the batch of a worker that was killed, by the means of what the score log says of it.
 
     A damaged log leaves it unscored, and is reported.
     """
     try:
-        left = left_over(folder.scores, folder.standing.number)
+        left = left_over(folder.scores, folder.run.number)
     except ScoreLogError as error:
         logger.error("%s; links that were waiting for their batch stay unscored", error)
         return

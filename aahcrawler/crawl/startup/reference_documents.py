@@ -13,7 +13,7 @@ from pathlib import Path
 from aahcrawler import urls
 from aahcrawler.archive.target import target_mistakes
 from aahcrawler.crawl.fetch.client_settings import request_headers, wire_settings
-from aahcrawler.crawl.fetch.politeness import Manners
+from aahcrawler.crawl.fetch.politeness import PolitenessTracker
 from aahcrawler.exchange import Exchange
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.page import Headers, Page
@@ -102,13 +102,13 @@ def fetch_documents(icd: Icd, spool: Path, keep: Callable[[Exchange], object], r
 
 async def _fetch_all(icd: Icd, spool: Path, keep: Callable[[Exchange], object], read: Read) -> Fetched:
     client = WireClient(wire_settings(icd, spool))
-    manners = Manners(icd.politeness)
+    politeness = PolitenessTracker(icd.politeness)
     fetched = Fetched()
     try:
         for document in icd.document_urls():
             try:
                 fetched.texts[document.url] = _words(
-                    await _page(_Asking(client, icd, keep, manners), document.url), read
+                    await _page(_Asking(client, icd, keep, politeness), document.url), read
                 )
             except (WireError, _UnusableError) as error:
                 fetched.mistakes.append(icd.document_mistake(document.url, f"could not be had ({error})"))
@@ -122,11 +122,11 @@ class _Asking:
     client: WireClient
     icd: Icd
     keep: Callable[[Exchange], object]
-    manners: Manners
+    politeness: PolitenessTracker
 
     async def answer(self, url: str) -> Answer:
-        """Ask for a URL when its site's turn has come; what comes is bounded in time and size."""
-        await asyncio.sleep(self.manners.turn(url))
+        """Ask for a URL when its site may be fetched from; what comes is bounded in time and size."""
+        await asyncio.sleep(self.politeness.reserve(url))
         request = WireRequest(
             url,
             tuple(request_headers(self.icd).items()),
@@ -140,7 +140,7 @@ class _Asking:
                 error.exchange.close()
             raise
         finally:
-            self.manners.ended(url)
+            self.politeness.fetch_ended(url)
         with closing(answer.exchange) as exchange:
             self.keep(exchange)
         return answer

@@ -32,7 +32,7 @@ def clear(folder: Path) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Beginning:
+class Seeder:
     """Offers what a crawl begins with, as far as its scope admits it, and logs what was new.
 
     What is known already stays where it is.

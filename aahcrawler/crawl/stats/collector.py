@@ -1,4 +1,4 @@
-"""Every count of a crawl, kept with the frontier so that a crash loses none."""
+"""The statistics of a crawl, kept with the frontier so that a crash loses none."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -46,10 +46,10 @@ SINGLE: Final = (
 )
 
 
-class Tally:
+class Stats:
     """Counts by name; a name is one word or ``group:word``.
 
-    A delta is collected while a page is settled and goes to the frontier in the same atomic step that finishes the
+    A delta is collected while a page is handled and goes to the frontier in the same atomic step that finishes the
     page; the whole is what the frontier holds.
     """
 
@@ -71,7 +71,7 @@ class Tally:
     def group(self, name: str) -> dict[str, int]:
         """Return the counts of a group by their second word, largest first.
 
-        >>> Tally({"status:404": 1, "status:200": 7, "pages": 7}).group("status")
+        >>> Stats({"status:404": 1, "status:200": 7, "pages": 7}).group("status")
         {'200': 7, '404': 1}
         """
         prefix = name + ":"
@@ -85,7 +85,7 @@ class Tally:
         return {**numbers, "harvest_ratio": ratio, **{group: self.group(group) for group in GROUPS}}
 
 
-class SharedTally(Tally):
+class SharedStats(Stats):
     """The counts of a crawl that others count for as well; ``own`` are those of this process, since it was started."""
 
     def __init__(self, counts: Mapping[str, float]) -> None:
@@ -97,6 +97,6 @@ class SharedTally(Tally):
         super().add(name, amount)
         self.own[name] = self.own.get(name, 0) + amount
 
-    def hear(self, counts: Mapping[str, float]) -> None:
+    def refresh(self, counts: Mapping[str, float]) -> None:
         """Take over what the counts are by now."""
         self.counts = dict(counts)

@@ -42,11 +42,11 @@ class EventFile(logging.FileHandler):
             super().handleError(record)
 
 
-CRAWL: ContextVar[str] = ContextVar("crawl", default="")
-"""The id of the crawl that this is about, empty where that is not told: a process may serve several."""
+CURRENT_CRAWL: ContextVar[str] = ContextVar("crawl", default="")
+"""The id of the crawl that this is about, empty where it is about none: a process may serve several."""
 
 
-class OfCrawl(logging.Filter):
+class CrawlFilter(logging.Filter):
     """Lets the events of one crawl pass, and those that are of none."""
 
     def __init__(self, crawl: str) -> None:
@@ -55,7 +55,7 @@ class OfCrawl(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:  # noqa: ARG002 - events are logged where they happen
         """Say whether an event belongs to the crawl."""
-        return CRAWL.get() in ("", self._crawl)
+        return CURRENT_CRAWL.get() in ("", self._crawl)
 
 
 @contextmanager
@@ -66,7 +66,7 @@ def keep_events(path: Path, crawl: str = "") -> Iterator[None]:
     """
     handler = EventFile(path, encoding="utf-8", errors="backslashreplace")
     handler.setFormatter(EventFormatter())
-    handler.addFilter(OfCrawl(crawl))
+    handler.addFilter(CrawlFilter(crawl))
     with listening(handler):
         yield
 
@@ -80,10 +80,10 @@ def listening(handler: logging.Handler) -> Iterator[None]:
     """
     root = logging.getLogger()
     if not _LISTENING:
-        _LEVELS.update({name: logging.getLogger(name).level for name in _HEARD_FROM})
+        _LEVELS.update({name: logging.getLogger(name).level for name in _LOGGER_LEVELS})
     _LISTENING.add(handler)
     root.addHandler(handler)
-    for name, level in _HEARD_FROM.items():
+    for name, level in _LOGGER_LEVELS.items():
         logging.getLogger(name).setLevel(level)
     try:
         yield
@@ -100,5 +100,5 @@ _LISTENING: set[logging.Handler] = set()
 _LEVELS: dict[str, int] = {}
 """The levels of loggers before anybody listened: logging is one for all of a process."""
 
-_HEARD_FROM = {"": logging.INFO, "scrapy": logging.WARNING, "trafilatura": logging.CRITICAL}
-"""From which severity on a logger is heard, the root's under an empty name."""
+_LOGGER_LEVELS = {"": logging.INFO, "scrapy": logging.WARNING, "trafilatura": logging.CRITICAL}
+"""The least severity of a logger that is logged, the root's under an empty name."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from redis import Redis
 
 from aahcrawler.frontier.control import Revisit, SnapshotError
-from aahcrawler.frontier.posting import Standing
+from aahcrawler.frontier.posting import UrlStatus
 from aahcrawler.frontier.protocol import FrontierSettings, State
 from aahcrawler.frontier.redis import records, snapshots
 from aahcrawler.frontier.redis.controlled_partition import ControlledPartition
@@ -78,18 +78,18 @@ class RedisControl(PartitionedFrontier[ControlledPartition]):
         """See ``Revisiting.again``."""
         return self._divided(revisits, lambda revisit: revisit.offer.queue, ControlledPartition.again)
 
-    def scan(self, states: Collection[State]) -> Iterator[Standing]:
+    def scan(self, states: Collection[State]) -> Iterator[UrlStatus]:
         """See ``Revisiting.scan``. Some thousand URLs are one round trip."""
         for partition in self._partitions:
             yield from partition.scan(states)
 
     def snapshot(self, path: Path) -> int:
-        """See ``Keeping.snapshot``. All URLs of the crawl are gone through."""
+        """See ``Snapshots.snapshot``. All URLs of the crawl are gone through."""
         entries = ((*entry, str(at).encode()) for at, each in enumerate(self._partitions) for entry in each.entries())
         return snapshots.write(path, Head(self._crawl, records.FORMAT, len(self._partitions)), entries)
 
     def restore(self, path: Path, *, replace: bool = False) -> int:
-        """See ``Keeping.restore``. Some hundred URLs are one round trip.
+        """See ``Snapshots.restore``. Some hundred URLs are one round trip.
 
         Raise ``SnapshotError``, too, for a snapshot of another number of partitions.
         """

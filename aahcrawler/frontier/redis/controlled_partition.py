@@ -6,13 +6,13 @@ from itertools import chain, islice
 from typing import Any, Final, TypeVar, cast
 
 from aahcrawler.frontier.control import Revisit
-from aahcrawler.frontier.posting import Standing
+from aahcrawler.frontier.posting import UrlStatus
 from aahcrawler.frontier.protocol import State
 from aahcrawler.frontier.redis import records
 from aahcrawler.frontier.redis.connection import unavailable
 from aahcrawler.frontier.redis.keyspace import PER_CALL
 from aahcrawler.frontier.redis.partition import Partition
-from aahcrawler.frontier.redis.posts import unpack_standing
+from aahcrawler.frontier.redis.posts import unpack_status
 from aahcrawler.frontier.redis.snapshots import Entry
 from aahcrawler.frontier.rules import Rule
 
@@ -64,9 +64,9 @@ class ControlledPartition(Partition):
         """See ``Blocking.block``. All URLs of the crawl are gone through."""
         self._change_rules(lambda pipeline, key: pipeline.hset(key, mapping={rule.reason: "" for rule in rules}), rules)
         named = (
-            (standing.offer.url, "", rule.reason)
-            for standing in self.scan({State.QUEUED, State.DUE})
-            if standing.offer is not None and (rule := self._book.naming(standing.offer.url))
+            (status.offer.url, "", rule.reason)
+            for status in self.scan({State.QUEUED, State.DUE})
+            if status.offer is not None and (rule := self._book.matching(status.offer.url))
         )
         return sum(sum(self._block(part)) for part in _batched(named))
 
@@ -97,7 +97,7 @@ class ControlledPartition(Partition):
         """See ``Revisiting.again``."""
         return tuple(chain.from_iterable(map(self._again, _batched(revisits))))
 
-    def scan(self, states: Collection[State]) -> Iterator[Standing]:
+    def scan(self, states: Collection[State]) -> Iterator[UrlStatus]:
         """See ``Revisiting.scan``. Some thousand URLs are one round trip."""
         if not SCANNED.issuperset(states):
             raise ValueError(f"only URLs that are {', '.join(sorted(SCANNED))} can be gone through")
@@ -159,18 +159,18 @@ class ControlledPartition(Partition):
                 found = pipeline.execute()
             yield dict(chain.from_iterable(kept.items() for kept in found))
 
-    def _scan(self, states: frozenset[State]) -> Iterator[Standing]:
+    def _scan(self, states: frozenset[State]) -> Iterator[UrlStatus]:
         for kept in self._pieces():
             records_of = ((name, raw) for name, raw in kept.items() if records.is_record(raw))
             wanted = {name: raw for name, raw in records_of if records.state_of(raw) in states}
             with unavailable():
                 reasons = self.client.hmget(self.key("held"), list(wanted)) if wanted else []
             for raw, held in zip(wanted.values(), cast("list[bytes | None]", reasons), strict=True):
-                yield unpack_standing(raw, records.held_reason(held))
+                yield unpack_status(raw, records.held_reason(held))
 
     def _again(self, revisits: Sequence[Revisit]) -> Iterator[bool]:
         self._book = self._read_rules()
-        allowed = [each for each in revisits if not self._book.naming(each.offer.url)]
+        allowed = [each for each in revisits if not self._book.matching(each.offer.url)]
         waits = b"".join(_WAIT.pack(round(each.seconds * _MICRO)) for each in allowed)
         answers = iter(self.call("again", records.pack_offers(each.offer for each in allowed), waits))
         named = {each.offer.url for each in revisits} - {each.offer.url for each in allowed}
@@ -191,7 +191,7 @@ class ControlledPartition(Partition):
     def _named_by(self, raw: bytes | None) -> str:
         if raw is None or not self._book or not records.is_held(raw):
             return ""
-        rule = self._book.naming(records.Record.unpack(raw).offer().url)
+        rule = self._book.matching(records.Record.unpack(raw).offer().url)
         return rule.reason if rule else ""
 
     def _change_rules(self, change: Callable[[Any, str], object], rules: Sequence[Rule]) -> None:

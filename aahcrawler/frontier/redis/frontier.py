@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 
 from redis import Redis
 
-from aahcrawler.frontier.posting import Post, Posted, Standing
+from aahcrawler.frontier.posting import Post, Posted, UrlStatus
 from aahcrawler.frontier.protocol import (
     QUIET,
     Counts,
@@ -183,23 +183,23 @@ class PartitionedFrontier(Generic[_P]):
         """See ``Posting.post``. Up to 500 posts of a partition are one atomic round trip."""
         return self._divided(posts, lambda post: post.offer.queue, Partition.post)
 
-    def standing(self, url: str) -> Standing | None:
-        """See ``Posting.standing``."""
-        return self._of_url(url).standing(url)
+    def status(self, url: str) -> UrlStatus | None:
+        """See ``Posting.status``."""
+        return self._of_url(url).status(url)
 
     def count(self, amounts: Mapping[str, float]) -> None:
-        """See ``Tallies.count``."""
+        """See ``CrawlStats.count``."""
         self._partitions[0].count(amounts)
 
-    def tallies(self) -> Mapping[str, float]:
-        """See ``Tallies.tallies``."""
+    def stats(self) -> Mapping[str, float]:
+        """See ``CrawlStats.stats``."""
         if len(self._partitions) == 1:
-            return self._partitions[0].tallies()
-        tallies: dict[str, float] = {}
+            return self._partitions[0].stats()
+        stats: dict[str, float] = {}
         for partition in self._partitions:
-            for name, amount in partition.tallies().items():
-                tallies[name] = tallies.get(name, 0.0) + amount
-        return tallies
+            for name, amount in partition.stats().items():
+                stats[name] = stats.get(name, 0.0) + amount
+        return stats
 
     def remove(self) -> None:
         """Remove all that the server keeps of this crawl, which must have no worker; what crawls share stays.

@@ -14,8 +14,8 @@ _MICRO = 1_000_000
 _SERVER_TIME = -1
 
 
-class AddressLocks:
-    """``Addresses`` for all workers of a Redis-protocol server.
+class RedisIpLocks:
+    """``IpLocks`` for all workers of a Redis-protocol server.
 
     Each operation is atomic and one round trip for an address.
 
@@ -30,24 +30,24 @@ class AddressLocks:
         self._claim, self._renew, self._release = known["claim"], known["reclaim"], known["unclaim"]
 
     def claim(self, address: str, worker: str, delay: float, seconds: float) -> float:
-        """See ``Addresses.claim``."""
+        """See ``IpLocks.claim``."""
         arguments = self._now(), worker, round(delay * _MICRO), round(seconds * _MICRO)
         with unavailable():
             return int(self._claim(keys=[_key(address)], args=arguments)) / _MICRO
 
     def renew(self, addresses: Sequence[str], worker: str, seconds: float) -> None:
-        """See ``Addresses.renew``."""
+        """See ``IpLocks.renew``."""
         with unavailable():
             for address in addresses:
                 self._renew(keys=[_key(address)], args=(self._now(), worker, round(seconds * _MICRO)))
 
     def release(self, address: str, worker: str, delay: float) -> None:
-        """See ``Addresses.release``."""
+        """See ``IpLocks.release``."""
         with unavailable():
             self._release(keys=[_key(address)], args=(self._now(), worker, round(delay * _MICRO)))
 
     def close(self) -> None:
-        """See ``Addresses.close``."""
+        """See ``IpLocks.close``."""
         self._client.close()
 
     def _now(self) -> int:

@@ -8,7 +8,7 @@ from uuid import uuid4
 
 from redis import Redis
 
-from aahcrawler.frontier.posting import BLOCKED_FROM_OUTSIDE, Effect, Post, Posted, Standing
+from aahcrawler.frontier.posting import BLOCKED_FROM_OUTSIDE, Effect, Post, Posted, UrlStatus
 from aahcrawler.frontier.protocol import (
     QUIET,
     RETRIES_USED_UP,
@@ -26,7 +26,7 @@ from aahcrawler.frontier.protocol import (
 from aahcrawler.frontier.redis import records
 from aahcrawler.frontier.redis.connection import unavailable
 from aahcrawler.frontier.redis.keyspace import MICRO, PER_CALL, Keyspace, micros
-from aahcrawler.frontier.redis.posts import pack_posts, unpack_posted, unpack_standing
+from aahcrawler.frontier.redis.posts import pack_posts, unpack_posted, unpack_status
 from aahcrawler.frontier.redis.records import Record
 from aahcrawler.frontier.rules import Rule, RuleBook
 
@@ -200,14 +200,14 @@ class Partition(Keyspace):
             for post, said in zip(posts, posted, strict=True)
         )
 
-    def standing(self, url: str) -> Standing | None:
-        """See ``Posting.standing``."""
+    def status(self, url: str) -> UrlStatus | None:
+        """See ``Posting.status``."""
         raw = self._kept(url)
         if raw is None or not records.is_held(raw):
-            return None if raw is None else unpack_standing(raw)
+            return None if raw is None else unpack_status(raw)
         with unavailable():
             held = cast("bytes | None", self.client.hget(self.key("held"), records.fingerprint(url)))
-        return unpack_standing(raw, records.held_reason(held))
+        return unpack_status(raw, records.held_reason(held))
 
     def best(self, n: int) -> Iterator[Record]:
         """Yield the records of each queue's ``n`` best URLs."""
@@ -217,15 +217,15 @@ class Partition(Keyspace):
                 yield from map(Record.unpack, self.call("best", n, *part))
 
     def count(self, amounts: Mapping[str, float]) -> None:
-        """See ``Tallies.count``."""
+        """See ``CrawlStats.count``."""
         with unavailable():
             pipeline = self.client.pipeline(transaction=True)
             for name, amount in amounts.items():
                 pipeline.hincrbyfloat(self.key("tallies"), name, amount)
             pipeline.execute()
 
-    def tallies(self) -> Mapping[str, float]:
-        """See ``Tallies.tallies``."""
+    def stats(self) -> Mapping[str, float]:
+        """See ``CrawlStats.stats``."""
         with unavailable():
             found = cast("dict[bytes, bytes]", self.client.hgetall(self.key("tallies")))
         return {name.decode(): float(amount) for name, amount in found.items()}
@@ -257,7 +257,7 @@ class Partition(Keyspace):
 
     def _withhold(self, leases: Sequence[Lease]) -> Sequence[Lease]:
         """Block what a rule names of URLs that have just been leased; return the others."""
-        named = {lease: rule for lease in leases if (rule := self._book.naming(lease.url))} if self._book else {}
+        named = {lease: rule for lease in leases if (rule := self._book.matching(lease.url))} if self._book else {}
         if named:
             self._block((lease.url, lease.token, rule.reason) for lease, rule in named.items())
         return [lease for lease in leases if lease not in named] if named else leases
@@ -266,7 +266,7 @@ class Partition(Keyspace):
         """Block what a rule names of URLs that have just been offered; return those that were."""
         if not self._book:
             return frozenset()
-        named = {offer.url: rule.reason for offer in offers if (rule := self._book.naming(offer.url))}
+        named = {offer.url: rule.reason for offer in offers if (rule := self._book.matching(offer.url))}
         blocked = self._block((url, "", reason) for url, reason in named.items())
         return frozenset(url for url, is_blocked in zip(named, blocked, strict=True) if is_blocked)
 
@@ -309,7 +309,7 @@ def _names(leases: Sequence[Lease]) -> Iterator[bytes | str]:
 
 
 def _numbers(outcome: Outcome) -> Iterator[str | float]:
-    for name, amount in outcome.tally.items():
+    for name, amount in outcome.stats.items():
         yield name
         yield amount
 

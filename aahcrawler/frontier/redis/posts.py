@@ -3,7 +3,7 @@
 import struct
 from collections.abc import Iterable
 
-from aahcrawler.frontier.posting import Effect, Post, Posted, Standing, Wish
+from aahcrawler.frontier.posting import Effect, Post, Posted, UrlStatus, Wish
 from aahcrawler.frontier.redis import records
 
 _HEAD = struct.Struct(">c12s4s")
@@ -33,9 +33,9 @@ def unpack_posted(letters: bytes) -> tuple[Posted, ...]:
     )
 
 
-def unpack_standing(raw: bytes, reason: str = "") -> Standing:
+def unpack_status(raw: bytes, reason: str = "") -> UrlStatus:
     """Read what the server keeps of a URL; ``reason`` is why one is blocked that has kept its record."""
     if not records.is_record(raw):
-        return Standing(records.state_of(raw), None, reason=records.reason_of(raw))
+        return UrlStatus(records.state_of(raw), None, reason=records.reason_of(raw))
     record = records.Record.unpack(raw)
-    return Standing(record.state, record.offer(), record.is_at_front, reason)
+    return UrlStatus(record.state, record.offer(), record.is_at_front, reason)

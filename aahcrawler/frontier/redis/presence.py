@@ -23,27 +23,27 @@ class RedisPresence:
     def __init__(self, server: Redis | str, silence: float = SILENCE) -> None:
         self._client = connect(server) if isinstance(server, str) else server
         self._milliseconds = round(silence * 1000)
-        self._offices: dict[str, set[str]] = {}
+        self._roles: dict[str, set[str]] = {}
         self._hold = self._client.register_script(_HOLD)
         self._leave = self._client.register_script(_LEAVE)
 
-    def here(self, worker: Worker) -> None:
-        """See ``Presence.here``."""
+    def heartbeat(self, worker: Worker) -> None:
+        """See ``Presence.heartbeat``."""
         with unavailable():
             pipeline = self._client.pipeline(transaction=True)
             pipeline.sadd(_key("workers"), worker.name)
             pipeline.set(_key(f"worker:{worker.name}"), _written(worker), px=self._milliseconds)
             pipeline.execute()
 
-    def gone(self, name: str) -> None:
-        """See ``Presence.gone``."""
+    def leave(self, name: str) -> None:
+        """See ``Presence.leave``."""
         with unavailable():
             pipeline = self._client.pipeline(transaction=True)
             pipeline.srem(_key("workers"), name)
             pipeline.delete(_key(f"worker:{name}"))
             pipeline.execute()
-            for office in self._offices.pop(name, ()):
-                self._leave(keys=[_key(f"office:{office}")], args=[name])
+            for role in self._roles.pop(name, ()):
+                self._leave(keys=[_key(f"office:{role}")], args=[name])
 
     def workers(self) -> Sequence[Worker]:
         """See ``Presence.workers``. What cannot be read is left out."""
@@ -58,12 +58,12 @@ class RedisPresence:
         found = (_read(content) for content in said if content is not None)
         return tuple(worker for worker in found if worker is not None)
 
-    def holds(self, office: str, name: str) -> bool:
-        """See ``Presence.holds``."""
+    def hold(self, role: str, name: str) -> bool:
+        """See ``Presence.hold``."""
         with unavailable():
-            held = bool(self._hold(keys=[_key(f"office:{office}")], args=[name, self._milliseconds]))
+            held = bool(self._hold(keys=[_key(f"office:{role}")], args=[name, self._milliseconds]))
         if held:
-            self._offices.setdefault(name, set()).add(office)
+            self._roles.setdefault(name, set()).add(role)
         return held
 
     def close(self) -> None:

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aahcrawler.wire.addresses import AddressPolicy, Resolver
 from aahcrawler.wire.client import RefusedAddressError, ResolveError, WireReason, WireRequest
+from aahcrawler.wire.ip_policy import IpPolicy, Resolver
 from tests.wire.serving import OPEN, answering, client, serving
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
-CLOSED = AddressPolicy()
+CLOSED = IpPolicy()
 
 REFUSED = [
     "0.0.0.0",  # noqa: S104
@@ -95,7 +95,7 @@ def test_no_wrapping_hides_an_address(address: ipaddress.IPv4Address) -> None:
 
 
 def test_networks_open_no_more_than_themselves() -> None:
-    policy = AddressPolicy((ipaddress.ip_network("10.1.0.0/16"), ipaddress.ip_network("fd00:1::/32")))
+    policy = IpPolicy((ipaddress.ip_network("10.1.0.0/16"), ipaddress.ip_network("fd00:1::/32")))
     assert policy.refusal("10.1.2.3") is None
     assert policy.refusal("::ffff:10.1.2.3") is None
     assert policy.refusal("fd00:1::5") is None
@@ -107,13 +107,11 @@ def test_networks_open_no_more_than_themselves() -> None:
 @pytest.mark.parametrize("target", ["forum.test", "", "127.0.0.1:", "127.0.0.1:x", "127.0.0.1:70000", "[::1", "1.2.3"])
 def test_mapping_that_is_no_address(target: str) -> None:
     with pytest.raises(ValueError, match=r"blog\.test"):
-        AddressPolicy(resolve={"blog.test": target})
+        IpPolicy(resolve={"blog.test": target})
 
 
 def test_mappings_replace_the_port_where_they_have_one() -> None:
-    policy = AddressPolicy(
-        resolve={"a.test": "192.0.2.1", "b.test": "192.0.2.1:81", "c.test": "::1", "d.test": "[::1]:82"}
-    )
+    policy = IpPolicy(resolve={"a.test": "192.0.2.1", "b.test": "192.0.2.1:81", "c.test": "::1", "d.test": "[::1]:82"})
     found = {host: policy.mapped(f"{host}.test", 80) for host in "abcde"}
     assert {host: candidate and candidate.sockaddr for host, candidate in found.items()} == {
         "a": ("192.0.2.1", 80),
@@ -130,7 +128,7 @@ def test_mappings_replace_the_port_where_they_have_one() -> None:
 def test_private_addresses_are_refused_before_connecting(tmp_path: Path, host: str) -> None:
     async def run() -> None:
         async with serving(answering(OK)) as server:
-            policy = AddressPolicy(resolve={"forum.test": "127.0.0.1"})
+            policy = IpPolicy(resolve={"forum.test": "127.0.0.1"})
             async with client(tmp_path, addresses=policy) as wire:
                 with pytest.raises(RefusedAddressError, match=r"loopback") as caught:
                     await wire.fetch(WireRequest(server.url(host=host)))
@@ -147,7 +145,7 @@ def test_redirect_to_a_private_address_is_a_request_of_its_own(tmp_path: Path) -
             location = inside.url(host="127.0.0.2").encode()
             redirect = b"HTTP/1.1 302 Found\r\nLocation: " + location + b"\r\nContent-Length: 0\r\n\r\n"
             async with serving(answering(redirect)) as outside:
-                policy = AddressPolicy((ipaddress.ip_network("127.0.0.1/32"),))
+                policy = IpPolicy((ipaddress.ip_network("127.0.0.1/32"),))
                 async with client(tmp_path, addresses=policy) as wire:
                     answer = await wire.fetch(WireRequest(outside.url()))
                     answer.exchange.close()
@@ -181,7 +179,7 @@ def test_hosts_share_a_server_by_mapping(tmp_path: Path) -> None:
     async def run() -> None:
         async with serving(answering(OK)) as server:
             address = f"127.0.0.1:{server.port}"
-            policy = AddressPolicy(True, {"forum.test": address, "blog.test": address})
+            policy = IpPolicy(True, {"forum.test": address, "blog.test": address})
             async with client(tmp_path, addresses=policy) as wire:
                 for url in ("http://forum.test/a", "http://blog.test/b", "http://forum.test./c"):
                     (await wire.fetch(WireRequest(url))).exchange.close()
@@ -229,7 +227,7 @@ def test_addresses_are_tried_in_order(tmp_path: Path, monkeypatch: pytest.Monkey
     async def run() -> None:
         async with serving(answering(OK), host="127.0.0.3") as server:
             monkeypatch.setattr(socket, "getaddrinfo", answer)
-            policy = AddressPolicy((ipaddress.ip_network("127.0.0.0/8"),))
+            policy = IpPolicy((ipaddress.ip_network("127.0.0.0/8"),))
             async with client(tmp_path, addresses=policy) as wire:
                 result = await wire.fetch(WireRequest(server.url(host="a.test")))
                 result.exchange.close()

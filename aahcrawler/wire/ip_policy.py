@@ -37,7 +37,7 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class AddressPolicy:
+class IpPolicy:
     """Says where connections may go.
 
     Only global unicast addresses are allowed by default. ``allow_private`` opens everything (True) or the networks
@@ -87,7 +87,7 @@ class Resolver:
     ``getaddrinfo`` tells no time to live, so ``ttl`` is a cap. Failures are not remembered.
     """
 
-    def __init__(self, policy: AddressPolicy, ttl: float) -> None:
+    def __init__(self, policy: IpPolicy, ttl: float) -> None:
         self.policy = policy
         self._ttl = ttl
         self._known: OrderedDict[tuple[str, int], tuple[float, tuple[Candidate, ...]]] = OrderedDict()
