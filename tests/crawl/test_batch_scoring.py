@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from aahcrawler.crawl.response.batch_scoring import BatchScoring
 from aahcrawler.frontier.protocol import UNSCORED, FrontierUnavailableError, Lease, Offer, Offered, Outcome, State
 from aahcrawler.scores.entries import Batched, Judged
 from aahcrawler.scores.reader import read
@@ -121,13 +120,14 @@ def test_what_waits_for_its_batch_when_a_crawl_stops_is_scored_first(tmp_path: P
 
 
 class BatchBench(Bench):
-    """A settlement with batches of two pages, and a frontier that keeps what it is offered."""
+    """A response handler with batches of two pages, and a frontier that keeps what it is offered."""
 
     def __init__(self, tmp_path: Path) -> None:
         super().__init__(tmp_path, load(), Flood())
         icd = Icd.parse(f"{DEFINITION}\nscoring: {{batch: 2}}\n".encode())
-        self.job.icd = icd
-        self.job.understanding = replace(self.job.understanding, topic=build_topic(icd, {}))
+        context = replace(self.job.context.now, icd=icd, topic=build_topic(icd, {}))
+        self.job.context.use(context)
+        self.batches = self.job.fetching.leases.backlog
         self.offered: list[Offer] = []
         self.logged: list[tuple[int, Mapping[str, BatchScore]]] = []
         self.known: frozenset[str] = frozenset()
@@ -171,13 +171,13 @@ def test_links_are_offered_unscored_requisites_are_not_and_then_comes_the_score_
     ((pages, scores),) = bench.logged
     assert (pages, list(scores), scores["http://a.test/b"].pages) == (2, ["http://a.test/b"], 2)
     assert bench.recorder.counted["batches"] == 1
-    assert len(bench.response_handler.batch_scoring) == 0
+    assert not bench.batches
 
 
 def test_a_page_whose_lease_was_lost_is_in_no_batch(bench: BatchBench) -> None:
     bench.recorder.held = False
     bench.answer(lease(), answer())
-    assert len(bench.response_handler.batch_scoring) == 0
+    assert not bench.batches
 
 
 def test_what_was_fetched_meanwhile_is_not_told_as_scored(bench: BatchBench) -> None:
@@ -194,24 +194,23 @@ def test_a_batch_that_cannot_be_scored_stops_no_crawl(bench: BatchBench, monkeyp
     monkeypatch.setattr(Batch, "scores", broken)
     bench.answer(lease(), answer())
     bench.answer(lease("http://a.test/2"), answer())
-    assert bench.job.failure is None
+    assert bench.job.lifecycle.failure is None
     assert [state for state, *_ in bench.recorder.finished] == [State.DONE] * 2
     assert all(score != 0.25 for _, score in bench.scores())
 
 
-def test_a_frontier_that_is_gone_when_the_last_batch_ends_is_the_jobs_trouble(bench: BatchBench) -> None:
+def test_a_frontier_that_is_gone_when_the_last_batch_ends_ends_the_crawl(bench: BatchBench) -> None:
     bench.answer(lease(), answer())
     error = FrontierUnavailableError("gone")
     bench.recorder.fails_at = {"offer": error}
-    asyncio.run(bench.response_handler.batch_scoring.close())
-    assert bench.job.failure is error
+    asyncio.run(bench.response_handler.close())
+    assert bench.job.lifecycle.failure is error
 
 
 def test_without_batches_nothing_is_kept(tmp_path: Path) -> None:
     bench = Bench(tmp_path, load(), Flood())
     with bench.history:
         bench.answer(lease(), answer())
-        batches: BatchScoring = bench.response_handler.batch_scoring
-        asyncio.run(batches.close())
-    assert len(batches) == 0
+        asyncio.run(bench.response_handler.close())
+        assert not bench.job.fetching.leases.backlog
     assert "offer" not in bench.recorder.done

@@ -18,8 +18,8 @@ FILES = ("crawl.json", "icd.json", "topic.json", "crawl.log", "report.html")
 DIE = """
 import os, signal, sys
 from pathlib import Path
-from aahcrawler.crawl.directory.crawl_runs import putting_away
-for step in putting_away(Path(sys.argv[1]), 1)[: int(sys.argv[2])]:
+from aahcrawler.crawl.directory.crawl_runs import rotation
+for step in rotation(Path(sys.argv[1]), 1)[: int(sys.argv[2])]:
     step()
 os.kill(os.getpid(), signal.SIGKILL)
 """

@@ -17,14 +17,13 @@ from typing import Any
 
 import pytest
 
-from aahcrawler.crawl.core.job import Job
+from aahcrawler.crawl.core.context import CrawlContext
 from aahcrawler.crawl.core.stores import Stores
-from aahcrawler.crawl.core.understanding import Understanding
 from aahcrawler.crawl.directory.folder import CrawlFolder
 from aahcrawler.crawl.directory.folder_lock import FolderLock
 from aahcrawler.crawl.health.disk_space import DiskSpace
 from aahcrawler.crawl.health.error_classification import is_full
-from aahcrawler.crawl.response.handler import ResponseHandler
+from aahcrawler.crawl.startup.job import Job, Surroundings, assemble
 from aahcrawler.frontier.protocol import (
     Counts,
     FrontierFullError,
@@ -178,7 +177,7 @@ def test_a_spool_that_is_full_is_told_from_one_that_is_broken() -> None:
     assert not is_full(broken)
 
 
-# A job and its settlements
+# A job and its response handler
 
 
 @dataclass
@@ -221,16 +220,17 @@ def job_with(books: Books, disk: Disk, folder: Path) -> Job:
     root = folder / "crawl"
     root.mkdir()
     stores = Stores(CrawlFolder(root, FolderLock(root)), *(anything,) * 5, ExitStack())
-    return Job(icd, stores, Understanding(anything, (), Scope(icd)), lambda _: disk)
+    around = Surroundings(measure=lambda _: disk)
+    return assemble(CrawlContext(icd, anything, (), Scope(icd)), stores, around=around)
 
 
 @pytest.mark.parametrize(("free", "least", "most"), [(0, 0.0, 0.0), (GB, 1.0, 60.0)])
 def test_time_stands_still_while_a_crawl_pauses(free: int, least: float, most: float, tmp_path: Path) -> None:
     async def crawl() -> None:
         job = job_with(Books(), Disk(free), tmp_path)
-        async with job.running():
+        async with job.lifecycle.running():
             await asyncio.sleep(1.3)
-        assert least <= job.seconds <= most
+        assert least <= job.lifecycle.seconds <= most
         if not free:
             assert state_of(tmp_path / "crawl") == "paused"
             assert "archive.reserve keeps 1.0 MB" in reason_of(tmp_path / "crawl")
@@ -248,7 +248,7 @@ def test_the_last_word_of_a_crawl_waits_for_room(tmp_path: Path, monkeypatch: py
 
     async def crawl() -> None:
         job = job_with(Books(), Disk(), tmp_path)
-        await job.save("finished")
+        await job.lifecycle.save("finished")
 
     monkeypatch.setattr(CrawlFolder, "write_summary", write_later)
     asyncio.run(crawl())
@@ -260,8 +260,8 @@ def test_triples_wait_for_room(tmp_path: Path) -> None:
 
     async def crawl() -> None:
         job = job_with(books, Disk(), tmp_path)
-        await job.describe(CaptureDescription("urn:uuid:1", "http://a.test/", 200, datetime.now(UTC)))
-        assert not job.disk_space.is_short
+        await job.writer.describe(CaptureDescription("urn:uuid:1", "http://a.test/", 200, datetime.now(UTC)))
+        assert not job.writer.disk_space.is_short
 
     asyncio.run(crawl())
     assert books.done == ["described"]
@@ -276,8 +276,8 @@ def test_an_answer_that_could_not_be_kept_is_fetched_again(free: int, done: str,
 
     async def crawl() -> None:
         job = job_with(books, Disk(free), tmp_path)
-        await ResponseHandler(job).on_error(LEASE, error)
-        assert job.failure is None
+        await job.handler.on_error(LEASE, error)
+        assert job.lifecycle.failure is None
 
     asyncio.run(crawl())
     assert books.done == [done]

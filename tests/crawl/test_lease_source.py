@@ -75,8 +75,7 @@ def test_a_queue_has_no_more_connections_than_are_its_own(executor: FrontierExec
     most: dict[str, int] = {}
 
     async def crawl() -> list[str]:
-        source = LeaseSource(shelf, executor, "w", 9)  # type: ignore[arg-type]
-        source.connections = lambda queue: 2 if queue == "a.test" else 5
+        source = LeaseSource(shelf, executor, "w", 9, connections=lambda queue: 2 if queue == "a.test" else 5)  # type: ignore[arg-type]
         seen = []
 
         def settle(lease: Lease) -> None:
@@ -100,8 +99,7 @@ def test_what_joined_a_connection_goes_back_with_it(executor: FrontierExecutor) 
     shelf = Shelf(3)
 
     async def crawl() -> None:
-        source = LeaseSource(shelf, executor, "w", 3)  # type: ignore[arg-type]
-        source.connections = lambda _: 1
+        source = LeaseSource(shelf, executor, "w", 3, connections=lambda _: 1)  # type: ignore[arg-type]
         async for lease in source:
             await source.give_back_behind(lease)
             source.finished(lease)

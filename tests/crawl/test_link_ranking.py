@@ -27,7 +27,7 @@ KNOWN = load()
 
 
 class RankedBench(Bench):
-    """A settlement with a ranker, and a frontier that takes scores of what is queued."""
+    """A response handler with a ranker, and a frontier that takes scores of what is queued."""
 
     def __init__(self, tmp_path: Path, analyser: Flood | None = None) -> None:
         self.ranker = HostRanker()
@@ -49,7 +49,7 @@ class RankedBench(Bench):
         """Let the re-scoring run until it has been asked so often, or has nothing to do."""
 
         async def crawl() -> None:
-            task = asyncio.create_task(self.response_handler.link_ranking.run())
+            task = asyncio.create_task(self.job.background[0]())
             for _ in range(10_000):
                 await asyncio.sleep(0.005)
                 if task.done() or len(self.log.rest) >= 2 * turns:
@@ -77,7 +77,7 @@ def test_the_ranker_hears_what_a_page_was_worth_and_joins_the_score_of_its_links
     assert (call[1], call[5:7]) == ("http://a.test/", (0.5, 2))
     (page,) = bench.log.pages
     assert [scores.analyser for scores in page.scores] == ["text", "ranker"]
-    weights = bench.job.icd.scoring.weights
+    weights = bench.job.context.now.icd.scoring.weights
     expected = (weights["text"] * 0.25 + weights["ranker"] * 0.5) / (weights["text"] + weights["ranker"])
     assert list(page.leads.scores) == pytest.approx([expected] * 2)
     assert page.lesson is not None
@@ -178,7 +178,7 @@ def test_a_store_that_fails_ends_the_crawl(bench: RankedBench, error: Exception)
     bench.answer(lease(), answer())
     bench.ranker.told, bench.ranker.queued = {"http://a.test/b": 0.1}, {"http://a.test/b": 0.25}
     bench.beside()
-    assert bench.job.failure is error
+    assert bench.job.lifecycle.failure is error
 
 
 def test_a_ranker_that_fails_ends_re_scoring_and_not_the_crawl(
@@ -191,7 +191,7 @@ def test_a_ranker_that_fails_ends_re_scoring_and_not_the_crawl(
     bench.answer(lease(), answer())
     with caplog.at_level(logging.ERROR):
         bench.beside()
-    assert bench.job.failure is None
+    assert bench.job.lifecycle.failure is None
     assert "nothing is re-scored any more" in caplog.text
 
 

@@ -21,9 +21,8 @@ from aahcrawler.archive.records import UNIDENTIFIED, Identified, Original
 from aahcrawler.archive.writer import Capture
 from aahcrawler.crawl.capture.archiver import LARGE
 from aahcrawler.crawl.capture.recrawl import UNCONDITIONAL, ConditionalRequest
-from aahcrawler.crawl.core.job import Job
+from aahcrawler.crawl.core.context import CrawlContext
 from aahcrawler.crawl.core.stores import Stores
-from aahcrawler.crawl.core.understanding import Understanding
 from aahcrawler.crawl.directory.folder import CrawlFolder
 from aahcrawler.crawl.directory.folder_lock import FolderLock
 from aahcrawler.crawl.fetch.download_handler import Captured, CapturedResponse
@@ -31,7 +30,8 @@ from aahcrawler.crawl.fetch.ip_claims import IpAddressBusyError
 from aahcrawler.crawl.fetch.politeness import StoppedError
 from aahcrawler.crawl.fetch.robots_txt import RobotsDeniedError, RobotsUnreachableError
 from aahcrawler.crawl.response.discovered_links import MOST_REDIRECTS
-from aahcrawler.crawl.response.handler import AGAIN, LONGEST_REST, RequisiteBudgetError, ResponseHandler, rest_asked
+from aahcrawler.crawl.response.handler import AGAIN, LONGEST_REST, RequisiteBudgetError, rest_asked
+from aahcrawler.crawl.startup.job import assemble
 from aahcrawler.exchange import Exchange, Truncation
 from aahcrawler.frontier.protocol import Counts, FrontierUnavailableError, Lease, Offer, Outcome, State
 from aahcrawler.helper import ApplicationAwareHelper
@@ -199,7 +199,7 @@ class Broken(Flood):
 
 
 class Bench:
-    """A settlement of a job whose stores are recorders."""
+    """The response handler of a job whose stores are recorders."""
 
     def __init__(
         self, tmp_path: Path, known: KnowledgeBase, analyser: OnlineAnalyser, ranker: Lessons | None = None
@@ -215,10 +215,10 @@ class Bench:
         scores: Any = self.log
         stores = Stores(folder, frontier, archive, self.history, objects, scores, ExitStack())
         helper = ApplicationAwareHelper(known)
-        self.job = Job(icd, stores, Understanding(helper, (analyser,), Scope(icd), ranker=ranker))
-        self.response_handler = ResponseHandler(self.job)
+        self.job = assemble(CrawlContext(icd, helper, (analyser,), Scope(icd), ranker=ranker), stores)
+        self.response_handler = self.job.handler
         self.settled = 0
-        self.job.leases.finished = self._settle  # type: ignore[method-assign]
+        self.job.fetching.leases.finished = self._settle  # type: ignore[method-assign]
 
     def _settle(self, lease: Lease) -> None:
         assert lease.url
@@ -280,13 +280,13 @@ def test_the_page_is_finished_after_everything_about_it_was_written(bench: Bench
     assert outcome.stats["pages"] == outcome.stats["status:200"] == outcome.stats["answers"] == 1
     assert outcome.stats["refused:denied"] == 2
     assert outcome.stats["bytes"] == len(PAGE)
-    assert bench.job.stats["pages"] == 1
+    assert bench.job.writer.stats["pages"] == 1
 
 
 def test_a_lost_lease_counts_nothing(bench: Bench) -> None:
     bench.recorder.held = False
     bench.answer(lease(), answer())
-    assert bench.job.stats.counts == {}
+    assert bench.job.writer.stats.counts == {}
 
 
 def test_a_page_that_an_analyser_breaks_on_is_fetched_all_the_same(tmp_path: Path, known: KnowledgeBase) -> None:
@@ -301,7 +301,7 @@ def test_a_page_that_an_analyser_breaks_on_is_fetched_all_the_same(tmp_path: Pat
     (told,) = bench.recorder.told
     assert told is not None
     assert told.failures == ("not understood: ZeroDivisionError: http://a.test/",)
-    assert bench.job.failure is None
+    assert bench.job.lifecycle.failure is None
 
 
 def test_whatever_else_goes_wrong_ends_the_url_and_not_the_crawl(bench: Bench) -> None:
@@ -309,7 +309,7 @@ def test_whatever_else_goes_wrong_ends_the_url_and_not_the_crawl(bench: Bench) -
     bench.answer(lease(), answer())
     state, _, _, outcome = bench.recorder.finished[0]
     assert (state, outcome.reason) == (State.FAILED, "RuntimeError")
-    assert bench.job.failure is None
+    assert bench.job.lifecycle.failure is None
 
 
 @pytest.mark.parametrize("where", ["scores", "archive", "objects", "finish"])
@@ -319,8 +319,8 @@ def test_a_store_that_fails_ends_the_crawl_and_not_the_url(bench: Bench, where: 
     bench.answer(lease(), answer())
     assert bench.recorder.done[-1] == where
     assert bench.recorder.finished == []
-    assert bench.job.failure is error
-    assert bench.job.ending.is_set()
+    assert bench.job.lifecycle.failure is error
+    assert bench.job.lifecycle.is_ending
 
 
 def test_an_error_page_is_archived_and_not_followed(bench: Bench) -> None:
@@ -349,7 +349,7 @@ def test_a_style_sheet_leads_to_what_it_shows_and_is_no_page(bench: Bench) -> No
 
 
 def test_no_requisite_is_offered_when_their_bytes_are_used_up(bench: Bench) -> None:
-    bench.job.stats.add("requisite_bytes", bench.job.icd.limits.requisite_bytes)
+    bench.job.writer.stats.add("requisite_bytes", bench.job.context.now.icd.limits.requisite_bytes)
     bench.answer(lease(), answer())
     assert bench.recorder.finished[0][2] == ["http://a.test/b"]
 
@@ -372,7 +372,7 @@ def test_a_304_that_stands_for_nothing_is_archived_and_asked_again_at_once(bench
     assert (recorder.done, recorder.released) == (["archive", "release"], ["http://a.test/"])
     assert (recorder.originals, recorder.told) == ([None], [None])
     assert recorder.counted == {"bytes": 0, "conditional": 1, "asked_again": 1}
-    assert bench.job.stats["asked_again"] == 1
+    assert bench.job.writer.stats["asked_again"] == 1
     assert not bench.job.recrawl.asked("http://a.test/").conditional
 
 
@@ -522,7 +522,7 @@ def test_what_finds_its_address_busy_goes_back_until_its_turn_comes(bench: Bench
 @pytest.mark.parametrize("error", [FrontierUnavailableError("gone"), SegmentError("no room")])
 def test_a_store_that_failed_on_the_way_ends_the_crawl(bench: Bench, error: Exception) -> None:
     bench.fail(lease(), error)
-    assert bench.job.failure is error
+    assert bench.job.lifecycle.failure is error
     assert bench.recorder.done == []
 
 

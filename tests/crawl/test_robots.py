@@ -181,14 +181,16 @@ class Bench:
         self.remains: list[WireError] = []
         self.turns: list[str] = []
         self.stopped = False
-        self.obeys_robots = True
         self.recrawl = Before()
         self.ending = asyncio.Event()
         self.politeness = PolitenessTracker(Politeness(delay=delay))  # type: ignore[arg-type]
-        self.request_headers = {"User-Agent": "AAHCrawler/1"}
-        self.icd = SimpleNamespace(sources=Sources())
-        self.ip_claims = SimpleNamespace(turn=lambda url: f"turn of {url}")
+        now = SimpleNamespace(
+            obeys_robots=True, request_headers={"User-Agent": "AAHCrawler/1"}, icd=SimpleNamespace(sources=Sources())
+        )
+        self.context = SimpleNamespace(now=now)
+        self.ip_claims = SimpleNamespace(of=lambda url: f"claim of {url}")
         self.leases = SimpleNamespace(holds=self.holds)
+        self.writer = self.fetching = self
         engine = SimpleNamespace(download_async=self.download_async)
         crawler: Any = SimpleNamespace(engine=engine)
         job: Any = self
@@ -197,7 +199,7 @@ class Bench:
     async def holds(self, _: Lease) -> bool:
         return True
 
-    async def turn(self, url: str) -> None:
+    async def wait_for_slot(self, url: str) -> None:
         if self.stopped:
             raise StoppedError
         self.turns.append(urls.queue_of(url))
@@ -209,7 +211,7 @@ class Bench:
         self.archived.append(exchange.url)
         self.originals.append(annotations.unchanged)
 
-    async def keep_remains(self, error: WireError) -> None:
+    async def archive_remains(self, error: WireError) -> None:
         self.remains.append(error)
 
     async def download_async(self, request: Request) -> CapturedResponse:
@@ -268,7 +270,7 @@ def test_the_request_for_it_is_honest_bounded_and_ends_with_the_crawl() -> None:
     assert request.headers["User-Agent"] == b"AAHCrawler/1"
     assert request.meta[MOST_BYTES] == LARGEST
     assert request.meta[ENDING] is bench.ending
-    assert request.meta[IP_CLAIM] == f"turn of {request.url}"
+    assert request.meta[IP_CLAIM] == f"claim of {request.url}"
     assert LEASE not in request.meta
 
 
@@ -380,7 +382,7 @@ def test_requests_without_a_lease_pass() -> None:
 
 def test_without_robots_txt_the_turn_is_still_waited_for() -> None:
     bench = Bench({})
-    bench.obeys_robots = False
+    bench.context.now.obeys_robots = False
     assert bench.run() == ["allowed"]
     assert (bench.asked, bench.turns) == ([], ["a.test"])
 

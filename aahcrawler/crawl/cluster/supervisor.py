@@ -24,7 +24,7 @@ from scrapy.settings import Settings
 
 from aahcrawler.archive.delivery import Delivery
 from aahcrawler.archive.index import update
-from aahcrawler.crawl.core.job import SUMMARY_EVERY
+from aahcrawler.crawl.core.lifecycle import SUMMARY_EVERY
 from aahcrawler.crawl.directory.definition_source import DefinitionFile
 from aahcrawler.crawl.directory.folder import CrawlFolder, CrawlRefusedError
 from aahcrawler.crawl.lease.lease_source import capacity, worker_name
@@ -33,9 +33,10 @@ from aahcrawler.crawl.reporting.exit_status import DONE, FAILED, MISTAKE, outcom
 from aahcrawler.crawl.reporting.progress import Show, display
 from aahcrawler.crawl.reporting.summary import summary
 from aahcrawler.crawl.scrapy.addon import knowledge_folders
-from aahcrawler.crawl.startup.factory import begun_delivery, checked
+from aahcrawler.crawl.startup.factory import checked
 from aahcrawler.crawl.startup.frontier_connection import FrontierConnection, open_frontier
 from aahcrawler.crawl.startup.recovery import repair_folder
+from aahcrawler.crawl.startup.store_opening import begin_delivery
 from aahcrawler.crawl.stats.collector import BEGUN, Stats
 from aahcrawler.crawl.stats.crawl_log import keep_events
 from aahcrawler.definition_bundle import sent
@@ -140,7 +141,7 @@ class Supervisor:
         opening.enter_context(keep_events(folder.log, icd.id))
         repair_folder(folder)
         connection = open_frontier(icd, folder, opening)
-        delivery = begun_delivery(icd, folder, opening)
+        delivery = begin_delivery(icd, folder, opening)
         server = opening.enter_context(connected(connection.address))
         registered = _registered(file, icd, folder, (connection, server))
         stats, counts = Stats(connection.frontier.stats()), connection.frontier.counts()

@@ -195,7 +195,7 @@ class _Process:
                     await service.close()
                 return
             self._services[crawl.id] = service
-            self._say(f"{crawl.id}: {service.job.started_as}, in {service.job.stores.folder.root}")
+            self._say(f"{crawl.id}: {service.job.lifecycle.started_as}, in {service.job.writer.stores.folder.root}")
             await self._crawl(service)
         except Exception:
             logger.exception("crawl %s cannot be served", crawl.id)
@@ -205,12 +205,11 @@ class _Process:
             self._tasks.pop(crawl.id, None)
 
     async def _crawl(self, service: ServedCrawl) -> None:
-        self._slots.join(service.job.leases)
-        service.job.leases.slots = self._slots
+        self._slots.join(service.job.fetching.leases)
         try:
             failed = await service.crawl_on(self._runner)
         finally:
-            self._slots.leave(service.job.leases)
+            self._slots.leave(service.job.fetching.leases)
         ending = await asyncio.to_thread(service.conclude)
         self._say(f"{service.crawl.id}: {ending}")
         if failed:
@@ -223,7 +222,7 @@ class _Process:
         try:
             shared_server = SharedServer(self._server.address, self._server.registry, self._server.presence)
             definition, folder = self._options.definition, self._options.folder / crawl.id
-            return ServedCrawl.opened(crawl, shared_server, self._choice, definition or folder)
+            return ServedCrawl.opened(crawl, shared_server, self._choice, definition or folder, self._slots)
         except FolderBusyError as error:
             logger.info("crawl %s is tried again soon: %s", crawl.id, error)
             self._again[crawl.id] = (monotonic() + LOOK_EVERY, 0.5)

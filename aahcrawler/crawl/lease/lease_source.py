@@ -52,16 +52,12 @@ class LeaseSource:
     Every lease must come back through ``finished``; what has not by the time of ``close`` is released there. While
     ``paused`` says so, none is yielded. Where nothing better is ready than what is unscored, and there is a ``backlog``
     to score, that is done first. ``capacity`` may change at any time. While ``held``, none is yielded either, and the
-    end of what could be leased is not the end: somebody is about to change that. ``clock`` returns seconds that never
-    run backwards.
+    end of what could be leased is not the end: somebody is about to change that. ``slots`` is the
+    bound that this crawl shares with others, None where there are none, and ``connections`` how many a queue may have,
+    where that is fewer than the frontier hands out. ``clock`` returns seconds that never run backwards.
     """
 
-    backlog: Backlog | None = None
-    slots: Slots | None = None
-    """The bound that this crawl shares with others, None where there are none."""
     held: bool = False
-    connections: Callable[[str], int] | None = None
-    """How many connections a queue may have, where that is fewer than the frontier hands out; None: as many."""
     is_paused: bool = False
     """Whether the frontier hands out nothing until an operator resumes the crawl, or its queues."""
     clock: Callable[[], float] = staticmethod(monotonic)
@@ -73,12 +69,19 @@ class LeaseSource:
         worker: str,
         capacity: int,
         paused: Callable[[], bool] = lambda: False,
+        *,
+        backlog: Backlog | None = None,
+        slots: Slots | None = None,
+        connections: Callable[[str], int] | None = None,
     ) -> None:
         self._frontier = frontier
         self._executor = executor
         self._worker = worker
         self.capacity = capacity
         self._paused = paused
+        self.backlog = backlog
+        self._slots = slots
+        self._connections = connections
         self._out: dict[tuple[str, str], Lease] = {}
         self._lost: set[tuple[str, str]] = set()
         self._behind: dict[str, deque[Lease]] = {}
@@ -131,9 +134,9 @@ class LeaseSource:
 
     def _available(self) -> int:
         wanted = self.capacity - len(self._out)
-        if self.slots is None:
+        if self._slots is None:
             return wanted
-        available = self.slots.available(self, wanted)
+        available = self._slots.available(self, wanted)
         self._hungry = available < wanted
         return available
 
@@ -181,10 +184,10 @@ class LeaseSource:
     def _connection(self, lease: Lease) -> str:
         """Return the token that names a lease's connection: another's where its queue may have no more of them."""
         token = self._joined.get(lease.token, lease.token)
-        if token in self._behind or self.connections is None:
+        if token in self._behind or self._connections is None:
             return token
         busy = [other for other, queue in self._queues.items() if queue == lease.queue]
-        if len(busy) < self.connections(lease.queue):
+        if len(busy) < self._connections(lease.queue):
             return token
         self._joined[token] = min(busy, key=lambda other: len(self._behind[other]))
         return self._joined[token]
@@ -210,8 +213,8 @@ class LeaseSource:
         self._out.pop(key, None)
         self._let_next_pass(lease.token)
         self._changed.set()
-        if self.slots is not None:
-            self.slots.freed()
+        if self._slots is not None:
+            self._slots.freed()
 
     def _let_next_pass(self, token: str) -> None:
         token = self._joined.get(token, token)

@@ -9,14 +9,14 @@ started again with another definition does the same (``mark_pending``).
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from aahcrawler.crawl.core.job import Job
-from aahcrawler.crawl.core.understanding import Understanding
+from aahcrawler.crawl.core.context import CrawlContext, CurrentContext
+from aahcrawler.crawl.core.fetching import Fetching
+from aahcrawler.crawl.core.stores import StoreWriter
 from aahcrawler.crawl.directory.definition_source import DefinitionSource
 from aahcrawler.crawl.directory.files import LOOK_EVERY, write_whole
 from aahcrawler.crawl.health.error_classification import is_local
@@ -63,8 +63,18 @@ def pending_parts(folder: Path) -> frozenset[Part]:
         return frozenset(Part)
 
 
+@dataclass(frozen=True, slots=True)
+class RunningCrawl:
+    """What a changed definition changes of a running crawl; ``fail`` stops it."""
+
+    context: CurrentContext
+    writer: StoreWriter
+    fetching: Fetching
+    fail: Callable[[Exception], None]
+
+
 class ConfigReload:
-    """Looks at a job's definition again and again, and has the job go by what changes.
+    """Looks at a crawl's definition again and again, and has the crawl go by what changes.
 
     ``understood_by`` returns the fingerprint of all that pages are understood by under a definition; ``actions`` bring
     into line what is queued.
@@ -72,19 +82,20 @@ class ConfigReload:
 
     def __init__(
         self,
-        job: Job,
+        crawl: RunningCrawl,
         source: DefinitionSource,
         understood_by: Callable[[Icd], str],
         actions: Mapping[Part, Action],
     ) -> None:
-        self._job = job
+        self._context, self._writer, self._fetching = crawl.context, crawl.writer, crawl.fetching
+        self._fail = crawl.fail
         self._source = source
         self._understood_by = understood_by
         self._actions = actions
-        self._root = job.stores.folder.root
+        self._root = self._writer.stores.folder.root
         self._left: tuple[str, ...] = ()
         # What is not wanted any more is not fetched before that has been found out.
-        job.leases.held = Part.SCOPE in self._pending()
+        self._fetching.leases.held = Part.SCOPE in self._pending()
 
     async def watch(self) -> None:
         """Go on with what is pending, then look at the definition until cancelled; a full disk is the job's error."""
@@ -97,13 +108,13 @@ class ConfigReload:
             if not is_local(error):
                 logger.exception("the definition is not looked at again in this crawl, which goes on")
                 return
-            self._job.fail(error)
+            self._fail(error)
 
     async def _check(self) -> None:
         try:
             wanted = await asyncio.to_thread(self._source.newer)
             if wanted is not None:
-                await self._apply(redefined(self._job.icd, wanted))
+                await self._apply(redefined(self._context.now.icd, wanted))
         except IcdError as error:
             for mistake in error.mistakes:
                 logger.error("%s", mistake)
@@ -115,36 +126,45 @@ class ConfigReload:
             return
         analysed_by = await self._analysers(change.icd)
 
-        if Part.WEIGHTS in change.parts and self._job.leases.backlog:
-            await self._job.leases.backlog.end()
-        await self._job.disk_space.retry(partial(self._keep, change))
-        self._job.use_definition(change.icd, self._understanding(change.icd, analysed_by))
-        await self._job.call(self._job.stores.frontier.go_by, frontier_settings(change.icd))
+        if Part.WEIGHTS in change.parts and self._fetching.leases.backlog:
+            await self._fetching.leases.backlog.end()
+        await self._writer.write(self._keep, change)
+        self._use(self._changed(change.icd, analysed_by))
+        await self._writer.call(self._writer.stores.frontier.go_by, frontier_settings(change.icd))
         logger.info("the crawl goes by a changed definition from now on: %s", ", ".join(change.taken))
         await self._apply_pending()
 
-    async def _keep(self, change: Redefinition) -> None:
+    def _keep(self, change: Redefinition) -> None:
         """Write down what the crawl goes by, and what is to be done; of several workers of a folder one does that."""
-        if self._job.stores.folder.is_first:
+        if self._writer.stores.folder.is_first:
             mark_pending(self._root, change.parts)
-            self._job.stores.folder.keep_definition(change.icd)
+            self._writer.stores.folder.keep_definition(change.icd)
 
     async def _analysers(self, icd: Icd) -> tuple[OnlineAnalyser, ...]:
         """Return what scores pages under a definition, for the topic that they are scored by at the end of that."""
-        while (topic := self._job.understanding.topic) is not None:
+        while (topic := self._context.now.topic) is not None:
             found = await asyncio.to_thread(analysers, icd, topic)
-            if topic is self._job.understanding.topic:
+            if topic is self._context.now.topic:
                 return found
-        return self._job.understanding.analysers
+        return self._context.now.analysers
 
-    def _understanding(self, icd: Icd, analysed_by: tuple[OnlineAnalyser, ...]) -> Understanding:
-        known = self._job.understanding
+    def _use(self, context: CrawlContext) -> None:
+        """Go by another context from the next request and page on; the frontier has to be told (``go_by``)."""
+        self._context.use(context)
+        self._fetching.use(context.icd)
+        context.traps.use(context.icd.traps)
+        scores = self._writer.stores.scores
+        if context.icd.scoring.weights != scores.weights:
+            scores.go_by(context.icd.scoring)
+
+    def _changed(self, icd: Icd, analysed_by: tuple[OnlineAnalyser, ...]) -> CrawlContext:
+        known = self._context.now
         ranker = known.ranker
         if ranker is None or not icd.scoring.weights[ranker.name]:
             another = link_ranker(icd.scoring)
             ranker = None if another is None else Lessons(another)
         fingerprint = self._understood_by(icd)
-        return replace(known, analysers=analysed_by, scope=Scope(icd), ranker=ranker, fingerprint=fingerprint)
+        return replace(known, icd=icd, analysers=analysed_by, scope=Scope(icd), ranker=ranker, fingerprint=fingerprint)
 
     def _warn_of_ignored(self, left: tuple[str, ...]) -> None:
         if left and left != self._left:
@@ -155,7 +175,7 @@ class ConfigReload:
         self._left = left
 
     def _pending(self) -> frozenset[Part]:
-        return pending_parts(self._root) if self._job.stores.folder.is_first else frozenset()
+        return pending_parts(self._root) if self._writer.stores.folder.is_first else frozenset()
 
     async def _apply_pending(self) -> None:
         pending = self._pending()
@@ -166,15 +186,16 @@ class ConfigReload:
             clear_pending(self._root)
 
 
-def actions(job: Job, control: BlockControl) -> Mapping[Part, Action]:
-    """Return what is done in a job for each part of its definition that has changed."""
+def actions(crawl: RunningCrawl, control: BlockControl) -> Mapping[Part, Action]:
+    """Return what brings a crawl into line with each part of its definition that has changed."""
+    context, writer = crawl.context, crawl.writer
 
     async def go_by() -> None:
-        await job.call(job.stores.frontier.go_by, frontier_settings(job.icd))
+        await writer.call(writer.stores.frontier.go_by, frontier_settings(context.now.icd))
 
     return {
         Part.LIMITS: go_by,
         Part.POLITENESS: go_by,
-        Part.SCOPE: ScopeUpdate(job, control).run,
-        Part.WEIGHTS: ScoreUpdate(job).run,
+        Part.SCOPE: ScopeUpdate(context, writer, crawl.fetching.leases, control).run,
+        Part.WEIGHTS: ScoreUpdate(context, writer).run,
     }

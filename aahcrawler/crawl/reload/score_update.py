@@ -5,7 +5,8 @@ import logging
 from collections.abc import Mapping
 from itertools import islice
 
-from aahcrawler.crawl.core.job import Job
+from aahcrawler.crawl.core.context import CurrentContext
+from aahcrawler.crawl.core.stores import StoreWriter
 from aahcrawler.frontier.protocol import Rescore, State
 from aahcrawler.scores import ScoreLogError, Share, weighed
 from online_analysis.aggregation import Revision, Weighed
@@ -19,19 +20,19 @@ AT_ONCE = 200
 
 
 class ScoreUpdate:
-    """Brings a frontier, and the ranker, into line with a job's weights.
+    """Brings a frontier, and the ranker, into line with a crawl's weights.
 
     Every queued URL gets the score that it would have, had the weights been what they are from the beginning; what the
     ranker has said stays. What was posted from outside is left alone. It may be done again without harm.
     """
 
-    def __init__(self, job: Job) -> None:
-        self._job = job
+    def __init__(self, context: CurrentContext, writer: StoreWriter) -> None:
+        self._context = context
+        self._writer = writer
 
     async def run(self) -> None:
         """Score everything again that the score log has the parts of."""
-        job = self._job
-        queued = (await job.call(job.stores.frontier.counts)).pages.get(State.QUEUED, 0)
+        queued = (await self._writer.call(self._writer.stores.frontier.counts)).pages.get(State.QUEUED, 0)
         shares = 1 + queued // MOST_IN_MEMORY
         changed = 0
         try:
@@ -42,25 +43,22 @@ class ScoreUpdate:
         logger.info("by the changed weights %d of the pages that wait have been scored", changed)
 
     async def _weighed(self, share: Share) -> Mapping[str, Weighed]:
-        folder, weights = self._job.stores.folder, self._job.icd.scoring.weights
-        return await asyncio.to_thread(weighed, folder.scores, self._job.number, weights, share)
+        folder, weights = self._writer.stores.folder, self._context.now.icd.scoring.weights
+        return await asyncio.to_thread(weighed, folder.scores, folder.run.number, weights, share)
 
     async def _score(self, waiting: Mapping[str, Weighed]) -> int:
-        job, ranker = self._job, self._job.understanding.ranker
+        context, frontier = self._context.now, self._writer.stores.frontier
         changed, left = 0, iter(waiting.items())
         while part := list(islice(left, AT_ONCE)):
             rescores = [Rescore(url, now.score) for url, now in part]
-            answers = await job.call(job.stores.frontier.rescore, rescores)
+            answers = await self._writer.call(frontier.rescore, rescores)
             taken = [Revision(each.url, each.score) for each, was in zip(rescores, answers, strict=True) if was]
             await self._log(taken)
             changed += len(taken)
-        if ranker is not None:
-            ranker.reweigh(job.icd.scoring.weights[ranker.name], waiting)
+        if (ranker := context.ranker) is not None:
+            ranker.reweigh(context.icd.scoring.weights[ranker.name], waiting)
         return changed
 
     async def _log(self, taken: list[Revision]) -> None:
-        async def once() -> None:
-            self._job.stores.scores.rescored(taken, "weights")
-
         if taken:
-            await self._job.disk_space.retry(once)
+            await self._writer.write(self._writer.stores.scores.rescored, taken, "weights")

@@ -13,15 +13,35 @@ from online_analysis.icd import Icd
 
 
 class Countable(Protocol):
-    """What the summary reads of a job."""
+    """What the summary reads of a crawl."""
 
-    icd: Icd
-    number: int
-    begun_at: datetime
-    counts: Counts
-    started_at: datetime
-    reason: str
-    peer_export: PeerExport | None
+    @property
+    def icd(self) -> Icd:
+        """The definition."""
+
+    @property
+    def number(self) -> int:
+        """Which crawl of its definition this is."""
+
+    @property
+    def begun_at(self) -> datetime:
+        """When it began."""
+
+    @property
+    def started_at(self) -> datetime:
+        """When this process opened it."""
+
+    @property
+    def counts(self) -> Counts:
+        """How many URLs are in which state."""
+
+    @property
+    def reason(self) -> str:
+        """Why it ended."""
+
+    @property
+    def peer_export(self) -> PeerExport | None:
+        """What pushes links to another instance."""
 
     @property
     def stats(self) -> Stats:

@@ -6,7 +6,8 @@ from dataclasses import replace
 from itertools import islice
 
 from aahcrawler import urls
-from aahcrawler.crawl.core.job import Job
+from aahcrawler.crawl.core.context import CurrentContext
+from aahcrawler.crawl.core.stores import StoreWriter
 from aahcrawler.crawl.fetch.robots_txt import MOST_NAMED
 from aahcrawler.frontier.hops import Hop
 from aahcrawler.frontier.protocol import Lease, Offer
@@ -22,8 +23,9 @@ _USUAL = "/sitemap.xml"
 class AnnouncedSitemaps:
     """Offers the sitemaps of hosts whose pages are fetched, as far as the definition asks for them."""
 
-    def __init__(self, job: Job) -> None:
-        self._job = job
+    def __init__(self, context: CurrentContext, writer: StoreWriter) -> None:
+        self._context = context
+        self._writer = writer
         self._known: OrderedDict[str, None] = OrderedDict()
 
     async def of(self, lease: Lease, named: Iterable[str]) -> None:
@@ -31,7 +33,7 @@ class AnnouncedSitemaps:
 
         Each host's are offered once, with the score of the page. ``named`` are addresses as they are written.
         """
-        wanted, origin = self._job.icd.sources.sitemaps, urls.origin(lease.url)
+        wanted, origin = self._context.now.icd.sources.sitemaps, urls.origin(lease.url)
         if wanted == "off" or lease.kind != "page" or origin in self._known:
             return
         self._known[origin] = None
@@ -41,21 +43,21 @@ class AnnouncedSitemaps:
         if not found and wanted == "guess":
             found = (origin + _USUAL,)
         offers = [self._offer(lease, origin, url) for url in dict.fromkeys(found)]
-        scope = self._job.understanding.scope
+        scope = self._context.now.scope
         admitted = [offer for offer in offers if scope.admit(offer) is None]
         if admitted:
-            await self._job.call(self._job.stores.frontier.offer, admitted)
+            await self._writer.call(self._writer.stores.frontier.offer, admitted)
 
     def _offer(self, lease: Lease, origin: str, url: str) -> Offer:
-        offer = self._job.offer(url, lease, lease.score, kind="requisite", hop=Hop.SITEMAP)
+        offer = self._context.now.offer(url, lease, lease.score, kind="requisite", hop=Hop.SITEMAP)
         return replace(offer, via=origin + _ROBOTS)
 
 
 class AnnouncedFeeds:
     """Makes offers of the feeds that pages announce."""
 
-    def __init__(self, job: Job) -> None:
-        self._job = job
+    def __init__(self, context: CurrentContext) -> None:
+        self._context = context
         self._of_host: OrderedDict[str, set[str]] = OrderedDict()
 
     def of(self, lease: Lease, feeds: Iterable[str]) -> Iterator[Offer]:
@@ -67,4 +69,4 @@ class AnnouncedFeeds:
                 self._of_host.popitem(last=False)
             if url not in known and len(known) < MOST_FEEDS:
                 known.add(url)
-                yield self._job.offer(url, lease, lease.score, kind="requisite", hop=Hop.FEED)
+                yield self._context.now.offer(url, lease, lease.score, kind="requisite", hop=Hop.FEED)

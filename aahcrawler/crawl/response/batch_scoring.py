@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from aahcrawler.crawl.capture.page_analysis import PageAnalysis
-from aahcrawler.crawl.core.job import Job
-from aahcrawler.crawl.health.error_classification import is_local
+from aahcrawler.crawl.core.context import CurrentContext
+from aahcrawler.crawl.core.stores import StoreWriter
+from aahcrawler.crawl.peers.peer_export import PeerExport
 from aahcrawler.crawl.response.discovered_links import DiscoveredLinks
 from aahcrawler.frontier.protocol import UNSCORED, Offer, Offered
 from online_analysis.batching import Batch, BatchScore
@@ -20,13 +21,14 @@ logger = logging.getLogger(__name__)
 
 
 class BatchScoring:
-    """The batch that a job's pages go into at present. Where the definition asks for none, it stays empty."""
+    """The batch that a crawl's pages go into at present. Where the definition asks for none, it stays empty."""
 
-    def __init__(self, job: Job) -> None:
-        self._job = job
+    def __init__(self, context: CurrentContext, writer: StoreWriter, peer_export: PeerExport | None) -> None:
+        self._context = context
+        self._writer = writer
+        self._peer_export = peer_export
         self._batch: Batch | None = None
         self._offers: dict[str, Offer] = {}
-        job.leases.backlog = self
 
     def __len__(self) -> int:
         return 0 if self._batch is None else len(self._batch)
@@ -39,12 +41,12 @@ class BatchScoring:
 
     async def add(self, found: PageAnalysis | None, discovered: DiscoveredLinks) -> None:
         """Take in a page whose links have been offered."""
-        topic = self._job.understanding.topic
+        topic = self._context.now.topic
         if found is None or found.contribution is None or topic is None:
             return
         offers = {offer.url: offer for offer in discovered.offers if offer.kind == "page"}
         if self._batch is None:
-            scoring = self._job.icd.scoring
+            scoring = self._context.now.icd.scoring
             self._batch = Batch(topic, scoring.weights, scoring.batch)
         self._batch.add(found.contribution, offers)
         for url, offer in offers.items():
@@ -66,27 +68,14 @@ class BatchScoring:
             logger.exception("the links of %d pages stay unscored", len(batch))
             return
         scored = [replace(offers[url], score=said.score) for url, said in scores.items()]
-        answers = await self._job.call(self._job.stores.frontier.offer, scored)
+        answers = await self._writer.call(self._writer.stores.frontier.offer, scored)
         await self._keep(len(batch), scores, answers)
-        await self._job.count({"batches": 1})
-
-    async def close(self) -> None:
-        """Score what is left when a crawl ends; trouble with that is the job's."""
-        try:
-            await self.end()
-        except Exception as error:
-            if not is_local(error):
-                raise
-            self._job.fail(error)
+        await self._writer.count({"batches": 1})
 
     async def _keep(self, pages: int, scores: Mapping[str, BatchScore], answers: Sequence[Offered]) -> None:
         waiting = zip(scores.items(), answers, strict=True)
         taken = {url: said for (url, said), answer in waiting if answer is not Offered.KNOWN}
-
-        async def once() -> None:
-            self._job.stores.scores.batched(pages, taken)
-
         if taken:
-            await self._job.disk_space.retry(once)
-        if self._job.peer_export is not None:
-            self._job.peer_export.scored((url, said.score) for url, said in taken.items())
+            await self._writer.write(self._writer.stores.scores.batched, pages, taken)
+        if self._peer_export is not None:
+            self._peer_export.scored((url, said.score) for url, said in taken.items())

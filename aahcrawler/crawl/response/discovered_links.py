@@ -1,10 +1,10 @@
 """Where an answer leads: its links as offers to the frontier, as far as the crawl wants them."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from aahcrawler.crawl.capture.recrawl import RecrawlComparison
-from aahcrawler.crawl.core.job import Job
+from aahcrawler.crawl.core.context import CurrentContext
 from aahcrawler.crawl.response.autodiscovery import AnnouncedFeeds
 from aahcrawler.crawl.stats.collector import Stats
 from aahcrawler.frontier.hops import Hop, redirects_in_a_row
@@ -45,15 +45,16 @@ _SOURCES = {"feed": Hop.FEED, "document": Hop.DOCUMENT}
 class LinkDiscovery:
     """Turns links into offers; every one that is refused is counted by its reason."""
 
-    def __init__(self, job: Job) -> None:
-        self._job = job
-        self._feeds = AnnouncedFeeds(job)
+    def __init__(self, context: CurrentContext, requisites_spent: Callable[[], bool]) -> None:
+        self._context = context
+        self._requisites_spent = requisites_spent
+        self._feeds = AnnouncedFeeds(context)
 
     def of(self, lease: Lease, comparison: RecrawlComparison, said: Metadata, stats: Stats) -> DiscoveredLinks:
         """Return what an answer leads to, as far as scope and limits admit it; errors lead nowhere."""
         if comparison.page.status >= 400:
             return NO_LINKS
-        job = self._job
+        context = self._context.now
         pages, needed, targets, feeds = ([link for link in said.links if link.type is kind] for kind in _TYPES)
         rejected: dict[str, list[Offer]] = {}
         offers, refused = self._followed(lease, said, pages, rejected)
@@ -62,8 +63,10 @@ class LinkDiscovery:
         redirects = list(self.admitted(self._redirect(lease, targets, stats), stats, rejected))
         offers += redirects
         offers += self.admitted(self._feeds.of(lease, (link.url for link in feeds)), stats, rejected)
-        if not job.requisites_spent:
-            wanted = (job.offer(link.url, lease, lease.score, kind="requisite", hop=Hop.REQUISITE) for link in needed)
+        if not self._requisites_spent():
+            wanted = (
+                context.offer(link.url, lease, lease.score, kind="requisite", hop=Hop.REQUISITE) for link in needed
+            )
             offers += self.admitted(wanted, stats, rejected)
         return DiscoveredLinks(offers, pages, refused, redirects[0].url if redirects else None, rejected)
 
@@ -71,12 +74,14 @@ class LinkDiscovery:
         self, lease: Lease, said: Metadata, links: Sequence[Link], rejected: dict[str, list[Offer]]
     ) -> tuple[list[Offer], dict[str, list[int]]]:
         """Return the offers that links to pages become, and the positions of those that do not, by reason."""
-        scope, unwanted = self._job.understanding.scope, self._unwanted(said)
+        context, unwanted = self._context.now, self._unwanted(said)
         offers: list[Offer] = []
         refused: dict[str, list[int]] = {}
         for position, link in enumerate(links):
-            offer = self._job.offer(link.url, lease, link.score or 0.0, depth=lease.depth + 1, hop=_hop(said, link))
-            refusal = unwanted or scope.admit(offer, said.language) or self._trapped(offer, said.trap)
+            offer = self._context.now.offer(
+                link.url, lease, link.score or 0.0, depth=lease.depth + 1, hop=_hop(said, link)
+            )
+            refusal = unwanted or context.scope.admit(offer, said.language) or self._trapped(offer, said.trap)
             if refusal is None:
                 offers.append(offer)
             else:
@@ -86,7 +91,7 @@ class LinkDiscovery:
         return offers, refused
 
     def _unwanted(self, said: Metadata) -> SourceRefusal | None:
-        sources = self._job.icd.sources
+        sources = self._context.now.icd.sources
         return SourceRefusal.SOURCE if said.source == "feed" and sources.feeds == "off" else None
 
     def _trapped(self, offer: Offer, of_page: str = "") -> str | None:
@@ -95,23 +100,23 @@ class LinkDiscovery:
             return None
         if of_page == Trap.SOFT_404 or (of_page and not is_chosen(offer.path)):
             return of_page
-        return self._job.understanding.traps.admit(offer.url, trusted=is_chosen(offer.path))
+        return self._context.now.traps.admit(offer.url, trusted=is_chosen(offer.path))
 
     def _redirect(self, lease: Lease, targets: Sequence[Link], stats: Stats) -> list[Offer]:
         if targets and redirects_in_a_row(lease.path) >= MOST_REDIRECTS:
             stats.add("refused:redirects")
             return []
         to = (self._target(lease, link.url) for link in targets)
-        return [self._job.offer(url, lease, lease.score, kind=lease.kind, hop=Hop.REDIRECT) for url in to]
+        return [self._context.now.offer(url, lease, lease.score, kind=lease.kind, hop=Hop.REDIRECT) for url in to]
 
     def _target(self, lease: Lease, url: str) -> str:
         """Return what a redirect leads to: as it is where its spelling would be that of the page which redirects."""
-        spelled = self._job.understanding.scope.spelling(url) if lease.kind == "page" else url
+        spelled = self._context.now.scope.spelling(url) if lease.kind == "page" else url
         return url if spelled == lease.url else spelled
 
     def admitted(self, offers: Iterable[Offer], stats: Stats, rejected: dict[str, list[Offer]]) -> Iterator[Offer]:
         """Yield the offers that the crawl wants; the others are counted, and put with their reasons."""
-        scope = self._job.understanding.scope
+        scope = self._context.now.scope
         for offer in offers:
             refusal = scope.admit(offer) or self._trapped(offer)
             if refusal is None:

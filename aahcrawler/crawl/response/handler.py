@@ -8,7 +8,7 @@ fetched again; after it this crawl never fetches it again.
 
 import logging
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from email.utils import parsedate_to_datetime
 from time import time
 
@@ -19,16 +19,21 @@ from aahcrawler.crawl.capture.page_analysis import PageAnalysis, needs_requisite
 from aahcrawler.crawl.capture.recrawl import (
     UNCONDITIONAL,
     ConditionalRequest,
+    Recrawl,
     RecrawlComparison,
     UnreadableCaptureError,
 )
-from aahcrawler.crawl.core.job import Job
+from aahcrawler.crawl.core.context import CurrentContext
+from aahcrawler.crawl.core.fetching import Fetching
+from aahcrawler.crawl.core.lifecycle import Lifecycle
+from aahcrawler.crawl.core.stores import StoreWriter
 from aahcrawler.crawl.fetch.download_handler import CapturedResponse
 from aahcrawler.crawl.fetch.ip_claims import IpAddressBusyError
 from aahcrawler.crawl.fetch.politeness import StoppedError
 from aahcrawler.crawl.fetch.robots_txt import RobotsDeniedError, RobotsUnreachableError
 from aahcrawler.crawl.health.error_classification import is_full, is_local
 from aahcrawler.crawl.lease.lease_source import LostLeaseError
+from aahcrawler.crawl.peers.peer_export import PeerExport
 from aahcrawler.crawl.response.batch_scoring import BatchScoring
 from aahcrawler.crawl.response.discovered_links import NO_LINKS, SCOPE, DiscoveredLinks, LinkDiscovery
 from aahcrawler.crawl.response.link_ranking import LinkRanking
@@ -41,7 +46,7 @@ from aahcrawler.exchange import Truncation
 from aahcrawler.frontier.protocol import Lease, Offer, Outcome, State
 from aahcrawler.objects.vocabulary import crawl as crawl_iri
 from aahcrawler.page import Headers, Page
-from aahcrawler.traps import is_probe
+from aahcrawler.traps import Trap, is_probe
 from aahcrawler.wire.errors import RefusedAddressError, WireError
 
 logger = logging.getLogger(__name__)
@@ -60,6 +65,21 @@ class RequestReplacedError(Exception):
     """A middleware gave another request in place of an answer."""
 
 
+@dataclass(frozen=True, slots=True)
+class ResponseSteps:
+    """The steps that an answer goes through, and what they learn from and tell."""
+
+    recrawl: Recrawl
+    trap_detection: TrapDetection
+    analyser: PageAnalyser
+    link_discovery: LinkDiscovery
+    url_lists: UrlLists
+    transcripts: Transcripts
+    link_ranking: LinkRanking
+    batch_scoring: BatchScoring
+    peer_export: PeerExport | None = None
+
+
 class ResponseHandler:
     """Ends leases, each exactly once; nothing that it meets on a page stops the crawl.
 
@@ -67,22 +87,40 @@ class ResponseHandler:
     it: the lease stays out then, and its URL is fetched again when the crawl goes on.
     """
 
-    def __init__(self, job: Job) -> None:
-        self._job = job
-        self.trap_detection = TrapDetection(job)
-        self._analyser = PageAnalyser(job, self.trap_detection)
-        self._link_discovery = LinkDiscovery(job)
-        self._url_lists = UrlLists(job, self._link_discovery)
-        self.transcripts = Transcripts(job)
-        self.link_ranking = LinkRanking(job)
-        self.batch_scoring = BatchScoring(job)
-        self._frontier = job.stores.frontier
+    def __init__(
+        self,
+        context: CurrentContext,
+        writer: StoreWriter,
+        fetching: Fetching,
+        lifecycle: Lifecycle,
+        steps: ResponseSteps,
+    ) -> None:
+        self._context = context
+        self._writer = writer
+        self._fetching = fetching
+        self._lifecycle = lifecycle
+        self._steps = steps
+        self._frontier = writer.stores.frontier
+
+    def trap(self, lease: Lease) -> Trap | None:
+        """Return why a leased page is not to be fetched any more, None where it is."""
+        return self._steps.trap_detection.refused(lease)
+
+    async def close(self) -> None:
+        """Score what waits for its batch, and end the process that reads documents."""
+        await self._steps.transcripts.close()
+        try:
+            await self._steps.batch_scoring.end()
+        except Exception as error:
+            if not is_local(error):
+                raise
+            self._lifecycle.fail(error)
 
     async def on_response(
         self, lease: Lease, response: CapturedResponse, asked: ConditionalRequest = UNCONDITIONAL
     ) -> None:
         """Understand an answer, which was ``asked`` for so, archive it, queue its links, and finish its lease."""
-        politeness, rest = self._job.politeness, rest_asked(response)
+        politeness, rest = self._fetching.politeness, rest_asked(response)
         politeness.on_response(lease.url, response.status, response.captured.latency, rest)
         try:
             if self._worth_another_try(lease, response):
@@ -94,7 +132,7 @@ class ResponseHandler:
         finally:
             response.exchange.close()
             politeness.fetch_ended(lease.url)
-            self._job.leases.finished(lease)
+            self._fetching.leases.finished(lease)
 
     async def on_error(self, lease: Lease, error: Exception) -> None:
         """End a lease whose URL gave no answer: try again later, give up, or block."""
@@ -108,11 +146,11 @@ class ResponseHandler:
         except Exception as failure:
             if not is_local(failure):
                 raise
-            self._job.fail(failure)
+            self._lifecycle.fail(failure)
         finally:
             if isinstance(error, WireError) and error.exchange is not None:
                 error.exchange.close()
-            self._job.leases.finished(lease)
+            self._fetching.leases.finished(lease)
 
     # Without an answer
 
@@ -121,10 +159,10 @@ class ResponseHandler:
 
         An answer that alone is too large for the disk is not fetched for ever.
         """
-        self._job.disk_space.look()
-        if self._job.disk_space.is_short or self._job.ending.is_set():
+        self._writer.disk_space.look()
+        if self._writer.disk_space.is_short or self._lifecycle.is_ending:
             logger.warning("%s: given back, for %s", lease.url, error)
-            await self._job.call(self._frontier.release, [lease])
+            await self._writer.call(self._frontier.release, [lease])
         else:
             await self._retry(lease, "no room")
 
@@ -135,7 +173,7 @@ class ResponseHandler:
             case LostLeaseError():
                 logger.warning("%s: its lease had run out before it was asked for", lease.url)
             case StoppedError():
-                await self._job.call(self._frontier.release, [lease])
+                await self._writer.call(self._frontier.release, [lease])
             case IpAddressBusyError():
                 await self._let_others_go_first(lease, error)
             case TrapError(trap=trap):
@@ -155,13 +193,13 @@ class ResponseHandler:
     async def _let_others_go_first(self, lease: Lease, error: IpAddressBusyError) -> None:
         """Give back a lease whose address is being asked for others, until it may be claimed."""
         logger.info("%s: given back, for %s", lease.url, error)
-        await self._job.leases.give_back_behind(lease)
-        await self._job.call(self._frontier.release, [lease], delay=error.seconds)
-        await self._job.count({"address_busy": 1})
+        await self._fetching.leases.give_back_behind(lease)
+        await self._writer.call(self._frontier.release, [lease], delay=error.seconds)
+        await self._writer.count({"address_busy": 1})
 
     async def _end_with_wire_error(self, lease: Lease, error: WireError) -> None:
-        self._job.politeness.fetch_ended(lease.url)
-        await self._job.keep_remains(error)
+        self._fetching.politeness.fetch_ended(lease.url)
+        await self._writer.archive_remains(error)
         if isinstance(error, RefusedAddressError):
             await self._end(lease, State.BLOCKED, "address")
         elif error.retryable:
@@ -177,32 +215,32 @@ class ResponseHandler:
 
     def _worth_another_try(self, lease: Lease, response: CapturedResponse) -> bool:
         broken = response.status in AGAIN or response.exchange.truncated is Truncation.DISCONNECT
-        return broken and lease.attempt < self._job.attempts
+        return broken and lease.attempt < self._context.now.attempts
 
     async def _try_again(self, lease: Lease, response: CapturedResponse) -> None:
-        await self._job.archive(response.exchange)
-        await self._job.count({"bytes": response.exchange.response_size})
-        self._job.check_limits()
+        await self._writer.archive(response.exchange)
+        await self._writer.count({"bytes": response.exchange.response_size})
+        self._lifecycle.check_limits()
         reason = f"status {response.status}" if response.status in AGAIN else "disconnect"
         await self._retry(lease, reason, rest_asked(response))
 
     async def _retry(self, lease: Lease, reason: str, rest: float = 0.0) -> None:
         """Let the URL be fetched again; its queue rests longer with every attempt."""
-        pause = max(rest, self._job.politeness.delay_of(lease.url), 2.0 ** min(lease.attempt - 1, 10))
-        last = lease.attempt >= self._job.attempts
+        pause = max(rest, self._fetching.politeness.delay_of(lease.url), 2.0 ** min(lease.attempt - 1, 10))
+        last = lease.attempt >= self._context.now.attempts
         outcome = Outcome(reason, {f"error:{reason}": 1.0} if last else {"retries": 1.0})
         logger.info("%s attempt %d: %s; its site rests for %.0f s", lease.url, lease.attempt, reason, pause)
-        learned = self._job.politeness.learned(lease.url)
-        state = await self._job.call(self._frontier.retry, lease, delay=pause, learned=learned, outcome=outcome)
+        learned = self._fetching.politeness.learned(lease.url)
+        state = await self._writer.call(self._frontier.retry, lease, delay=pause, learned=learned, outcome=outcome)
         if state is State.FAILED:
-            await self.link_ranking.ended(lease, state, reason)
-        await self._job.leases.give_back_behind(lease)
-        self._job.stats.merge(outcome.stats)
+            await self._steps.link_ranking.ended(lease, state, reason)
+        await self._fetching.leases.give_back_behind(lease)
+        self._writer.stats.merge(outcome.stats)
 
     # With an answer
 
     async def _finish(self, lease: Lease, response: CapturedResponse, asked: ConditionalRequest) -> None:
-        page, known = _page(lease, response), self._job.understanding
+        page, known = _page(lease, response), self._context.now
         kind = list_kind(lease)
         if kind is not None:
             await self._finish_list(lease, response, page, kind)
@@ -212,39 +250,39 @@ class ResponseHandler:
             await self._put_aside(lease, refusal)
             return
         try:
-            comparison = self._job.recrawl.comparison(lease, page, response.exchange, asked, known.fingerprint)
+            comparison = self._steps.recrawl.comparison(lease, page, response.exchange, asked, known.fingerprint)
         except UnreadableCaptureError:
             await self._ask_plainly(lease, response)
             return
         stats = _stats(lease, comparison, response, asked)
-        comparison = await self.transcripts.read(lease, comparison, stats)
-        found = self._analyser.read(lease, comparison)
+        comparison = await self._steps.transcripts.read(lease, comparison, stats)
+        found = self._steps.analyser.read(lease, comparison)
         discovered = (
-            self._link_discovery.of(lease, comparison, found.metadata, stats) if found is not None else NO_LINKS
+            self._steps.link_discovery.of(lease, comparison, found.metadata, stats) if found is not None else NO_LINKS
         )
         if lease.kind == "page":
             discovered = (
-                discovered if found is None else self.trap_detection.learn(lease, comparison, found, discovered)
+                discovered if found is None else self._steps.trap_detection.learn(lease, comparison, found, discovered)
             )
-            await self.link_ranking.answered(lease, response.status, found, discovered)
+            await self._steps.link_ranking.answered(lease, response.status, found, discovered)
             await self._learn(found)
         await self._keep_refused(lease, found, discovered)
-        capture = await self._job.archive(response.exchange, _annotations(lease, page, comparison, found))
+        capture = await self._writer.archive(response.exchange, _annotations(lease, page, comparison, found))
         if found is not None and lease.kind == "page":
             await self._describe(lease, comparison, found, capture, page.status)
             count(comparison, found, stats)
         logger.info("%s %d %s", lease.url, page.status, comparison.change or lease.kind)
-        offers, outcome = self.batch_scoring.offers(found, discovered), Outcome(stats=stats.counts)
+        offers, outcome = self._steps.batch_scoring.offers(found, discovered), Outcome(stats=stats.counts)
         if await self._commit(lease, State.DONE, offers, outcome, rest_asked(response)):
-            if self._job.peer_export is not None and found is not None:
-                self._job.peer_export.links(
+            if self._steps.peer_export is not None and found is not None:
+                self._steps.peer_export.links(
                     lease.url, discovered.pages, discovered.refused, are_scored=found.contribution is None
                 )
-            await self.batch_scoring.add(found, discovered)
+            await self._steps.batch_scoring.add(found, discovered)
 
     async def _put_aside(self, lease: Lease, refusal: str) -> None:
         """Block a URL for what its answer is; it comes back when the scope changes."""
-        blocking, delay = self._job.stores.blocking, self._job.politeness.delay_of(lease.url)
+        blocking, delay = self._writer.stores.blocking, self._fetching.politeness.delay_of(lease.url)
         if blocking is None:
             await self._end(lease, State.BLOCKED, refusal)
             return
@@ -253,78 +291,75 @@ class ResponseHandler:
             self._frontier.release([lease], delay=delay)
             return blocking.block_urls([lease.url], f"{SCOPE}{refusal}")[0]
 
-        if await self._job.call(at_once):
+        if await self._writer.call(at_once):
             logger.info("%s %s: %s", lease.url, State.BLOCKED, refusal)
-            await self._job.count({f"blocked:{refusal}": 1})
-            await self.link_ranking.ended(lease, State.BLOCKED, refusal)
+            await self._writer.count({f"blocked:{refusal}": 1})
+            await self._steps.link_ranking.ended(lease, State.BLOCKED, refusal)
 
     async def _finish_list(self, lease: Lease, response: CapturedResponse, page: Page, kind: ListKind) -> None:
         """Archive a sitemap, or a feed that was announced, and offer what it lists."""
         size, offers = response.exchange.response_size, NO_LINKS.offers
         stats = Stats({"answers": 1, "bytes": size, f"status:{page.status}": 1, kind: 1})
-        await self._job.archive(response.exchange, Annotations(identified(page.body, declared=page.media_type)))
+        await self._writer.archive(response.exchange, Annotations(identified(page.body, declared=page.media_type)))
         if 200 <= page.status < 300:
-            await self._url_lists.read(lease, page, stats)
+            await self._steps.url_lists.read(lease, page, stats)
         elif page.status < 400:
-            offers = self._link_discovery.of(lease, RecrawlComparison(page), of_redirect(lease, page), stats).offers
+            offers = self._steps.link_discovery.of(
+                lease, RecrawlComparison(page), of_redirect(lease, page), stats
+            ).offers
         logger.info("%s %d %s", lease.url, page.status, kind)
         await self._commit(lease, State.DONE, offers, Outcome(stats=stats.counts), rest_asked(response))
 
     async def _learn(self, found: PageAnalysis | None) -> None:
         """Learn what a page says of the topic; errors and what is remembered say nothing."""
-        topic_learner = self._job.understanding.topic_learner
+        topic_learner = self._context.now.topic_learner
         if topic_learner is None or found is None or found.document is None or found.metadata.score is None:
             return
-        await topic_learner.learn(found.document, found.metadata.score, self._job.disk_space.retry)
+        await topic_learner.learn(found.document, found.metadata.score, self._writer.retry)
 
     async def _keep_refused(self, lease: Lease, found: PageAnalysis | None, discovered: DiscoveredLinks) -> None:
         """Keep the links that are refused, for the case that the definition is changed."""
-        log, language = self._job.stores.refusals, None if found is None else found.metadata.language
-        if log is None or not discovered.rejected:
-            return
-
-        async def once() -> None:
-            log.refused(lease.url, language, discovered.rejected)
-
-        await self._job.disk_space.retry(once)
+        log, language = self._writer.stores.refusals, None if found is None else found.metadata.language
+        if log is not None and discovered.rejected:
+            await self._writer.write(log.refused, lease.url, language, discovered.rejected)
 
     async def _ask_plainly(self, lease: Lease, response: CapturedResponse) -> None:
         """Archive a 304 that stands for nothing any more, and ask again, at once and without conditions."""
         logger.warning("%s: the page that has not changed cannot be read from the archive; it is fetched", lease.url)
-        self._job.recrawl.ask_plainly(lease.url)
-        await self._job.archive(response.exchange)
+        self._steps.recrawl.ask_plainly(lease.url)
+        await self._writer.archive(response.exchange)
         counts = {"bytes": response.exchange.response_size, "conditional": 1, "asked_again": 1}
-        await self._job.count(counts)
-        self._job.check_limits()
-        await self._job.call(self._frontier.release, [lease])
+        await self._writer.count(counts)
+        self._lifecycle.check_limits()
+        await self._writer.call(self._frontier.release, [lease])
 
     async def _describe(
         self, lease: Lease, comparison: RecrawlComparison, found: PageAnalysis, capture: Capture, status: int
     ) -> None:
         stated = replace(
             description(lease, comparison, found.metadata, capture, status),
-            crawl=crawl_iri(self._job.icd.id, self._job.number),
-            changes=self._analyser.changes(lease, comparison, found.metadata),
+            crawl=crawl_iri(self._context.now.icd.id, self._lifecycle.number),
+            changes=self._steps.analyser.changes(lease, comparison, found.metadata),
         )
         # What is remembered was stated of the former capture, which the new one refers to.
         objects = () if comparison.remembered else found.metadata.objects
-        await self._job.describe(stated, objects, found.containers)
+        await self._writer.describe(stated, objects, found.containers)
 
     async def _commit(
         self, lease: Lease, state: State, links: Sequence[Offer], outcome: Outcome, rest: float = 0.0
     ) -> bool:
         """Finish a lease; False where it had been lost."""
-        politeness = self._job.politeness
+        politeness = self._fetching.politeness
         delay = max(rest, politeness.delay_of(lease.url)) if state is not State.BLOCKED else 0.0
         learned = politeness.learned(lease.url)
-        held = await self._job.call(
+        held = await self._writer.call(
             self._frontier.finish, lease, state, delay=delay, learned=learned, links=links, outcome=outcome
         )
         if held:
-            self._job.stats.merge(outcome.stats)
+            self._writer.stats.merge(outcome.stats)
             if state is not State.DONE:
-                await self.link_ranking.ended(lease, state, outcome.reason)
-            self._job.check_limits()
+                await self._steps.link_ranking.ended(lease, state, outcome.reason)
+            self._lifecycle.check_limits()
         else:
             logger.warning("%s: its lease had run out, so it is fetched again", lease.url)
         return held

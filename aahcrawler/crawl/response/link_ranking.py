@@ -7,11 +7,12 @@ between a lesson and its entry nothing else is understood, unless the disk is fu
 import asyncio
 import logging
 from collections.abc import Callable
-from typing import ParamSpec
 
 from aahcrawler.crawl.capture.page_analysis import PageAnalysis
-from aahcrawler.crawl.core.job import Job
+from aahcrawler.crawl.core.context import CurrentContext
+from aahcrawler.crawl.core.stores import StoreWriter
 from aahcrawler.crawl.health.error_classification import is_local
+from aahcrawler.crawl.peers.peer_export import PeerExport
 from aahcrawler.crawl.response.discovered_links import DiscoveredLinks
 from aahcrawler.frontier.protocol import Lease, Rescore, State
 from aahcrawler.scores import Findings, Leads, never_wanted
@@ -23,38 +24,45 @@ AT_ONCE = 200
 PAUSE = 0.2
 """Seconds between two of those: re-scoring takes at most some percent of a core, however fast pages come."""
 
-P = ParamSpec("P")
-
 
 class LinkRanking:
-    """Teaches and asks the ranker of a job, and keeps the job's score log. Without a ranker it keeps the log only."""
+    """Teaches and asks the ranker of a crawl, and keeps its score log; without a ranker it only keeps the log."""
 
-    def __init__(self, job: Job) -> None:
-        self._job = job
-        self._frontier = job.stores.frontier
-        self._log = job.stores.scores
+    def __init__(
+        self,
+        context: CurrentContext,
+        writer: StoreWriter,
+        peer_export: PeerExport | None,
+        fail: Callable[[Exception], None],
+    ) -> None:
+        self._context = context
+        self._writer = writer
+        self._peer_export = peer_export
+        self._fail = fail
+        self._frontier = writer.stores.frontier
+        self._log = writer.stores.scores
         self._learned = asyncio.Event()
 
     async def answered(
         self, lease: Lease, status: int, found: PageAnalysis | None, discovered: DiscoveredLinks
     ) -> None:
         """Log a page, the status that it was answered with, and where it leads, right after it was understood."""
-        ranker = self._job.understanding.ranker
+        ranker = self._context.now.ranker
         if ranker is not None:
             for position in never_wanted(discovered.refused):
                 ranker.settled(discovered.pages[position].url)
             ranker.settled(lease.url)
             self._learned.set()
-        await self._keep(self._log.judged, findings(lease, status, found, discovered))
+        await self._writer.write(self._log.judged, findings(lease, status, found, discovered))
 
     async def ended(self, lease: Lease, state: State, reason: str) -> None:
         """Take note that a page will not be fetched."""
         if lease.kind != "page":
             return
-        ranker = self._job.understanding.ranker
+        ranker = self._context.now.ranker
         if ranker is not None:
             ranker.settled(lease.url)
-        await self._keep(self._log.ended, lease.url, state, reason)
+        await self._writer.write(self._log.ended, lease.url, state, reason)
 
     async def run(self) -> None:
         """Re-score beside the crawl what the ranker has changed its mind about, until cancelled."""
@@ -67,35 +75,27 @@ class LinkRanking:
                 await asyncio.sleep(PAUSE)
         except Exception as error:
             if is_local(error):
-                self._job.fail(error)
+                self._fail(error)
             else:
                 logger.exception("nothing is re-scored any more in this crawl, which goes on")
 
     async def _revise(self) -> int:
         """Set the scores that have changed; return how many the ranker gave."""
-        ranker = self._job.understanding.ranker
+        ranker = self._context.now.ranker
         if ranker is None:
             return 0
         revisions = ranker.revised(AT_ONCE)
-        await self._keep(self._log.asked, AT_ONCE)
+        await self._writer.write(self._log.asked, AT_ONCE)
         if not revisions:
             return 0
-        answers = await self._job.call(self._frontier.rescore, [Rescore(each.url, each.score) for each in revisions])
+        answers = await self._writer.call(self._frontier.rescore, [Rescore(each.url, each.score) for each in revisions])
         taken = [revision for revision, was_set in zip(revisions, answers, strict=True) if was_set]
-        await self._keep(self._log.rescored, taken)
-        if self._job.peer_export is not None:
-            self._job.peer_export.scored((each.url, each.score) for each in taken)
+        await self._writer.write(self._log.rescored, taken)
+        if self._peer_export is not None:
+            self._peer_export.scored((each.url, each.score) for each in taken)
         if taken:
-            await self._job.count({"rescored": len(taken)})
+            await self._writer.count({"rescored": len(taken)})
         return len(revisions)
-
-    async def _keep(self, write: Callable[P, None], *args: P.args, **kwargs: P.kwargs) -> None:
-        """Write to the log once the disk has space for it."""
-
-        async def once() -> None:
-            write(*args, **kwargs)
-
-        await self._job.disk_space.retry(once)
 
 
 def findings(lease: Lease, status: int, found: PageAnalysis | None, discovered: DiscoveredLinks) -> Findings:

@@ -6,8 +6,8 @@ from dataclasses import replace
 from aahcrawler.crawl.capture import page_analysis
 from aahcrawler.crawl.capture.description import changes
 from aahcrawler.crawl.capture.page_analysis import PageAnalysis
-from aahcrawler.crawl.capture.recrawl import Change, RecrawlComparison, UnreadableCaptureError
-from aahcrawler.crawl.core.job import Job
+from aahcrawler.crawl.capture.recrawl import Change, Recrawl, RecrawlComparison, UnreadableCaptureError
+from aahcrawler.crawl.core.context import CurrentContext
 from aahcrawler.crawl.health.error_classification import is_local
 from aahcrawler.crawl.response.trap_detection import TrapDetection, marked
 from aahcrawler.flow import Processed, process, ranked
@@ -23,10 +23,11 @@ logger = logging.getLogger(__name__)
 
 
 class PageAnalyser:
-    """Makes sense of answers with what the job knows at that moment; nothing that a page provokes is raised."""
+    """Makes sense of answers with what the crawl knows at that moment; nothing that a page provokes is raised."""
 
-    def __init__(self, job: Job, trap_detection: TrapDetection) -> None:
-        self._job = job
+    def __init__(self, context: CurrentContext, recrawl: Recrawl, trap_detection: TrapDetection) -> None:
+        self._context = context
+        self._recrawl = recrawl
         self._trap_detection = trap_detection
 
     def read(self, lease: Lease, comparison: RecrawlComparison) -> PageAnalysis | None:
@@ -63,7 +64,7 @@ class PageAnalyser:
             return None
         if comparison.change is Change.CHANGED and before.understood_by != now.understood_by:
             try:
-                page = self._job.recrawl.page_of(comparison.former)
+                page = self._recrawl.page_of(comparison.former)
                 before = self._reading(lease, page, self._processed(lease, page, before)).metadata
             except UnreadableCaptureError:
                 return None
@@ -76,17 +77,17 @@ class PageAnalyser:
 
     def _learned(self, lease: Lease, page: Page, before: Metadata | None) -> PageAnalysis:
         """Understand a page of today, from which the ranker learns: an error that it was worth nothing."""
-        ranker = self._job.understanding.ranker
+        ranker = self._context.now.ranker
         if ranker is not None:
             ranker.take()  # What a page taught that could not be understood to the end.
         processed = self._processed(lease, page, before)
-        is_relevant = processed.score >= self._job.icd.scoring.relevant
+        is_relevant = processed.score >= self._context.now.icd.scoring.relevant
         verdict = self._trap_detection.judge(lease, page, processed, relevant=is_relevant)
         is_error = page.status >= 300 or (verdict is not None and verdict.trap is Trap.SOFT_404)
         if ranker is not None and is_error:
             ranker.follow(Document(page.url, None, "", (), ()), 0.0, (), lease.depth)
         elif ranker is not None:
-            processed = ranked(processed, self._job.icd.scoring.weights, ranker, lease.depth)
+            processed = ranked(processed, self._context.now.icd.scoring.weights, ranker, lease.depth)
         found = self._reading(lease, page, processed)
         lesson = None if ranker is None else ranker.take()
         contribution = None if is_error else found.contribution
@@ -94,14 +95,16 @@ class PageAnalyser:
         return replace(found, metadata=said, lesson=lesson, contribution=contribution, verdict=verdict)
 
     def _processed(self, lease: Lease, page: Page, before: Metadata | None) -> Processed:
-        known, weights = self._job.understanding, self._job.icd.scoring.weights
+        known = self._context.now
         spelling = known.scope.spelling
-        return process(page, known.helper, known.analysers, weights, before, None, lease.depth, spelling)
+        return process(
+            page, known.helper, known.analysers, known.icd.scoring.weights, before, None, lease.depth, spelling
+        )
 
     def _reading(self, lease: Lease, page: Page, processed: Processed) -> PageAnalysis:
         for action in processed.assistance.failed_actions:
             logger.warning("%s: %s", page.url, action)
-        said = page_analysis.of_page(lease, page, processed, self._job.icd.scoring.relevant)
+        said = page_analysis.of_page(lease, page, processed, self._context.now.icd.scoring.relevant)
         assistance = processed.assistance
         failed, learned = assistance.failed_actions, assistance.learned
         found = PageAnalysis(said, assistance.refused, assistance.containers, failed, learned, scores=processed.scores)
@@ -111,17 +114,17 @@ class PageAnalyser:
 
     def _with_feeds(self, page: Page, found: PageAnalysis) -> PageAnalysis:
         """Add the feeds that a page announces, where the definition asks for them."""
-        if self._job.icd.sources.feeds != "announced" or not page.is_html or page.status >= 300:
+        if self._context.now.icd.sources.feeds != "announced" or not page.is_html or page.status >= 300:
             return found
         links = tuple(Link(url, LinkType.FEED) for url in feeds.announced(page))
         return replace(found, metadata=replace(found.metadata, links=(*found.metadata.links, *links)))
 
     def _contribution(self, page: Page, processed: Processed) -> Contribution | None:
-        topic = self._job.understanding.topic
-        if topic is None or self._job.icd.scoring.batch == 1 or page.status >= 300:
+        topic = self._context.now.topic
+        if topic is None or self._context.now.icd.scoring.batch == 1 or page.status >= 300:
             return None
         document = processed.assistance.document
         return contribution(document, topic.counting.of(document), processed.scores)
 
     def _signed(self, found: PageAnalysis) -> PageAnalysis:
-        return replace(found, metadata=replace(found.metadata, understood_by=self._job.understanding.fingerprint))
+        return replace(found, metadata=replace(found.metadata, understood_by=self._context.now.fingerprint))

@@ -4,7 +4,7 @@ import asyncio
 from dataclasses import replace
 
 from aahcrawler.crawl.capture.recrawl import RecrawlComparison
-from aahcrawler.crawl.core.job import Job
+from aahcrawler.crawl.core.context import CurrentContext
 from aahcrawler.crawl.stats.collector import Stats
 from aahcrawler.documents import PDF, DocumentReader
 from aahcrawler.frontier.protocol import Lease
@@ -13,14 +13,14 @@ from aahcrawler.frontier.protocol import Lease
 class Transcripts:
     """Has documents read, as far as a job's definition wants it."""
 
-    def __init__(self, job: Job) -> None:
-        self._job = job
+    def __init__(self, context: CurrentContext) -> None:
+        self._context = context
         self._reader = DocumentReader()
 
     async def read(self, lease: Lease, comparison: RecrawlComparison, stats: Stats) -> RecrawlComparison:
         """Return a visit whose page has its transcript, where it is a document that is to be understood."""
         page = comparison.page
-        is_wanted = lease.kind == "page" and not comparison.remembered and self._job.icd.sources.documents
+        is_wanted = lease.kind == "page" and not comparison.remembered and self._context.now.icd.sources.documents
         if not is_wanted or page.media_type != PDF or not 200 <= page.status < 300:
             return comparison
         transcript = await asyncio.to_thread(self._reader.read, page.body)

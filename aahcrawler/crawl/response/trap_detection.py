@@ -12,7 +12,7 @@ from filelock import FileLock, Timeout
 
 from aahcrawler.crawl.capture.page_analysis import PageAnalysis
 from aahcrawler.crawl.capture.recrawl import GONE, RecrawlComparison
-from aahcrawler.crawl.core.job import Job
+from aahcrawler.crawl.core.context import CurrentContext
 from aahcrawler.crawl.directory.files import write_whole
 from aahcrawler.crawl.response.discovered_links import DiscoveredLinks, is_chosen
 from aahcrawler.flow import Processed
@@ -47,13 +47,13 @@ class TrapError(Exception):
 class TrapDetection:
     """Tells the traps of a job what its pages show. ``name`` returns what no page is called by."""
 
-    def __init__(self, job: Job, name: Callable[[], str] = lambda: uuid4().hex) -> None:
-        self._job = job
+    def __init__(self, context: CurrentContext, name: Callable[[], str] = lambda: uuid4().hex) -> None:
+        self._context = context
         self._name = name
 
     @property
     def _traps(self) -> Traps:
-        return self._job.understanding.traps
+        return self._context.now.traps
 
     def refused(self, lease: Lease) -> Trap | None:
         """Return why a leased page is not to be fetched any more, None where it is.
@@ -75,7 +75,7 @@ class TrapDetection:
         """Take the answer to a request for a page that cannot exist."""
         text = None
         if 200 <= page.status < 300:
-            text = _content(self._job.understanding.helper.assist(page).document)
+            text = _content(self._context.now.helper.assist(page).document)
         logger.info("%s: %s", page.url, "a soft 404" if text is not None else f"answered {page.status}, as it should")
         self._traps.probed(page.url, text)
 
@@ -96,10 +96,10 @@ class TrapDetection:
 
     def _probe(self, lease: Lease, url: str) -> Offer | None:
         """Return a probe as an offer. It is no page: it is not scored, and what it says leads nowhere."""
-        page = self._job.offer(url, lease, PROBE_SCORE)
-        if self._job.understanding.scope.admit(page) is not None:
+        page = self._context.now.offer(url, lease, PROBE_SCORE)
+        if self._context.now.scope.admit(page) is not None:
             return None
-        return self._job.offer(url, lease, PROBE_SCORE, kind="requisite", hop=Hop.REQUISITE)
+        return self._context.now.offer(url, lease, PROBE_SCORE, kind="requisite", hop=Hop.REQUISITE)
 
 
 class TrapsFile:

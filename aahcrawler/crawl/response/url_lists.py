@@ -11,7 +11,8 @@ from dataclasses import replace
 from typing import Literal
 from urllib.parse import urlsplit
 
-from aahcrawler.crawl.core.job import Job
+from aahcrawler.crawl.core.context import CurrentContext
+from aahcrawler.crawl.core.stores import StoreWriter
 from aahcrawler.crawl.response.autodiscovery import MOST_HOSTS
 from aahcrawler.crawl.response.discovered_links import LinkDiscovery
 from aahcrawler.crawl.stats.collector import Stats
@@ -42,40 +43,32 @@ def list_kind(lease: Lease) -> ListKind | None:
 class UrlLists:
     """Offers what lists hold, as far as ``outlinks`` admits it."""
 
-    def __init__(self, job: Job, outlinks: LinkDiscovery) -> None:
-        self._job = job
-        self._link_discovery = outlinks
+    def __init__(self, context: CurrentContext, writer: StoreWriter, link_discovery: LinkDiscovery) -> None:
+        self._context = context
+        self._writer = writer
+        self._link_discovery = link_discovery
         self._nested: OrderedDict[str, int] = OrderedDict()
 
     async def read(self, lease: Lease, page: Page, stats: Stats) -> None:
         """Offer where a list leads; what is refused is counted, and so is how many URLs it has."""
-        job, known = self._job, self._job.understanding
-        weights = job.icd.scoring.weights
-        for piece in listed(page, known.helper, known.analysers, weights, known.scope.spelling):
+        context, frontier = self._context.now, self._writer.stores.frontier
+        weights = context.icd.scoring.weights
+        for piece in listed(page, context.helper, context.analysers, weights, context.scope.spelling):
             rejected: dict[str, list[Offer]] = {}
             offers = list(self._admitted(lease, piece, stats, rejected))
             await self._keep(lease, rejected)
-            answers = await job.call(job.stores.frontier.offer, offers)
+            answers = await self._writer.call(frontier.offer, offers)
             added = [offer for offer, said in zip(offers, answers, strict=True) if said is Offered.ADDED]
             await self._log(lease, [(offer.url, offer.score) for offer in added if offer.kind == "page"])
 
     async def _keep(self, lease: Lease, rejected: dict[str, list[Offer]]) -> None:
-        log = self._job.stores.refusals
-        if log is None or not rejected:
-            return
-
-        async def once() -> None:
-            log.refused(lease.url, None, rejected)
-
-        await self._job.disk_space.retry(once)
+        log = self._writer.stores.refusals
+        if log is not None and rejected:
+            await self._writer.write(log.refused, lease.url, None, rejected)
 
     async def _log(self, lease: Lease, new: Sequence[tuple[str, float]]) -> None:
         source = Source.SITEMAP if list_kind(lease) == "sitemaps" else Source.FEED
-
-        async def once() -> None:
-            self._job.stores.scores.offered(source, new)
-
-        await self._job.disk_space.retry(once)
+        await self._writer.write(self._writer.stores.scores.offered, source, new)
 
     def _admitted(
         self, lease: Lease, piece: Processed, stats: Stats, rejected: dict[str, list[Offer]]
@@ -100,9 +93,9 @@ class UrlLists:
         """Yield links to pages, then sitemaps; the robots.txt that vouches for one vouches for those it names."""
         hop = Hop.SITEMAP if list_kind(lease) == "sitemaps" else Hop.FEED
         for link in piece.links:
-            yield self._job.offer(link.url, lease, link.score, depth=lease.depth + 1, hop=hop)
+            yield self._context.now.offer(link.url, lease, link.score, depth=lease.depth + 1, hop=hop)
         for url in piece.assistance.sitemaps:
-            offer = self._job.offer(url, lease, lease.score, kind="requisite", hop=Hop.SITEMAP)
+            offer = self._context.now.offer(url, lease, lease.score, kind="requisite", hop=Hop.SITEMAP)
             yield replace(offer, via=lease.via)
 
     def _is_beyond(self, lease: Lease) -> bool:

@@ -13,12 +13,12 @@ from scrapy.crawler import Crawler
 from aahcrawler import urls
 from aahcrawler.crawl.capture.archiver import Annotations, identified
 from aahcrawler.crawl.capture.recrawl import UNCONDITIONAL, ConditionalRequest, UnreadableCaptureError
-from aahcrawler.crawl.core.job import Job
 from aahcrawler.crawl.fetch.download_handler import ENDING, MOST_BYTES, CapturedResponse
 from aahcrawler.crawl.fetch.ip_claims import IP_CLAIM
 from aahcrawler.crawl.fetch.robots_txt import LARGEST, RobotsDeniedError, RobotsUnreachableError, Rules
 from aahcrawler.crawl.lease.lease_source import LEASE, LostLeaseError
 from aahcrawler.crawl.response.autodiscovery import AnnouncedSitemaps
+from aahcrawler.crawl.startup.job import Job
 from aahcrawler.page import Headers, Page
 from aahcrawler.wire.errors import WireError, WireReason
 
@@ -41,7 +41,7 @@ class RobotsMiddleware:
         self._crawler = crawler
         self._job = job
         self._rules: OrderedDict[str, asyncio.Future[Rules]] = OrderedDict()
-        self._sitemaps = AnnouncedSitemaps(job)
+        self._sitemaps = AnnouncedSitemaps(job.context, job.writer)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -57,15 +57,15 @@ class RobotsMiddleware:
         if LEASE not in request.meta:
             return
         named: tuple[str, ...] = ()
-        if self._job.obeys_robots:
+        if self._job.context.now.obeys_robots:
             rules = await self._of(urls.origin(request.url))
-            self._job.politeness.obey_crawl_delay(request.url, rules.delay)
+            self._job.fetching.politeness.obey_crawl_delay(request.url, rules.delay)
             if not rules.allow(request.url):
                 raise RobotsDeniedError(request.url)
             named = rules.sitemaps
         await self._sitemaps.of(request.meta[LEASE], named)
-        await self._job.wait_for_slot(request.url)
-        if not await self._job.leases.holds(request.meta[LEASE]):
+        await self._job.fetching.wait_for_slot(request.url)
+        if not await self._job.fetching.leases.holds(request.meta[LEASE]):
             raise LostLeaseError
 
     async def _of(self, origin: str) -> Rules:
@@ -83,7 +83,7 @@ class RobotsMiddleware:
             coming.set_exception(error)
             coming.exception()  # Those who wait get it; without a reader asyncio would complain.
             raise
-        self._job.politeness.obey_crawl_delay(origin, rules.delay)
+        self._job.fetching.politeness.obey_crawl_delay(origin, rules.delay)
         coming.set_result(rules)
         return rules
 
@@ -123,32 +123,32 @@ class RobotsMiddleware:
         return Page(url, response.status, Headers(response.wire_headers), response.body, when)
 
     async def _download(self, url: str, asked: ConditionalRequest) -> CapturedResponse:
-        await self._job.wait_for_slot(url)
+        await self._job.fetching.wait_for_slot(url)
         request = Request(
             url,
-            headers={**self._job.request_headers, **asked.conditions},
+            headers={**self._job.context.now.request_headers, **asked.conditions},
             dont_filter=True,
             meta={
                 "download_slot": urls.queue_of(url),
                 "verbatim_url": True,
                 MOST_BYTES: LARGEST,
-                ENDING: self._job.ending,
-                IP_CLAIM: self._job.ip_claims.of(url),
+                ENDING: self._job.fetching.ending,
+                IP_CLAIM: self._job.fetching.ip_claims.of(url),
             },
         )
         assert self._crawler.engine is not None  # noqa: S101
         try:
             response = await self._crawler.engine.download_async(request)
         except WireError as error:
-            await self._job.count({"robots": int(error.exchange is not None)})
-            await self._job.keep_remains(error)
+            await self._job.writer.count({"robots": int(error.exchange is not None)})
+            await self._job.writer.archive_remains(error)
             raise
         finally:
-            self._job.politeness.fetch_ended(url)
+            self._job.fetching.politeness.fetch_ended(url)
         assert isinstance(response, CapturedResponse)  # noqa: S101
         original = asked.former.original if asked.former is not None and asked.conditional else None
         with closing(response.exchange) as exchange:
-            await self._job.archive(exchange, Annotations(identified(response.body), unchanged=original))
+            await self._job.writer.archive(exchange, Annotations(identified(response.body), unchanged=original))
         counts = {"robots": 1, "bytes": exchange.response_size, "conditional": int(asked.conditional)}
-        await self._job.count(counts)
+        await self._job.writer.count(counts)
         return response

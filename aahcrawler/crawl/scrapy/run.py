@@ -6,7 +6,6 @@ from rich.console import Console
 from scrapy.crawler import AsyncCrawlerProcess
 from scrapy.settings import Settings
 
-from aahcrawler.crawl.core.job import Job
 from aahcrawler.crawl.directory.folder import CrawlRefusedError
 from aahcrawler.crawl.health.garbage_collection import seldom_collected
 from aahcrawler.crawl.reporting.exit_status import DONE, FAILED, MISTAKE, outcome, say, tell_undelivered
@@ -14,6 +13,7 @@ from aahcrawler.crawl.reporting.progress import display
 from aahcrawler.crawl.scrapy.addon import adapts, knowledge_folders
 from aahcrawler.crawl.scrapy.spider import AahSpider
 from aahcrawler.crawl.startup.factory import open_job
+from aahcrawler.crawl.startup.job import Job
 from aahcrawler.frontier.protocol import FrontierUnavailableError
 from aahcrawler.segments import SegmentError
 from knowledge_base.loader import LoadError
@@ -43,18 +43,17 @@ def run(icd: Path, settings: Settings, *, accept_changes: bool = False) -> int:
     except KeyboardInterrupt:
         say(console, f"{icd}: interrupted before the crawl began")
         return DONE
-    say(console, f"{job.stores.folder.root}: {job.started_as}")
-    with job.stores.closing, seldom_collected():
+    say(console, f"{job.writer.stores.folder.root}: {job.lifecycle.started_as}")
+    with job.writer.stores.closing, seldom_collected():
         _crawl(process, job, console)
-    say(console, outcome(job.stores.folder.root, job, job.failure))
-    tell_undelivered(console, job.stores.folder.root, job.delivery)
-    return FAILED if job.failure else DONE
+    say(console, outcome(job.writer.stores.folder.root, job.lifecycle, job.lifecycle.failure))
+    tell_undelivered(console, job.writer.stores.folder.root, job.lifecycle.delivery)
+    return FAILED if job.lifecycle.failure else DONE
 
 
 def _crawl(process: AsyncCrawlerProcess, job: Job, console: Console) -> None:
     with display(console) as show:
-        job.watchers.append(show)
-        process.crawl(AahSpider, job=job)
+        process.crawl(AahSpider, job=job, show=show)
         process.start()
     if process.bootstrap_failed:
-        job.fail(CrawlRefusedError(f"the spider could not be started, see {job.stores.folder.log}"))
+        job.lifecycle.fail(CrawlRefusedError(f"the spider could not be started, see {job.writer.stores.folder.log}"))

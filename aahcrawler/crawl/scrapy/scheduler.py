@@ -9,8 +9,8 @@ from scrapy.core.scheduler import BaseScheduler
 from scrapy.crawler import Crawler
 
 from aahcrawler import urls
-from aahcrawler.crawl.core.job import Job
 from aahcrawler.crawl.scrapy.spider import AahSpider
+from aahcrawler.crawl.startup.job import Job
 from aahcrawler.frontier.protocol import FrontierUnavailableError, Offer, Offered
 from aahcrawler.scores import Source
 from aahcrawler.segments import SegmentError
@@ -47,7 +47,7 @@ class OfferingScheduler(BaseScheduler):
 
     def _offer(self, url: str, priority: int) -> bool:
         """Have a URL offered that an add-on asks for, with a score from its priority; False when scope refuses it."""
-        scope = self._job.understanding.scope
+        scope = self._job.context.now.scope
         canonical = scope.spelling.url(url)
         if canonical is None:
             return False
@@ -61,10 +61,10 @@ class OfferingScheduler(BaseScheduler):
 
     async def _queue(self, offer: Offer) -> None:
         try:
-            (offered,) = await self._job.call(self._job.stores.frontier.offer, [offer])
+            (offered,) = await self._job.writer.call(self._job.writer.stores.frontier.offer, [offer])
             if offered is Offered.ADDED:
-                self._job.stores.scores.offered(Source.REQUEST, [(offer.url, offer.score)])
+                self._job.writer.stores.scores.offered(Source.REQUEST, [(offer.url, offer.score)])
         except FrontierUnavailableError as error:
-            self._job.fail(error)
+            self._job.lifecycle.fail(error)
         except SegmentError as error:  # It is queued all the same.
             logger.warning("%s is queued, and the score log does not say so: %s", offer.url, error)

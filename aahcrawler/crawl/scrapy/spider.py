@@ -12,15 +12,16 @@ from scrapy.crawler import Crawler
 from scrapy.utils.defer import maybe_deferred_to_future
 
 from aahcrawler.crawl.capture.recrawl import UNCONDITIONAL
-from aahcrawler.crawl.core.job import Job
 from aahcrawler.crawl.fetch.download_handler import ENDING, MOST_BYTES, WANTED, WIRE_SETTINGS, CapturedResponse
 from aahcrawler.crawl.fetch.ip_claims import IP_CLAIM
 from aahcrawler.crawl.lease.lease_source import LEASE
-from aahcrawler.crawl.response.handler import RequestReplacedError, RequisiteBudgetError, ResponseHandler
+from aahcrawler.crawl.reporting.progress import Show
+from aahcrawler.crawl.response.handler import RequestReplacedError, RequisiteBudgetError
 from aahcrawler.crawl.response.trap_detection import TrapError
 from aahcrawler.crawl.response.url_lists import list_kind
 from aahcrawler.crawl.scrapy.addon import adapts, knowledge_folders
 from aahcrawler.crawl.startup.factory import open_job
+from aahcrawler.crawl.startup.job import Job
 from aahcrawler.frontier.protocol import Lease
 from aahcrawler.page import Headers
 from aahcrawler.scope import Scope
@@ -45,14 +46,13 @@ class AahSpider(Spider):
 
     name = "aah"
 
-    def __init__(self, job: Job, **kwargs: Any) -> None:
+    def __init__(self, job: Job, show: Show | None = None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.job = job
-        self.response_handler = ResponseHandler(job)
+        self._watchers: tuple[Show, ...] = () if show is None else (show,)
         self._fetching: set[asyncio.Task[None]] = set()
         self._ended = asyncio.Event()
         self._held = 0
-        job.background.append(self.response_handler.link_ranking.run)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, icd: str = "", job: Job | None = None, **kwargs: Any) -> Self:
@@ -68,22 +68,22 @@ class AahSpider(Spider):
     async def start(self) -> AsyncIterator[Request]:
         """Fetch and handle what is leased until the crawl is over; Scrapy is given nothing to do."""
         try:
-            async with self.job.running():
-                async for lease in self.job.leases:
-                    self.job.politeness.restore(lease.url, lease.learned)
+            async with self.job.lifecycle.running(self.job.background, self._watchers):
+                async for lease in self.job.fetching.leases:
+                    self.job.fetching.politeness.restore(lease.url, lease.learned)
                     if _is_spent(self.job, lease):
-                        await self.response_handler.on_error(lease, RequisiteBudgetError())
-                    elif (trap := self.response_handler.trap_detection.refused(lease)) is not None:
-                        await self.response_handler.on_error(lease, TrapError(trap))
+                        await self.job.handler.on_error(lease, RequisiteBudgetError())
+                    elif (trap := self.job.handler.trap(lease)) is not None:
+                        await self.job.handler.on_error(lease, TrapError(trap))
                     else:
                         await self._until_there_is_capacity()
                         self._begin(lease)
                 await self._until_all_have_ended()
         except (asyncio.CancelledError, GeneratorExit):
-            self.job.stop("shutdown")
+            self.job.lifecycle.stop("shutdown")
             raise
         except Exception as error:  # Scrapy would take the end of this generator for the end of the crawl.
-            self.job.fail(error)
+            self.job.lifecycle.fail(error)
         nothing: tuple[Request, ...] = ()
         for request in nothing:
             yield request
@@ -113,11 +113,11 @@ class AahSpider(Spider):
         try:
             response = await self._answer(request)
         except Exception as error:
-            await self.response_handler.on_error(lease, error)
+            await self.job.handler.on_error(lease, error)
             return
         self._held += len(response.body)
         try:
-            await self.response_handler.on_response(lease, response, request.meta[ASKED])
+            await self.job.handler.on_response(lease, response, request.meta[ASKED])
         finally:
             self._held -= len(response.body)
 
@@ -145,15 +145,15 @@ class AahSpider(Spider):
         asked = UNCONDITIONAL if list_kind(lease) else self.job.recrawl.asked(lease.url)
         return Request(
             lease.url,
-            headers={**self.job.request_headers, **asked.conditions},
+            headers={**self.job.context.now.request_headers, **asked.conditions},
             dont_filter=True,
             meta={
                 LEASE: lease,
                 ASKED: asked,
-                MOST_BYTES: self.job.most_bytes("page" if list_kind(lease) else lease.kind),
-                WANTED: _wanted(self.job.understanding.scope, lease),
-                ENDING: self.job.ending,
-                IP_CLAIM: self.job.ip_claims.of(lease.url),
+                MOST_BYTES: self.job.lifecycle.most_bytes("page" if list_kind(lease) else lease.kind),
+                WANTED: _wanted(self.job.context.now.scope, lease),
+                ENDING: self.job.fetching.ending,
+                IP_CLAIM: self.job.fetching.ip_claims.of(lease.url),
                 "download_slot": lease.queue,
                 "verbatim_url": True,
             },
@@ -163,12 +163,11 @@ class AahSpider(Spider):
         """Close the crawl after the last request was handled; what waits for its batch is scored first."""
         try:
             await self._until_all_have_ended()
-            await self.response_handler.transcripts.close()
-            await self.response_handler.batch_scoring.close()
-            if self.job.peer_export is not None:
-                await self.job.peer_export.close()
+            await self.job.handler.close()
+            if self.job.lifecycle.peer_export is not None:
+                await self.job.lifecycle.peer_export.close()
         finally:
-            await self.job.close(reason)
+            await self.job.lifecycle.close(reason)
 
 
 def _wanted(scope: Scope, lease: Lease) -> Callable[[int, Sequence[tuple[str, str]]], bool] | None:
@@ -182,4 +181,4 @@ def _wanted(scope: Scope, lease: Lease) -> Callable[[int, Sequence[tuple[str, st
 
 
 def _is_spent(job: Job, lease: Lease) -> bool:
-    return lease.kind == "requisite" and job.requisites_spent and list_kind(lease) is None
+    return lease.kind == "requisite" and job.lifecycle.requisites_spent and list_kind(lease) is None

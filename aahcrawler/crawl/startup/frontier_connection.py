@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 
-from aahcrawler.crawl.core.stores import unmended
+from aahcrawler.crawl.core.stores import not_revived
 from aahcrawler.crawl.directory.crawl_runs import Start
 from aahcrawler.crawl.directory.folder import CrawlFolder
 from aahcrawler.crawl.startup.seeding import clear
@@ -31,10 +31,10 @@ class FrontierConnection:
     frontier: RedisControl
     address: str
     is_shared: bool
-    revive: Callable[[], None] = unmended
+    revive: Callable[[], None] = not_revived
 
-    def addresses(self, opening: ExitStack) -> RedisIpLocks | None:
-        """Return the claims of addresses that other workers of the server see, None where there can be no others."""
+    def ip_locks(self, opening: ExitStack) -> RedisIpLocks | None:
+        """Return the locks of IP addresses that other workers of the server see, None where there can be no others."""
         return opening.enter_context(closing(RedisIpLocks(self.address))) if self.is_shared else None
 
 
@@ -54,7 +54,7 @@ def open_frontier(icd: Icd, folder: CrawlFolder, opening: ExitStack) -> Frontier
     number, settings = folder.run.number, frontier_settings(icd)
     if not shared and folder.run.start is Start.NEXT:
         clear(folder.frontier)
-    url, revive = (shared, unmended) if shared else _own_server(folder, opening)
+    url, revive = (shared, not_revived) if shared else _own_server(folder, opening)
     if shared and folder.run.start is Start.NEXT:
         # What the crawl before has left behind, and what an interrupted start of this one has.
         for crawl in (number - 1, number):
