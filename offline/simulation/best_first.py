@@ -4,9 +4,9 @@ from collections.abc import Iterable, Sequence
 from itertools import repeat
 from typing import Protocol
 
+from aahcrawler.frontier.memory.frontier import MemoryFrontier
+from aahcrawler.frontier.memory.queue_slots import Politeness
 from aahcrawler.frontier.protocol import FrontierSettings, Lease, Offer, Rescore, State
-from offline.simulation.frontier import MemoryFrontier
-from offline.simulation.politeness import Politeness
 from offline.simulation.strategy import Briefing
 from offline.simulation.visits import Visit
 from offline.simulation.world import World
@@ -101,10 +101,16 @@ class FrontierQueue:
         urls = self._world.urls
         self._frontier.rescore([Rescore(urls[n], score) for n, score in zip(targets, scores, strict=True)])
 
-    def finish(self, number: int, targets: Iterable[int] = (), scores: Iterable[float] = ()) -> None:
-        """End a lease and offer the page's links."""
+    def finish(self, number: int, targets: Iterable[int] = (), scores: Iterable[float] = ()) -> Sequence[Offer]:
+        """End a lease and offer the page's links; return them as they were offered."""
         lease = self._leases.pop(number)
-        self._frontier.finish(lease, State.DONE, links=self._offers(targets, scores, lease.depth + 1))
+        links = self._offers(targets, scores, lease.depth + 1)
+        self._frontier.finish(lease, State.DONE, links=links)
+        return links
+
+    def offer_all(self, offers: Sequence[Offer]) -> None:
+        """Offer links again."""
+        self._frontier.offer(offers)
 
     def _offers(self, targets: Iterable[int], scores: Iterable[float], depth: int) -> list[Offer]:
         urls, queues = self._world.urls, self._world.queues

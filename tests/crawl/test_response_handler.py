@@ -29,7 +29,6 @@ from aahcrawler.crawl.fetch.download_handler import Captured, CapturedResponse
 from aahcrawler.crawl.fetch.ip_claims import IpAddressBusyError
 from aahcrawler.crawl.fetch.politeness import StoppedError
 from aahcrawler.crawl.fetch.robots_txt import RobotsDeniedError, RobotsUnreachableError
-from aahcrawler.crawl.response.discovered_links import MOST_REDIRECTS
 from aahcrawler.crawl.response.handler import AGAIN, LONGEST_REST, RequisiteBudgetError, rest_asked
 from aahcrawler.crawl.startup.job import assemble
 from aahcrawler.exchange import Exchange, Truncation
@@ -37,6 +36,7 @@ from aahcrawler.frontier.protocol import Counts, FrontierUnavailableError, Lease
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.metadata import Metadata
 from aahcrawler.objects.writer import CaptureDescription
+from aahcrawler.pipeline.links import MOST_REDIRECTS
 from aahcrawler.scope import Scope
 from aahcrawler.scores import Findings, Lessons
 from aahcrawler.segments import SegmentError

@@ -2,12 +2,12 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from aahcrawler.crawl.capture.description import count
-from aahcrawler.crawl.capture.page_analysis import PageAnalysis
 from aahcrawler.crawl.capture.recrawl import RecrawlComparison
 from aahcrawler.crawl.stats.collector import GROUPS, SINGLE, Stats
 from aahcrawler.helper.assistance import FailedAction, Failure
 from aahcrawler.metadata import Metadata
 from aahcrawler.page import Headers, Page
+from aahcrawler.pipeline.analysis import PageAnalysis
 
 
 def test_counts_are_merged_and_grouped() -> None:

@@ -3,13 +3,13 @@
 from dataclasses import replace
 
 from aahcrawler.archive.writer import Capture
-from aahcrawler.crawl.capture.page_analysis import PageAnalysis, is_doubtful
 from aahcrawler.crawl.capture.recrawl import Change, RecrawlComparison
 from aahcrawler.crawl.stats.collector import Stats
 from aahcrawler.frontier.protocol import Lease
 from aahcrawler.metadata import Metadata
 from aahcrawler.objects.versions import Changes, compare
 from aahcrawler.objects.writer import CaptureDescription
+from aahcrawler.pipeline.analysis import PageAnalysis, is_doubtful
 from aahcrawler.traps import Trap
 
 

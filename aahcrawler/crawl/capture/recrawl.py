@@ -12,11 +12,11 @@ from http import HTTPStatus
 
 from aahcrawler.archive.history import Former, History
 from aahcrawler.archive.records import Original
-from aahcrawler.crawl.capture.page_analysis import is_doubtful
 from aahcrawler.exchange import Exchange
 from aahcrawler.frontier.protocol import Lease
 from aahcrawler.metadata import Metadata
 from aahcrawler.page import Page
+from aahcrawler.pipeline.analysis import is_doubtful
 from aahcrawler.wire.replay import replayed
 
 GONE = frozenset({HTTPStatus.NOT_FOUND, HTTPStatus.GONE})

@@ -2,12 +2,10 @@
 
 from dataclasses import dataclass, field
 
-from aahcrawler import urls
 from aahcrawler.crawl.core.topic_learner import TopicLearner
 from aahcrawler.crawl.fetch.client_settings import request_headers
-from aahcrawler.frontier.hops import Hop, extended
-from aahcrawler.frontier.protocol import Kind, Lease, Offer
 from aahcrawler.helper import ApplicationAwareHelper
+from aahcrawler.pipeline.links import LinkRules
 from aahcrawler.scope import Scope
 from aahcrawler.scores import Lessons
 from aahcrawler.traps import Traps
@@ -51,20 +49,10 @@ class CrawlContext:
         """How often a URL is tried."""
         return self.icd.politeness.retries + 1
 
-    def offer(
-        self,
-        url: str,
-        lease: Lease,
-        score: float,
-        *,
-        depth: int | None = None,
-        kind: Kind = "page",
-        hop: Hop = Hop.LINK,
-    ) -> Offer:
-        """Return a canonical URL that the page of a lease leads to, as an offer; by default as deep as that page."""
-        deep, queue = lease.depth if depth is None else depth, urls.queue_of(url)
-        path = extended(lease.path, hop, is_off_site=not self.scope.is_of_seeds(queue))
-        return Offer(url, queue, score, deep, kind, lease.url, path)
+    @property
+    def link_rules(self) -> LinkRules:
+        """What decides which links are offered."""
+        return LinkRules(self.scope, self.traps, follows_feeds=self.icd.sources.feeds != "off")
 
 
 class CurrentContext:

@@ -10,10 +10,10 @@ from typing import Protocol, TypeVar
 from aahcrawler.crawl.core.context import CurrentContext
 from aahcrawler.crawl.core.stores import StoreWriter
 from aahcrawler.crawl.lease.lease_source import LeaseSource
-from aahcrawler.crawl.response.discovered_links import SCOPE, is_chosen
 from aahcrawler.frontier.control import Blocking, Revisiting
 from aahcrawler.frontier.posting import UrlStatus
 from aahcrawler.frontier.protocol import Offer, Offered, State
+from aahcrawler.pipeline.links import SCOPE, is_chosen
 from aahcrawler.refusals import RefusalLogError, Refused, read
 from aahcrawler.scope import RULE, Refusal
 from aahcrawler.scores import Source

@@ -49,7 +49,7 @@ class AnnouncedSitemaps:
             await self._writer.call(self._writer.stores.frontier.offer, admitted)
 
     def _offer(self, lease: Lease, origin: str, url: str) -> Offer:
-        offer = self._context.now.offer(url, lease, lease.score, kind="requisite", hop=Hop.SITEMAP)
+        offer = self._context.now.link_rules.offer(url, lease, lease.score, kind="requisite", hop=Hop.SITEMAP)
         return replace(offer, via=origin + _ROBOTS)
 
 
@@ -69,4 +69,4 @@ class AnnouncedFeeds:
                 self._of_host.popitem(last=False)
             if url not in known and len(known) < MOST_FEEDS:
                 known.add(url)
-                yield self._context.now.offer(url, lease, lease.score, kind="requisite", hop=Hop.FEED)
+                yield self._context.now.link_rules.offer(url, lease, lease.score, kind="requisite", hop=Hop.FEED)

@@ -15,7 +15,6 @@ from time import time
 from aahcrawler.archive.writer import Capture
 from aahcrawler.crawl.capture.archiver import Annotations, identified
 from aahcrawler.crawl.capture.description import count, description
-from aahcrawler.crawl.capture.page_analysis import PageAnalysis, needs_requisites, of_redirect
 from aahcrawler.crawl.capture.recrawl import (
     UNCONDITIONAL,
     ConditionalRequest,
@@ -34,8 +33,8 @@ from aahcrawler.crawl.fetch.robots_txt import RobotsDeniedError, RobotsUnreachab
 from aahcrawler.crawl.health.error_classification import is_full, is_local
 from aahcrawler.crawl.lease.lease_source import LostLeaseError
 from aahcrawler.crawl.peers.peer_export import PeerExport
+from aahcrawler.crawl.response.autodiscovery import AnnouncedFeeds
 from aahcrawler.crawl.response.batch_scoring import BatchScoring
-from aahcrawler.crawl.response.discovered_links import NO_LINKS, SCOPE, DiscoveredLinks, LinkDiscovery
 from aahcrawler.crawl.response.link_ranking import LinkRanking
 from aahcrawler.crawl.response.page_analyser import PageAnalyser
 from aahcrawler.crawl.response.transcripts import Transcripts
@@ -44,8 +43,11 @@ from aahcrawler.crawl.response.url_lists import ListKind, UrlLists, list_kind
 from aahcrawler.crawl.stats.collector import Stats
 from aahcrawler.exchange import Truncation
 from aahcrawler.frontier.protocol import Lease, Offer, Outcome, State
+from aahcrawler.metadata import Metadata
 from aahcrawler.objects.vocabulary import crawl as crawl_iri
 from aahcrawler.page import Headers, Page
+from aahcrawler.pipeline.analysis import PageAnalysis, needs_requisites, of_redirect
+from aahcrawler.pipeline.links import NO_LINKS, SCOPE, DiscoveredLinks, discover_links
 from aahcrawler.traps import Trap, is_probe
 from aahcrawler.wire.errors import RefusedAddressError, WireError
 
@@ -72,7 +74,7 @@ class ResponseSteps:
     recrawl: Recrawl
     trap_detection: TrapDetection
     analyser: PageAnalyser
-    link_discovery: LinkDiscovery
+    announced_feeds: AnnouncedFeeds
     url_lists: UrlLists
     transcripts: Transcripts
     link_ranking: LinkRanking
@@ -257,9 +259,7 @@ class ResponseHandler:
         stats = _stats(lease, comparison, response, asked)
         comparison = await self._steps.transcripts.read(lease, comparison, stats)
         found = self._steps.analyser.read(lease, comparison)
-        discovered = (
-            self._steps.link_discovery.of(lease, comparison, found.metadata, stats) if found is not None else NO_LINKS
-        )
+        discovered = self._discover(lease, page, found.metadata, stats) if found is not None else NO_LINKS
         if lease.kind == "page":
             discovered = (
                 discovered if found is None else self._steps.trap_detection.learn(lease, comparison, found, discovered)
@@ -279,6 +279,20 @@ class ResponseHandler:
                     lease.url, discovered.pages, discovered.refused, are_scored=found.contribution is None
                 )
             await self._steps.batch_scoring.add(found, discovered)
+
+    def _discover(self, lease: Lease, page: Page, said: Metadata, stats: Stats) -> DiscoveredLinks:
+        """Return what an answer leads to, and count what of that is refused; errors lead nowhere."""
+        if page.status >= 400:
+            return NO_LINKS
+        found = discover_links(
+            lease,
+            said,
+            self._context.now.link_rules,
+            lambda feeds: self._steps.announced_feeds.of(lease, feeds),
+            wants_requisites=not self._lifecycle.requisites_spent,
+        )
+        stats.merge(found.counts)
+        return found
 
     async def _put_aside(self, lease: Lease, refusal: str) -> None:
         """Block a URL for what its answer is; it comes back when the scope changes."""
@@ -304,9 +318,7 @@ class ResponseHandler:
         if 200 <= page.status < 300:
             await self._steps.url_lists.read(lease, page, stats)
         elif page.status < 400:
-            offers = self._steps.link_discovery.of(
-                lease, RecrawlComparison(page), of_redirect(lease, page), stats
-            ).offers
+            offers = self._discover(lease, page, of_redirect(lease, page), stats).offers
         logger.info("%s %d %s", lease.url, page.status, kind)
         await self._commit(lease, State.DONE, offers, Outcome(stats=stats.counts), rest_asked(response))
 

@@ -8,19 +8,18 @@ import asyncio
 import logging
 from collections.abc import Callable
 
-from aahcrawler.crawl.capture.page_analysis import PageAnalysis
 from aahcrawler.crawl.core.context import CurrentContext
 from aahcrawler.crawl.core.stores import StoreWriter
 from aahcrawler.crawl.health.error_classification import is_local
 from aahcrawler.crawl.peers.peer_export import PeerExport
-from aahcrawler.crawl.response.discovered_links import DiscoveredLinks
 from aahcrawler.frontier.protocol import Lease, Rescore, State
+from aahcrawler.pipeline.analysis import PageAnalysis
+from aahcrawler.pipeline.links import DiscoveredLinks
+from aahcrawler.pipeline.rank import AT_ONCE, settle
 from aahcrawler.scores import Findings, Leads, never_wanted
 
 logger = logging.getLogger(__name__)
 
-AT_ONCE = 200
-"""How many URLs are re-scored at once."""
 PAUSE = 0.2
 """Seconds between two of those: re-scoring takes at most some percent of a core, however fast pages come."""
 
@@ -49,9 +48,7 @@ class LinkRanking:
         """Log a page, the status that it was answered with, and where it leads, right after it was understood."""
         ranker = self._context.now.ranker
         if ranker is not None:
-            for position in never_wanted(discovered.refused):
-                ranker.settled(discovered.pages[position].url)
-            ranker.settled(lease.url)
+            settle(ranker, lease.url, (discovered.pages[each].url for each in never_wanted(discovered.refused)))
             self._learned.set()
         await self._writer.write(self._log.judged, findings(lease, status, found, discovered))
 
@@ -61,7 +58,7 @@ class LinkRanking:
             return
         ranker = self._context.now.ranker
         if ranker is not None:
-            ranker.settled(lease.url)
+            settle(ranker, lease.url)
         await self._writer.write(self._log.ended, lease.url, state, reason)
 
     async def run(self) -> None:

@@ -3,21 +3,24 @@
 import logging
 from dataclasses import replace
 
-from aahcrawler.crawl.capture import page_analysis
 from aahcrawler.crawl.capture.description import changes
-from aahcrawler.crawl.capture.page_analysis import PageAnalysis
 from aahcrawler.crawl.capture.recrawl import Change, Recrawl, RecrawlComparison, UnreadableCaptureError
 from aahcrawler.crawl.core.context import CurrentContext
 from aahcrawler.crawl.health.error_classification import is_local
-from aahcrawler.crawl.response.trap_detection import TrapDetection, marked
-from aahcrawler.flow import Processed, process, ranked
+from aahcrawler.crawl.response.trap_detection import TrapDetection
 from aahcrawler.frontier.protocol import Lease
 from aahcrawler.metadata import Link, LinkType, Metadata
 from aahcrawler.objects.versions import Changes
 from aahcrawler.page import Page, feeds
+from aahcrawler.pipeline import analysis
+from aahcrawler.pipeline.analysis import PageAnalysis
+from aahcrawler.pipeline.batch import contribution_of
+from aahcrawler.pipeline.rank import rank, rank_error
+from aahcrawler.pipeline.score import ScoredPage, score
+from aahcrawler.pipeline.trap_evidence import marked
+from aahcrawler.pipeline.understand import understand
 from aahcrawler.traps import Trap, is_probe
-from online_analysis.batching import Contribution, contribution
-from online_analysis.document import Document
+from online_analysis.batching import Contribution
 
 logger = logging.getLogger(__name__)
 
@@ -37,22 +40,20 @@ class PageAnalyser:
             self._trap_detection.probed(page)
             return None
         if comparison.remembered and comparison.before is not None:
-            return PageAnalysis(page_analysis.leased_anew(comparison.before, lease))
+            return PageAnalysis(analysis.leased_anew(comparison.before, lease))
         try:
             if 300 <= page.status < 400:
-                return self._signed(PageAnalysis(page_analysis.of_redirect(lease, page)))
+                return self._signed(PageAnalysis(analysis.of_redirect(lease, page)))
             if lease.kind == "requisite":
                 return (
-                    self._signed(PageAnalysis(page_analysis.of_stylesheet(page)))
-                    if page.media_type == "text/css"
-                    else None
+                    self._signed(PageAnalysis(analysis.of_stylesheet(page))) if page.media_type == "text/css" else None
                 )
             return self._learned(lease, page, comparison.before)
         except Exception as error:  # Whatever a page may provoke, it is archived, and the crawl goes on.
             if is_local(error):
                 raise
             logger.exception("%s: not understood", page.url)
-            return PageAnalysis(page_analysis.not_understood(lease, page, error), error=type(error).__name__)
+            return PageAnalysis(analysis.not_understood(lease, page, error), error=type(error).__name__)
 
     def changes(self, lease: Lease, comparison: RecrawlComparison, now: Metadata) -> Changes | None:
         """Compare the objects of a page with those of its former capture; None where nobody can tell.
@@ -65,7 +66,7 @@ class PageAnalyser:
         if comparison.change is Change.CHANGED and before.understood_by != now.understood_by:
             try:
                 page = self._recrawl.page_of(comparison.former)
-                before = self._reading(lease, page, self._processed(lease, page, before)).metadata
+                before = self._reading(lease, page, self._scored(page, before)).metadata
             except UnreadableCaptureError:
                 return None
             except Exception as error:  # It is the former page's trouble; today's is archived and understood.
@@ -80,35 +81,33 @@ class PageAnalyser:
         ranker = self._context.now.ranker
         if ranker is not None:
             ranker.take()  # What a page taught that could not be understood to the end.
-        processed = self._processed(lease, page, before)
-        is_relevant = processed.score >= self._context.now.icd.scoring.relevant
-        verdict = self._trap_detection.judge(lease, page, processed, relevant=is_relevant)
+        scored = self._scored(page, before)
+        is_relevant = scored.score >= self._context.now.icd.scoring.relevant
+        verdict = self._trap_detection.judge(lease, page, scored, relevant=is_relevant)
         is_error = page.status >= 300 or (verdict is not None and verdict.trap is Trap.SOFT_404)
         if ranker is not None and is_error:
-            ranker.follow(Document(page.url, None, "", (), ()), 0.0, (), lease.depth)
+            rank_error(page.url, ranker, lease.depth)
         elif ranker is not None:
-            processed = ranked(processed, self._context.now.icd.scoring.weights, ranker, lease.depth)
-        found = self._reading(lease, page, processed)
+            scored = rank(scored, self._context.now.icd.scoring.weights, ranker, lease.depth)
+        found = self._reading(lease, page, scored)
         lesson = None if ranker is None else ranker.take()
         contribution = None if is_error else found.contribution
         said = marked(found.metadata, verdict)
         return replace(found, metadata=said, lesson=lesson, contribution=contribution, verdict=verdict)
 
-    def _processed(self, lease: Lease, page: Page, before: Metadata | None) -> Processed:
+    def _scored(self, page: Page, before: Metadata | None) -> ScoredPage:
         known = self._context.now
-        spelling = known.scope.spelling
-        return process(
-            page, known.helper, known.analysers, known.icd.scoring.weights, before, None, lease.depth, spelling
-        )
+        assistance = understand(page, known.helper, known.scope.spelling, before)
+        return score(assistance, known.analysers, known.icd.scoring.weights)
 
-    def _reading(self, lease: Lease, page: Page, processed: Processed) -> PageAnalysis:
-        for action in processed.assistance.failed_actions:
+    def _reading(self, lease: Lease, page: Page, scored: ScoredPage) -> PageAnalysis:
+        for action in scored.assistance.failed_actions:
             logger.warning("%s: %s", page.url, action)
-        said = page_analysis.of_page(lease, page, processed, self._context.now.icd.scoring.relevant)
-        assistance = processed.assistance
+        said = analysis.of_page(lease, page, scored, self._context.now.icd.scoring.relevant)
+        assistance = scored.assistance
         failed, learned = assistance.failed_actions, assistance.learned
-        found = PageAnalysis(said, assistance.refused, assistance.containers, failed, learned, scores=processed.scores)
-        contributed = self._contribution(page, processed)
+        found = PageAnalysis(said, assistance.refused, assistance.containers, failed, learned, scores=scored.scores)
+        contributed = self._contribution(page, scored)
         found = replace(found, contribution=contributed, document=assistance.document)
         return self._signed(self._with_feeds(page, found))
 
@@ -119,12 +118,11 @@ class PageAnalyser:
         links = tuple(Link(url, LinkType.FEED) for url in feeds.announced(page))
         return replace(found, metadata=replace(found.metadata, links=(*found.metadata.links, *links)))
 
-    def _contribution(self, page: Page, processed: Processed) -> Contribution | None:
+    def _contribution(self, page: Page, scored: ScoredPage) -> Contribution | None:
         topic = self._context.now.topic
         if topic is None or self._context.now.icd.scoring.batch == 1 or page.status >= 300:
             return None
-        document = processed.assistance.document
-        return contribution(document, topic.counting.of(document), processed.scores)
+        return contribution_of(scored, topic)
 
     def _signed(self, found: PageAnalysis) -> PageAnalysis:
         return replace(found, metadata=replace(found.metadata, understood_by=self._context.now.fingerprint))

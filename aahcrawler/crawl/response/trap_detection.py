@@ -10,22 +10,19 @@ from uuid import uuid4
 
 from filelock import FileLock, Timeout
 
-from aahcrawler.crawl.capture.page_analysis import PageAnalysis
 from aahcrawler.crawl.capture.recrawl import GONE, RecrawlComparison
 from aahcrawler.crawl.core.context import CurrentContext
 from aahcrawler.crawl.directory.files import write_whole
-from aahcrawler.crawl.response.discovered_links import DiscoveredLinks, is_chosen
-from aahcrawler.flow import Processed
 from aahcrawler.frontier.hops import Hop
 from aahcrawler.frontier.protocol import Lease, Offer
-from aahcrawler.helper import Assistance
-from aahcrawler.metadata import Metadata
 from aahcrawler.page import Page
-from aahcrawler.traps import Seen, Trap, Traps, Verdict
+from aahcrawler.pipeline.analysis import PageAnalysis
+from aahcrawler.pipeline.links import DiscoveredLinks, is_chosen
+from aahcrawler.pipeline.score import ScoredPage
+from aahcrawler.pipeline.trap_evidence import content, seen
+from aahcrawler.traps import Trap, Traps, Verdict
 from aahcrawler.traps.heard import Arrays
 from aahcrawler.traps.kept import packed, unpacked
-from aahcrawler.webobject import WebObject
-from online_analysis.document import Document
 
 logger = logging.getLogger(__name__)
 
@@ -64,7 +61,7 @@ class TrapDetection:
             return None
         return self._traps.admit(lease.url, trusted=is_chosen(lease.path))
 
-    def judge(self, lease: Lease, page: Page, processed: Processed, *, relevant: bool) -> Verdict | None:
+    def judge(self, lease: Lease, page: Page, processed: ScoredPage, *, relevant: bool) -> Verdict | None:
         """Compare a page with those before it; None for what is none, such as an error or a feed."""
         assistance = processed.assistance
         if page.status >= 300 or assistance.document.source:
@@ -75,7 +72,7 @@ class TrapDetection:
         """Take the answer to a request for a page that cannot exist."""
         text = None
         if 200 <= page.status < 300:
-            text = _content(self._context.now.helper.assist(page).document)
+            text = content(self._context.now.helper.assist(page).document)
         logger.info("%s: %s", page.url, "a soft 404" if text is not None else f"answered {page.status}, as it should")
         self._traps.probed(page.url, text)
 
@@ -96,10 +93,10 @@ class TrapDetection:
 
     def _probe(self, lease: Lease, url: str) -> Offer | None:
         """Return a probe as an offer. It is no page: it is not scored, and what it says leads nowhere."""
-        page = self._context.now.offer(url, lease, PROBE_SCORE)
+        page = self._context.now.link_rules.offer(url, lease, PROBE_SCORE)
         if self._context.now.scope.admit(page) is not None:
             return None
-        return self._context.now.offer(url, lease, PROBE_SCORE, kind="requisite", hop=Hop.REQUISITE)
+        return self._context.now.link_rules.offer(url, lease, PROBE_SCORE, kind="requisite", hop=Hop.REQUISITE)
 
 
 class TrapsFile:
@@ -147,15 +144,6 @@ class TrapsFile:
         self._lock.release()
 
 
-def marked(said: Metadata, verdict: Verdict | None) -> Metadata:
-    """Return what is kept of a page with what was found of traps; a soft 404 has no score."""
-    if verdict is None or verdict.trap is None:
-        return said
-    if verdict.trap is Trap.SOFT_404:
-        said = replace(said, score=None, relevant=None)
-    return replace(said, trap=verdict.trap, like=verdict.like)
-
-
 def _first_free(folder: Path) -> tuple[FileLock, int]:
     slot = 0
     while True:
@@ -166,22 +154,3 @@ def _first_free(folder: Path) -> tuple[FileLock, int]:
             slot += 1
         else:
             return lock, slot
-
-
-def seen(url: str, queue: str, assistance: Assistance, *, relevant: bool = False) -> Seen:
-    """Return what traps are told of a page: its URL, its pay-level domain, and what it was understood to show."""
-    document = assistance.document
-    beside = (document.rest, *(part.text for part in document.parts if part.role == "navigation"))
-    objects = tuple(map(_said, assistance.objects))
-    anchors = " ".join(link.anchor for link in document.outlinks)
-    return Seen(url, queue, _content(document), " ".join(beside), objects, relevant, anchors)
-
-
-def _content(document: Document) -> str:
-    return " ".join(part.text for part in document.parts if part.role == "content")
-
-
-def _said(web_object: WebObject) -> str:
-    """Return what an object says, empty where that is no text."""
-    body = web_object.first("body") or web_object.first("description")
-    return body if isinstance(body, str) else ""

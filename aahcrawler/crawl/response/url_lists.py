@@ -5,7 +5,7 @@ it. What it holds is offered piece by piece while it is read, so that a crash le
 be fetched again.
 """
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Literal
@@ -14,12 +14,13 @@ from urllib.parse import urlsplit
 from aahcrawler.crawl.core.context import CurrentContext
 from aahcrawler.crawl.core.stores import StoreWriter
 from aahcrawler.crawl.response.autodiscovery import MOST_HOSTS
-from aahcrawler.crawl.response.discovered_links import LinkDiscovery
 from aahcrawler.crawl.stats.collector import Stats
-from aahcrawler.flow import Processed, listed
 from aahcrawler.frontier.hops import Hop, ends_with
 from aahcrawler.frontier.protocol import Lease, Offer, Offered
 from aahcrawler.page import Page
+from aahcrawler.pipeline.links import Admitted
+from aahcrawler.pipeline.score import ScoredPage, score
+from aahcrawler.pipeline.understand import understand_list
 from aahcrawler.scope import SourceRefusal
 from aahcrawler.scores import Source
 
@@ -41,24 +42,25 @@ def list_kind(lease: Lease) -> ListKind | None:
 
 
 class UrlLists:
-    """Offers what lists hold, as far as ``outlinks`` admits it."""
+    """Offers what lists hold, as far as the crawl wants it."""
 
-    def __init__(self, context: CurrentContext, writer: StoreWriter, link_discovery: LinkDiscovery) -> None:
+    def __init__(self, context: CurrentContext, writer: StoreWriter) -> None:
         self._context = context
         self._writer = writer
-        self._link_discovery = link_discovery
         self._nested: OrderedDict[str, int] = OrderedDict()
 
     async def read(self, lease: Lease, page: Page, stats: Stats) -> None:
         """Offer where a list leads; what is refused is counted, and so is how many URLs it has."""
         context, frontier = self._context.now, self._writer.stores.frontier
-        weights = context.icd.scoring.weights
-        for piece in listed(page, context.helper, context.analysers, weights, context.scope.spelling):
-            rejected: dict[str, list[Offer]] = {}
-            offers = list(self._admitted(lease, piece, stats, rejected))
-            await self._keep(lease, rejected)
-            answers = await self._writer.call(frontier.offer, offers)
-            added = [offer for offer, said in zip(offers, answers, strict=True) if said is Offered.ADDED]
+        for assistance in understand_list(page, context.helper, context.scope.spelling):
+            piece, admitted = score(assistance, context.analysers, context.icd.scoring.weights), Admitted()
+            stats.add("listed", len(piece.links))
+            stats.merge(Counter(f"refused:{refused.reason}" for refused in assistance.refused))
+            admitted.add(self._vouched(lease, piece, stats), context.link_rules)
+            stats.merge(admitted.counts)
+            await self._keep(lease, admitted.rejected)
+            answers = await self._writer.call(frontier.offer, admitted.offers)
+            added = [offer for offer, said in zip(admitted.offers, answers, strict=True) if said is Offered.ADDED]
             await self._log(lease, [(offer.url, offer.score) for offer in added if offer.kind == "page"])
 
     async def _keep(self, lease: Lease, rejected: dict[str, list[Offer]]) -> None:
@@ -70,15 +72,7 @@ class UrlLists:
         source = Source.SITEMAP if list_kind(lease) == "sitemaps" else Source.FEED
         await self._writer.write(self._writer.stores.scores.offered, source, new)
 
-    def _admitted(
-        self, lease: Lease, piece: Processed, stats: Stats, rejected: dict[str, list[Offer]]
-    ) -> Iterator[Offer]:
-        stats.add("listed", len(piece.links))
-        for refused in piece.assistance.refused:
-            stats.add(f"refused:{refused.reason}")
-        return self._link_discovery.admitted(self._vouched(lease, piece, stats), stats, rejected)
-
-    def _vouched(self, lease: Lease, piece: Processed, stats: Stats) -> Iterator[Offer]:
+    def _vouched(self, lease: Lease, piece: ScoredPage, stats: Stats) -> Iterator[Offer]:
         """Yield what a list may lead to: a feed to anything, a sitemap to pages of the hosts that it speaks for."""
         hosts = _spoken_for(lease) if list_kind(lease) == "sitemaps" else None
         for offer in self._offers(lease, piece):
@@ -89,13 +83,13 @@ class UrlLists:
             else:
                 yield offer
 
-    def _offers(self, lease: Lease, piece: Processed) -> Iterator[Offer]:
+    def _offers(self, lease: Lease, piece: ScoredPage) -> Iterator[Offer]:
         """Yield links to pages, then sitemaps; the robots.txt that vouches for one vouches for those it names."""
         hop = Hop.SITEMAP if list_kind(lease) == "sitemaps" else Hop.FEED
         for link in piece.links:
-            yield self._context.now.offer(link.url, lease, link.score, depth=lease.depth + 1, hop=hop)
+            yield self._context.now.link_rules.offer(link.url, lease, link.score, depth=lease.depth + 1, hop=hop)
         for url in piece.assistance.sitemaps:
-            offer = self._context.now.offer(url, lease, lease.score, kind="requisite", hop=Hop.SITEMAP)
+            offer = self._context.now.link_rules.offer(url, lease, lease.score, kind="requisite", hop=Hop.SITEMAP)
             yield replace(offer, via=lease.via)
 
     def _is_beyond(self, lease: Lease) -> bool:

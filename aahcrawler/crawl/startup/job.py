@@ -13,8 +13,8 @@ from aahcrawler.crawl.core.stores import Stores, StoreWriter
 from aahcrawler.crawl.fetch.client_settings import wire_settings
 from aahcrawler.crawl.health.disk_space import DiskSpace, Measure
 from aahcrawler.crawl.lease.slots import Slots
+from aahcrawler.crawl.response.autodiscovery import AnnouncedFeeds
 from aahcrawler.crawl.response.batch_scoring import BatchScoring
-from aahcrawler.crawl.response.discovered_links import LinkDiscovery
 from aahcrawler.crawl.response.handler import ResponseHandler, ResponseSteps
 from aahcrawler.crawl.response.link_ranking import LinkRanking
 from aahcrawler.crawl.response.page_analyser import PageAnalyser
@@ -63,14 +63,13 @@ def assemble(
     lifecycle = Lifecycle(current, writer, fetching, around.role, reporting)
     recrawl = Recrawl(stores.history, lifecycle.number, lifecycle.begun_at, icd.limits.page_bytes)
     trap_detection = TrapDetection(current)
-    links = LinkDiscovery(current, lambda: lifecycle.requisites_spent)
     ranking = LinkRanking(current, writer, reporting.peer_export, lifecycle.fail)
     steps = ResponseSteps(
         recrawl,
         trap_detection,
         PageAnalyser(current, recrawl, trap_detection),
-        links,
-        UrlLists(current, writer, links),
+        AnnouncedFeeds(current),
+        UrlLists(current, writer),
         Transcripts(current),
         ranking,
         batch_scoring,

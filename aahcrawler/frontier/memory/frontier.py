@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 from itertools import islice
 
+from aahcrawler.frontier.memory.queue_heaps import MILLION, KnownUrl, Ranking
+from aahcrawler.frontier.memory.queue_slots import Politeness, Slot
 from aahcrawler.frontier.protocol import (
     LEASE_RAN_OUT,
     LEAST_LEASES,
@@ -21,8 +23,6 @@ from aahcrawler.frontier.protocol import (
     Rescore,
     State,
 )
-from offline.simulation.politeness import Politeness, Slot
-from offline.simulation.queues import MILLION, KnownUrl, Ranking
 
 _REMEMBERED_SECONDS = 60.0
 """For how long a finish may be repeated."""

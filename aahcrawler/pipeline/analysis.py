@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from aahcrawler import urls
-from aahcrawler.flow import Processed
 from aahcrawler.frontier.protocol import Lease
 from aahcrawler.helper.assistance import FailedAction, Failure, Refused
 from aahcrawler.metadata import Link, LinkType, Metadata
 from aahcrawler.page import Page, requisites
+from aahcrawler.pipeline.score import ScoredPage
 from aahcrawler.scores import Lesson
 from aahcrawler.traps import Verdict
 from aahcrawler.webobject import Container
@@ -42,7 +42,7 @@ class PageAnalysis:
     verdict: Verdict | None = None
 
 
-def of_page(lease: Lease, page: Page, processed: Processed, relevant_at: float) -> Metadata:
+def of_page(lease: Lease, page: Page, processed: ScoredPage, relevant_at: float) -> Metadata:
     """Return what was understood of a page or an error answer; only pages are relevant, or are not."""
     assistance = processed.assistance
     match, document = assistance.match, assistance.document
@@ -102,7 +102,7 @@ def is_doubtful(metadata: Metadata) -> bool:
     return any(f": {Failure.NOT_SENT}" not in failure for failure in metadata.failures)
 
 
-def _links(processed: Processed) -> Iterator[Link]:
+def _links(processed: ScoredPage) -> Iterator[Link]:
     for link in processed.links:
         yield Link(link.url, LinkType.PAGE, link.anchor, link.score, link.action)
     for url in processed.assistance.requisites:

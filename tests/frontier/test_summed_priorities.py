@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from aahcrawler.frontier.memory.frontier import MemoryFrontier
+from aahcrawler.frontier.memory.queue_slots import Politeness
 from aahcrawler.frontier.protocol import Frontier, FrontierSettings, Offer, Outcome, Rescore, State, Update
 from aahcrawler.frontier.redis.frontier import RedisFrontier
 from aahcrawler.frontier.server.embedded import EmbeddedServer
-from offline.simulation.frontier import MemoryFrontier
-from offline.simulation.politeness import Politeness
 from tests.crawl.crawling import aah, rows
 from tests.crawl.site import Reply, Site, html, serving
 from tests.crawl.world import LOOPBACK, crawl

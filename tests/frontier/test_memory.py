@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from aahcrawler.frontier.memory.frontier import MemoryFrontier
+from aahcrawler.frontier.memory.queue_slots import Politeness
 from aahcrawler.frontier.protocol import Frontier, FrontierSettings, Lease, Offer, Rescore, State, Update
-from offline.simulation.frontier import MemoryFrontier
-from offline.simulation.politeness import Politeness
 from tests.frontier.conftest import Clock
 from tests.frontier.model import ModelFrontier, ModelServer
 from tests.frontier.test_contract import *  # noqa: F403 - one suite, every implementation
