@@ -1,6 +1,6 @@
 """Locks of IP addresses: each is fetched from by one worker at a time, whatever the domains that lead to it.
 
-Queues are polite to pay-level domains; many of them may lie on one machine. An address is claimed when the name has
+Queues are polite to pay-level domains; many of them may lie on one machine. An IP address is claimed when the name has
 been resolved, apart from the frontier's own operations.
 """
 
@@ -9,23 +9,23 @@ from dataclasses import dataclass
 from typing import Protocol
 
 _SOONEST = 0.1
-"""Seconds after which an address of another worker is asked for again, where there is no delay."""
+"""Seconds after which an IP address of another worker is asked for again, where there is no delay."""
 _LONGEST_LINE = 32
 """How many that were sent away are told times one after another; those beyond are told that of the last one."""
 _REMEMBERED = 1000
 
 
 class IpLocks(Protocol):
-    """Claims of addresses.
+    """Claims of IP addresses.
 
-    Of one address all fetches at any time are those of one worker, and they begin at least their delay apart: after
+    Of one IP address all fetches at any time are those of one worker, and they begin at least their delay apart: after
     the one before began, and after it ended. So whoever asks waits for one delay, however long fetches take, unless
-    others ask as well. Each that is sent away is told a time of its own, a delay after that of the one before, so
-    that the many domains of one address return one after another. An address is written in one way by all workers.
+    others ask as well. Each that is sent away is told a time of its own, a delay after that of the one before, so that
+    the many domains of one IP address return one after another. An IP address is written in one way by all workers.
     """
 
     def claim(self, address: str, worker: str, delay: float, seconds: float) -> float:
-        """Claim an address for one fetch and return 0, or return in how many seconds it is to be asked for again.
+        """Claim an IP address for one fetch and return 0, or return in how many seconds it is to be asked for again.
 
         A claim that is not released ends by itself after ``seconds``. The next fetch begins ``delay`` seconds from now
         at the earliest.

@@ -26,7 +26,7 @@ def rank_error(url: str, ranker: LinkRanker, depth: int) -> None:
     ranker.follow(Document(url, None, "", (), ()), 0.0, (), depth)
 
 
-def settle(ranker: LinkRanker, url: str, unwanted: Iterable[str] = ()) -> None:
+def finish(ranker: LinkRanker, url: str, unwanted: Iterable[str] = ()) -> None:
     """Have a ranker re-score a URL no more that was fetched or will not be, nor links of it that nobody wants."""
     for link in unwanted:
         ranker.settled(link)

@@ -1,4 +1,4 @@
-"""Which addresses a crawl may connect to, and how host names become addresses."""
+"""Which IP addresses a crawl may connect to, and how host names become IP addresses."""
 
 import asyncio
 import ipaddress
@@ -25,14 +25,14 @@ _TRANSIENT = {getattr(socket, name) for name in ("EAI_AGAIN", "EAI_FAIL", "EAI_S
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """An address to connect to; ``sockaddr`` is what the socket of that family takes."""
+    """An IP address to connect to; ``sockaddr`` is what the socket of that family takes."""
 
     family: socket.AddressFamily
     sockaddr: tuple[str, int] | tuple[str, int, int, int]
 
     @property
     def address(self) -> str:
-        """The address alone."""
+        """The IP address alone."""
         return self.sockaddr[0]
 
 
@@ -40,10 +40,10 @@ class Candidate:
 class IpPolicy:
     """Says where connections may go.
 
-    Only global unicast addresses are allowed by default. ``allow_private`` opens everything (True) or the networks
+    Only global unicast IP addresses are allowed by default. ``allow_private`` opens everything (True) or the networks
     given. ``resolve`` maps host names to ``address``, ``address:port`` or ``[address]:port`` without asking the name
     service; a mapped port replaces the URL's. A mapping does not allow its address: a test world on loopback needs
-    ``allow_private`` as well. Raise ``ValueError`` for a mapping that is no address.
+    ``allow_private`` as well. Raise ``ValueError`` for a mapping that is no IP address.
     """
 
     allow_private: bool | tuple[Network, ...] = False
@@ -54,7 +54,7 @@ class IpPolicy:
             self.mapped(host, 80)
 
     def refusal(self, address: str) -> str | None:
-        """Say why an address must not be connected to, in a few words; None when it may be."""
+        """Say why an IP address must not be connected to, in a few words; None when it may be."""
         parsed = ipaddress.ip_address(address.partition("%")[0])
         for inner in (parsed, *_embedded(parsed)):
             why = _not_public(inner)
@@ -82,7 +82,7 @@ class IpPolicy:
 
 
 class Resolver:
-    """Turns hosts into addresses that the policy allows; remembers answers for ``ttl`` seconds.
+    """Turns hosts into IP addresses that the policy allows; remembers answers for ``ttl`` seconds.
 
     ``getaddrinfo`` tells no time to live, so ``ttl`` is a cap. Failures are not remembered.
     """
@@ -93,9 +93,9 @@ class Resolver:
         self._known: OrderedDict[tuple[str, int], tuple[float, tuple[Candidate, ...]]] = OrderedDict()
 
     async def candidates(self, host: str, port: int) -> tuple[Candidate, ...]:
-        """Return the allowed addresses in the order of the name service.
+        """Return the allowed IP addresses in the order of the name service.
 
-        Raise ``ResolveError`` where there is no address and ``RefusedAddressError`` where none is allowed.
+        Raise ``ResolveError`` where there is no IP address and ``RefusedAddressError`` where none is allowed.
         """
         literal = _literal(host)
         known = self.policy.mapped(host, port) or (literal and _candidate(literal, port))

@@ -5,7 +5,7 @@ from dataclasses import replace
 from itertools import repeat
 
 from aahcrawler.helper import Assistance
-from aahcrawler.pipeline.rank import AT_ONCE, rank, settle
+from aahcrawler.pipeline.rank import AT_ONCE, finish, rank
 from aahcrawler.pipeline.score import ScoredPage
 from offline.simulation.best_first import SEED_SCORE, FrontierQueue
 from offline.simulation.strategy import Briefing
@@ -53,7 +53,7 @@ class Ranking:
         """Learn from a page, and let the ranker join the scores of its links."""
         found = rank(page, self._weights, self._ranker, depth)
         beyond = (link.url for link in found.links if self._world.number(link.url) is None)
-        settle(self._ranker, page.assistance.document.url, beyond)
+        finish(self._ranker, page.assistance.document.url, beyond)
         return found
 
     def rescore(self, queue: FrontierQueue) -> None:

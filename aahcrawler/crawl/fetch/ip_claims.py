@@ -1,7 +1,7 @@
 """One machine is asked by one worker at a time, and at a distance, whatever the domains that lead to it.
 
-What a queue's delay is for its pay-level domain, an address's is for the machine: the frontier keeps domains apart,
-and here the fetches of an address are, once its name has been resolved.
+What a queue's delay is for its pay-level domain, an IP address's is for the machine: the frontier keeps domains apart,
+and here the fetches of an IP address are, once its name has been resolved.
 """
 
 import asyncio
@@ -19,11 +19,11 @@ from aahcrawler.frontier.protocol import FrontierUnavailableError
 IP_CLAIM = "aah_ip_claim"
 """The key of ``Request.meta`` that holds a request's ``IpClaim``."""
 SOON = 2.0
-"""Seconds that a request waits for its address; what would take longer goes back to the frontier meanwhile."""
+"""Seconds that a request waits for its IP address; what would take longer goes back to the frontier meanwhile."""
 
 
 class IpAddressBusyError(Exception):
-    """An address is not to be asked for some ``seconds``: nothing was sent, and the attempt does not count."""
+    """An IP address is not to be asked for some ``seconds``: nothing was sent, and the attempt does not count."""
 
     def __init__(self, address: str, seconds: float) -> None:
         super().__init__(f"{address} is not to be asked for {seconds:.1f} s")
@@ -32,7 +32,7 @@ class IpAddressBusyError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ClaimHolder:
-    """Who claims addresses, and after how many seconds a claim ends that is neither released nor renewed."""
+    """Who claims IP addresses, and after how many seconds a claim ends that is neither released nor renewed."""
 
     worker: str
     seconds: float
@@ -41,8 +41,8 @@ class ClaimHolder:
 class IpClaims:
     """Claims IP addresses for requests.
 
-    ``delay_of`` returns the seconds between two fetches of a URL's site, and so of its address. ``shared`` are claims
-    that other workers see as well, made in the ``executor``; None where there are no others.
+    ``delay_of`` returns the seconds between two fetches of a URL's site, and so of its IP address. ``shared`` are
+    claims that other workers see as well, made in the ``executor``; None where there are no others.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class IpClaims:
         (self._shared or self._own).renew(claimed, self._holder.worker, self._holder.seconds)
 
     async def release(self, address: str, delay: float) -> None:
-        """Let others claim an address after a delay."""
+        """Let others claim an IP address after a delay."""
         self._claimed[address] -= 1
         if not self._claimed[address]:
             del self._claimed[address]
@@ -93,7 +93,7 @@ class IpClaims:
 
 
 class IpClaim:
-    """The claim of one request, at one address at a time (``wire.admission.Admission``)."""
+    """The claim of one request, at one IP address at a time (``wire.admission.Admission``)."""
 
     def __init__(self, claims: IpClaims, url: str) -> None:
         self._claims = claims
@@ -101,7 +101,7 @@ class IpClaim:
         self._address = ""
 
     async def enter(self, address: str, port: int) -> None:
-        """Return when the address may be asked; raise ``IpAddressBusyError`` where that is not soon."""
+        """Return when the IP address may be asked; raise ``IpAddressBusyError`` where that is not soon."""
         delay, name = self._claims.delay_of(self._url), machine(address, port)
         if delay <= 0 or name == self._address:
             return
@@ -115,14 +115,14 @@ class IpClaim:
         self._address = name
 
     async def leave(self) -> None:
-        """Let the delay of the address begin: the request has ended."""
+        """Let the delay of the IP address begin: the request has ended."""
         name, self._address = self._address, ""
         if name:
             await self._claims.release(name, self._claims.delay_of(self._url))
 
 
 def machine(address: str, port: int) -> str:
-    """Return how an address is claimed: in its one spelling; on loopback each port is a machine, as for queues.
+    """Return how an IP address is claimed: in its one spelling; on loopback each port is a machine, as for queues.
 
     >>> machine("2001:DB8::0:1", 80), machine("::ffff:192.0.2.1", 80), machine("127.0.0.1", 8080)
     ('2001:db8::1', '192.0.2.1', '127.0.0.1:8080')

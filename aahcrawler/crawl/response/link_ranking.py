@@ -15,7 +15,7 @@ from aahcrawler.crawl.peers.peer_export import PeerExport
 from aahcrawler.frontier.protocol import Lease, Rescore, State
 from aahcrawler.pipeline.analysis import PageAnalysis
 from aahcrawler.pipeline.links import DiscoveredLinks
-from aahcrawler.pipeline.rank import AT_ONCE, settle
+from aahcrawler.pipeline.rank import AT_ONCE, finish
 from aahcrawler.scores import Findings, Leads, never_wanted
 
 logger = logging.getLogger(__name__)
@@ -48,7 +48,7 @@ class LinkRanking:
         """Log a page, the status that it was answered with, and where it leads, right after it was understood."""
         ranker = self._context.now.ranker
         if ranker is not None:
-            settle(ranker, lease.url, (discovered.pages[each].url for each in never_wanted(discovered.refused)))
+            finish(ranker, lease.url, (discovered.pages[each].url for each in never_wanted(discovered.refused)))
             self._learned.set()
         await self._writer.write(self._log.judged, findings(lease, status, found, discovered))
 
@@ -58,7 +58,7 @@ class LinkRanking:
             return
         ranker = self._context.now.ranker
         if ranker is not None:
-            settle(ranker, lease.url)
+            finish(ranker, lease.url)
         await self._writer.write(self._log.ended, lease.url, state, reason)
 
     async def run(self) -> None:

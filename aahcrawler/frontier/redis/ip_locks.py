@@ -17,9 +17,9 @@ _SERVER_TIME = -1
 class RedisIpLocks:
     """``IpLocks`` for all workers of a Redis-protocol server.
 
-    Each operation is atomic and one round trip for an address.
+    Each operation is atomic and one round trip for an IP address.
 
-    ``server`` is a client that does not decode responses, or an address of a server. ``clock`` returns seconds; with
+    ``server`` is a client that does not decode responses, or an IP address of a server. ``clock`` returns seconds; with
     None the server's own is used. Errors are those of ``protocol.Scheduling``.
     """
 
