@@ -162,7 +162,7 @@ class Lifecycle:
     def stop(self, reason: str) -> None:
         """Lease no more; what is answered within a few seconds is still handled, all else goes back."""
         self._fetching.ending.set()
-        self._writer.outage.give_up()
+        self._writer.server_outage.give_up()
         if not self.reason:
             self.reason = reason
             logger.info("stopping: %s", reason)
@@ -186,7 +186,7 @@ class Lifecycle:
         async def tick() -> None:
             await self._tick(watchers)
 
-        self._writer.outage.changed.append(show_outage)
+        self._writer.server_outage.changed.append(show_outage)
         self._watching = asyncio.create_task(self._watch())
         self._fetching.renewer.start()
         all_beside = (tick, self._keep_saved, self._follow_stats, self._writer.disk_space.watch, *background)
@@ -203,7 +203,7 @@ class Lifecycle:
     async def _watch(self) -> None:
         """Notice a server that does not answer, until the last call was made."""
         while True:
-            self._writer.outage.look()
+            self._writer.server_outage.look()
             self._fetching.renewer.alive()
             await asyncio.sleep(TICK)
 

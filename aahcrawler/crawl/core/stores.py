@@ -86,15 +86,15 @@ class StoreWriter:
     def __init__(self, stores: Stores, disk_space: DiskSpace) -> None:
         self.stores = stores
         self.disk_space = disk_space
-        self.outage = ServerOutage(stores.reconnect, stores.disconnect)
-        self.executor = FrontierExecutor(disk_space, self.outage)
+        self.server_outage = ServerOutage(stores.reconnect, stores.disconnect)
+        self.executor = FrontierExecutor(disk_space, self.server_outage)
         self.stats = SharedStats(stores.frontier.stats())
         self._archiver = Archiver(stores.archive, stores.history, stores.folder.run.number)
 
     @property
     def hindrance(self) -> str:
         """Why nothing can be written for now and what to do, empty while there is nothing in the way."""
-        return self.disk_space.why or self.outage.why
+        return self.disk_space.why or self.server_outage.why
 
     async def call(self, operation: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run an operation of the frontier off the event loop."""
