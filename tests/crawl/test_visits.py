@@ -94,7 +94,7 @@ def comparison(
     status = int(came.response.read().split(b" ")[1])
     came.response.seek(0)
     page = Page(URL, status, Headers(), b"", came.started_at)
-    return recrawl.comparison(lease(kind), page, came, asked or recrawl.asked(URL), understood_by)
+    return recrawl.compare(lease(kind), page, came, asked or recrawl.asked(URL), understood_by)
 
 
 # Conditions

@@ -118,7 +118,7 @@ class Recrawl:
         """Ask for an address without conditions from now on."""
         self._plain.add(url)
 
-    def comparison(
+    def compare(
         self, lease: Lease, page: Page, exchange: Exchange, asked: ConditionalRequest, understood_by: str
     ) -> RecrawlComparison:
         """Compare an answer with what was there before; ``understood_by`` identifies today's understanding.

@@ -252,13 +252,13 @@ class ResponseHandler:
             await self._put_aside(lease, refusal)
             return
         try:
-            comparison = self._steps.recrawl.comparison(lease, page, response.exchange, asked, known.fingerprint)
+            comparison = self._steps.recrawl.compare(lease, page, response.exchange, asked, known.fingerprint)
         except UnreadableCaptureError:
             await self._ask_plainly(lease, response)
             return
         stats = _stats(lease, comparison, response, asked)
         comparison = await self._steps.transcripts.read(lease, comparison, stats)
-        found = self._steps.analyser.read(lease, comparison)
+        found = self._steps.analyser.analyse(lease, comparison)
         discovered = self._discover(lease, page, found.metadata, stats) if found is not None else NO_LINKS
         if lease.kind == "page":
             discovered = (

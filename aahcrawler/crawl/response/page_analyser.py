@@ -33,7 +33,7 @@ class PageAnalyser:
         self._recrawl = recrawl
         self._trap_detection = trap_detection
 
-    def read(self, lease: Lease, comparison: RecrawlComparison) -> PageAnalysis | None:
+    def analyse(self, lease: Lease, comparison: RecrawlComparison) -> PageAnalysis | None:
         """Return what an answer says; None for what leads nowhere by itself, such as an image."""
         page = comparison.page
         if lease.kind == "requisite" and is_probe(lease.url):
@@ -48,7 +48,7 @@ class PageAnalyser:
                 return (
                     self._signed(PageAnalysis(analysis.of_stylesheet(page))) if page.media_type == "text/css" else None
                 )
-            return self._learned(lease, page, comparison.before)
+            return self._analyse_page(lease, page, comparison.before)
         except Exception as error:  # Whatever a page may provoke, it is archived, and the crawl goes on.
             if is_local(error):
                 raise
@@ -66,7 +66,7 @@ class PageAnalyser:
         if comparison.change is Change.CHANGED and before.understood_by != now.understood_by:
             try:
                 page = self._recrawl.page_of(comparison.former)
-                before = self._reading(lease, page, self._scored(page, before)).metadata
+                before = self._analysis(lease, page, self._scored(page, before)).metadata
             except UnreadableCaptureError:
                 return None
             except Exception as error:  # It is the former page's trouble; today's is archived and understood.
@@ -76,7 +76,7 @@ class PageAnalyser:
                 return None
         return changes(before, now, complete=comparison.page.complete)
 
-    def _learned(self, lease: Lease, page: Page, before: Metadata | None) -> PageAnalysis:
+    def _analyse_page(self, lease: Lease, page: Page, before: Metadata | None) -> PageAnalysis:
         """Understand a page of today, from which the ranker learns: an error that it was worth nothing."""
         ranker = self._context.now.ranker
         if ranker is not None:
@@ -89,7 +89,7 @@ class PageAnalyser:
             rank_error(page.url, ranker, lease.depth)
         elif ranker is not None:
             scored = rank(scored, self._context.now.icd.scoring.weights, ranker, lease.depth)
-        found = self._reading(lease, page, scored)
+        found = self._analysis(lease, page, scored)
         lesson = None if ranker is None else ranker.take()
         contribution = None if is_error else found.contribution
         said = marked(found.metadata, verdict)
@@ -100,7 +100,7 @@ class PageAnalyser:
         assistance = understand(page, known.helper, known.scope.spelling, before)
         return score(assistance, known.analysers, known.icd.scoring.weights)
 
-    def _reading(self, lease: Lease, page: Page, scored: ScoredPage) -> PageAnalysis:
+    def _analysis(self, lease: Lease, page: Page, scored: ScoredPage) -> PageAnalysis:
         for action in scored.assistance.failed_actions:
             logger.warning("%s: %s", page.url, action)
         said = analysis.of_page(lease, page, scored, self._context.now.icd.scoring.relevant)
