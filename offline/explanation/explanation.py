@@ -10,8 +10,8 @@ from aahcrawler import urls
 from aahcrawler.frontier.posting import UrlStatus
 from aahcrawler.frontier.protocol import FrontierUnavailableError, State
 from aahcrawler.frontiers import Crawl, crawl_of
+from offline.explanation.frontier_state import status
 from offline.explanation.history import Event, Happened, Part, history
-from offline.explanation.present import status
 from offline.explanation.reasons import Ranked, ranked
 from online_analysis.aggregation import Reason
 from online_analysis.ranking import LearningRanker

@@ -18,7 +18,7 @@ from aahcrawler.frontier.server.embedded import EmbeddedServer
 logger = logging.getLogger("aahcrawler.crawl.somewhere")
 
 
-class Kept:
+class HistoryRecord:
     """A log that is away at times."""
 
     def __init__(self) -> None:
@@ -35,7 +35,7 @@ class Kept:
 
 
 def test_events_know_worker_and_crawl_and_are_one_line() -> None:
-    log = Kept()
+    log = HistoryRecord()
     sink = EventSink(log, "host:1")
     with listening(sink):
         logger.info("two\nlines %d", 7)
@@ -56,7 +56,7 @@ def test_events_know_worker_and_crawl_and_are_one_line() -> None:
 
 def test_what_cannot_be_delivered_waits_and_what_is_lost_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(telling, "MOST_WAITING", 3)
-    log = Kept()
+    log = HistoryRecord()
     log.is_away = True
     sink = EventSink(log, "host:1")
     with listening(sink):

@@ -104,7 +104,7 @@ def test_a_service_that_does_not_answer_delays_no_crawl(tmp_path: Path) -> None:
     assert posts["problem"]
 
 
-class Kept:
+class HistoryRecord:
     """Takes what is posted and posts nothing."""
 
     def __init__(self) -> None:
@@ -127,7 +127,7 @@ def told(
     rescored: Mapping[str, float] | None = None,
 ) -> list[tuple[str, float]]:
     """Tell of the links of pages, then of scores; return what was put into the queue."""
-    kept = Kept()
+    kept = HistoryRecord()
 
     async def tell() -> None:
         peer_export = PeerExport(kept, 0.25, IpPolicy())  # type: ignore[arg-type]
@@ -170,7 +170,7 @@ def test_addresses_that_are_nobodys_business_are_not_told(host: str) -> None:
 
 def test_a_crawl_that_told_nothing_ends_at_once() -> None:
     async def timed() -> float:
-        peer_export = PeerExport(Kept(), 0.25, IpPolicy())  # type: ignore[arg-type]
+        peer_export = PeerExport(HistoryRecord(), 0.25, IpPolicy())  # type: ignore[arg-type]
         peer_export.links("http://a.test/", [link("b.test", 0.1)], {})
         await peer_export.close()
         return asyncio.get_running_loop().time()

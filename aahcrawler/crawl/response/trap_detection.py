@@ -21,8 +21,8 @@ from aahcrawler.pipeline.links import DiscoveredLinks, is_chosen
 from aahcrawler.pipeline.score import ScoredPage
 from aahcrawler.pipeline.trap_evidence import content, seen
 from aahcrawler.traps import Trap, Traps, Verdict
-from aahcrawler.traps.heard import Arrays
-from aahcrawler.traps.kept import packed, unpacked
+from aahcrawler.traps.bloom_filters import Arrays
+from aahcrawler.traps.state_file import packed, unpacked
 
 logger = logging.getLogger(__name__)
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from aahcrawler import __version__
 from aahcrawler.archive.delivery import Delivery
-from aahcrawler.archive.history import History, Kept, Writers
+from aahcrawler.archive.history import History, HistoryRecord, Writers
 from aahcrawler.archive.records import CrawlInfo
 from aahcrawler.archive.writer import WarcWriter
 from aahcrawler.crawl.directory.folder import CrawlFolder
@@ -73,4 +73,4 @@ def crawl_info(icd: Icd, number: int) -> CrawlInfo:
 
 def archive_exchange(archive: WarcWriter, history: History, number: int, exchange: Exchange) -> None:
     """Archive an exchange, and add it to the history."""
-    history.add(Kept.of(archive.write(exchange), exchange, number))
+    history.add(HistoryRecord.of(archive.write(exchange), exchange, number))

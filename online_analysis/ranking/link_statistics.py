@@ -49,7 +49,7 @@ class Group(NamedTuple):
 
 
 @dataclass(slots=True, eq=False)
-class Sighting:
+class LinkStatistics:
     """A URL and the links to it; ``value`` is what it is or seems to be worth, in the units of the ranker.
 
     ``said`` and ``weight`` are the mean of what the analysers said of the links, and the weight they said it with.
@@ -161,7 +161,7 @@ class Sighting:
         return [SCALES["figures"] * figure for figure in figures]
 
 
-def rows_of(sightings: Iterable[Sighting], unit: float) -> Rows:
+def rows_of(sightings: Iterable[LinkStatistics], unit: float) -> Rows:
     """Return the features of URLs, at least one; worths are counted in units."""
     return Rows.of([each.made or each.row(unit) for each in sightings])
 

@@ -51,7 +51,7 @@ def _probes(hashes: Hashes) -> Hashes:
     return hashes + _NUMBERS * ((hashes >> np.uint64(32)) | np.uint64(1))
 
 
-class Heard:
+class BloomFilters:
     """A set of hashes in Bloom filters, each twice as large as the one before it, up to ``most_bits``.
 
     What was added is known until filters of twice that size have been filled since. A hash that was not added may be
@@ -94,7 +94,7 @@ class Heard:
         return {"heard": counts} | {f"heard{place}": each.bits.copy() for place, each in enumerate(self._filters)}
 
     @classmethod
-    def restored(cls, state: Arrays, most_bits: int = MOST_BITS) -> "Heard":
+    def restored(cls, state: Arrays, most_bits: int = MOST_BITS) -> "BloomFilters":
         """Return the set whose ``state`` this is. Raise ``ValueError`` or ``KeyError`` where it is none."""
         heard = cls(most_bits)
         heard._filters = [
@@ -112,7 +112,7 @@ def _checked(bits: NDArray[np.generic]) -> NDArray[np.uint8]:
     return bits.astype(np.uint8)
 
 
-class Lately:
+class RecentSet:
     """The last numbers that were asked for: at least half of ``most``, and never more."""
 
     def __init__(self, most: int) -> None:

@@ -6,7 +6,7 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from aahcrawler.traps.heard import Arrays
+from aahcrawler.traps.bloom_filters import Arrays
 
 FORMAT = 1
 """The version of the bytes; others are refused."""

@@ -26,7 +26,7 @@ _MODIFIED = re.compile(rb"\nlast-modified[ \t]*:[ \t]*([^\r\n]{1,100}?)[ \t]*\r?
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class HistoryRecord:
     """A capture as the history takes it in.
 
     ``digest`` is the SHA-1 of the payload, of a revisit that of its original. ``etag`` and ``last_modified`` stand as
@@ -135,7 +135,7 @@ class Former:
     before, that is the other's. The rest is of the address: ``status``, and ``complete``, false for what was
     truncated; ``etag`` and ``last_modified``, empty where unknown; where its newest metadata record is, and the id of
     the answer that this is of; ``crawl`` and ``last_seen``, when it was last found to hold this; ``terminal`` and
-    ``depth`` as in ``Kept``.
+    ``depth`` as in ``HistoryRecord``.
     """
 
     url: str

@@ -80,7 +80,7 @@ def reference_of(icd: Path, crawl: Path) -> Reference:
     )
 
 
-class Yardstick:
+class RelevanceMetrics:
     """Measures how similar documents are to each of several topics, and which keywords they hold."""
 
     def __init__(self, reference: Reference, seeds: Iterable[Document]) -> None:
