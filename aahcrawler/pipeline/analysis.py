@@ -68,7 +68,7 @@ def of_page(lease: Lease, page: Page, processed: ScoredPage, relevant_at: float)
 
 
 def of_redirect(lease: Lease, page: Page) -> Metadata:
-    """Return where an answer redirects to; nothing where it says none, or the address itself."""
+    """Return where an answer redirects to; nothing where it says none, or its own URL."""
     target = urls.resolve(page.url, page.headers.get("Location"))
     links = () if target is None or target == lease.url else (Link(target, LinkType.REDIRECT),)
     return Metadata(media_type=page.media_type, priority=lease.score, depth=lease.depth, links=links)

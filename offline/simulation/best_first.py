@@ -5,7 +5,7 @@ from itertools import repeat
 from typing import Protocol
 
 from aahcrawler.frontier.memory.frontier import MemoryFrontier
-from aahcrawler.frontier.memory.queue_slots import Politeness
+from aahcrawler.frontier.memory.queue_slots import QueueSlots
 from aahcrawler.frontier.protocol import FrontierSettings, Lease, Offer, Rescore, State
 from offline.simulation.strategy import Briefing
 from offline.simulation.visits import Visit
@@ -64,7 +64,7 @@ class FrontierQueue:
     def __init__(self, world: World, settings: FrontierSettings) -> None:
         self._world = world
         self._balance = settings.balance
-        self._frontier = MemoryFrontier(Politeness(lambda: 0.0), "simulation", settings)
+        self._frontier = MemoryFrontier(QueueSlots(lambda: 0.0), "simulation", settings)
         self._leases: dict[int, Lease] = {}
 
     def offer(self, targets: Iterable[int], scores: Iterable[float], depth: int = 0) -> None:

@@ -93,7 +93,7 @@ def test_a_document_of_a_known_application_is_read_where_its_level_is_not_known(
         ("gone", "the server answered 404"),
         ("error", "the server answered 503"),
         ("loop", "too many redirects"),
-        ("nowhere", "it leads to an address that is no http(s) URL"),
+        ("nowhere", "it leads to what is no http(s) URL"),
         ("away", "10.0.0.1 is a private address"),
         ("pdf", "it holds no text"),
         ("empty", "it holds no text"),

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aahcrawler.frontier.memory.frontier import MemoryFrontier
-from aahcrawler.frontier.memory.queue_slots import Politeness
+from aahcrawler.frontier.memory.queue_slots import QueueSlots
 from aahcrawler.frontier.protocol import Frontier, FrontierSettings, Lease, Offer, Rescore, State, Update
 from tests.frontier.conftest import Clock
 from tests.frontier.model import ModelFrontier, ModelServer
@@ -22,7 +22,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def make_frontier(clock: Clock) -> Callable[..., Frontier]:
-    shared = Politeness(clock)
+    shared = QueueSlots(clock)
 
     def make(crawl: str = "crawl", **chosen: object) -> Frontier:
         return MemoryFrontier(shared, crawl, FrontierSettings(**chosen))  # type: ignore[arg-type]
@@ -94,7 +94,7 @@ def seen(frontier: Frontier) -> object:
 def test_any_course_of_operations_goes_as_in_the_model(chosen: FrontierSettings, course: Sequence[Step]) -> None:
     clock = Clock()
     memory, model = (
-        MemoryFrontier(Politeness(clock), "crawl", chosen),
+        MemoryFrontier(QueueSlots(clock), "crawl", chosen),
         ModelFrontier(ModelServer(clock), "crawl", chosen),
     )
     leases: tuple[list[Lease], list[Lease]] = ([], [])

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from aahcrawler.frontier.memory.frontier import MemoryFrontier
-from aahcrawler.frontier.memory.queue_slots import Politeness
+from aahcrawler.frontier.memory.queue_slots import QueueSlots
 from aahcrawler.frontier.protocol import Frontier, FrontierSettings, Offer, Outcome, Rescore, State, Update
 from aahcrawler.frontier.redis.frontier import RedisFrontier
 from aahcrawler.frontier.server.embedded import EmbeddedServer
@@ -24,7 +24,7 @@ TEXT = "<article><p>" + "The flood broke the dike, and the storm surge filled th
 @pytest.fixture(params=["redis", "simulation"])
 def frontier(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Frontier]:
     if request.param == "simulation":
-        yield MemoryFrontier(Politeness(Clock()), "crawl", SETTINGS)
+        yield MemoryFrontier(QueueSlots(Clock()), "crawl", SETTINGS)
         return
     with EmbeddedServer(tmp_path) as server, closing(RedisFrontier(server.url, "crawl", SETTINGS)) as real:
         yield real

@@ -1,4 +1,4 @@
-"""How an answer goes into the archive, and from there into the history: what is known already is not kept twice."""
+"""Archive an answer and add it to the history: a payload that is known already is not kept twice."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -36,7 +36,7 @@ NO_ANNOTATIONS = Annotations()
 
 
 class Archiver:
-    """Writes answers to the WARC files and tells the history of them, one after another.
+    """Writes answers to the WARC files and adds them to the history, one after another.
 
     A payload that was archived before, by this crawl or a former one, is not written again: a revisit record says
     where it is (WARC 1.1, section 6.7). Empty and truncated payloads are written as they are.

@@ -18,7 +18,7 @@ def description(
 ) -> CaptureDescription:
     """Return what is stated of a capture of a page; ``status`` is that of the answer, ``said`` what it was understood.
 
-    A payload that was only ever captured at other addresses has no former capture whose objects this one's revise.
+    A payload that was only ever captured at other URLs has no former capture whose objects this one's revise.
     """
     former = comparison.former
     record = former.record_id if former is not None else None

@@ -1,6 +1,6 @@
 """What a crawl knows of the former ones of its definition (RFC 9110, section 13; WARC 1.1, section 6.7).
 
-That tells which addresses to ask with conditions, and what an answer is compared with.
+That tells which URLs to ask for with conditions, and what an answer is compared with.
 """
 
 import re
@@ -38,7 +38,7 @@ class Change(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ConditionalRequest:
-    """What is known of an address when it is asked for, and whether the request carries conditions."""
+    """What is known of a URL when it is asked for, and whether the request carries conditions."""
 
     former: Former | None = None
     conditional: bool = False
@@ -87,7 +87,7 @@ class UnreadableCaptureError(Exception):
 
 
 class Recrawl:
-    """The former crawls of a definition, as the crawl with this ``number``, which was ``begun`` then, sees them.
+    """Compares answers with the former crawls of a definition, for the crawl ``number``, which was ``begun`` then.
 
     Pages are bounded by ``page_bytes``. What this crawl itself was the first to capture, before it was killed, is not
     taken for a former capture: what had changed by then would not be told.
@@ -101,7 +101,7 @@ class Recrawl:
         self._plain: set[str] = set()
 
     def asked(self, url: str) -> ConditionalRequest:
-        """Return what is known of a canonical address, and whether to ask for it with conditions."""
+        """Return what is known of a canonical URL, and whether to ask for it with conditions."""
         former = self._history.former(url, self._begun)
         if former is None or not 200 <= former.status < 300:
             return UNCONDITIONAL
@@ -115,7 +115,7 @@ class Recrawl:
         return ConditionalRequest(former, conditional)
 
     def ask_plainly(self, url: str) -> None:
-        """Ask for an address without conditions from now on."""
+        """Ask for a URL without conditions from now on."""
         self._plain.add(url)
 
     def compare(

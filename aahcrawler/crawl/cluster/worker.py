@@ -182,7 +182,7 @@ class _Process:
         return crawl.state is CrawlState.ACTIVE and (not self._options.only or crawl.id in self._options.only)
 
     def _knows(self, crawls: Collection[str]) -> bool:
-        """Whether what is to be served was submitted at all."""
+        """Say whether what is to be served was submitted at all."""
         return set(self._options.only) <= set(crawls)
 
     async def _serve(self, crawl: Registered) -> None:

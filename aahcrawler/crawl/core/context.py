@@ -56,7 +56,7 @@ class CrawlContext:
 
 
 class CurrentContext:
-    """The context that a crawl goes by from now on; it is only ever replaced as a whole."""
+    """Holds the context that a crawl goes by from now on; it is only ever replaced as a whole."""
 
     def __init__(self, context: CrawlContext) -> None:
         self._now = context

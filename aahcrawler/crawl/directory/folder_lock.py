@@ -1,4 +1,4 @@
-"""Who uses a crawl's folder: one process alone, or several together, one of which keeps what there is one of."""
+"""Lock a crawl's folder: for one process alone, or for several, one of which writes the files there is one of."""
 
 import fcntl
 import os
@@ -8,7 +8,7 @@ LOCK, KEEPER = ".lock", ".keeper"
 
 
 class FolderLock:
-    """A process's hold on a folder; let go of with the process, however that ends.
+    """Locks a folder for this process, alone or with others; a process that ends, however it does, releases it.
 
     States: outside -> alone -> together, or outside -> together. While anybody is inside, nobody else can be alone. At
     most one process keeps the folder, inside or outside.

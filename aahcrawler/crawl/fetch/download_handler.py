@@ -98,7 +98,7 @@ class WireDownloadHandler(BaseDownloadHandler):
         super().__init__(crawler)
         self._client = client
         self._page_bytes = page_bytes
-        self._under_way = UnderWay()
+        self._open_downloads = OpenDownloads()
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -125,7 +125,7 @@ class WireDownloadHandler(BaseDownloadHandler):
             admission=claim,
         )
         try:
-            answer = await self._under_way.until(request.meta.get(ENDING), self._client.fetch(asked))
+            answer = await self._open_downloads.until(request.meta.get(ENDING), self._client.fetch(asked))
         finally:
             if claim is not None:
                 await claim.leave()
@@ -134,12 +134,12 @@ class WireDownloadHandler(BaseDownloadHandler):
 
     async def close(self) -> None:
         """Close the connections."""
-        self._under_way.close()
+        self._open_downloads.close()
         await self._client.close()
 
 
-class UnderWay:
-    """What is under way, and has ``GRACE`` left once its crawl is told to end."""
+class OpenDownloads:
+    """Ends downloads that take longer than ``GRACE`` once their crawl is told to end."""
 
     def __init__(self) -> None:
         self._limits: dict[asyncio.Event, set[asyncio.Timeout]] = {}

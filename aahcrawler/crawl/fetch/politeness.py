@@ -51,7 +51,7 @@ class _Known:
 
 
 class PolitenessTracker:
-    """The delay of each queue, and when it may be fetched from next.
+    """Tracks the delay of each queue, and when it may be fetched from next.
 
     The frontier keeps queues at rest between leases, for all workers at once. What it does not see is kept here:
     robots.txt files, the redirects of these, URLs that share a connection, and how a site behaves. ``clock`` returns

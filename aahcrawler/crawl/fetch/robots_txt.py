@@ -38,7 +38,7 @@ class Rules:
         return cls(Protego.parse(_addressed_to_us(text)), expires)
 
     def allow(self, url: str) -> bool:
-        """Whether we may fetch the URL."""
+        """Say whether we may fetch a URL."""
         return self.parsed is None or bool(self.parsed.can_fetch(url, PRODUCT))
 
     @property

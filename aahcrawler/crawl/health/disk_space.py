@@ -47,7 +47,7 @@ Measure = Callable[[Path], Usage]
 
 
 class DiskSpace:
-    """Whether a crawl may fetch more.
+    """Pauses a crawl while its disk is full, and makes writes again that were refused.
 
     States: open -> paused -> open. A crawl is paused while one of the ``folders`` has less than the reserve left,
     from then on until a quarter more than the reserve is free; and while a write that was refused waits to be made

@@ -26,7 +26,7 @@ def _nothing() -> None:
 
 
 class ServerOutage:
-    """Whether the frontier's server is away, and the wait for it.
+    """Pauses a crawl while the frontier's server is away, and makes calls again until it is back.
 
     States: over -> lasting -> over, and from both to given up, once the crawl ends. ``reconnect`` is called before each
     new try, ``cut`` ends a call that is under way when nobody waits for it any longer. Calls are made one at a time.

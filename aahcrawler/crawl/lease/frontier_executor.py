@@ -44,7 +44,7 @@ class _Call(Generic[T]):
 
 
 class FrontierExecutor:
-    """One thread that all calls to a frontier go through, so that a slow server never blocks the event loop.
+    """Runs all calls to a frontier in one thread, so that a slow server never blocks the event loop.
 
     Calls are carried out in the order in which they were made; one that is cancelled before that is left out. While the
     server is away, the first of them waits, and all others behind it. With a ``disk_space``, those that the server

@@ -246,7 +246,7 @@ class LeaseSource:
                 self._lose(lease)
 
     async def holds(self, lease: Lease) -> bool:
-        """Whether a lease still holds; the frontier is asked where this worker was held up since it last was."""
+        """Say whether a lease still holds; the frontier is asked where this worker was held up since it last was."""
         async with self._renewing:
             if self.clock() - self._renewed_at > STALE:
                 await self.renew()

@@ -39,7 +39,7 @@ class LeaseRenewer:
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
-        """Begin; to be called in the event loop that uses the source."""
+        """Begin to renew; call it in the event loop that uses the source."""
         loop = asyncio.get_running_loop()
         self._thread = threading.Thread(target=self._keep, args=(loop,), name="lease-keeper", daemon=True)
         self._thread.start()

@@ -92,7 +92,7 @@ class PeerExport:
             self._running = asyncio.get_running_loop().create_task(self._poster.run())
 
     def _is_private(self, url: str) -> bool:
-        """Say whether a URL names an address, and one that this crawl may not connect to."""
+        """Say whether a URL names an IP address, and one that this crawl may not connect to."""
         host = (urlsplit(url).hostname or "").partition("%")[0]
         try:
             ip_address(host)

@@ -31,7 +31,7 @@ class AnnouncedSitemaps:
     async def of(self, lease: Lease, named: Iterable[str]) -> None:
         """Offer what the robots.txt of a page's host names; where that is nothing, what is there as a rule.
 
-        Each host's are offered once, with the score of the page. ``named`` are addresses as they are written.
+        Each host's are offered once, with the score of the page. ``named`` are URLs as they are written.
         """
         wanted, origin = self._context.now.icd.sources.sitemaps, urls.origin(lease.url)
         if wanted == "off" or lease.kind != "page" or origin in self._known:

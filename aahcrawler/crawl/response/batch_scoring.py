@@ -20,7 +20,7 @@ logger = logging.getLogger(__name__)
 
 
 class BatchScoring:
-    """The batch that a crawl's pages go into at present. Where the definition asks for none, it stays empty."""
+    """Gathers pages into batches and scores their links together; without batches in the definition it does nothing."""
 
     def __init__(self, context: CurrentContext, writer: StoreWriter, peer_export: PeerExport | None) -> None:
         self._context = context

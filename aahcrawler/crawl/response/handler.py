@@ -193,7 +193,7 @@ class ResponseHandler:
                 await self._end(lease, State.FAILED, type(error).__name__)
 
     async def _let_others_go_first(self, lease: Lease, error: IpAddressBusyError) -> None:
-        """Give back a lease whose address is being asked for others, until it may be claimed."""
+        """Give back a lease whose IP address is being asked for others, until it may be claimed."""
         logger.info("%s: given back, for %s", lease.url, error)
         await self._fetching.leases.give_back_behind(lease)
         await self._writer.call(self._frontier.release, [lease], delay=error.seconds)

@@ -97,9 +97,9 @@ class LinkRanking:
 
 def findings(lease: Lease, status: int, found: PageAnalysis | None, discovered: DiscoveredLinks) -> Findings:
     """Return what the log keeps of an answered page."""
-    addresses, scores = [to.url for to in discovered.pages], [to.score or 0.0 for to in discovered.pages]
+    found_urls, scores = [to.url for to in discovered.pages], [to.score or 0.0 for to in discovered.pages]
     unscored = found is not None and found.contribution is not None
-    leads = Leads(addresses, scores, discovered.refused, discovered.redirect, unscored)
+    leads = Leads(found_urls, scores, discovered.refused, discovered.redirect, unscored)
     if found is None:
         return Findings(lease.url, lease.depth, lease.score, leads=leads, status=status)
     return Findings(

@@ -11,7 +11,7 @@ from aahcrawler.frontier.protocol import Lease
 
 
 class Transcripts:
-    """Has documents read, as far as a job's definition wants it."""
+    """Has documents read, as far as the definition wants it."""
 
     def __init__(self, context: CurrentContext) -> None:
         self._context = context

@@ -42,7 +42,7 @@ class TrapError(Exception):
 
 
 class TrapDetection:
-    """Tells the traps of a job what its pages show. ``name`` returns what no page is called by."""
+    """Has the traps of a crawl learn from its pages. ``name`` returns what no page is called by."""
 
     def __init__(self, context: CurrentContext, name: Callable[[], str] = lambda: uuid4().hex) -> None:
         self._context = context

@@ -29,7 +29,7 @@ from aahcrawler.scope import Scope
 logger = logging.getLogger(__name__)
 
 ASKED = "aah_asked"
-"""The key of ``Request.meta`` that holds what was known of the address when it was asked for."""
+"""The key of ``Request.meta`` that holds what was known of the URL when it was asked for."""
 
 
 MOST_HELD = 5_000_000

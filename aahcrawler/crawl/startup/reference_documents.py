@@ -150,7 +150,7 @@ async def _page(asking: _Asking, document: str) -> Page:
     url = urls.canonicalize(document)
     for _ in range(MOST_REDIRECTS + 1):
         if url is None:
-            raise _UnusableError("it leads to an address that is no http(s) URL")
+            raise _UnusableError("it leads to what is no http(s) URL")
         answer = await asking.answer(url)
         if answer.status == 200:
             return _answered(url, answer, asking.icd.limits.page_bytes)

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 from itertools import islice
 
-from aahcrawler.frontier.memory.queue_heaps import MILLION, KnownUrl, Ranking
-from aahcrawler.frontier.memory.queue_slots import Politeness, Slot
+from aahcrawler.frontier.memory.queue_heaps import MILLION, KnownUrl, QueueHeaps
+from aahcrawler.frontier.memory.queue_slots import QueueSlots, Slot
 from aahcrawler.frontier.protocol import (
     LEASE_RAN_OUT,
     LEAST_LEASES,
@@ -30,18 +30,18 @@ _FORGOTTEN_AT_ONCE = 100
 
 
 class MemoryFrontier:
-    """The frontier of one crawl; frontiers that are given one ``politeness`` share it as crawls share a server.
+    """The frontier of one crawl; frontiers that are given one ``slots`` share them as crawls share a server.
 
     It keeps every promise of ``aahcrawler.frontier.protocol.Frontier`` but that of surviving its process. It is not
     for several threads.
     """
 
-    def __init__(self, politeness: Politeness, crawl: str, settings: FrontierSettings) -> None:
-        self._politeness = politeness
+    def __init__(self, slots: QueueSlots, crawl: str, settings: FrontierSettings) -> None:
+        self._slots = slots
         self._crawl = crawl
         self._settings = settings
         self._urls: dict[str, KnownUrl] = {}
-        self._ranking = Ranking()
+        self._heaps = QueueHeaps()
         self._leased: dict[str, KnownUrl] = {}
         self._batches: Counter[int] = Counter()
         self._last_batch = 0
@@ -67,9 +67,9 @@ class MemoryFrontier:
         value = round(offer.score * MILLION)
         if known.kind != offer.kind:
             known.kind, known.value, known.offers = "page", value, 1
-            self._ranking.push(known)
+            self._heaps.push(known)
         elif known.rescore(value, self._settings.update):
-            self._ranking.push(known)
+            self._heaps.push(known)
         known.depth = min(known.depth, offer.depth)
         return Offered.RESCORED
 
@@ -77,7 +77,7 @@ class MemoryFrontier:
         value, sequence = round(offer.score * MILLION), len(self._urls) + 1
         url = KnownUrl(offer.url, offer.queue, offer.kind, offer.depth, offer.via, offer.path, value, sequence)
         self._urls[offer.url] = url
-        self._ranking.push(url)
+        self._heaps.push(url)
 
     def rescore(self, scores: Sequence[Rescore]) -> tuple[bool, ...]:
         """Set the scores of queued pages."""
@@ -90,14 +90,14 @@ class MemoryFrontier:
         value = round(rescore.score * MILLION)
         if (known.value, known.offers) != (value, 1):
             known.value, known.offers = value, 1
-            self._ranking.push(known)
+            self._heaps.push(known)
         return True
 
     def lease(self, worker: str, n: int) -> tuple[Lease, ...]:
         """Lease at most ``n`` URLs, the best first."""
         self._take_back_lost()
         leases: list[Lease] = []
-        with closing(self._ranking.heads()) as heads:
+        with closing(self._heaps.heads()) as heads:
             for best in heads:
                 if len(leases) >= n:
                     break
@@ -108,12 +108,12 @@ class MemoryFrontier:
     def _batch(self, worker: str, queue: str, most: int) -> list[Lease]:
         self._last_batch += 1
         leases: list[Lease] = []
-        expires = self._politeness.clock() + self._settings.lease_seconds
-        self._politeness.take(self._slot(queue, self._last_batch), expires, worker)
+        expires = self._slots.clock() + self._settings.lease_seconds
+        self._slots.take(self._slot(queue, self._last_batch), expires, worker)
         while len(leases) < most and (url := self._best(queue)) is not None:
             leases.append(self._lease(url, expires))
         if self._settings.connections > 1:
-            self._politeness.rest_as_usual(queue)
+            self._slots.rest_as_usual(queue)
         return leases
 
     def _lease(self, url: KnownUrl, expires: float) -> Lease:
@@ -124,7 +124,7 @@ class MemoryFrontier:
         self._count_taken(url, 1)
         score, token, is_scored = max(0.0, url.score / MILLION), str(url.batch), url.score >= 0
         kept = url.depth, url.kind, url.via, url.attempt, token, url.path
-        return Lease(url.url, url.queue, score, *kept, is_scored=is_scored, learned=self._politeness.learned(url.queue))
+        return Lease(url.url, url.queue, score, *kept, is_scored=is_scored, learned=self._slots.learned(url.queue))
 
     def finish(
         self,
@@ -140,13 +140,13 @@ class MemoryFrontier:
         url = self._held(lease)
         if url is None:
             return (lease.url, lease.token) in self._finished
-        self._politeness.rest(url.queue, delay)
-        self._politeness.learn(url.queue, learned)
+        self._slots.rest(url.queue, delay)
+        self._slots.learn(url.queue, learned)
         if state is State.DONE:
-            self._politeness.remember(url.queue, delay)
+            self._slots.remember(url.queue, delay)
         self._conclude(url, state, outcome.reason)
         self.count(outcome.stats)
-        self._finished[lease.url, lease.token] = self._politeness.clock()
+        self._finished[lease.url, lease.token] = self._slots.clock()
         for link in links:
             self._offer(link)
         return True
@@ -155,8 +155,8 @@ class MemoryFrontier:
         """Put a leased URL back, its queue to rest."""
         url = self._held(lease)
         if url is not None:
-            self._politeness.rest(url.queue, delay)
-            self._politeness.learn(url.queue, learned)
+            self._slots.rest(url.queue, delay)
+            self._slots.learn(url.queue, learned)
             self._requeue(url, last=outcome.reason or RETRIES_USED_UP)
             self.count(outcome.stats)
         return self._urls[lease.url].state
@@ -164,24 +164,24 @@ class MemoryFrontier:
     def release(self, leases: Sequence[Lease], *, delay: float = 0.0) -> None:
         """Put back what was not fetched."""
         for url in filter(None, map(self._held, leases)):
-            self._politeness.rest(url.queue, delay)
+            self._slots.rest(url.queue, delay)
             url.attempt -= 1
             self._put_back(url)
 
     def renew(self, leases: Sequence[Lease]) -> tuple[bool, ...]:
         """Let leases run on."""
-        expires = self._politeness.clock() + self._settings.lease_seconds
+        expires = self._slots.clock() + self._settings.lease_seconds
         held = tuple(map(self._held, leases))
         for url in filter(None, held):
             url.expires = expires
-            self._politeness.renew(self._slot(url.queue, url.batch), expires)
+            self._slots.renew(self._slot(url.queue, url.batch), expires)
         return tuple(url is not None for url in held)
 
     def recover(self) -> int:
         """Requeue every lease that is out."""
         lost = sorted(self._leased.values(), key=lambda url: url.sequence)
         for url in lost:
-            self._politeness.rest_as_usual(url.queue)
+            self._slots.rest_as_usual(url.queue)
             url.attempt -= 1
             self._put_back(url)
         return len(lost)
@@ -192,12 +192,12 @@ class MemoryFrontier:
 
     def next_ready(self) -> float | None:
         """Return in how many seconds a lease may succeed, None when none ever will."""
-        now = self._politeness.clock()
+        now = self._slots.clock()
         waits = [max(0.0, url.expires - now) for url in self._leased.values()]
-        for url in self._ranking.heads():
+        for url in self._heaps.heads():
             if self._allowed(url):
                 wait = self._wait(url.queue)
-                waits.append(self._politeness.first_loss() if wait is None else wait)
+                waits.append(self._slots.first_loss() if wait is None else wait)
         return min(waits, default=None)
 
     def close(self) -> None:
@@ -251,17 +251,17 @@ class MemoryFrontier:
         return url if url is not None and str(url.batch) == lease.token else None
 
     def _is_open(self, queue: str, worker: str) -> bool:
-        return self._wait(queue) == 0 and not self._politeness.is_anothers(queue, worker)
+        return self._wait(queue) == 0 and not self._slots.is_anothers(queue, worker)
 
     def _wait(self, queue: str) -> float | None:
-        return self._politeness.wait(queue, self._settings.connections)
+        return self._slots.wait(queue, self._settings.connections)
 
     def _queue_counts(self, queue: str, found: Mapping[tuple[str, Kind, State], int]) -> QueueCounts:
         queued, leased, done = (found[queue, "page", state] for state in (State.QUEUED, State.LEASED, State.DONE))
         return QueueCounts(queued, leased, done, found[queue, "requisite", State.QUEUED])
 
     def _best(self, queue: str) -> KnownUrl | None:
-        heads = (self._ranking.head(queue, kind) for kind in ("page", "requisite"))
+        heads = (self._heaps.head(queue, kind) for kind in ("page", "requisite"))
         fit = (url for url in heads if url is not None and self._allowed(url))
         return min(fit, key=lambda url: url.order, default=None)
 
@@ -277,11 +277,11 @@ class MemoryFrontier:
             self._taken_in_all += change
 
     def _take_back_lost(self) -> None:
-        now = self._politeness.clock()
+        now = self._slots.clock()
         for url in [url for url in self._leased.values() if url.expires <= now]:
-            self._politeness.rest_as_usual(url.queue)
+            self._slots.rest_as_usual(url.queue)
             self._requeue(url, last=LEASE_RAN_OUT)
-        self._politeness.take_back_lost()
+        self._slots.take_back_lost()
         self._forget_finished(now - _REMEMBERED_SECONDS)
 
     def _forget_finished(self, before: float) -> None:
@@ -301,7 +301,7 @@ class MemoryFrontier:
         self._unlease(url)
         url.state = State.QUEUED
         self._count_taken(url, -1)
-        self._ranking.push(url)
+        self._heaps.push(url)
 
     def _conclude(self, url: KnownUrl, state: State, reason: str) -> None:
         self._unlease(url)
@@ -316,4 +316,4 @@ class MemoryFrontier:
         self._batches[url.batch] -= 1
         if not self._batches[url.batch]:
             del self._batches[url.batch]
-            self._politeness.give_back(self._slot(url.queue, url.batch))
+            self._slots.give_back(self._slot(url.queue, url.batch))

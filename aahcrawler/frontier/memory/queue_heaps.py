@@ -87,7 +87,7 @@ class _Queue:
 
 
 @dataclass(slots=True)
-class Ranking:
+class QueueHeaps:
     """All queued URLs of a crawl. Whoever queues a URL, or changes its order, says so with ``push``."""
 
     _queues: dict[str, _Queue] = field(default_factory=dict)

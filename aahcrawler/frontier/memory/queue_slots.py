@@ -8,8 +8,8 @@ Slot = tuple[str, str, int]
 
 
 @dataclass(slots=True)
-class Politeness:
-    """Delays and connections by queue. ``clock`` gives seconds; times are its times."""
+class QueueSlots:
+    """Keeps delays and connections by queue. ``clock`` gives seconds; times are its times."""
 
     clock: Callable[[], float]
     _opens: dict[str, float] = field(default_factory=dict)

@@ -4,7 +4,7 @@ from typing import Any, cast
 import pytest
 
 from aahcrawler.crawl.fetch import download_handler as download
-from aahcrawler.crawl.fetch.download_handler import UnderWay
+from aahcrawler.crawl.fetch.download_handler import OpenDownloads
 from aahcrawler.crawl.fetch.politeness import StoppedError
 from aahcrawler.wire.client import Answer
 from tests import skipping
@@ -17,7 +17,7 @@ async def answer(seconds: float) -> Answer:
 
 def outcome(seconds: float, ending_after: float | None) -> Any:
     async def run() -> Any:
-        ending, under_way = asyncio.Event(), UnderWay()
+        ending, under_way = asyncio.Event(), OpenDownloads()
         if ending_after == 0:
             ending.set()
         elif ending_after is not None:
@@ -47,7 +47,7 @@ def test_trouble_of_the_download_stays_what_it_is() -> None:
         raise TimeoutError("of its own")
 
     async def run() -> Answer:
-        return await UnderWay().until(asyncio.Event(), fail())
+        return await OpenDownloads().until(asyncio.Event(), fail())
 
     with pytest.raises(TimeoutError, match="of its own"):
         asyncio.run(run())
