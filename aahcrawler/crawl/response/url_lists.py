@@ -86,10 +86,11 @@ class UrlLists:
     def _offers(self, lease: Lease, piece: ScoredPage) -> Iterator[Offer]:
         """Yield links to pages, then sitemaps; the robots.txt that vouches for one vouches for those it names."""
         hop = Hop.SITEMAP if list_kind(lease) == "sitemaps" else Hop.FEED
+        rules = self._context.now.link_rules
         for link in piece.links:
-            yield self._context.now.link_rules.offer(link.url, lease, link.score, depth=lease.depth + 1, hop=hop)
+            yield rules.offer(link.url, lease, link.score, depth=lease.depth + 1, hop=hop)
         for url in piece.assistance.sitemaps:
-            offer = self._context.now.link_rules.offer(url, lease, lease.score, kind="requisite", hop=Hop.SITEMAP)
+            offer = rules.offer(url, lease, lease.score, kind="requisite", hop=Hop.SITEMAP)
             yield replace(offer, via=lease.via)
 
     def _is_beyond(self, lease: Lease) -> bool:

@@ -1,6 +1,7 @@
 """Open a crawl: a definition and a folder become a job, or a clear refusal."""
 
 import logging
+from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -26,6 +27,7 @@ from aahcrawler.crawl.health.disk_sync import synced
 from aahcrawler.crawl.lease.slots import Slots
 from aahcrawler.crawl.reload.config_reload import ConfigReload, RunningCrawl, actions, clear_pending, mark_pending
 from aahcrawler.crawl.reload.knowledge_reload import LiveKnowledgeBase
+from aahcrawler.crawl.reload.scope_update import BlockControl
 from aahcrawler.crawl.reporting.summary import summary
 from aahcrawler.crawl.response.trap_detection import TrapsFile
 from aahcrawler.crawl.startup.fingerprint import files_digest, fingerprint
@@ -182,6 +184,8 @@ def _open(
     objects = opening.enter_context(ObjectWriter(folder.objects, named, lambda: datetime.now(UTC), size=size))
     keeping = partial(archive_exchange, archive, history, number)
     topic_learner = open_topic(icd, folder, keeping, others.topic, knowledge.helper.knowledge_base)
+    topic = topic_learner.topic
+    scored_by = analysers(icd, topic)  # Before anything is queued: a plug-in may be missing.
     connection, scope = _connection(icd, folder, opening, others.crawl), Scope(icd)
     frontier = connection.frontier
     scores = opening.enter_context(open_score_log(icd, folder, named))
@@ -207,11 +211,10 @@ def _open(
         closing=opening.pop_all(),
     )
     fingerprints = Fingerprints(sources.choice.folders, folder.root / LEARNED, topic_learner)
-    topic = topic_learner.topic
     context = CrawlContext(
         icd,
         knowledge.helper,
-        analysers(icd, topic),
+        scored_by,
         scope,
         fingerprints.of(icd),
         lessons,
@@ -224,16 +227,8 @@ def _open(
     reporting = Reporting(_description(folder, known), peer_export(icd, policy))
     job = assemble(context, stores, reporting, others.surroundings)
     logger.info("%s, in %s by AAHCrawler %s", reporting.started_as, folder.root, __version__)
-    crawl = RunningCrawl(job.context, job.writer, job.fetching, job.lifecycle.fail)
-    background: list[Background] = [
-        partial(traps_file.keep, lambda: job.context.now.traps),
-        partial(knowledge.watch, partial(_use_helper, job.context, fingerprints)),
-        ConfigReload(crawl, sources.definition, fingerprints.of, actions(crawl, frontier)).watch,
-    ]
     topic_learner.changed.append(partial(_use_topic, job.context, fingerprints))
-    if not folder.is_first:
-        background.append(topic_learner.follow)
-    return replace(job, background=(*job.background, *background))
+    return replace(job, background=(*job.background, *_background(job, sources, frontier, traps_file, fingerprints)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,6 +242,18 @@ class Fingerprints:
     def of(self, icd: Icd) -> str:
         """Return the fingerprint under a definition, as files and topic are now."""
         return fingerprint(icd, self.topic_learner.kept.meaning, files_digest(self.folders, self.learned))
+
+
+def _background(
+    job: Job, sources: Sources, control: BlockControl, traps_file: TrapsFile, fingerprints: Fingerprints
+) -> Iterator[Background]:
+    """Yield what runs beside a crawl from its start to its end."""
+    crawl = RunningCrawl(job.context, job.writer, job.fetching, job.lifecycle.fail)
+    yield partial(traps_file.keep, lambda: job.context.now.traps)
+    yield partial(sources.knowledge.watch, partial(_use_helper, job.context, fingerprints))
+    yield ConfigReload(crawl, sources.definition, fingerprints.of, actions(crawl, control)).watch
+    if not job.writer.stores.folder.is_first:
+        yield fingerprints.topic_learner.follow
 
 
 def _use_helper(current: CurrentContext, fingerprints: Fingerprints, helper: ApplicationAwareHelper) -> None:
