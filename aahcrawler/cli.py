@@ -11,7 +11,7 @@ import typer
 from aahcrawler.archive.commands import archive_app
 from aahcrawler.authoring.commands import kb_app
 from aahcrawler.authoring.learned_commands import learned_app
-from aahcrawler.crawl.worker_commands import worker_app
+from aahcrawler.crawl.cluster.worker_commands import worker_app
 from aahcrawler.exits import MISTAKE, told
 from aahcrawler.operating.commands import frontier_app
 from offline.commands import store_app
@@ -80,12 +80,12 @@ def crawl(
     ] = 1,
 ) -> None:
     """Crawl what a definition asks for; the same command goes on where a crawl stopped."""
-    from aahcrawler.crawl.run import project_settings, run
+    from aahcrawler.crawl.scrapy.run import project_settings, run
 
     if workers > 1:
-        from aahcrawler.crawl.crew import run_crew
+        from aahcrawler.crawl.cluster.supervisor import run_supervised
 
-        raise typer.Exit(run_crew(icd, project_settings(), workers, accept_changes=accept_changes))
+        raise typer.Exit(run_supervised(icd, project_settings(), workers, accept_changes=accept_changes))
     raise typer.Exit(run(icd, project_settings(), accept_changes=accept_changes))
 
 
@@ -97,7 +97,7 @@ def check_icd(
     ] = False,
 ) -> None:
     """Check a definition: one line for each mistake, with file, line, field and what to write instead."""
-    from aahcrawler.crawl.reference import check
+    from aahcrawler.crawl.startup.reference_documents import check
 
     mistakes = check(icd, fetch=not offline)
     for mistake in mistakes:

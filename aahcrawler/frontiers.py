@@ -10,10 +10,10 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from aahcrawler.crawls import DEFINITION, FRONTIER, number
-from aahcrawler.frontier.embedded import EmbeddedServer
-from aahcrawler.frontier.environment import REDIS_URL
-from aahcrawler.frontier.ownership import served_at
 from aahcrawler.frontier.protocol import FrontierUnavailableError
+from aahcrawler.frontier.server.embedded import EmbeddedServer
+from aahcrawler.frontier.server.environment import REDIS_URL
+from aahcrawler.frontier.server.ownership import served_at
 
 
 class NoCrawlError(Exception):

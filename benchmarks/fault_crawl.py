@@ -19,9 +19,9 @@ from fastwarc.warc import ArchiveIterator
 from redis import Redis
 
 from aahcrawler.crawls import frontier_name, frontier_settings
-from aahcrawler.frontier.embedded import EmbeddedServer
 from aahcrawler.frontier.protocol import State
-from aahcrawler.frontier.redis_frontier import RedisFrontier
+from aahcrawler.frontier.redis.frontier import RedisFrontier
+from aahcrawler.frontier.server.embedded import EmbeddedServer
 from benchmarks.fault_network import Cable
 from benchmarks.fault_site import FaultSite
 from online_analysis.icd import Icd

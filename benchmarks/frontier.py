@@ -36,10 +36,10 @@ from pathlib import Path
 
 from redis import Redis
 
-from aahcrawler.frontier.connection import connect
-from aahcrawler.frontier.embedded import EmbeddedServer
 from aahcrawler.frontier.protocol import FrontierSettings, Offer, Rescore, State
-from aahcrawler.frontier.redis_frontier import RedisFrontier
+from aahcrawler.frontier.redis.connection import connect
+from aahcrawler.frontier.redis.frontier import RedisFrontier
+from aahcrawler.frontier.server.embedded import EmbeddedServer
 from benchmarks import frontier_peer
 from benchmarks.frontier_urls import pages
 from benchmarks.peers import interpreter_with

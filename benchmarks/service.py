@@ -33,7 +33,7 @@ from pathlib import Path
 from statistics import quantiles
 
 from aahcrawler.crawls import FRONTIER
-from aahcrawler.frontier.embedded import EmbeddedServer
+from aahcrawler.frontier.server.embedded import EmbeddedServer
 from benchmarks.results import Row, report
 from online_analysis.icd import Icd
 

@@ -39,7 +39,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from aahcrawler.frontier.binary import server_binary
+from aahcrawler.frontier.server.binary import server_binary
 from benchmarks import throughput_peer
 from benchmarks.forum import Forum
 from benchmarks.forum_server import Served, boards, serving

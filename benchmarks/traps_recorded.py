@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from json import loads
 
 from aahcrawler import urls
-from aahcrawler.crawl.trapping import seen
 from aahcrawler.helper import ApplicationAwareHelper, Assistance
 from aahcrawler.page import Page
+from aahcrawler.pipeline.trap_evidence import seen
 from aahcrawler.scope.canonical import Spelling
 from aahcrawler.traps import Traps, Verdict
 from benchmarks.recorded import RecordedSite

@@ -1,11 +1,12 @@
-"""Make the dictionary that queued URLs are compressed with: ``aahcrawler/frontier/urls-1.zdict``.
+"""Make the dictionary that queued URLs are compressed with: ``aahcrawler/frontier/redis/urls-1.zdict``.
 
     python -m benchmarks.url_dictionary TARGET
 
 It is trained on made-up URLs in the forms that widely used software documents (WordPress, phpBB, vBulletin, XenForo,
 SMF, Discourse, MediaWiki, Joomla, Drupal, shops), with the most frequent words of several languages and the most common
-top-level domains. Records are kept in the form that ``aahcrawler/frontier/bodies.py`` writes them in. A crawl's records
-name the dictionary by its number: one that was ever released is never changed, a better one gets the next number.
+top-level domains. Records are kept in the form that ``aahcrawler/frontier/redis/bodies.py`` writes them in. The records
+of a crawl name the dictionary by its number: one that was ever released is never changed, a better one gets the next
+number.
 """
 
 import random
@@ -15,7 +16,7 @@ from pathlib import Path
 import zstandard
 from wordfreq import top_n_list
 
-from aahcrawler.frontier.bodies import Body, written
+from aahcrawler.frontier.redis.bodies import Body, written
 
 BYTES = 16_384
 SAMPLES = 60_000

@@ -141,13 +141,13 @@ def evaluate(
     from knowledge_base.loader import LoadError, load
     from offline.evaluation import showing
     from offline.evaluation.measuring import documents, measure, seed_documents
-    from offline.evaluation.yardstick import EvaluationError, Yardstick, kept_reference, reference_of
+    from offline.evaluation.relevance_metrics import EvaluationError, RelevanceMetrics, kept_reference, reference_of
 
     with told(EvaluationError, ReadError, SegmentError, LoadError), _counting("pages measured") as count:
         known = load(*named_folders(os.environ.get("AAH_KNOWLEDGE_BASE", "")))
         reference = reference_of(icd, crawl) if icd is not None else kept_reference(crawl)
         threshold = reference.relevant if relevant is None else relevant
-        yardstick = Yardstick(reference, seed_documents(crawl, reference, ApplicationAwareHelper(known), number))
+        yardstick = RelevanceMetrics(reference, seed_documents(crawl, reference, ApplicationAwareHelper(known), number))
         crawls = [
             measure(
                 str(each) if which is None else f"{each}, crawl {which}",
@@ -170,7 +170,7 @@ def evaluate(
 
 
 def _write(file: Path, text: str) -> None:
-    from offline.evaluation.yardstick import EvaluationError
+    from offline.evaluation.relevance_metrics import EvaluationError
 
     try:
         file.write_text(text, "utf-8")

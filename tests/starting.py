@@ -19,7 +19,7 @@ import pytest
 _STARTERS = frozenset(
     {
         "aahcrawler.documents.reader",
-        "aahcrawler.frontier.embedded",
+        "aahcrawler.frontier.server.embedded",
         "bind",
         "create_server",
         "http.server",

@@ -15,10 +15,9 @@ from aahcrawler import urls
 from aahcrawler.authoring.robots_check import LARGEST, RobotsRule, denial
 from aahcrawler.page import Headers, Page
 from aahcrawler.page.decoding import decode_content
-from aahcrawler.wire.addresses import Network
 from aahcrawler.wire.client import (
-    AddressPolicy,
     Answer,
+    IpPolicy,
     Limits,
     RefusedAddressError,
     Timeouts,
@@ -27,6 +26,7 @@ from aahcrawler.wire.client import (
     WireRequest,
     WireSettings,
 )
+from aahcrawler.wire.ip_policy import Network
 
 PRODUCT = "AAHCrawler"
 """What robots.txt files call us."""
@@ -103,7 +103,7 @@ def fetch_page(
     with tempfile.TemporaryDirectory(prefix="aah-") as spool:
         settings = WireSettings(
             Path(spool),
-            AddressPolicy(allow_private or named),
+            IpPolicy(allow_private or named),
             TIMEOUTS,
             Limits(body_bytes=PAGE_BYTES, payload_bytes=PAGE_BYTES),
         )

@@ -1,71 +1,17 @@
 """What operators and changed definitions do to a crawl's frontier while workers go on.
 
 Everything here is kept on the server, so that all workers of a crawl follow at once and after every restart. Errors are
-those of ``protocol.Scheduling``. A URL that is leased is left alone by all of it: what is out is settled as ever.
+those of ``protocol.Scheduling``. A URL that is leased is left alone by all of it: a lease that is out ends as ever.
 """
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 from typing import Protocol
 
-from aahcrawler.frontier.posting import Standing
+from aahcrawler.frontier.posting import UrlStatus
 from aahcrawler.frontier.protocol import Offer, State
-from aahcrawler.urls import canonicalize
-from online_analysis.url_patterns import UrlPattern, UrlPatternError
-
-
-class RuleKind(StrEnum):
-    """Which URLs a rule names."""
-
-    URL = "url"
-    PREFIX = "prefix"
-    """All URLs that begin with the text."""
-    HOST = "host"
-    """All URLs of a host and of every host below it."""
-    PATTERN = "pattern"
-    """All URLs that a pattern with ``*`` matches, or a text that occurs in them (``UrlPattern``)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """URLs that a crawl must not fetch. Raise ValueError for a text that names none, saying what is wrong with it.
-
-    >>> Rule(RuleKind.HOST, "example.org").reason
-    'host example.org'
-    """
-
-    kind: RuleKind
-    text: str
-
-    def __post_init__(self) -> None:
-        if self.kind is RuleKind.URL and canonicalize(self.text) != self.text:
-            raise ValueError(f"{self.text!r} is no canonical URL")
-        if self.kind is RuleKind.PREFIX and not self.text.startswith(("http://", "https://")):
-            raise ValueError(f"{self.text!r} begins no URL; prefixes begin with http:// or https://")
-        if self.kind in (RuleKind.HOST, RuleKind.PATTERN):
-            self.pattern()
-
-    @property
-    def reason(self) -> str:
-        """Why a URL is blocked that this rule names."""
-        return f"{self.kind} {self.text}"
-
-    @classmethod
-    def parse(cls, reason: str) -> "Rule":
-        """Return the rule with this ``reason``; raise ValueError where there can be none."""
-        kind, _, text = reason.partition(" ")
-        return cls(RuleKind(kind), text)
-
-    def pattern(self) -> UrlPattern:
-        """Return the pattern that a rule by host or pattern stands for."""
-        if self.kind is RuleKind.PATTERN and self.text.lower().startswith("host:"):
-            raise ValueError(f"{self.text!r} names a host; make it a rule of the kind host")
-        try:
-            return UrlPattern.parse(f"host:{self.text}" if self.kind is RuleKind.HOST else self.text)
-        except UrlPatternError as error:
-            raise ValueError(f"the {self.kind} {self.text!r} {error}") from error
+from aahcrawler.frontier.rules import Rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +110,7 @@ class Revisiting(Protocol):
         """
         ...
 
-    def scan(self, states: Collection[State]) -> Iterator[Standing]:
+    def scan(self, states: Collection[State]) -> Iterator[UrlStatus]:
         """Yield what is queued, due or blocked (those that kept their record) of a crawl, in no particular order.
 
         Read piece by piece beside workers: what changes its state meanwhile may be missing or come twice, all else
@@ -173,7 +119,7 @@ class Revisiting(Protocol):
         ...
 
 
-class Keeping(Protocol):
+class Snapshots(Protocol):
     """A crawl's whole state in a file."""
 
     def snapshot(self, path: Path) -> int:
@@ -195,7 +141,7 @@ class Keeping(Protocol):
         ...
 
 
-class Control(Pausing, Blocking, Revisiting, Keeping, Protocol):
+class Control(Pausing, Blocking, Revisiting, Snapshots, Protocol):
     """All of it."""
 
 

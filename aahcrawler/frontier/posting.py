@@ -4,19 +4,15 @@ A post enters by the crawl's update function like any other offer. What it chang
 with the change, so that a post whose answer was lost can be made again without harm under every update function.
 """
 
-import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
-from aahcrawler.frontier import records
 from aahcrawler.frontier.protocol import Offer, State
 
 KEY_BYTES = 12
 CONTENT_BYTES = 4
-
-_HEAD = struct.Struct(">c12s4s")
 
 
 class Wish(StrEnum):
@@ -78,7 +74,7 @@ class Posted:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class UrlStatus:
     """Where a URL is.
 
     Of one that has ended the frontier keeps nothing but why it failed or was blocked; one that was blocked while it was
@@ -103,43 +99,10 @@ class Posting(Protocol):
         """
         ...
 
-    def standing(self, url: str) -> Standing | None:
+    def status(self, url: str) -> UrlStatus | None:
         """Return where a canonical URL is and its present score, None when it was never offered."""
         ...
 
 
 BLOCKED_FROM_OUTSIDE = "blacklisted"
 """The reason of URLs that were blocked by a post."""
-
-_LETTERS = {Wish.SCORE: b"s", Wish.FRONT: b"f", Wish.BLOCK: b"b"}
-_EFFECTS = {
-    "a": Effect.ADDED,
-    "r": Effect.RESCORED,
-    "b": Effect.BLOCKED,
-    "k": Effect.KNOWN,
-    "!": Effect.MISUSED,
-}
-
-
-def pack_posts(posts: Iterable[Post]) -> bytes:
-    """Pack posts one after another. Raise ValueError for an offer that a frontier cannot keep."""
-    return b"".join(
-        _HEAD.pack(_LETTERS[post.wish], post.key, post.content) + records.pack_offers((post.offer,)) for post in posts
-    )
-
-
-def unpack_posted(letters: bytes) -> tuple[Posted, ...]:
-    """Read the answer of ``lua/post.lua``: effect, in capitals where it was repeated, and state of each post."""
-    said = letters.decode()
-    return tuple(
-        Posted(_EFFECTS[effect.lower()], records.STATES.get(state.encode()), effect.isupper())
-        for effect, state in zip(said[::2], said[1::2], strict=True)
-    )
-
-
-def unpack_standing(raw: bytes, reason: str = "") -> Standing:
-    """Read what the server keeps of a URL; ``reason`` is why one is blocked that has kept its record."""
-    if not records.is_record(raw):
-        return Standing(records.state_of(raw), None, reason=records.reason_of(raw))
-    record = records.Record.unpack(raw)
-    return Standing(record.state, record.offer(), record.is_at_front, reason)

@@ -151,10 +151,10 @@ class FrontierSettings:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What is to be remembered of how a lease ended: why, and which numbers it adds to (``Tallies``)."""
+    """What is to be remembered of how a lease ended: why, and which numbers it adds to (``CrawlStats``)."""
 
     reason: str = ""
-    tally: Mapping[str, float] = field(default_factory=dict)
+    stats: Mapping[str, float] = field(default_factory=dict)
 
 
 QUIET: Final = Outcome()
@@ -316,19 +316,19 @@ class Inspection(Protocol):
         ...
 
 
-class Tallies(Protocol):
+class CrawlStats(Protocol):
     """Numbers about a crawl that survive restarts and grow with its URLs: what its limits have been used up to."""
 
     def count(self, amounts: Mapping[str, float]) -> None:
         """Add to numbers by name, atomically; each starts at 0."""
         ...
 
-    def tallies(self) -> Mapping[str, float]:
+    def stats(self) -> Mapping[str, float]:
         """Return every number that was ever added to."""
         ...
 
 
-class Frontier(Scheduling, Inspection, Tallies, Protocol):
+class Frontier(Scheduling, Inspection, CrawlStats, Protocol):
     """All of it: what a crawl is given."""
 
 

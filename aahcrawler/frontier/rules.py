@@ -1,15 +1,70 @@
-"""Which of a crawl's rules names a URL, in time that depends little on how many rules there are."""
+"""Rules that keep URLs of a crawl from being fetched, and which of many rules names a URL."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
 from urllib.parse import urlsplit
 
-from aahcrawler.frontier.control import Rule, RuleKind
+from aahcrawler.urls import canonicalize
+from online_analysis.url_patterns import UrlPattern, UrlPatternError
+
+
+class RuleKind(StrEnum):
+    """Which URLs a rule names."""
+
+    URL = "url"
+    PREFIX = "prefix"
+    """All URLs that begin with the text."""
+    HOST = "host"
+    """All URLs of a host and of every host below it."""
+    PATTERN = "pattern"
+    """All URLs that a pattern with ``*`` matches, or a text that occurs in them (``UrlPattern``)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """URLs that a crawl must not fetch. Raise ValueError for a text that names none, saying what is wrong with it.
+
+    >>> Rule(RuleKind.HOST, "example.org").reason
+    'host example.org'
+    """
+
+    kind: RuleKind
+    text: str
+
+    def __post_init__(self) -> None:
+        if self.kind is RuleKind.URL and canonicalize(self.text) != self.text:
+            raise ValueError(f"{self.text!r} is no canonical URL")
+        if self.kind is RuleKind.PREFIX and not self.text.startswith(("http://", "https://")):
+            raise ValueError(f"{self.text!r} begins no URL; prefixes begin with http:// or https://")
+        if self.kind in (RuleKind.HOST, RuleKind.PATTERN):
+            self.pattern()
+
+    @property
+    def reason(self) -> str:
+        """Why a URL is blocked that this rule names."""
+        return f"{self.kind} {self.text}"
+
+    @classmethod
+    def parse(cls, reason: str) -> "Rule":
+        """Return the rule with this ``reason``; raise ValueError where there can be none."""
+        kind, _, text = reason.partition(" ")
+        return cls(RuleKind(kind), text)
+
+    def pattern(self) -> UrlPattern:
+        """Return the pattern that a rule by host or pattern stands for."""
+        if self.kind is RuleKind.PATTERN and self.text.lower().startswith("host:"):
+            raise ValueError(f"{self.text!r} names a host; make it a rule of the kind host")
+        try:
+            return UrlPattern.parse(f"host:{self.text}" if self.kind is RuleKind.HOST else self.text)
+        except UrlPatternError as error:
+            raise ValueError(f"the {self.kind} {self.text!r} {error}") from error
 
 
 class RuleBook:
     """The rules of a crawl as they were at some ``version``; every change of them has a version of its own.
 
-    >>> RuleBook([Rule(RuleKind.HOST, "example.org")]).naming("http://www.example.org/a").reason
+    >>> RuleBook([Rule(RuleKind.HOST, "example.org")]).matching("http://www.example.org/a").reason
     'host example.org'
     """
 
@@ -26,8 +81,8 @@ class RuleBook:
     def __bool__(self) -> bool:
         return bool(self.rules)
 
-    def naming(self, url: str) -> Rule | None:
-        """Return the first rule that names a canonical URL, in the order of ``RuleKind``; None where none does."""
+    def matching(self, url: str) -> Rule | None:
+        """Return the first rule that matches a canonical URL, in the order of ``RuleKind``; None where none does."""
         if url in self._urls:
             return Rule(RuleKind.URL, url)
         for length in self._lengths:

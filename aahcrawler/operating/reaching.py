@@ -6,12 +6,12 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from aahcrawler.crawls import DEFINITION, frontier_name, frontier_settings
+from aahcrawler.definition_bundle import unpacked
 from aahcrawler.definitions import read_definition
-from aahcrawler.frontier.environment import REDIS_URL
-from aahcrawler.frontier.redis_control import RedisControl
-from aahcrawler.frontier.redis_registry import RedisRegistry
+from aahcrawler.frontier.redis.control import RedisControl
+from aahcrawler.frontier.redis.registry import RedisRegistry
+from aahcrawler.frontier.server.environment import REDIS_URL
 from aahcrawler.frontiers import NoCrawlError, crawl_of, server_of
-from aahcrawler.travelling import unpacked
 from online_analysis.icd import Icd
 
 

@@ -128,7 +128,7 @@ def report(
         ("URLs not fetched, by reason", bars(summary.blocked, "None was blocked.")),
         ("Errors", bars(summary.error, "No URL failed.")),
         ("Answers by status", bars(summary.status, "No answer yet.")),
-        ("Where the URLs are", bars(summary.frontier, "No URL is known.")),
+        ("Where the URLs are", bars(_places(summary.frontier), "No URL is known.")),
     )
     body = "".join(f"<h2>{escape(title)}</h2>{html}" for title, html in sections)
     return (
@@ -141,6 +141,31 @@ def report(
         f"{escape(summary.software)}</p>"
         f"{_figures(summary)}{body}</body></html>\n"
     )
+
+
+_STATES = {
+    "queued": "waiting",
+    "leased": "being fetched",
+    "done": "fetched",
+    "failed": "given up",
+    "blocked": "not to be fetched",
+    "due": "to be fetched again later",
+}
+_KINDS = {"pages": "Pages", "requisites": "Images, styles and other files of pages"}
+
+
+def _places(frontier: Mapping[str, int]) -> dict[str, int]:
+    """Return the frontier's counts in words.
+
+    >>> _places({"pages_leased": 2, "requisites_due": 0, "queues": 1})
+    {'Pages being fetched': 2, 'Images, styles and other files of pages to be fetched again later': 0, 'Sites': 1}
+    """
+    found = {}
+    for name, number in frontier.items():
+        kind, _, state = name.partition("_")
+        words = f"{_KINDS.get(kind, kind)} {_STATES.get(state, state)}".strip()
+        found["Sites" if name == "queues" else words] = number
+    return found
 
 
 def _ended(summary: Summary) -> str:

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from aahcrawler import urls
 from aahcrawler.frontier.hops import Hop, extended
 from aahcrawler.scope import Address, Scope
-from aahcrawler.wire.addresses import AddressPolicy
+from aahcrawler.wire.ip_policy import IpPolicy
 from online_analysis.icd import Icd
 
 PRIVATE = "private_address"
@@ -41,7 +41,7 @@ class Admission:
 
     def __init__(self, icd: Icd) -> None:
         self._scope = Scope(icd)
-        self._addresses = AddressPolicy(
+        self._addresses = IpPolicy(
             allow_private=icd.network.allow_private,
             resolve={host: str(endpoint) for host, endpoint in icd.network.resolve.items()},
         )

@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from aahcrawler.crawls import frontier_settings
-from aahcrawler.frontier.connection import connect
-from aahcrawler.frontier.environment import REDIS_URL
 from aahcrawler.frontier.protocol import FrontierFullError, FrontierSettings, FrontierUnavailableError
-from aahcrawler.frontier.redis_frontier import RedisFrontier
+from aahcrawler.frontier.redis.connection import connect
+from aahcrawler.frontier.redis.frontier import RedisFrontier
+from aahcrawler.frontier.server.environment import REDIS_URL
 from aahcrawler.service.catalog import Crawl
 from aahcrawler.service.problems import NOT_RUNNING, OVER, UNAVAILABLE, ProblemError
 

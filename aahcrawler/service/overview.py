@@ -75,11 +75,11 @@ class Overview:
         if isinstance(target, Fault):
             raise ProblemError(BAD_URL, "give a whole http or https URL, percent-encoded as a query parameter")
         with self._gateway.frontier(crawl) as frontier:
-            standing = frontier.standing(target.url)
-        if standing is None:
+            status = frontier.status(target.url)
+        if status is None:
             raise ProblemError(NO_URL, f"{target.url} was never offered to {crawl.id}")
-        shown = UrlShown(url=target.url, state=standing.state, immediate=standing.at_front, reason=standing.reason)
-        offer = standing.offer
+        shown = UrlShown(url=target.url, state=status.state, immediate=status.at_front, reason=status.reason)
+        offer = status.offer
         return shown.model_copy(
             update={"score": offer.score if offer.score >= 0 else None, "depth": offer.depth, "via": offer.via}
             if offer is not None

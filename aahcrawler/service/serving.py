@@ -12,7 +12,7 @@ from typing import Any
 
 import uvicorn
 
-from aahcrawler.frontier.environment import REDIS_URL
+from aahcrawler.frontier.server.environment import REDIS_URL
 from aahcrawler.service.access import TokenError, is_loopback, read_token
 from aahcrawler.service.app import ServiceSettings, create_app
 from aahcrawler.service.catalog import Catalog

@@ -11,8 +11,8 @@ from urllib.parse import unquote
 import numpy as np
 
 from aahcrawler.traps.aliases import Aliases
+from aahcrawler.traps.bloom_filters import Arrays, BloomFilters, RecentSet
 from aahcrawler.traps.budgets import Budgets
-from aahcrawler.traps.heard import Arrays, Heard, Lately
 from aahcrawler.traps.neighbours import Neighbours
 from aahcrawler.traps.patterns import pattern_of
 from aahcrawler.traps.reasons import Trap
@@ -85,8 +85,8 @@ class Traps:
         self._neighbours = Neighbours()
         self._soft_errors = SoftErrors()
         self._aliases = Aliases()
-        self._heard = Heard()
-        self._links = Lately(MOST_LINKS)
+        self._heard = BloomFilters()
+        self._links = RecentSet(MOST_LINKS)
         self._trials: OrderedDict[str, None] = OrderedDict()
 
     def use(self, settings: TrapsSection) -> None:
@@ -186,7 +186,7 @@ class Traps:
             budgets.restore(tables["budgets"])
             soft_errors.restore(tables["hosts"])
             aliases.restore(tables["aliases"])
-            neighbours, heard = Neighbours.restored(state), Heard.restored(state)
+            neighbours, heard = Neighbours.restored(state), BloomFilters.restored(state)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"it is no state of traps ({error!r})") from error
         self._budgets, self._soft_errors, self._aliases = budgets, soft_errors, aliases

@@ -1,17 +1,17 @@
-"""Who is asked before a request goes to an address."""
+"""Who is asked before a request goes to an IP address."""
 
 import asyncio
 from typing import Protocol
 
 
 class Admission(Protocol):
-    """Lets one request pass to one address after another, as names resolve and connections are refused."""
+    """Lets one request pass to one IP address after another, as names resolve and connections are refused."""
 
     async def enter(self, address: str, port: int) -> None:
         """Return when a request may be sent there; raise whatever is to end the fetch instead.
 
-        Only addresses that the policy allows are asked about, before anything is connected to or sent. What this takes
-        counts against no timeout of the wire client. Entering an address ends the stay at the one before.
+        Only IP addresses that the policy allows are asked about, before anything is connected to or sent. What this
+        takes counts against no timeout of the wire client. Entering an IP address ends the stay at the one before.
         """
         ...
 

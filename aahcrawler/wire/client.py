@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from aahcrawler.exchange import Exchange
-from aahcrawler.wire.addresses import AddressPolicy
 from aahcrawler.wire.admission import Waiting
 from aahcrawler.wire.capture import Capture
 from aahcrawler.wire.connection import Connection, Patience
@@ -26,18 +25,19 @@ from aahcrawler.wire.errors import (
     WireReason,
     WireTimeoutError,
 )
+from aahcrawler.wire.ip_policy import IpPolicy
 from aahcrawler.wire.pool import Pool
 from aahcrawler.wire.reception import Bounds, Reception
 from aahcrawler.wire.request import IDEMPOTENT, Origin, Target, WireRequest, serialise, target_of
 from aahcrawler.wire.settings import KeepAlive, Limits, Timeouts, WireSettings
 
 __all__ = [
-    "AddressPolicy",
     "Answer",
     "ConnectError",
     "DisconnectError",
     "HeaderLimitError",
     "InvalidRequestError",
+    "IpPolicy",
     "KeepAlive",
     "Limits",
     "ProtocolError",

@@ -5,10 +5,10 @@ import socket
 import ssl
 from collections.abc import Callable
 
-from aahcrawler.wire.addresses import Candidate, Resolver
 from aahcrawler.wire.admission import Waiting
 from aahcrawler.wire.connection import Connection
 from aahcrawler.wire.errors import ConnectError, RefusedAddressError, TlsError, WireError, WireTimeoutError
+from aahcrawler.wire.ip_policy import Candidate, Resolver
 from aahcrawler.wire.request import Origin
 from aahcrawler.wire.settings import WireSettings
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from aahcrawler.wire.addresses import AddressPolicy
+from aahcrawler.wire.ip_policy import IpPolicy
 
 MEBIBYTE = 1 << 20
 
@@ -56,7 +56,7 @@ class WireSettings:
     """
 
     spool: Path
-    addresses: AddressPolicy = field(default_factory=AddressPolicy)
+    addresses: IpPolicy = field(default_factory=IpPolicy)
     timeouts: Timeouts = field(default_factory=Timeouts)
     limits: Limits = field(default_factory=Limits)
     keep_alive: KeepAlive = field(default_factory=KeepAlive)

@@ -13,7 +13,7 @@ from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.objects.reader import page_rows
 from aahcrawler.segments import segments
 from offline.archived import page_of
-from offline.evaluation.yardstick import EvaluationError, Reference, Yardstick
+from offline.evaluation.relevance_metrics import EvaluationError, Reference, RelevanceMetrics
 from online_analysis.document import Document
 
 MOST_POINTS = 400
@@ -120,7 +120,7 @@ def seed_documents(
 
 
 def measure(
-    crawl: str, found: Iterator[Document], yardstick: Yardstick, threshold: float, seen: Callable[[], object]
+    crawl: str, found: Iterator[Document], yardstick: RelevanceMetrics, threshold: float, seen: Callable[[], object]
 ) -> Measured:
     """Measure documents in one pass; memory use does not depend on how many there are."""
     measured = Measured(crawl, 0, dict.fromkeys(yardstick.words, 0), {name: Similarity() for name in yardstick.topics})

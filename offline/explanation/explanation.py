@@ -7,11 +7,11 @@ from pathlib import Path
 from statistics import fmean
 
 from aahcrawler import urls
-from aahcrawler.frontier.posting import Standing
+from aahcrawler.frontier.posting import UrlStatus
 from aahcrawler.frontier.protocol import FrontierUnavailableError, State
 from aahcrawler.frontiers import Crawl, crawl_of
+from offline.explanation.frontier_state import status
 from offline.explanation.history import Event, Happened, Part, history
-from offline.explanation.present import standing
 from offline.explanation.reasons import Ranked, ranked
 from online_analysis.aggregation import Reason
 from online_analysis.ranking import LearningRanker
@@ -32,7 +32,7 @@ class Explanation:
 
     url: str
     crawl: Crawl
-    present: Standing | None
+    present: UrlStatus | None
     unasked: str
     events: tuple[Event, ...]
     parts: tuple[Part, ...] = ()
@@ -107,8 +107,8 @@ def _mean(analyser: str, parts: Sequence[Part], weights: Mapping[str, float]) ->
     return Part(analyser, weights.get(analyser, parts[-1].weight), fmean(part.value for part in parts))
 
 
-def _ask(crawl: Crawl, url: str) -> tuple[Standing | None, str]:
+def _ask(crawl: Crawl, url: str) -> tuple[UrlStatus | None, str]:
     try:
-        return standing(crawl, url), ""
+        return status(crawl, url), ""
     except FrontierUnavailableError as error:
         return None, str(error)

@@ -1,17 +1,16 @@
-"""The crawl with ``scoring.batch``: what ``aahcrawler.crawl.batches`` does, with pages of a world."""
+"""The crawl with ``scoring.batch``: the pipeline of a real crawl, with pages of a world."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import repeat
 
-from aahcrawler.flow import Processed
 from aahcrawler.frontier.protocol import UNSCORED, FrontierSettings
+from aahcrawler.pipeline.batch import OpenBatch, contribution_of
 from offline.simulation.best_first import SEED_SCORE, FrontierQueue
-from offline.simulation.ranked import Ranking, processed
+from offline.simulation.ranked import Ranking, scored_page
 from offline.simulation.strategy import Briefing
 from offline.simulation.visits import Visit
 from online_analysis.aggregation import LinkRanker
-from online_analysis.batching import Batch, Contribution, contribution
 
 
 class BatchedCrawl:
@@ -23,7 +22,7 @@ class BatchedCrawl:
         self._briefing = briefing
         self._world = briefing.world
         self._balance = settings.balance
-        self._pages = pages
+        self._scoring = briefing.scoring.model_copy(update={"batch": pages})
         self._batch = self._new_batch()
         self._queue = FrontierQueue(briefing.world, settings)
         self._ranking = None if ranker is None else Ranking(briefing.world, briefing.scoring.weights, ranker)
@@ -44,28 +43,24 @@ class BatchedCrawl:
     def fetched(self, visit: Visit) -> None:
         """Offer the links of a page, and keep what it says of them for when the batch ends."""
         page = replace(
-            processed(visit, self._world), scores=self._briefing.analysis.analysed(self._world.understood(visit.number))
+            scored_page(visit, self._world),
+            scores=self._briefing.analysis.analysed(self._world.understood(visit.number)),
         )
         if self._ranking is not None:
             page = self._ranking.learned(page, self._queue.depth(visit.number))
-        self._queue.finish(visit.number, visit.targets, repeat(UNSCORED, len(visit.targets)))
-        self._batch.add(self._contribution(visit, page), {self._world.urls[target] for target in visit.targets})
+        unscored = repeat(UNSCORED, len(visit.targets))
+        links = self._queue.finish(visit.number, visit.targets, unscored)
+        # The analysers have just counted the document, with its own addresses: its texts are the same.
+        counted = self._world.understood(visit.number).document
+        self._batch.add(contribution_of(page, self._briefing.analysis.topic, counted), links)
         if self._batch.is_full:
             self._end()
         if self._ranking is not None:
             self._ranking.rescore(self._queue)
 
-    def _contribution(self, visit: Visit, page: Processed) -> Contribution:
-        # The analysers have just counted the document, with its own addresses: its texts are the same.
-        counted = self._briefing.analysis.topic.counting.of(self._world.understood(visit.number).document)
-        return contribution(page.assistance.document, counted, page.scores)
-
     def _end(self) -> None:
-        scores = self._batch.scores()
-        numbers = [(self._world.number(url), said.score) for url, said in scores.items()]
-        known = [(number, score) for number, score in numbers if number is not None]
-        self._queue.offer([number for number, _ in known], [score for _, score in known])
+        self._queue.offer_all(self._batch.end().offers)
         self._batch = self._new_batch()
 
-    def _new_batch(self) -> Batch:
-        return Batch(self._briefing.analysis.topic, self._briefing.scoring.weights, self._pages)
+    def _new_batch(self) -> OpenBatch:
+        return OpenBatch(self._briefing.analysis.topic, self._scoring)

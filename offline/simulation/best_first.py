@@ -4,9 +4,9 @@ from collections.abc import Iterable, Sequence
 from itertools import repeat
 from typing import Protocol
 
+from aahcrawler.frontier.memory.frontier import MemoryFrontier
+from aahcrawler.frontier.memory.queue_slots import QueueSlots
 from aahcrawler.frontier.protocol import FrontierSettings, Lease, Offer, Rescore, State
-from offline.simulation.frontier import MemoryFrontier
-from offline.simulation.politeness import Politeness
 from offline.simulation.strategy import Briefing
 from offline.simulation.visits import Visit
 from offline.simulation.world import World
@@ -64,7 +64,7 @@ class FrontierQueue:
     def __init__(self, world: World, settings: FrontierSettings) -> None:
         self._world = world
         self._balance = settings.balance
-        self._frontier = MemoryFrontier(Politeness(lambda: 0.0), "simulation", settings)
+        self._frontier = MemoryFrontier(QueueSlots(lambda: 0.0), "simulation", settings)
         self._leases: dict[int, Lease] = {}
 
     def offer(self, targets: Iterable[int], scores: Iterable[float], depth: int = 0) -> None:
@@ -101,10 +101,16 @@ class FrontierQueue:
         urls = self._world.urls
         self._frontier.rescore([Rescore(urls[n], score) for n, score in zip(targets, scores, strict=True)])
 
-    def finish(self, number: int, targets: Iterable[int] = (), scores: Iterable[float] = ()) -> None:
-        """End a lease and offer the page's links."""
+    def finish(self, number: int, targets: Iterable[int] = (), scores: Iterable[float] = ()) -> Sequence[Offer]:
+        """End a lease and offer the page's links; return them as they were offered."""
         lease = self._leases.pop(number)
-        self._frontier.finish(lease, State.DONE, links=self._offers(targets, scores, lease.depth + 1))
+        links = self._offers(targets, scores, lease.depth + 1)
+        self._frontier.finish(lease, State.DONE, links=links)
+        return links
+
+    def offer_all(self, offers: Sequence[Offer]) -> None:
+        """Offer links again."""
+        self._frontier.offer(offers)
 
     def _offers(self, targets: Iterable[int], scores: Iterable[float], depth: int) -> list[Offer]:
         urls, queues = self._world.urls, self._world.queues

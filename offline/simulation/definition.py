@@ -6,11 +6,11 @@ from pathlib import Path
 
 import yaml
 
-from aahcrawler.flow import Processed, process
 from aahcrawler.frontier.protocol import FrontierSettings, Update
-from knowledge_base.model import KnowledgeBase
+from aahcrawler.helper import Assistance
+from aahcrawler.pipeline.score import ScoredPage, score
 from offline.simulation.sample import Sample, WorldError
-from offline.simulation.understood import RecallingHelper, Understood
+from offline.simulation.understood import Understood
 from offline.simulation.visits import Judged
 from offline.simulation.world import World
 from online_analysis.aggregation import OnlineAnalyser, Scores
@@ -62,27 +62,26 @@ def frontier_settings(icd: Icd) -> FrontierSettings:
 
 
 class AnalyserJudge:
-    """Scores pages as a crawl of a definition does: by ``flow.process``, with the analysers that ship."""
+    """Scores pages as a crawl of a definition does, with the analysers that ship."""
 
-    def __init__(self, icd: Icd, world: World, knowledge_base: KnowledgeBase) -> None:
+    def __init__(self, icd: Icd, world: World) -> None:
         texts = {name: world.understood(world.seeds([name])[0]).document.text for name in icd.topic.documents}
         self.topic = build_topic(icd, texts)
         """What the analysers compare with."""
         self._analysers: Sequence[OnlineAnalyser] = analysers(icd, self.topic)
         self._weights = icd.scoring.weights
-        self._helper = RecallingHelper(knowledge_base)
 
     def __call__(self, understood: Understood) -> Judged:
         """Return the score of a page and those of its outlinks."""
-        processed = self._processed(understood)
-        links = processed.links
+        page = self._scored(understood)
+        links = page.links
         return Judged(
-            processed.score, array("d", [link.score for link in links]), array("d", [link.weight for link in links])
+            page.score, array("d", [link.score for link in links]), array("d", [link.weight for link in links])
         )
 
     def analysed(self, understood: Understood) -> tuple[Scores, ...]:
         """Return what each analyser says of a page and of its outlinks."""
-        return self._processed(understood).scores
+        return self._scored(understood).scores
 
-    def _processed(self, understood: Understood) -> Processed:
-        return process(self._helper.recall(understood), self._helper, self._analysers, self._weights)
+    def _scored(self, understood: Understood) -> ScoredPage:
+        return score(Assistance(None, understood.document), self._analysers, self._weights)

@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import repeat
 
-from aahcrawler.flow import Processed, ranked
 from aahcrawler.helper import Assistance
+from aahcrawler.pipeline.rank import AT_ONCE, finish, rank
+from aahcrawler.pipeline.score import ScoredPage
 from offline.simulation.best_first import SEED_SCORE, FrontierQueue
 from offline.simulation.strategy import Briefing
 from offline.simulation.visits import Visit
@@ -13,15 +14,11 @@ from offline.simulation.world import World
 from online_analysis.aggregation import LinkRanker, ScoredLink
 from online_analysis.document import Document, Outlink
 
-AT_ONCE = 200
-"""How many URLs are re-scored after a page, at most."""
-
 
 class RankedCrawl:
     """Best-first by the frontier's order, with scores that the ranker has a part in.
 
-    Pages are scored by the analysers once for all strategies; from there on it is what ``flow.process`` and a real
-    crawl do.
+    Pages are scored by the analysers once for all strategies; from there on the pipeline of a real crawl is used.
     """
 
     def __init__(self, briefing: Briefing, ranker: LinkRanker) -> None:
@@ -39,7 +36,7 @@ class RankedCrawl:
 
     def fetched(self, visit: Visit) -> None:
         """Learn from a page, offer its links, and re-score what is worth something else than it seemed."""
-        found = self._ranking.learned(processed(visit, self._world), self._queue.depth(visit.number))
+        found = self._ranking.learned(scored_page(visit, self._world), self._queue.depth(visit.number))
         self._queue.finish(visit.number, visit.targets, [found.links[position].score for position in visit.links])
         self._ranking.rescore(self._queue)
 
@@ -52,13 +49,11 @@ class Ranking:
         self._weights = weights
         self._ranker = ranker
 
-    def learned(self, page: Processed, depth: int) -> Processed:
+    def learned(self, page: ScoredPage, depth: int) -> ScoredPage:
         """Learn from a page, and let the ranker join the scores of its links."""
-        found = ranked(page, self._weights, self._ranker, depth)
-        for link in found.links:
-            if self._world.number(link.url) is None:
-                self._ranker.settled(link.url)
-        self._ranker.settled(page.assistance.document.url)
+        found = rank(page, self._weights, self._ranker, depth)
+        beyond = (link.url for link in found.links if self._world.number(link.url) is None)
+        finish(self._ranker, page.assistance.document.url, beyond)
         return found
 
     def rescore(self, queue: FrontierQueue) -> None:
@@ -68,7 +63,7 @@ class Ranking:
         queue.rescore([number for number, _ in known], [score for _, score in known])
 
 
-def processed(visit: Visit, world: World) -> Processed:
+def scored_page(visit: Visit, world: World) -> ScoredPage:
     """Return what was made of a visited page before any ranker looked at it.
 
     Links have the addresses that the pages of the world have, as different ones may lead to one page.
@@ -79,7 +74,7 @@ def processed(visit: Visit, world: World) -> Processed:
         ScoredLink(link.url, score, link.anchor, link.action, weight)
         for link, score, weight in zip(document.outlinks, judged.links, judged.weights, strict=True)
     )
-    return Processed(Assistance(None, document), judged.score, links)
+    return ScoredPage(Assistance(None, document), judged.score, links)
 
 
 def _addressed(document: Document, visit: Visit, world: World) -> Document:

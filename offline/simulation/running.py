@@ -14,7 +14,7 @@ from offline.simulation.definition import AnalyserJudge, definition, frontier_se
 from offline.simulation.judging import Bench, Relevance, judge_samples, load_judge
 from offline.simulation.kept import Kept
 from offline.simulation.processes import own_processes
-from offline.simulation.reading import Gathering, knowledge, reader
+from offline.simulation.reading import Gathering, reader
 from offline.simulation.sample import Sample
 from offline.simulation.strategies import Named, StrategyError, chosen
 from offline.simulation.strategy import Briefing, crawl
@@ -134,7 +134,7 @@ def simulate_sample(task: Task) -> tuple[list[Order], Cost]:
     icd = definition(sample, simulation.template)
     with closing(World(task.folder, reader(simulation.knowledge_base))) as world:
         seeds = world.seeds(sample.seeds)
-        judge = AnalyserJudge(icd, world, knowledge(simulation.knowledge_base))
+        judge = AnalyserJudge(icd, world)
         visits = Visits(world, seeds, judge)
         orders: list[Order] = []
         for named in simulated(simulation):

@@ -16,8 +16,8 @@ import numpy as np
 
 from online_analysis.aggregation import Reason
 from online_analysis.ranking.features import COLUMNS
+from online_analysis.ranking.link_statistics import Group, LinkStatistics, rows_of
 from online_analysis.ranking.regression import Floats, Ridge, Rows, Weights
-from online_analysis.ranking.sighting import Group, Sighting, rows_of
 
 _PENALTY = 2.0
 _PROMISE_COUNTS = 0.2
@@ -32,9 +32,9 @@ _LOW, _HIGH = 0.1, 0.5
 class Lesson:
     """A fetched page, what it was worth, and the URLs that it was the first to show."""
 
-    sighting: Sighting
+    sighting: LinkStatistics
     worth: float
-    shown: list[Sighting] = field(default_factory=list)
+    shown: list[LinkStatistics] = field(default_factory=list)
 
 
 class Belief:
@@ -66,7 +66,7 @@ class Model:
         self._worth = Belief()
         self._promise = Belief()
 
-    def learn(self, lessons: Sequence[Lesson], waiting: Sequence[Sighting]) -> None:
+    def learn(self, lessons: Sequence[Lesson], waiting: Sequence[LinkStatistics]) -> None:
         """Learn from all lessons that there are, and say anew what all that waits is worth."""
         worths = np.array([lesson.worth for lesson in lessons])
         self._unit = _quantile(worths, _GOOD) or float(worths.max()) or 1.0
@@ -83,26 +83,26 @@ class Model:
             self._promise.learn(ridge, promises)
             self._score(waiting, rows, values)
 
-    def predict(self, sightings: Sequence[Sighting]) -> None:
+    def predict(self, sightings: Sequence[LinkStatistics]) -> None:
         """Say what URLs are worth."""
         if sightings:
             rows = rows_of(sightings, self._unit)
             self._score(sightings, rows, self._value(sightings, rows))
 
-    def novelty(self, sighting: Sighting) -> float:
+    def novelty(self, sighting: LinkStatistics) -> float:
         """Return the share of a URL's features that no fetched page has had, in [0, 1]."""
         row = sighting.row(self._unit)
         squares = row.values * row.values
         total = float(squares.sum())
         return float(squares[self._worth.weights.all[row.columns] == 0.0].sum()) / total if total else 0.0
 
-    def _value(self, sightings: Sequence[Sighting], rows: Rows) -> Floats:
+    def _value(self, sightings: Sequence[LinkStatistics], rows: Rows) -> Floats:
         values = self._worth.of(rows) + self._said(sightings)
         for sighting, value in zip(sightings, values.tolist(), strict=True):
             sighting.value = value
         return values
 
-    def _said(self, sightings: Sequence[Sighting]) -> Floats:
+    def _said(self, sightings: Sequence[LinkStatistics]) -> Floats:
         """Return what the analysers said of the links to URLs, in units."""
         return np.array([sighting.said for sighting in sightings]) / self._unit
 
@@ -115,12 +115,12 @@ class Model:
         owners = np.repeat(np.arange(len(lessons)), [len(lesson.shown) for lesson in lessons])
         return np.minimum(_MOST_PROMISE, np.bincount(owners, np.maximum(0.0, shown - marginal), len(lessons)))
 
-    def _score(self, sightings: Sequence[Sighting], rows: Rows, values: Floats) -> None:
+    def _score(self, sightings: Sequence[LinkStatistics], rows: Rows, values: Floats) -> None:
         values = values + _PROMISE_COUNTS * (self._promise.of(rows) + _hubs(sightings))
         for sighting, score in zip(sightings, _bounded(values * self._unit).tolist(), strict=True):
             sighting.score = score
 
-    def explain(self, sighting: Sighting) -> tuple[Reason, ...]:
+    def explain(self, sighting: LinkStatistics) -> tuple[Reason, ...]:
         """Say what the score of a URL would be made of now; the effects add up to it."""
         mean = self._worth.mean * self._unit
         reasons = [
@@ -162,5 +162,5 @@ def _quantile(values: Floats, share: float) -> float:
     return below + difference * beyond if beyond < 0.5 else above - difference * (1 - beyond)
 
 
-def _hubs(sightings: Sequence[Sighting]) -> Floats:
+def _hubs(sightings: Sequence[LinkStatistics]) -> Floats:
     return _PROMISE_OF_HUBS * np.array([sighting.is_hub for sighting in sightings], np.float64)

@@ -11,8 +11,8 @@ from random import Random
 from online_analysis.aggregation import Reason, Revision, ScoredLink, Scores, Weighed
 from online_analysis.document import Document
 from online_analysis.ranking.gone import Gone
+from online_analysis.ranking.link_statistics import LinkStatistics, View
 from online_analysis.ranking.model import Lesson, Model
-from online_analysis.ranking.sighting import Sighting, View
 from online_analysis.ranking.waiting import Standing, Waiting
 
 _FEWEST = 5
@@ -83,15 +83,15 @@ class LearningRanker:
         sighting = self._waiting.get(url)
         return self._model.explain(sighting) if sighting is not None and sighting.score is not None else ()
 
-    def _see(self, document: Document, worth: float, links: Sequence[ScoredLink], depth: int) -> list[Sighting]:
+    def _see(self, document: Document, worth: float, links: Sequence[ScoredLink], depth: int) -> list[LinkStatistics]:
         """Keep what a page shows, and return the URLs among its links that wait."""
         former = self._lessons.pop(document.url, None)
-        page = self._waiting.take(document.url) or (former.sighting if former else Sighting(document.url))
+        page = self._waiting.take(document.url) or (former.sighting if former else LinkStatistics(document.url))
         lesson = self._lessons[document.url] = Lesson(page, worth)
         if len(self._lessons) > _MOST_LESSONS:
             del self._lessons[next(iter(self._lessons))]
         view = View(document, worth, depth)
-        found: list[Sighting] = []
+        found: list[LinkStatistics] = []
         met = {document.url}
         for link, scored in zip(document.outlinks, links, strict=True):
             url = link.url

@@ -8,8 +8,8 @@ from typing import Literal
 import numpy as np
 
 from online_analysis.aggregation import Revision, ScoredLink, Weighed
+from online_analysis.ranking.link_statistics import LinkStatistics
 from online_analysis.ranking.regression import Floats
-from online_analysis.ranking.sighting import Sighting
 
 Update = Literal["first", "last", "max", "sum", "avg"]
 
@@ -33,7 +33,7 @@ class Standing:
         """Return the averages of many at once."""
         return (said * weights + predictions * self.weight) / (weights + self.weight)
 
-    def updated(self, sighting: Sighting, score: float) -> None:
+    def updated(self, sighting: LinkStatistics, score: float) -> None:
         """Take note that a URL was offered with a score: the frontier has what the update function makes of it."""
         if sighting.told is None or self.update == "last":
             sighting.told = score
@@ -52,26 +52,26 @@ class Waiting:
     def __init__(self, standing: Standing, most: int) -> None:
         self._standing = standing
         self._most = most
-        self._urls: dict[str, Sighting] = {}
-        self._changed: deque[Sighting] = deque()
-        self._touched: dict[str, Sighting] = {}
+        self._urls: dict[str, LinkStatistics] = {}
+        self._changed: deque[LinkStatistics] = deque()
+        self._touched: dict[str, LinkStatistics] = {}
 
     def __len__(self) -> int:
         return len(self._urls)
 
-    def __iter__(self) -> Iterator[Sighting]:
+    def __iter__(self) -> Iterator[LinkStatistics]:
         return iter(self._urls.values())
 
-    def get(self, url: str) -> Sighting | None:
+    def get(self, url: str) -> LinkStatistics | None:
         """Return what is known of a URL that waits."""
         return self._urls.get(url)
 
-    def add(self, url: str) -> Sighting:
+    def add(self, url: str) -> LinkStatistics:
         """Take in a URL that is new."""
-        sighting = self._urls[url] = Sighting(url)
+        sighting = self._urls[url] = LinkStatistics(url)
         return sighting
 
-    def take(self, url: str) -> Sighting | None:
+    def take(self, url: str) -> LinkStatistics | None:
         """Let a URL go that has been fetched, and return what is known of it."""
         self._touched.pop(url, None)
         return self._urls.pop(url, None)
@@ -110,7 +110,7 @@ class Waiting:
                 sighting.reweigh(now)
         self.rank()
 
-    def explore(self, sighting: Sighting) -> None:
+    def explore(self, sighting: LinkStatistics) -> None:
         """Let a URL that waits come first."""
         sighting.is_explored = True
         self._touched[sighting.url] = sighting
@@ -136,7 +136,7 @@ class Waiting:
                 found.append(revision)
         return found
 
-    def _revision(self, sighting: Sighting) -> Revision | None:
+    def _revision(self, sighting: LinkStatistics) -> Revision | None:
         if sighting.score is None:
             return None
         score = self._score(sighting)
@@ -144,7 +144,7 @@ class Waiting:
             return None
         return Revision(sighting.url, score)
 
-    def _score(self, sighting: Sighting) -> float:
+    def _score(self, sighting: LinkStatistics) -> float:
         if sighting.is_explored:
             return 1.0
         return self._standing.joined(sighting.said, sighting.weight, sighting.score or 0.0)

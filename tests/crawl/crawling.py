@@ -26,9 +26,11 @@ output: {output}
 """
 PATIENT = """
 from aahcrawler import cli
-from aahcrawler.crawl import download, sharing, worker
+from aahcrawler.crawl.fetch import download_handler
+from aahcrawler.crawl.peers import peer_export
+from aahcrawler.crawl.cluster import worker
 
-download.GRACE = worker.GRACE = sharing.LAST_SECONDS = 600.0
+download_handler.GRACE = worker.GRACE = peer_export.LAST_SECONDS = 600.0
 cli.main()
 """
 """Runs ``aah`` so that what is under way when it is told to end has more than seconds to do so."""
@@ -37,7 +39,7 @@ PATIENCE = 300.0
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class EndedRun:
     """A command that ended."""
 
     code: int
@@ -45,10 +47,10 @@ class Ended:
     err: str
 
 
-def aah(*arguments: str | Path, timeout: float = PATIENCE) -> Ended:
+def aah(*arguments: str | Path, timeout: float = PATIENCE) -> EndedRun:
     """Run ``aah`` to its end."""
     done = subprocess.run(command(*arguments), capture_output=True, text=True, timeout=timeout, check=False)
-    return Ended(done.returncode, done.stdout, done.stderr)
+    return EndedRun(done.returncode, done.stdout, done.stderr)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +77,10 @@ class Running:
         until(lambda: condition() or not self.runs, seconds)
         assert self.runs, self.ended()
 
-    def ended(self, timeout: float = PATIENCE) -> Ended:
+    def ended(self, timeout: float = PATIENCE) -> EndedRun:
         """Wait for the end."""
         out, err = self.process.communicate(timeout=timeout)
-        return Ended(self.process.returncode, out, err)
+        return EndedRun(self.process.returncode, out, err)
 
 
 @contextmanager
@@ -115,7 +117,7 @@ def command(*arguments: str | Path) -> list[str]:
     return [sys.executable, "-m", "aahcrawler.cli", *map(str, arguments)]
 
 
-def scrapy(*arguments: str | Path, timeout: float = PATIENCE) -> Ended:
+def scrapy(*arguments: str | Path, timeout: float = PATIENCE) -> EndedRun:
     """Run ``scrapy`` in the project to its end."""
     project = Path(__file__).parents[2]
     done = subprocess.run(
@@ -127,7 +129,7 @@ def scrapy(*arguments: str | Path, timeout: float = PATIENCE) -> Ended:
         cwd=project,
         env=dict(os.environ),
     )
-    return Ended(done.returncode, done.stdout, done.stderr)
+    return EndedRun(done.returncode, done.stdout, done.stderr)
 
 
 def write_icd(folder: Path, *seeds: str, text: str = ICD, more: str = "") -> Path:

@@ -7,7 +7,7 @@ from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.http import Response
 
-from aahcrawler.crawl.leasing import LEASE
+from aahcrawler.crawl.lease.lease_source import LEASE
 
 
 class Replacing:

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from aahcrawler.archive.history import Former
-from aahcrawler.crawl.beginning import Beginning, clear
+from aahcrawler.crawl.startup.seeding import Seeder, clear
 from aahcrawler.crawls import frontier_name, number
-from aahcrawler.frontier.connection import connect
-from aahcrawler.frontier.embedded import EmbeddedServer
 from aahcrawler.frontier.protocol import FrontierSettings, Offer, Offered, State, Update
-from aahcrawler.frontier.redis_frontier import RedisFrontier
+from aahcrawler.frontier.redis.connection import connect
+from aahcrawler.frontier.redis.frontier import RedisFrontier
+from aahcrawler.frontier.server.embedded import EmbeddedServer
 from aahcrawler.objects import vocabulary as v
 from aahcrawler.scope import Scope
 from aahcrawler.scores import Source, entries
@@ -25,7 +25,7 @@ from online_analysis.analysers import ScoredSeed
 from online_analysis.icd import Icd
 from tests.crawl.articles import article_site, path
 from tests.crawl.board import know
-from tests.crawl.crawling import Ended, aah, rows, running, summary, write_icd
+from tests.crawl.crawling import EndedRun, aah, rows, running, summary, write_icd
 from tests.crawl.gate import Gate
 from tests.crawl.site import Reply, Site, serving
 from tests.crawl.verifying import assert_whole
@@ -44,7 +44,7 @@ class Rounds:
         self.crawl = folder / "crawl"
         self.environment = {**os.environ, "AAH_KNOWLEDGE_BASE": str(know(folder / "known")), **environment}
 
-    def finish(self) -> Ended:
+    def finish(self) -> EndedRun:
         with running("crawl", self.icd, environment=self.environment) as crawler:
             ended = crawler.ended()
         assert ended.code == 0, ended.err
@@ -158,7 +158,7 @@ def test_postings_are_scored_seeds_as_far_as_they_are_wanted_and_new(server: Emb
         closing(RedisFrontier(server.url, "posted", FrontierSettings(update=Update.SUM))) as frontier,
         score_log(tmp_path / "scores") as log,
     ):
-        beginning = Beginning(frontier, Scope(Icd.parse(said.encode())), log)
+        beginning = Seeder(frontier, Scope(Icd.parse(said.encode())), log)
         for _ in range(2):  # The same again is what a crawl that goes on says.
             beginning.seeds(["http://a.test/seed"])
             beginning.postings(
@@ -205,7 +205,7 @@ def test_former_pages_are_offered_as_they_were_worth(server: EmbeddedServer, tmp
     seeds = ["http://a.test/seed"]
     with closing(RedisFrontier(server.url, frontier_name("t", 2), FrontierSettings())) as frontier:
         with score_log(tmp_path / "scores") as log:
-            beginning = Beginning(frontier, scope, log)
+            beginning = Seeder(frontier, scope, log)
             beginning.seeds(seeds)
             assert beginning.former(history, seeds) == 8
         offered = {offer.url.rpartition("/")[2]: (offer.score, offer.depth) for offer in frontier.iterate(20)}

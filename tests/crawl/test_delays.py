@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aahcrawler.crawl.manners import MOST_QUEUES, SHRINKAGE, Manners
+from aahcrawler.crawl.fetch.politeness import MOST_QUEUES, SHRINKAGE, PolitenessTracker
 from online_analysis.icd import Politeness
 from tests.crawl.crawling import running
 from tests.crawl.site import Answer, Reply, Site, html, links, serving
@@ -32,156 +32,167 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def of(clock: Clock) -> Callable[..., Manners]:
-    return lambda **fields: Manners(Politeness(**fields), clock)
+def of(clock: Clock) -> Callable[..., PolitenessTracker]:
+    return lambda **fields: PolitenessTracker(Politeness(**fields), clock)
 
 
 # Turns
 
 
-def test_turns_of_a_queue_are_a_delay_apart(clock: Clock, of: Callable[..., Manners]) -> None:
-    manners = of(delay=2.0)
-    assert [manners.turn(A), manners.turn(A + "/2"), manners.turn(B), manners.turn(A)] == [0, 2, 0, 4]
+def test_turns_of_a_queue_are_a_delay_apart(clock: Clock, of: Callable[..., PolitenessTracker]) -> None:
+    politeness = of(delay=2.0)
+    assert [politeness.reserve(A), politeness.reserve(A + "/2"), politeness.reserve(B), politeness.reserve(A)] == [
+        0,
+        2,
+        0,
+        4,
+    ]
     clock.now += 10
-    assert manners.turn(A) == 0
+    assert politeness.reserve(A) == 0
 
 
-def test_the_delay_counts_from_the_end_of_an_answer(clock: Clock, of: Callable[..., Manners]) -> None:
-    manners = of(delay=2.0)
-    manners.turn(A)
+def test_the_delay_counts_from_the_end_of_an_answer(clock: Clock, of: Callable[..., PolitenessTracker]) -> None:
+    politeness = of(delay=2.0)
+    politeness.reserve(A)
     clock.now += 1.5
-    manners.ended(A)
-    assert manners.turn(A) == 2.0
+    politeness.fetch_ended(A)
+    assert politeness.reserve(A) == 2.0
 
 
-def test_without_a_delay_turns_come_at_once(of: Callable[..., Manners]) -> None:
-    manners = of(delay=0.0)
+def test_without_a_delay_turns_come_at_once(of: Callable[..., PolitenessTracker]) -> None:
+    politeness = of(delay=0.0)
     for _ in range(3):
-        assert manners.turn(A) == 0
-        manners.answered(A, 200, 0.4)
-        manners.ended(A)
-    assert manners.learned(A) == 0
+        assert politeness.reserve(A) == 0
+        politeness.on_response(A, 200, 0.4)
+        politeness.fetch_ended(A)
+    assert politeness.learned(A) == 0
 
 
-def test_turns_that_have_come_are_forgotten(clock: Clock, of: Callable[..., Manners]) -> None:
-    manners = of(delay=1.0)
+def test_turns_that_have_come_are_forgotten(clock: Clock, of: Callable[..., PolitenessTracker]) -> None:
+    politeness = of(delay=1.0)
     for number in range(3 * MOST_QUEUES):
-        manners.turn(f"http://{number}.test/")
+        politeness.reserve(f"http://{number}.test/")
         clock.now += 0.01
-    assert manners.turn(f"http://{3 * MOST_QUEUES - 1}.test/") == pytest.approx(0.99)
-    assert manners.turn("http://0.test/") == 0
-    assert len(manners._known) <= MOST_QUEUES
+    assert politeness.reserve(f"http://{3 * MOST_QUEUES - 1}.test/") == pytest.approx(0.99)
+    assert politeness.reserve("http://0.test/") == 0
+    assert len(politeness._known) <= MOST_QUEUES
 
 
 # What is asked for
 
 
-def test_a_crawl_delay_prevails_where_it_is_longer_and_is_capped(of: Callable[..., Manners]) -> None:
-    manners = of(delay=2.0, max_delay=10.0)
+def test_a_crawl_delay_prevails_where_it_is_longer_and_is_capped(of: Callable[..., PolitenessTracker]) -> None:
+    politeness = of(delay=2.0, max_delay=10.0)
     for asked, kept in ((1.0, 2.0), (5.0, 5.0), (3.0, 5.0), (1e300, 10.0)):
-        manners.obey(A, asked)
-        assert manners.delay_of(A) == kept
-    assert manners.delay_of(B) == 2.0
-    assert manners.learned(A) == 10.0
+        politeness.obey_crawl_delay(A, asked)
+        assert politeness.delay_of(A) == kept
+    assert politeness.delay_of(B) == 2.0
+    assert politeness.learned(A) == 10.0
 
 
-def test_a_domain_and_a_host_have_delays_of_their_own(of: Callable[..., Manners]) -> None:
+def test_a_domain_and_a_host_have_delays_of_their_own(of: Callable[..., PolitenessTracker]) -> None:
     domains = {"a.test": {"delay": 5.0}, "fast.a.test": {"delay": 0.5}, "b.test": {"max_delay": 3.0}}
-    manners = of(delay=2.0, max_delay=60.0, domains=domains)
+    politeness = of(delay=2.0, max_delay=60.0, domains=domains)
     for url, delay in (
         (A, 5.0),
         ("http://x.a.test/", 5.0),
         ("http://very.fast.a.test/", 0.5),
         ("http://aa.test/", 2.0),
     ):
-        assert manners.delay_of(url) == delay
-    manners.obey(B, 30.0)
-    assert manners.delay_of(B) == 3.0
+        assert politeness.delay_of(url) == delay
+    politeness.obey_crawl_delay(B, 30.0)
+    assert politeness.delay_of(B) == 3.0
 
 
-def test_a_domain_has_connections_of_its_own(of: Callable[..., Manners]) -> None:
-    manners = of(connections=2, domains={"a.test": {"connections": 4}, "127.0.0.1": {"connections": 1}})
-    assert [manners.connections_of(queue) for queue in ("a.test", "b.test", "127.0.0.1:80")] == [4, 2, 1]
+def test_a_domain_has_connections_of_its_own(of: Callable[..., PolitenessTracker]) -> None:
+    politeness = of(connections=2, domains={"a.test": {"connections": 4}, "127.0.0.1": {"connections": 1}})
+    assert [politeness.connections_of(queue) for queue in ("a.test", "b.test", "127.0.0.1:80")] == [4, 2, 1]
 
 
-def test_another_definition_counts_at_once_and_what_is_known_of_sites_stays(of: Callable[..., Manners]) -> None:
-    manners = of(delay=8.0)
-    manners.obey(A, 3.0)
-    manners.use(Politeness(delay=1.0))  # type: ignore[arg-type]
-    assert (manners.delay_of(A), manners.delay_of(B)) == (3.0, 1.0)
+def test_another_definition_counts_at_once_and_what_is_known_of_sites_stays(
+    of: Callable[..., PolitenessTracker],
+) -> None:
+    politeness = of(delay=8.0)
+    politeness.obey_crawl_delay(A, 3.0)
+    politeness.use(Politeness(delay=1.0))  # type: ignore[arg-type]
+    assert (politeness.delay_of(A), politeness.delay_of(B)) == (3.0, 1.0)
 
 
 # What is needed
 
 
-def test_a_slow_site_is_left_in_peace_for_as_long_as_it_takes_to_answer(of: Callable[..., Manners]) -> None:
-    manners = of(delay=0.5, max_delay=6.0)
+def test_a_slow_site_is_left_in_peace_for_as_long_as_it_takes_to_answer(of: Callable[..., PolitenessTracker]) -> None:
+    politeness = of(delay=0.5, max_delay=6.0)
     for _ in range(20):
-        manners.answered(A, 200, 3.0)
-    assert manners.delay_of(A) == pytest.approx(3.0)
+        politeness.on_response(A, 200, 3.0)
+    assert politeness.delay_of(A) == pytest.approx(3.0)
     for _ in range(20):
-        manners.answered(A, 200, 30.0)
-    assert manners.delay_of(A) == 6.0
+        politeness.on_response(A, 200, 30.0)
+    assert politeness.delay_of(A) == 6.0
     for _ in range(20):
-        manners.answered(A, 200, 0.1)
-    assert manners.delay_of(A) == 0.5
+        politeness.on_response(A, 200, 0.1)
+    assert politeness.delay_of(A) == 0.5
 
 
-def test_one_slow_page_of_a_fast_site_changes_little(of: Callable[..., Manners]) -> None:
-    manners = of(delay=0.0)
-    manners.answered(A, 200, 0.1)
-    manners.answered(A, 200, 3.0)
-    assert manners.delay_of(A) == 0.0
+def test_one_slow_page_of_a_fast_site_changes_little(of: Callable[..., PolitenessTracker]) -> None:
+    politeness = of(delay=0.0)
+    politeness.on_response(A, 200, 0.1)
+    politeness.on_response(A, 200, 3.0)
+    assert politeness.delay_of(A) == 0.0
 
 
-def test_a_factor_of_0_asks_slow_sites_as_often_as_others(of: Callable[..., Manners]) -> None:
-    manners = of(delay=0.5, delay_factor=0.0)
-    manners.answered(A, 200, 20.0)
-    assert manners.delay_of(A) == 0.5
+def test_a_factor_of_0_asks_slow_sites_as_often_as_others(of: Callable[..., PolitenessTracker]) -> None:
+    politeness = of(delay=0.5, delay_factor=0.0)
+    politeness.on_response(A, 200, 20.0)
+    assert politeness.delay_of(A) == 0.5
 
 
-def test_overload_doubles_the_pause_and_good_answers_shrink_it_slowly(clock: Clock, of: Callable[..., Manners]) -> None:
-    manners = of(delay=0.0, max_delay=10.0)
+def test_overload_doubles_the_pause_and_good_answers_shrink_it_slowly(
+    clock: Clock, of: Callable[..., PolitenessTracker]
+) -> None:
+    politeness = of(delay=0.0, max_delay=10.0)
     seen = []
     for _ in range(6):
-        manners.answered(A, 429, 0.01)
-        seen.append(manners.delay_of(A))
+        politeness.on_response(A, 429, 0.01)
+        seen.append(politeness.delay_of(A))
         clock.now += seen[-1]
     assert seen == [1, 2, 4, 8, 10, 10]
-    manners.answered(A, 500, 0.01)
-    assert manners.delay_of(A) == 10
-    manners.answered(A, 200, 0.01)
-    assert manners.delay_of(A) == pytest.approx(10 * SHRINKAGE)
+    politeness.on_response(A, 500, 0.01)
+    assert politeness.delay_of(A) == 10
+    politeness.on_response(A, 200, 0.01)
+    assert politeness.delay_of(A) == pytest.approx(10 * SHRINKAGE)
     for _ in range(30):
-        manners.answered(A, 200, 0.01)
-    assert manners.delay_of(A) == 0
+        politeness.on_response(A, 200, 0.01)
+    assert politeness.delay_of(A) == 0
 
 
-def test_answers_that_were_under_way_together_are_one_sign_of_overload(of: Callable[..., Manners]) -> None:
-    manners = of(delay=1.0)
+def test_answers_that_were_under_way_together_are_one_sign_of_overload(of: Callable[..., PolitenessTracker]) -> None:
+    politeness = of(delay=1.0)
     for _ in range(10):
-        manners.answered(A, 503, 0.01)
-    assert manners.delay_of(A) == 2
+        politeness.on_response(A, 503, 0.01)
+    assert politeness.delay_of(A) == 2
 
 
-def test_a_site_that_says_how_long_to_wait_is_believed(of: Callable[..., Manners]) -> None:
-    manners = of(delay=1.0)
-    manners.answered(A, 429, 0.01, rest_asked=30.0)
-    assert manners.delay_of(A) == 1
+def test_a_site_that_says_how_long_to_wait_is_believed(of: Callable[..., PolitenessTracker]) -> None:
+    politeness = of(delay=1.0)
+    politeness.on_response(A, 429, 0.01, rest_asked=30.0)
+    assert politeness.delay_of(A) == 1
 
 
-def test_the_next_worker_goes_on_with_what_this_one_has_learned(clock: Clock, of: Callable[..., Manners]) -> None:
+def test_the_next_worker_goes_on_with_what_this_one_has_learned(
+    clock: Clock, of: Callable[..., PolitenessTracker]
+) -> None:
     first, second = of(delay=1.0), of(delay=1.0)
     for _ in range(3):
-        first.answered(A, 429, 0.01)
+        first.on_response(A, 429, 0.01)
         clock.now += 60
-    second.inherit(A, first.learned(A))
+    second.restore(A, first.learned(A))
     assert first.delay_of(A) == second.delay_of(A) == 8
-    second.answered(A, 200, 0.01)
+    second.on_response(A, 200, 0.01)
     said = second.learned(A)
-    second.inherit(A, said)
+    second.restore(A, said)
     assert second.delay_of(A) == said == pytest.approx(8 * SHRINKAGE)
-    first.inherit(A, said)
+    first.restore(A, said)
     assert first.delay_of(A) == said
 
 
@@ -193,10 +204,10 @@ def test_the_next_worker_goes_on_with_what_this_one_has_learned(clock: Clock, of
 def test_whatever_a_site_answers_the_pause_keeps_within_the_definition(
     answers: list[tuple[int, float, float]], least: float, most: float
 ) -> None:
-    manners = Manners(Politeness(delay=least, max_delay=most), Clock())  # type: ignore[arg-type]
+    politeness = PolitenessTracker(Politeness(delay=least, max_delay=most), Clock())  # type: ignore[arg-type]
     for status, seconds, rest in answers:
-        manners.answered(A, status, seconds, rest)
-        assert manners._bounds(A)[0] <= manners.delay_of(A) <= max(manners._bounds(A))
+        politeness.on_response(A, status, seconds, rest)
+        assert politeness._bounds(A)[0] <= politeness.delay_of(A) <= max(politeness._bounds(A))
 
 
 # In a crawl

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from aahcrawler.crawl.folder import CrawlFolder, CrawlRefusedError
-from aahcrawler.crawl.writing import write_whole
+from aahcrawler.crawl.directory.files import write_whole
+from aahcrawler.crawl.directory.folder import CrawlFolder, CrawlRefusedError
 from online_analysis.icd import Icd
 
 HOLD = """
 import sys, time
 from pathlib import Path
-from aahcrawler.crawl.folder import CrawlFolder
+from aahcrawler.crawl.directory.folder import CrawlFolder
 from online_analysis.icd import Icd
 folder = CrawlFolder.open(Icd.load(Path(sys.argv[1])))
 print("held", flush=True)

@@ -9,7 +9,7 @@ import pytest
 from fastwarc.warc import ArchiveIterator, WarcRecordType
 
 from benchmarks.processes import Finished, run
-from tests.crawl.crawling import PATIENCE, Ended, command
+from tests.crawl.crawling import PATIENCE, EndedRun, command
 from tests.crawl.gate import Gate
 from tests.crawl.hostility import (
     BODILESS,
@@ -80,7 +80,7 @@ def met(site: Site, tmp_path_factory: pytest.TempPathFactory) -> tuple[Finished,
         network=network(site, *hosts, "tls.test"),
     )
     finished = run(command("crawl", definition), os.environ, PATIENCE)
-    return finished, Crawled(Ended(finished.code, finished.output, ""), folder / "crawl")
+    return finished, Crawled(EndedRun(finished.code, finished.output, ""), folder / "crawl")
 
 
 @pytest.fixture(scope="module")
@@ -275,7 +275,7 @@ def test_a_hundred_thousand_links_take_bounded_time_and_place(tmp_path: Path) ->
     with serving(site):
         definition = define(tmp_path, [site.url], limits={"pages_per_domain": "3"}, network={"allow_private": LOOPBACK})
         finished = run(command("crawl", definition), os.environ, PATIENCE)
-    crawled = Crawled(Ended(finished.code, finished.output, ""), tmp_path / "crawl")
+    crawled = Crawled(EndedRun(finished.code, finished.output, ""), tmp_path / "crawl")
     assert finished.code == 0, finished.output
     assert finished.cpu_seconds < allowed(LONGEST)
     assert finished.peak_mib < MOST_MEMORY

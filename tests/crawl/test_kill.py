@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.crawl.articles import article_site
-from tests.crawl.crawling import Ended, Running, aah, rows, running, summary, write_icd
+from tests.crawl.crawling import EndedRun, Running, aah, rows, running, summary, write_icd
 from tests.crawl.gate import Gate
 from tests.crawl.site import Site, serving
 from tests.crawl.verifying import archived, assert_counts, assert_whole
@@ -65,7 +65,7 @@ class Rounds:
         self.sockets: list[Path] = []
         self.begun: list[int] = []
 
-    def kill(self, after: int = 1, within: float = 0.5, servers: int = 0, *, both: bool = False) -> Ended:
+    def kill(self, after: int = 1, within: float = 0.5, servers: int = 0, *, both: bool = False) -> EndedRun:
         """Begin a round, kill the crawler some time after it asked for some pages, and wait for its end.
 
         Before that its server is killed some times, and with ``both`` together with it. It gets so few pages that many
@@ -95,7 +95,7 @@ class Rounds:
         self.gate.let_pass(3 * CONNECTIONS)
         crawler.until(lambda: len(self.site.paths()) > asked + CONNECTIONS)
 
-    def kill_early(self) -> Ended:
+    def kill_early(self) -> EndedRun:
         """Begin a round and kill the crawler while it opens its stores."""
         self.begun.append(len(self.site.paths()))
         self.gate.let_pass(CONNECTIONS)
@@ -108,7 +108,7 @@ class Rounds:
             crawler.kill()
             return crawler.ended()
 
-    def finish(self) -> Ended:
+    def finish(self) -> EndedRun:
         self.begun.append(len(self.site.paths()))
         self.gate.open()
         return aah("crawl", self.icd)

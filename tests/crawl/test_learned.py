@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from scrapy.settings import Settings
 
-from aahcrawler.crawl.knowledge import ADAPTATION, Knowledge, adapts
+from aahcrawler.crawl.reload.knowledge_reload import LiveKnowledgeBase
+from aahcrawler.crawl.scrapy.addon import ADAPTATION, adapts
 from aahcrawler.helper import Assistance
 from aahcrawler.page import Page
 from tests.adaptation.redesigned import SITE, bodies, new, said, thread
@@ -49,7 +50,7 @@ def folders(tmp_path: Path) -> tuple[Path, ...]:
 
 def crawled(folders: tuple[Path, ...], folder: Path | None, *numbers: int) -> list[Assistance]:
     """Read redesigned threads as a crawl does that keeps what it learns in a folder."""
-    knowledge = Knowledge(folders)
+    knowledge = LiveKnowledgeBase(folders)
     if folder is not None:
         knowledge.share(folder)
     return [knowledge.helper.assist(thread(number, new)) for number in numbers]
@@ -73,7 +74,7 @@ def test_signs_and_navigation_that_one_worker_learned_serve_another(
     folders: tuple[Path, ...], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (folders[0] / "applications" / "harbour.xml").write_text(FORUM.replace("</application>\n", BOARD), "utf-8")
-    one, other = Knowledge(folders), Knowledge(folders)
+    one, other = LiveKnowledgeBase(folders), LiveKnowledgeBase(folders)
     one.share(tmp_path / "crawl")
     for number in (1, 2, 3):
         one.helper.assist(board(number))
@@ -89,7 +90,7 @@ def test_signs_and_navigation_that_one_worker_learned_serve_another(
 
 
 def test_what_is_learned_is_logged(folders: tuple[Path, ...], tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.INFO, "aahcrawler.crawl.knowledge"):
+    with caplog.at_level(logging.INFO, "aahcrawler.crawl.reload.knowledge_reload"):
         crawled(folders, tmp_path / "crawl", 1, 2)
     (line,) = (record.getMessage() for record in caplog.records)
     assert line.startswith("Harbour Board: thread: posts learned on forum.test")
@@ -109,7 +110,7 @@ def test_a_folder_that_cannot_be_written_costs_the_file_alone(
 def test_without_adaptation_failures_are_reported_and_nothing_is_learned(
     folders: tuple[Path, ...], tmp_path: Path
 ) -> None:
-    knowledge = Knowledge(folders, adapt=False)
+    knowledge = LiveKnowledgeBase(folders, adapt=False)
     knowledge.share(tmp_path / "crawl")
     found = [knowledge.helper.assist(thread(number, new)) for number in (1, 2, 3)]
     assert [bodies(each.objects) for each in found] == [[], [], []]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.crawl.crawling import PATIENCE, Ended, aah, running
+from tests.crawl.crawling import PATIENCE, EndedRun, aah, running
 from tests.crawl.gate import Gate
 from tests.crawl.site import Answer, Reply, Site, serving
 from tests.crawl.verifying import archived, assert_whole
@@ -153,7 +153,7 @@ def test_a_crawl_that_is_killed_within_a_feed_goes_on_with_it(tmp_path: Path) ->
         assert aah("crawl", icd).code == 0
         asked = Counter(site.paths())
     assert {path for path, times in asked.items() if times > 1} <= {"/feed/?paged=2"}
-    assert posts_of(Crawled(Ended(0, "", ""), tmp_path / "crawl")) == FEW
+    assert posts_of(Crawled(EndedRun(0, "", ""), tmp_path / "crawl")) == FEW
 
 
 def test_the_next_crawl_of_a_definition_asks_again_and_no_further_than_it_has_to(tmp_path: Path) -> None:

@@ -8,7 +8,10 @@ import pytest
 from tests.crawl.crawling import rows, scrapy, summary, write_icd
 from tests.crawl.site import Reply, Site, serving
 
-MIDDLEWARES = {"aahcrawler.crawl.robots.RobotsMiddleware": 100, "tests.crawl.replacing.Replacing": 200}
+MIDDLEWARES = {
+    "aahcrawler.crawl.scrapy.robots_middleware.RobotsMiddleware": 100,
+    "tests.crawl.replacing.Replacing": 200,
+}
 EXTENSIONS = {"tests.crawl.replacing.Listening": 500}
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from aahcrawler.crawl.progress import Rate, display, facts_of, time_left
-from aahcrawler.crawl.tally import Tally
+from aahcrawler.crawl.reporting.progress import Rate, display, facts_of, time_left
+from aahcrawler.crawl.stats.collector import Stats
 from aahcrawler.frontier.protocol import Counts, State
 from online_analysis.icd import Icd
 
@@ -22,7 +22,7 @@ class Crawl:
     """As much of a job as is shown."""
 
     icd: Icd
-    tally: Tally
+    stats: Stats
     counts: Counts = field(default_factory=lambda: Counts({State.QUEUED: 4321}, {}, 3))
     seconds: float = 100.0
     delivery: None = None
@@ -32,7 +32,7 @@ class Crawl:
 
 def crawl(title: str = "Floods", counts: Mapping[str, float] = COUNTS, **limits: str) -> Any:
     said = f"id: t\ncontact: a@b.org\nseeds: [http://a.test/]\ntopic: {{keywords: [flood]}}\nlimits: {limits}\n"
-    return Crawl(Icd.parse(f"title: '{title}'\n{said}".encode()), Tally(counts))
+    return Crawl(Icd.parse(f"title: '{title}'\n{said}".encode()), Stats(counts))
 
 
 def test_what_became_of_the_pages_is_shown_of_a_crawl_that_knows_former_ones() -> None:
@@ -100,7 +100,7 @@ def test_the_rate_is_that_of_the_last_seconds() -> None:
 
 def test_plain_lines_come_at_intervals(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [1000.0]
-    monkeypatch.setattr("aahcrawler.crawl.progress.time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr("aahcrawler.crawl.reporting.progress.time", SimpleNamespace(monotonic=lambda: now[0]))
     job, out = crawl("A [b]title[/]"), StringIO()
     with display(Console(file=out, width=40)) as show:
         for _ in range(11):

@@ -14,7 +14,7 @@ from fastwarc.warc import ArchiveIterator
 from aahcrawler.metadata import MEDIA_TYPE, Metadata, read
 from aahcrawler.objects import vocabulary as v
 from tests.crawl.board import FIELDS, FLOOD, a_month_later, board, know
-from tests.crawl.crawling import Ended, aah, rows, running, summary, write_icd
+from tests.crawl.crawling import EndedRun, aah, rows, running, summary, write_icd
 from tests.crawl.site import Asked, Site, serving
 from tests.crawl.verifying import assert_whole
 from tests.offline.shapes import crawl_violations
@@ -37,7 +37,7 @@ class Months:
     site: Site
     folder: Path
     asked: list[list[Asked]] = field(default_factory=list)
-    said: list[Ended] = field(default_factory=list)
+    said: list[EndedRun] = field(default_factory=list)
     summaries: list[dict[str, Any]] = field(default_factory=list)
 
     @property

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.adaptation.redesigned import Skin, new, old, said, thread
-from tests.crawl.crawling import ICD, Ended, running
+from tests.crawl.crawling import ICD, EndedRun, running
 from tests.crawl.site import Reply, Site, serving
 from tests.crawl.test_learned import FORUM
 
@@ -28,7 +28,7 @@ def show(site: Site, skin: Skin) -> None:
         site.pages[f"/thread?t={number}"] = Reply(thread(number, skin, shown).body)
 
 
-def aah(*arguments: str | Path, knowledge_base: str, adaptation: str = "1") -> Ended:
+def aah(*arguments: str | Path, knowledge_base: str, adaptation: str = "1") -> EndedRun:
     environment = {**os.environ, "AAH_KNOWLEDGE_BASE": knowledge_base, "AAH_ADAPTATION": adaptation}
     with running(*arguments, environment=environment) as process:
         return process.ended()
@@ -40,9 +40,9 @@ class Redesigned:
 
     folder: Path
     own: Path
-    promoted: Ended
-    listed: Ended
-    tried: Ended
+    promoted: EndedRun
+    listed: EndedRun
+    tried: EndedRun
 
     @property
     def crawl(self) -> Path:
@@ -58,7 +58,7 @@ def summary(crawl: Path) -> dict[str, Any]:
     return found
 
 
-def crawled(folder: Path, name: str, site: Site, knowledge_base: str, adaptation: str = "1") -> Ended:
+def crawled(folder: Path, name: str, site: Site, knowledge_base: str, adaptation: str = "1") -> EndedRun:
     seeds = json.dumps([f"{site.url}thread?t={number}" for number in (*THREADS, EMPTY)])
     definition = folder / f"{name}.yaml"
     definition.write_text(ICD.format(seeds=seeds, output=json.dumps(str(folder / name))), "utf-8")

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.crawl.articles import article
-from tests.crawl.crawling import Ended, aah, command, running, scrapy, summary, write_icd
+from tests.crawl.crawling import EndedRun, aah, command, running, scrapy, summary, write_icd
 from tests.crawl.site import Reply, Site, serving
 from tests.pace import allowed
 
@@ -27,7 +27,7 @@ politeness: {delay: soon}
 """
 
 
-def refused(ended: Ended) -> list[str]:
+def refused(ended: EndedRun) -> list[str]:
     """Return what a refusal says, a line each."""
     assert (ended.code, ended.out) == (MISTAKE, ""), ended
     assert "Traceback" not in ended.err
@@ -48,7 +48,7 @@ def with_documents(icd: Path, *documents: str) -> Path:
     return icd
 
 
-def crawl_with(icd: Path, environment: Mapping[str, str]) -> Ended:
+def crawl_with(icd: Path, environment: Mapping[str, str]) -> EndedRun:
     with running("crawl", icd, environment={**os.environ, **environment}) as crawler:
         return crawler.ended()
 

@@ -16,21 +16,15 @@ from scrapy import Request
 from aahcrawler import urls
 from aahcrawler.archive.history import Former
 from aahcrawler.archive.records import Original
-from aahcrawler.crawl import robots
-from aahcrawler.crawl.archiving import Enclosed
-from aahcrawler.crawl.download import ENDING, MOST_BYTES, Captured, CapturedResponse
-from aahcrawler.crawl.leasing import LEASE
-from aahcrawler.crawl.manners import Manners, StoppedError
-from aahcrawler.crawl.recrawl import Asked, LostError
-from aahcrawler.crawl.robots import (
-    LARGEST,
-    MOST_REDIRECTS,
-    RobotsDeniedError,
-    RobotsMiddleware,
-    RobotsUnreachableError,
-    Rules,
-)
-from aahcrawler.crawl.turns import ADDRESS_TURN, AddressBusyError
+from aahcrawler.crawl.capture.archiver import Annotations
+from aahcrawler.crawl.capture.recrawl import ConditionalRequest, UnreadableCaptureError
+from aahcrawler.crawl.fetch.download_handler import ENDING, MOST_BYTES, Captured, CapturedResponse
+from aahcrawler.crawl.fetch.ip_claims import IP_CLAIM, IpAddressBusyError
+from aahcrawler.crawl.fetch.politeness import PolitenessTracker, StoppedError
+from aahcrawler.crawl.fetch.robots_txt import LARGEST, RobotsDeniedError, RobotsUnreachableError, Rules
+from aahcrawler.crawl.lease.lease_source import LEASE
+from aahcrawler.crawl.scrapy import robots_middleware as robots
+from aahcrawler.crawl.scrapy.robots_middleware import MOST_REDIRECTS, RobotsMiddleware
 from aahcrawler.exchange import Exchange
 from aahcrawler.frontier.protocol import Lease
 from aahcrawler.page import Headers, Page
@@ -163,16 +157,16 @@ class Before:
         self.formers: dict[str, Former] = {}
         self.lost = False
 
-    def asked(self, url: str) -> Asked:
+    def asked(self, url: str) -> ConditionalRequest:
         former = self.formers.get(url)
-        return Asked(former, former is not None)
+        return ConditionalRequest(former, former is not None)
 
     def ask_plainly(self, url: str) -> None:
         del self.formers[url]
 
     def page_of(self, former: Former) -> Page:
         if self.lost:
-            raise LostError(former.url)
+            raise UnreadableCaptureError(former.url)
         return Page(former.url, 200, Headers(), DENY.encode(), datetime.now(UTC))
 
 
@@ -188,14 +182,16 @@ class Bench:
         self.remains: list[WireError] = []
         self.turns: list[str] = []
         self.stopped = False
-        self.obeys_robots = True
         self.recrawl = Before()
         self.ending = asyncio.Event()
-        self.manners = Manners(Politeness(delay=delay))  # type: ignore[arg-type]
-        self.request_headers = {"User-Agent": "AAHCrawler/1"}
-        self.icd = SimpleNamespace(sources=Sources())
-        self.address_turns = SimpleNamespace(turn=lambda url: f"turn of {url}")
+        self.politeness = PolitenessTracker(Politeness(delay=delay))  # type: ignore[arg-type]
+        now = SimpleNamespace(
+            obeys_robots=True, request_headers={"User-Agent": "AAHCrawler/1"}, icd=SimpleNamespace(sources=Sources())
+        )
+        self.context = SimpleNamespace(now=now)
+        self.ip_claims = SimpleNamespace(of=lambda url: f"claim of {url}")
         self.leases = SimpleNamespace(holds=self.holds)
+        self.writer = self.fetching = self
         engine = SimpleNamespace(download_async=self.download_async)
         crawler: Any = SimpleNamespace(engine=engine)
         job: Any = self
@@ -204,7 +200,7 @@ class Bench:
     async def holds(self, _: Lease) -> bool:
         return True
 
-    async def turn(self, url: str) -> None:
+    async def wait_for_slot(self, url: str) -> None:
         if self.stopped:
             raise StoppedError
         self.turns.append(urls.queue_of(url))
@@ -212,11 +208,11 @@ class Bench:
     async def count(self, amounts: Mapping[str, float]) -> None:
         self.counted.append(amounts)
 
-    async def archive(self, exchange: Exchange, enclosed: Enclosed) -> None:
+    async def archive(self, exchange: Exchange, annotations: Annotations) -> None:
         self.archived.append(exchange.url)
-        self.originals.append(enclosed.unchanged)
+        self.originals.append(annotations.unchanged)
 
-    async def keep_remains(self, error: WireError) -> None:
+    async def archive_remains(self, error: WireError) -> None:
         self.remains.append(error)
 
     async def download_async(self, request: Request) -> CapturedResponse:
@@ -265,7 +261,7 @@ def test_many_requests_wait_for_one_robots_txt() -> None:
     assert bench.archived == [ROBOTS]
     assert bench.counted == [{"robots": 1, "bytes": len(DENY), "conditional": 0}]
     assert bench.turns == ["a.test"] * 11
-    assert bench.manners.delay_of("http://a.test/") == 7
+    assert bench.politeness.delay_of("http://a.test/") == 7
 
 
 def test_the_request_for_it_is_honest_bounded_and_ends_with_the_crawl() -> None:
@@ -275,7 +271,7 @@ def test_the_request_for_it_is_honest_bounded_and_ends_with_the_crawl() -> None:
     assert request.headers["User-Agent"] == b"AAHCrawler/1"
     assert request.meta[MOST_BYTES] == LARGEST
     assert request.meta[ENDING] is bench.ending
-    assert request.meta[ADDRESS_TURN] == f"turn of {request.url}"
+    assert request.meta[IP_CLAIM] == f"claim of {request.url}"
     assert LEASE not in request.meta
 
 
@@ -350,8 +346,8 @@ def test_redirects_are_followed_politely() -> None:
     bench = Bench({ROBOTS: (301, "/r2"), "http://a.test/r2": (302, other), other: (200, DENY)})
     assert bench.run("http://a.test/no") == [RobotsDeniedError.__name__]
     assert bench.turns == ["a.test", "a.test", "b.test"]
-    assert bench.manners.delay_of("http://a.test/") == 7
-    assert bench.manners.delay_of("http://b.test/") == 0
+    assert bench.politeness.delay_of("http://a.test/") == 7
+    assert bench.politeness.delay_of("http://b.test/") == 0
 
 
 @pytest.mark.parametrize("location", ["/robots.txt", "", "mailto:x@a.test"])
@@ -387,7 +383,7 @@ def test_requests_without_a_lease_pass() -> None:
 
 def test_without_robots_txt_the_turn_is_still_waited_for() -> None:
     bench = Bench({})
-    bench.obeys_robots = False
+    bench.context.now.obeys_robots = False
     assert bench.run() == ["allowed"]
     assert (bench.asked, bench.turns) == ([], ["a.test"])
 
@@ -400,8 +396,8 @@ def test_when_the_crawl_ends_nothing_more_is_asked() -> None:
 
 
 def test_a_busy_address_is_busy_for_all_who_wait_for_its_rules() -> None:
-    bench = Bench({"http://a.test/robots.txt": AddressBusyError("192.0.2.1", 2.0)})
-    assert bench.run(URL, "http://a.test/b") == ["AddressBusyError"] * 2
+    bench = Bench({"http://a.test/robots.txt": IpAddressBusyError("192.0.2.1", 2.0)})
+    assert bench.run(URL, "http://a.test/b") == ["IpAddressBusyError"] * 2
     assert len(bench.asked) == 1
     bench.answers = {"http://a.test/robots.txt": (404, "")}
     assert bench.run() == ["allowed"]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aahcrawler.crawl.slots import Slots
+from aahcrawler.crawl.lease.slots import Slots
 
 
 @dataclass
@@ -20,10 +20,10 @@ class Crawl:
         self.woken += 1
 
     def ask(self, slots: Slots) -> None:
-        room = slots.room(self, 100)
-        got = min(room, self.ready - self.taken)
+        available = slots.available(self, 100)
+        got = min(available, self.ready - self.taken)
         self.taken += got
-        self.is_hungry = got == room
+        self.is_hungry = got == available
 
 
 def test_what_one_cannot_use_is_there_for_the_other() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from aahcrawler.crawl.trapping import FOLDER, TrapsFile
+from aahcrawler.crawl.response.trap_detection import FOLDER, TrapsFile
 from aahcrawler.traps import Seen, Trap, Traps
 from aahcrawler.traps.soft_errors import PROBE
 from online_analysis.icd.sections import Traps as Section

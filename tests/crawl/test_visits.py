@@ -11,10 +11,17 @@ from pathlib import Path
 import pytest
 
 from aahcrawler import metadata as metadata_record
-from aahcrawler.archive.history import History, Kept
+from aahcrawler.archive.history import History, HistoryRecord
 from aahcrawler.archive.records import CrawlInfo
 from aahcrawler.archive.writer import Capture, WarcWriter
-from aahcrawler.crawl.recrawl import UNKNOWN, Asked, Change, LostError, Recrawl, Visit
+from aahcrawler.crawl.capture.recrawl import (
+    UNCONDITIONAL,
+    Change,
+    ConditionalRequest,
+    Recrawl,
+    RecrawlComparison,
+    UnreadableCaptureError,
+)
 from aahcrawler.exchange import Exchange, Truncation
 from aahcrawler.frontier.protocol import Kind, Lease
 from aahcrawler.metadata import Metadata
@@ -58,7 +65,7 @@ class Bench:
             original = self.history.original(came.payload_digest) if came.truncated is None else None
             block = None if told is None else metadata_record.write(told)
             capture = writer.write(came, original=original, metadata=block)
-        self.history.add(Kept.of(capture, came, number, original=original, metadata=told))
+        self.history.add(HistoryRecord.of(capture, came, number, original=original, metadata=told))
         return capture
 
     @property
@@ -76,13 +83,18 @@ def lease(kind: Kind = "page") -> Lease:
     return Lease(URL, "a.test", 0.5, 1, kind, "", 1, "1-1")
 
 
-def visit(
-    recrawl: Recrawl, came: Exchange, *, kind: Kind = "page", asked: Asked | None = None, understood_by: str = TODAY
-) -> Visit:
+def comparison(
+    recrawl: Recrawl,
+    came: Exchange,
+    *,
+    kind: Kind = "page",
+    asked: ConditionalRequest | None = None,
+    understood_by: str = TODAY,
+) -> RecrawlComparison:
     status = int(came.response.read().split(b" ")[1])
     came.response.seek(0)
     page = Page(URL, status, Headers(), b"", came.started_at)
-    return recrawl.visit(lease(kind), page, came, asked or recrawl.asked(URL), understood_by)
+    return recrawl.compare(lease(kind), page, came, asked or recrawl.asked(URL), understood_by)
 
 
 # Conditions
@@ -127,11 +139,11 @@ def test_nor_is_what_was_cut_off(bench: Bench) -> None:
 @pytest.mark.parametrize("status", [301, 404, 500])
 def test_what_was_no_page_is_not_known(status: int, bench: Bench) -> None:
     bench.capture(exchange(status=status, validators=TAG))
-    assert bench.second.asked(URL) == UNKNOWN
+    assert bench.second.asked(URL) == UNCONDITIONAL
 
 
 def test_nor_is_what_was_never_captured(bench: Bench) -> None:
-    assert bench.second.asked(URL) == UNKNOWN
+    assert bench.second.asked(URL) == UNCONDITIONAL
 
 
 def test_an_archive_that_has_gone_is_asked_for_again(bench: Bench) -> None:
@@ -145,9 +157,9 @@ def test_what_the_archive_holds_no_more_is_unchanged_and_kept_again(bench: Bench
     capture = bench.capture(exchange())
     path = bench.folder / "archive" / capture.file
     kept = path.read_bytes()
-    assert visit(bench.second, exchange(when=SECOND)).original is not None
+    assert comparison(bench.second, exchange(when=SECOND)).original is not None
     path.write_bytes(kept[: capture.offset + 40] + b"\0damage\0" + kept[capture.offset + 48 :])
-    found = visit(bench.second, exchange(when=SECOND))
+    found = comparison(bench.second, exchange(when=SECOND))
     assert (found.change, found.original) == (Change.UNCHANGED, None)
     assert not bench.capture(exchange(when=SECOND), number=2).revisit
 
@@ -170,14 +182,14 @@ def test_what_this_crawl_captured_first_is_no_former_capture(bench: Bench) -> No
     asked = bench.second.asked(URL)
     assert asked.former is not None
     assert (asked.former.record_id, asked.conditions) == (before.record_id, {"If-None-Match": b'"a"'})
-    edited = visit(bench.second, exchange(b"edited", when=SECOND + timedelta(hours=2), validators={"ETag": '"b"'}))
+    edited = comparison(bench.second, exchange(b"edited", when=SECOND + timedelta(hours=2), validators={"ETag": '"b"'}))
     assert (edited.change, edited.before) == (Change.CHANGED, TOLD)
 
 
 def test_a_page_that_is_new_stays_new(bench: Bench) -> None:
     bench.capture(exchange(when=SECOND + timedelta(hours=1), validators=TAG), number=2)
-    assert bench.second.asked(URL) == UNKNOWN
-    assert visit(bench.second, exchange(when=SECOND + timedelta(hours=2))).change is Change.NEW
+    assert bench.second.asked(URL) == UNCONDITIONAL
+    assert comparison(bench.second, exchange(when=SECOND + timedelta(hours=2))).change is Change.NEW
 
 
 def test_what_this_crawl_understood_is_understood_again(bench: Bench) -> None:
@@ -185,7 +197,7 @@ def test_what_this_crawl_understood_is_understood_again(bench: Bench) -> None:
     bench.capture(exchange(when=SECOND + timedelta(hours=1), validators=TAG), number=2)
     asked = bench.second.asked(URL)
     assert asked.conditional
-    found = visit(bench.second, exchange(b"", 304, SECOND + timedelta(hours=2)), asked=asked)
+    found = comparison(bench.second, exchange(b"", 304, SECOND + timedelta(hours=2)), asked=asked)
     assert (found.change, found.before, found.remembered) == (Change.UNCHANGED, TOLD, False)
     assert found.page.body == BODY
 
@@ -195,7 +207,7 @@ def test_what_this_crawl_understood_is_understood_again(bench: Bench) -> None:
 
 def test_a_304_stands_for_what_was_understood(bench: Bench) -> None:
     capture = bench.capture(exchange(validators=TAG))
-    found = visit(bench.second, exchange(b"", 304, SECOND))
+    found = comparison(bench.second, exchange(b"", 304, SECOND))
     assert (found.change, found.before, found.remembered, found.unmodified) == (Change.UNCHANGED, TOLD, True, True)
     assert found.original is not None
     assert found.original.record_id == capture.record_id
@@ -207,7 +219,7 @@ def test_a_304_stands_for_what_was_understood(bench: Bench) -> None:
 )
 def test_or_for_the_archived_page_where_it_would_be_understood_otherwise(told: Metadata | None, bench: Bench) -> None:
     bench.capture(exchange(validators=TAG), told)
-    found = visit(bench.second, exchange(b"", 304, SECOND))
+    found = comparison(bench.second, exchange(b"", 304, SECOND))
     assert (found.change, found.before, found.remembered) == (Change.UNCHANGED, told, False)
     assert (found.page.status, found.page.body, found.page.fetched_at) == (200, BODY, FIRST)
     assert found.page.complete
@@ -221,20 +233,20 @@ def test_or_for_nothing_where_that_cannot_be_read(bench: Bench) -> None:
     content = bytearray(file.read_bytes())
     content[capture.offset + 200 : capture.offset + 220] = bytes(20)
     file.write_bytes(content)
-    with pytest.raises(LostError):
-        visit(recrawl, exchange(b"", 304, SECOND), asked=asked, understood_by="another")
+    with pytest.raises(UnreadableCaptureError):
+        comparison(recrawl, exchange(b"", 304, SECOND), asked=asked, understood_by="another")
 
 
 def test_a_requisite_stands_for_itself(bench: Bench) -> None:
     bench.capture(exchange(validators=TAG), None)
-    found = visit(bench.second, exchange(b"", 304, SECOND), kind="requisite", understood_by="another")
+    found = comparison(bench.second, exchange(b"", 304, SECOND), kind="requisite", understood_by="another")
     assert (found.before, found.remembered, found.unmodified) == (Metadata(), True, True)
 
 
 @pytest.mark.parametrize("understood_by", [TODAY, "another"])
 def test_the_same_payload_is_unchanged(understood_by: str, bench: Bench) -> None:
     bench.capture(exchange())
-    found = visit(bench.second, exchange(when=SECOND), understood_by=understood_by)
+    found = comparison(bench.second, exchange(when=SECOND), understood_by=understood_by)
     assert found.change is Change.UNCHANGED
     assert found.remembered is (understood_by == TODAY)
     assert not found.unmodified
@@ -257,14 +269,14 @@ def test_the_same_payload_is_unchanged(understood_by: str, bench: Bench) -> None
 )
 def test_other_answers(came: Exchange, change: Change | None, bench: Bench) -> None:
     bench.capture(exchange())
-    found = visit(bench.second, came)
+    found = comparison(bench.second, came)
     assert (found.change, found.before, found.remembered, found.original) == (change, TOLD, False, None)
 
 
 @pytest.mark.parametrize(("status", "change"), [(200, Change.NEW), (404, None), (301, None), (304, None)])
 def test_of_what_was_never_there(status: int, change: Change | None, bench: Bench) -> None:
-    assert visit(bench.second, exchange(status=status)).change is change
-    assert visit(bench.second, exchange(status=status), kind="requisite").change is None
+    assert comparison(bench.second, exchange(status=status)).change is change
+    assert comparison(bench.second, exchange(status=status), kind="requisite").change is None
 
 
 def test_a_page_is_read_from_the_archive_as_it_came(bench: Bench) -> None:

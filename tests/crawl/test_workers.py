@@ -10,10 +10,10 @@ from signal import SIGKILL
 
 import pytest
 
-from aahcrawler.crawl.submitting import submit
-from aahcrawler.frontier.embedded import EmbeddedServer
+from aahcrawler.crawl.cluster.submission import submit
+from aahcrawler.frontier.redis.shared_server import Server, connected
 from aahcrawler.frontier.registry import CrawlState
-from aahcrawler.frontier.shared import Server, connected
+from aahcrawler.frontier.server.embedded import EmbeddedServer
 from tests.crawl.articles import article, english, path
 from tests.crawl.crawling import PATIENT, Running, aah, rows, running, summary, until
 from tests.crawl.gate import Gate
@@ -101,7 +101,7 @@ def fetched_by(server: Server) -> dict[str, str]:
     return {
         event.message.partition(" ")[0]: event.worker
         for _, event in server.events.read()
-        if event.subsystem == "crawl.settlement" and " 200 " in event.message
+        if event.subsystem == "crawl.response.handler" and " 200 " in event.message
     }
 
 
@@ -207,11 +207,11 @@ def test_a_crew_of_two_crawls_as_one_does(tmp_path: Path) -> None:
     with world(3, 10, gate, pause=0.1) as there:
         icd = there.define(tmp_path, "a", *there.sites)
         icd.write_text(f"{icd.read_text('utf-8')}output: {json.dumps(str(tmp_path / 'a'))}\n", "utf-8")
-        with running("crawl", icd, "--workers", "2") as crew:
-            crew.until(lambda: gate.held > 0)
-            crew.interrupt()
+        with running("crawl", icd, "--workers", "2") as supervisor:
+            supervisor.until(lambda: gate.held > 0)
+            supervisor.interrupt()
             gate.open()
-            ended = crew.ended()
+            ended = supervisor.ended()
         assert ended.code == 0, ended.err
         assert "stopped; the same command goes on from here" in ended.err
         assert summary(tmp_path / "a")["state"] == "stopped"

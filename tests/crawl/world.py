@@ -7,7 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, cast
 
-from tests.crawl.crawling import PATIENCE, Ended, aah, rows, summary
+from tests.crawl.crawling import PATIENCE, EndedRun, aah, rows, summary
 from tests.crawl.site import Asked, Site
 
 LOOPBACK = ["127.0.0.0/8"]
@@ -21,7 +21,7 @@ NOWHERE = "127.0.0.1:1"
 class Crawled:
     """A crawl that ended, and where its folder is."""
 
-    ended: Ended
+    ended: EndedRun
     folder: Path
 
     @property

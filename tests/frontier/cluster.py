@@ -11,7 +11,7 @@ from typing import Any
 
 from redis import Redis, RedisError
 
-from aahcrawler.frontier.binary import server_binary
+from aahcrawler.frontier.server.binary import server_binary
 
 SLOTS = 16_384
 _BUS = 10_000

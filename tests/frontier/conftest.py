@@ -7,10 +7,10 @@ from typing import cast
 import pytest
 from _pytest.mark import ParameterSet
 
-from aahcrawler.frontier.connection import connect
-from aahcrawler.frontier.embedded import EmbeddedServer
 from aahcrawler.frontier.protocol import Frontier, FrontierSettings
-from aahcrawler.frontier.redis_control import RedisControl
+from aahcrawler.frontier.redis.connection import connect
+from aahcrawler.frontier.redis.control import RedisControl
+from aahcrawler.frontier.server.embedded import EmbeddedServer
 from tests.frontier.cluster import cluster
 from tests.frontier.model import ModelFrontier, ModelServer
 

@@ -5,8 +5,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-from aahcrawler.frontier.control import Revisit, Rule, RuleKind
-from aahcrawler.frontier.posting import BLOCKED_FROM_OUTSIDE, Effect, Post, Posted, Standing, Wish
+from aahcrawler.frontier.control import Revisit
+from aahcrawler.frontier.posting import BLOCKED_FROM_OUTSIDE, Effect, Post, Posted, UrlStatus, Wish
 from aahcrawler.frontier.protocol import (
     LEASE_RAN_OUT,
     LEAST_LEASES,
@@ -24,6 +24,7 @@ from aahcrawler.frontier.protocol import (
     State,
     Update,
 )
+from aahcrawler.frontier.rules import Rule, RuleKind
 
 
 @dataclass
@@ -300,7 +301,7 @@ class ModelFrontier:
         if state is State.DONE:
             self.server.polite(url.queue).delay = delay
         self._conclude(url, state, outcome.reason)
-        self.count(outcome.tally)
+        self.count(outcome.stats)
         self.finished.add((lease.url, lease.token))
         self.offer(links)
         return True
@@ -311,7 +312,7 @@ class ModelFrontier:
             self.server.rest(url.queue, delay)
             self.server.learn(url.queue, learned)
             self._requeue(url, last=outcome.reason or RETRIES_USED_UP)
-            self.count(outcome.tally)
+            self.count(outcome.stats)
         return self.urls[lease.url].state
 
     def release(self, leases: Sequence[Lease], *, delay: float = 0.0) -> None:
@@ -423,15 +424,15 @@ class ModelFrontier:
         self.urls[offer.url].kept = kept
         return Effect.BLOCKED
 
-    def standing(self, url: str) -> Standing | None:
+    def status(self, url: str) -> UrlStatus | None:
         known = self.urls.get(url)
         if known is None:
             return None
         if known.state in (State.QUEUED, State.LEASED, State.DUE):
-            return Standing(known.state, _offered(known), known.front)
+            return UrlStatus(known.state, _offered(known), known.front)
         if known.kept:
-            return Standing(known.state, _offered(known), known.front, known.reason)
-        return Standing(known.state, None, reason=known.reason)
+            return UrlStatus(known.state, _offered(known), known.front, known.reason)
+        return UrlStatus(known.state, None, reason=known.reason)
 
     # Control
 
@@ -475,10 +476,10 @@ class ModelFrontier:
     def again(self, revisits: Sequence[Revisit]) -> tuple[bool, ...]:
         return tuple(map(self._again, revisits))
 
-    def scan(self, states: Collection[State]) -> Iterator[Standing]:
+    def scan(self, states: Collection[State]) -> Iterator[UrlStatus]:
         for url in self.urls.values():
             if url.state in states and (url.state is not State.BLOCKED or url.kept):
-                yield Standing(url.state, _offered(url), url.front, url.reason)
+                yield UrlStatus(url.state, _offered(url), url.front, url.reason)
 
     def _again(self, revisit: Revisit) -> bool:
         offer, url = revisit.offer, self.urls.get(revisit.offer.url)
@@ -534,7 +535,7 @@ class ModelFrontier:
         for name, amount in amounts.items():
             self.numbers[name] = self.numbers.get(name, 0.0) + amount
 
-    def tallies(self) -> Mapping[str, float]:
+    def stats(self) -> Mapping[str, float]:
         return self.numbers
 
     def close(self) -> None:

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from aahcrawler.frontier.connection import connect
-from aahcrawler.frontier.embedded import EmbeddedServer
 from aahcrawler.frontier.protocol import FrontierSettings, FrontierUnavailableError, Lease, Offer, State
-from aahcrawler.frontier.redis_frontier import RedisFrontier
+from aahcrawler.frontier.redis.connection import connect
+from aahcrawler.frontier.redis.frontier import RedisFrontier
+from aahcrawler.frontier.server.embedded import EmbeddedServer
 
 OFFER = Offer("http://a.test/", "a.test", 0.5)
 

@@ -116,7 +116,7 @@ def test_finish_takes_links_counts_and_reason_together_and_once(make_frontier: M
     outcome = Outcome("robots", {"pages": 1.0, "bytes": 1.5})
     for _ in range(2):
         assert frontier.finish(lease, State.BLOCKED, links=[offer("b")], outcome=outcome)
-    assert frontier.tallies() == {"pages": 1.0, "bytes": 1.5}
+    assert frontier.stats() == {"pages": 1.0, "bytes": 1.5}
     assert frontier.counts().reasons == {"robots": 1}
     assert paths(frontier) == ["b"]
 
@@ -128,11 +128,11 @@ def test_a_lost_lease_changes_nothing(make_frontier: Make, clock: Clock) -> None
     clock.now += 10.0
     (held,) = frontier.lease("other", 1)
     assert held.attempt == 2
-    assert not frontier.finish(lost, State.DONE, links=[offer("b")], outcome=Outcome(tally={"pages": 1.0}))
+    assert not frontier.finish(lost, State.DONE, links=[offer("b")], outcome=Outcome(stats={"pages": 1.0}))
     assert frontier.retry(lost, delay=0.0) is State.LEASED
     frontier.release([lost])
     assert frontier.renew([lost, held]) == (False, True)
-    assert (frontier.state("http://a.test/b"), frontier.tallies()) == (None, {})
+    assert (frontier.state("http://a.test/b"), frontier.stats()) == (None, {})
     assert frontier.finish(held, State.DONE)
 
 
@@ -309,7 +309,7 @@ def test_tallies_are_added_up(make_frontier: Make) -> None:
     frontier = make_frontier()
     frontier.count({"seconds": 1.5})
     frontier.count({"seconds": 1.0, "pages": 2})
-    assert frontier.tallies() == {"seconds": 2.5, "pages": 2.0}
+    assert frontier.stats() == {"seconds": 2.5, "pages": 2.0}
 
 
 def test_a_shorter_delay_never_cuts_a_longer_one_short(make_frontier: Make, clock: Clock) -> None:

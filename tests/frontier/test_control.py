@@ -9,13 +9,14 @@ from typing import Protocol
 
 import pytest
 
-from aahcrawler.frontier.connection import connect
-from aahcrawler.frontier.control import Blocking, Pausing, Revisit, Revisiting, Rule, RuleKind
-from aahcrawler.frontier.embedded import EmbeddedServer
-from aahcrawler.frontier.posting import Effect, Post, Posted, Posting, Standing, Wish
+from aahcrawler.frontier.control import Blocking, Pausing, Revisit, Revisiting
+from aahcrawler.frontier.posting import Effect, Post, Posted, Posting, UrlStatus, Wish
 from aahcrawler.frontier.protocol import Frontier, FrontierSettings, Kind, Lease, Offer, Offered, State
-from aahcrawler.frontier.redis_control import RedisControl
-from aahcrawler.frontier.redis_frontier import RedisFrontier
+from aahcrawler.frontier.redis.connection import connect
+from aahcrawler.frontier.redis.control import RedisControl
+from aahcrawler.frontier.redis.frontier import RedisFrontier
+from aahcrawler.frontier.rules import Rule, RuleKind
+from aahcrawler.frontier.server.embedded import EmbeddedServer
 from tests.frontier.conftest import Clock
 
 
@@ -122,9 +123,9 @@ def test_what_a_rule_names_is_blocked_and_put_back_to_where_it_was(
     assert frontier.rules() == {rule}
     counts = frontier.counts()
     assert (counts.pages[State.BLOCKED], counts.reasons) == (len(named), {rule.reason: len(named)})
-    held = {standing.offer.url[7:]: standing for standing in frontier.scan({State.BLOCKED}) if standing.offer}
+    held = {status.offer.url[7:]: status for status in frontier.scan({State.BLOCKED}) if status.offer}
     assert held.keys() == named
-    assert {standing.reason for standing in held.values()} == {rule.reason}
+    assert {status.reason for status in held.values()} == {rule.reason}
     assert named.isdisjoint(each.url[7:] for each in frontier.iterate(9))
     assert frontier.unblock([rule]) == len(named)
     assert (list(frontier.iterate(9)), frontier.rules(), frontier.counts().reasons) == (before, frozenset(), {})
@@ -138,7 +139,7 @@ def test_what_is_offered_under_a_rule_is_kept_and_not_leased(make_frontier: Make
     (lease,) = frontier.lease("worker", 5)
     assert frontier.finish(lease, State.DONE, links=[offer("linked", kind="requisite")])
     assert frontier.next_ready() is None
-    assert frontier.standing("http://a.test/a") == Standing(State.BLOCKED, offer("a", 0.9), reason="host a.test")
+    assert frontier.status("http://a.test/a") == UrlStatus(State.BLOCKED, offer("a", 0.9), reason="host a.test")
     assert frontier.unblock([HOST]) == 2
     assert sorted(finish_all(frontier) + finish_all(frontier)) == ["a.test/a", "a.test/linked"]
 
@@ -243,7 +244,7 @@ def test_a_page_that_is_done_is_leased_again_when_it_is_due(make_frontier: Make,
     assert (counts.pages[State.DUE], counts.pages[State.DONE]) == (1, 0)
     assert (frontier.lease("worker", 1), frontier.next_ready()) == ((), 60.0)
     assert frontier.offer([offer("a")]) == (Offered.KNOWN,)
-    assert list(frontier.scan({State.DUE})) == [Standing(State.DUE, offer("a", 0.7))]
+    assert list(frontier.scan({State.DUE})) == [UrlStatus(State.DUE, offer("a", 0.7))]
     clock.now += 60.0
     (lease,) = frontier.lease("worker", 5)
     assert (lease.url, lease.score, lease.attempt) == ("http://a.test/a", 0.7, 1)

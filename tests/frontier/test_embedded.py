@@ -12,19 +12,19 @@ from pathlib import Path
 
 import pytest
 
-from aahcrawler.frontier import binary, embedded
-from aahcrawler.frontier.embedded import EmbeddedServer
-from aahcrawler.frontier.ownership import Ownership, claim
 from aahcrawler.frontier.protocol import FrontierAwayError, FrontierSettings, FrontierUnavailableError, Offer, State
-from aahcrawler.frontier.redis_frontier import RedisFrontier
+from aahcrawler.frontier.redis.frontier import RedisFrontier
+from aahcrawler.frontier.server import binary, embedded
+from aahcrawler.frontier.server.embedded import EmbeddedServer
+from aahcrawler.frontier.server.ownership import Ownership, claim
 from tests.crawl.crawling import PATIENCE, until
 
 CRAWLER = """
 import sys
 from pathlib import Path
-from aahcrawler.frontier.embedded import EmbeddedServer
+from aahcrawler.frontier.server.embedded import EmbeddedServer
 from aahcrawler.frontier.protocol import FrontierSettings, Offer
-from aahcrawler.frontier.redis_frontier import RedisFrontier
+from aahcrawler.frontier.redis.frontier import RedisFrontier
 folder, start = Path(sys.argv[1]), int(sys.argv[2])
 with EmbeddedServer(folder) as server:
     frontier = RedisFrontier(server.url, "crawl", FrontierSettings())

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from redis import exceptions
 
-from aahcrawler.frontier import records
-from aahcrawler.frontier.connection import connect
-from aahcrawler.frontier.embedded import EmbeddedServer
 from aahcrawler.frontier.protocol import FrontierAwayError, FrontierSettings, Offer, State
-from aahcrawler.frontier.redis_frontier import RedisFrontier
+from aahcrawler.frontier.redis import records
+from aahcrawler.frontier.redis.connection import connect
+from aahcrawler.frontier.redis.frontier import RedisFrontier
+from aahcrawler.frontier.server.embedded import EmbeddedServer
 
 HOUR = 3600_000_000
 CLOCK = "{p0}:s:clock"

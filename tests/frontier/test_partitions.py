@@ -5,11 +5,11 @@ from collections import Counter
 
 import pytest
 
-from aahcrawler.frontier.connection import connect
-from aahcrawler.frontier.embedded import EmbeddedServer
-from aahcrawler.frontier.partitions import partition_of
 from aahcrawler.frontier.protocol import FrontierSettings, FrontierUnavailableError, Offer, State, Update
-from aahcrawler.frontier.redis_frontier import RedisFrontier
+from aahcrawler.frontier.redis.connection import connect
+from aahcrawler.frontier.redis.frontier import RedisFrontier
+from aahcrawler.frontier.redis.partitioning import partition_of
+from aahcrawler.frontier.server.embedded import EmbeddedServer
 from tests.frontier.conftest import started
 
 PARTITIONS = 4

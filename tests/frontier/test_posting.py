@@ -6,11 +6,11 @@ from typing import Any, Protocol
 
 import pytest
 
-from aahcrawler.frontier.connection import connect
-from aahcrawler.frontier.embedded import EmbeddedServer
-from aahcrawler.frontier.posting import Effect, Post, Posted, Posting, Standing, Wish
+from aahcrawler.frontier.posting import Effect, Post, Posted, Posting, UrlStatus, Wish
 from aahcrawler.frontier.protocol import Frontier, FrontierSettings, Offer, Offered, Rescore, State, Update
-from aahcrawler.frontier.redis_frontier import RedisFrontier
+from aahcrawler.frontier.redis.connection import connect
+from aahcrawler.frontier.redis.frontier import RedisFrontier
+from aahcrawler.frontier.server.embedded import EmbeddedServer
 from tests.frontier.conftest import Clock
 from tests.frontier.test_contract import offer, paths
 
@@ -65,7 +65,7 @@ def test_a_key_that_is_used_for_something_else_changes_nothing(make_frontier: Ma
     frontier = make_frontier()
     frontier.post([post("x", 0.5, key="k")])
     assert frontier.post([post("x", 0.9, key="k"), post("y", 0.9, key="k")]) == (Posted(Effect.MISUSED, None),) * 2
-    assert (frontier.iterate(9)[0].score, frontier.standing("http://a.test/y")) == (0.5, None)
+    assert (frontier.iterate(9)[0].score, frontier.status("http://a.test/y")) == (0.5, None)
 
 
 def test_posts_are_remembered_for_a_day_at_least_and_two_at_most(make_frontier: Make, clock: Clock) -> None:
@@ -97,7 +97,7 @@ def test_what_is_at_the_front_stays_there_through_later_scores_and_retries(make_
     assert (lease.url[-1], lease.score) == ("x", 0.2)
     frontier.retry(lease, delay=0.0)
     frontier.release([other])
-    assert frontier.standing(lease.url) == Standing(State.QUEUED, offer("x", 0.2), at_front=True)
+    assert frontier.status(lease.url) == UrlStatus(State.QUEUED, offer("x", 0.2), at_front=True)
     assert frontier.lease("worker", 1)[0].url == lease.url
 
 
@@ -119,7 +119,7 @@ def test_what_is_blocked_is_never_leased(make_frontier: Make) -> None:
     counts = frontier.counts()
     assert (counts.pages[State.BLOCKED], counts.requisites[State.BLOCKED]) == (2, 1)
     assert counts.reasons == {"blacklisted": 3}
-    assert frontier.standing("http://a.test/x") == Standing(State.BLOCKED, offer("x", 0.9), reason="blacklisted")
+    assert frontier.status("http://a.test/x") == UrlStatus(State.BLOCKED, offer("x", 0.9), reason="blacklisted")
 
 
 def test_blocking_the_last_url_of_a_queue_leaves_nothing_to_wait_for(make_frontier: Make) -> None:
@@ -147,10 +147,10 @@ def test_a_standing_tells_what_was_offered_and_the_present_score(make_frontier: 
     frontier.offer([Offer("http://a.test/ü", "a.test", 0.2, 3, via="http://a.test/")])
     frontier.offer([Offer("http://a.test/ü", "a.test", 0.4, 2)])
     expected = Offer("http://a.test/ü", "a.test", 0.3, 2, via="http://a.test/")
-    assert frontier.standing("http://a.test/ü") == Standing(State.QUEUED, expected)
+    assert frontier.status("http://a.test/ü") == UrlStatus(State.QUEUED, expected)
     frontier.lease("worker", 1)
-    assert frontier.standing("http://a.test/ü") == Standing(State.LEASED, expected)
-    assert frontier.standing("http://a.test/other") is None
+    assert frontier.status("http://a.test/ü") == UrlStatus(State.LEASED, expected)
+    assert frontier.status("http://a.test/other") is None
 
 
 @pytest.mark.parametrize("wish", [Wish.SCORE, Wish.FRONT])

@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aahcrawler.frontier.bodies import Body, pack_body, unpack_body
-from aahcrawler.frontier.connection import connect
-from aahcrawler.frontier.embedded import EmbeddedServer
 from aahcrawler.frontier.protocol import FrontierSettings, Offer, Rescore, State
-from aahcrawler.frontier.records import pack_offers
-from aahcrawler.frontier.redis_frontier import RedisFrontier
+from aahcrawler.frontier.redis.bodies import Body, pack_body, unpack_body
+from aahcrawler.frontier.redis.connection import connect
+from aahcrawler.frontier.redis.frontier import RedisFrontier
+from aahcrawler.frontier.redis.records import pack_offers
+from aahcrawler.frontier.server.embedded import EmbeddedServer
 
 texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n"), max_size=200)
 urls = st.builds(

@@ -8,10 +8,12 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from redis import Redis
 
-from aahcrawler.frontier.connection import connect
-from aahcrawler.frontier.eventlog import RedisEventLog, WorkerEvent
-from aahcrawler.frontier.presence import RedisPresence, Worker
-from aahcrawler.frontier.redis_registry import RedisRegistry
+from aahcrawler.frontier.event_log import WorkerEvent
+from aahcrawler.frontier.presence import Worker
+from aahcrawler.frontier.redis.connection import connect
+from aahcrawler.frontier.redis.event_log import RedisEventLog
+from aahcrawler.frontier.redis.presence import RedisPresence
+from aahcrawler.frontier.redis.registry import RedisRegistry
 from aahcrawler.frontier.registry import LARGEST, CrawlState, Definition, Registry, RegistryError, UnknownCrawlError
 from tests.crawl.crawling import until
 from tests.frontier.conftest import address_of, started
@@ -126,13 +128,13 @@ def test_workers_are_there_until_they_leave_or_fall_silent(address: str) -> None
     with closing(connect(address)) as client:
         presence, brief = RedisPresence(client), RedisPresence(client, silence=0.001)
         ann = Worker("ann", "here", 1, 1.5, "/crawls", "AAHCrawler/1", {"floods": {"pages": 3}})
-        presence.here(ann)
-        presence.here(Worker("bob", "there", 2, 2.5))
-        brief.here(Worker("cid", "there", 3, 3.5))
+        presence.heartbeat(ann)
+        presence.heartbeat(Worker("bob", "there", 2, 2.5))
+        brief.heartbeat(Worker("cid", "there", 3, 3.5))
         until_expired(client, "{aah}:worker:cid")
         assert [worker.name for worker in presence.workers()] == ["ann", "bob"]
         assert presence.workers()[0] == ann
-        presence.gone("ann")
+        presence.leave("ann")
         assert [worker.name for worker in presence.workers()] == ["bob"]
         client.set("{aah}:worker:bob", b"{}")
         assert presence.workers() == ()
@@ -142,15 +144,15 @@ def test_workers_are_there_until_they_leave_or_fall_silent(address: str) -> None
 def test_an_office_has_one_holder(address: str) -> None:
     with closing(connect(address)) as client:
         presence, brief = RedisPresence(client), RedisPresence(client, silence=0.001)
-        assert presence.holds("floods/1", "ann")
-        assert presence.holds("floods/1", "ann")
-        assert not presence.holds("floods/1", "bob")
-        assert presence.holds("floods/2", "bob")
-        presence.gone("ann")
-        assert presence.holds("floods/1", "bob")
-        assert brief.holds("floods/3", "ann")
+        assert presence.hold("floods/1", "ann")
+        assert presence.hold("floods/1", "ann")
+        assert not presence.hold("floods/1", "bob")
+        assert presence.hold("floods/2", "bob")
+        presence.leave("ann")
+        assert presence.hold("floods/1", "bob")
+        assert brief.hold("floods/3", "ann")
         until_expired(client, "{aah}:office:floods/3")
-        assert presence.holds("floods/3", "bob")
+        assert presence.hold("floods/3", "bob")
 
 
 def until_expired(client: Redis, key: str) -> None:
@@ -160,7 +162,7 @@ def until_expired(client: Redis, key: str) -> None:
 @pytest.mark.usefixtures("registry")
 def test_events_are_read_in_parts(address: str) -> None:
     at = datetime(2026, 1, 1, tzinfo=UTC)
-    events = [WorkerEvent(at, "w", "floods", "INFO", "crawl.job", str(number)) for number in range(2500)]
+    events = [WorkerEvent(at, "w", "floods", "INFO", "crawl.core.job", str(number)) for number in range(2500)]
     with closing(RedisEventLog(address)) as log:
         log.put(events)
         assert [event for _, event in log.read()] == events

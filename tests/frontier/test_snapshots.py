@@ -6,13 +6,14 @@ from pathlib import Path
 import pytest
 from redis import Redis
 
-from aahcrawler.frontier import records, snapshots
-from aahcrawler.frontier.connection import connect
-from aahcrawler.frontier.control import Revisit, Rule, RuleKind, SnapshotError
-from aahcrawler.frontier.embedded import EmbeddedServer
+from aahcrawler.frontier.control import Revisit, SnapshotError
 from aahcrawler.frontier.posting import Post, Wish
 from aahcrawler.frontier.protocol import FrontierSettings, Lease, Offer, State
-from aahcrawler.frontier.redis_control import RedisControl
+from aahcrawler.frontier.redis import records, snapshots
+from aahcrawler.frontier.redis.connection import connect
+from aahcrawler.frontier.redis.control import RedisControl
+from aahcrawler.frontier.rules import Rule, RuleKind
+from aahcrawler.frontier.server.embedded import EmbeddedServer
 from tests.frontier.conftest import Clock
 
 SETTINGS = FrontierSettings(balance=4, connections=9)
@@ -62,7 +63,7 @@ def test_a_crawl_goes_on_from_a_snapshot_where_it_was(
     control.release(out)
     assert copy.counts() == control.counts()
     assert copy.queue_counts() == control.queue_counts()
-    assert copy.tallies() == control.tallies()
+    assert copy.stats() == control.stats()
     assert copy.rules() == control.rules()
     assert copy.iterate(2000) == control.iterate(2000)
     states = {State.QUEUED, State.DUE, State.BLOCKED}
@@ -111,7 +112,7 @@ def test_a_torn_or_damaged_snapshot_is_refused_and_changes_nothing(
         with pytest.raises(SnapshotError, match=str(path)):
             copy.restore(path)
         assert not copy.queue_counts()
-        assert not copy.tallies()
+        assert not copy.stats()
     path.write_bytes(whole)
     assert copy.restore(path) == 300
 

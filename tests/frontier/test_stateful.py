@@ -20,13 +20,14 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from aahcrawler.frontier import keyspace
-from aahcrawler.frontier.connection import connect
-from aahcrawler.frontier.control import Revisit, Rule, RuleKind
-from aahcrawler.frontier.embedded import EmbeddedServer
+from aahcrawler.frontier.control import Revisit
 from aahcrawler.frontier.posting import Post, Wish
 from aahcrawler.frontier.protocol import UNSCORED, FrontierSettings, Lease, Offer, Outcome, Rescore, State, Update
-from aahcrawler.frontier.redis_control import RedisControl
+from aahcrawler.frontier.redis import keyspace
+from aahcrawler.frontier.redis.connection import connect
+from aahcrawler.frontier.redis.control import RedisControl
+from aahcrawler.frontier.rules import Rule, RuleKind
+from aahcrawler.frontier.server.embedded import EmbeddedServer
 from tests.frontier.conftest import Clock
 from tests.frontier.model import ModelFrontier, ModelServer
 
@@ -174,7 +175,7 @@ class FrontierMachine(RuleBasedStateMachine):
         pair = self.pairs[crawl % len(self.pairs)]
         if pair.leases:
             real, model = pair.any_lease(number)
-            outcome = Outcome(tally={"retries": 1.0})
+            outcome = Outcome(stats={"retries": 1.0})
             got = pair.real.retry(real, delay=delay, learned=learned, outcome=outcome)
             assert got == pair.model.retry(model, delay=delay, learned=learned, outcome=outcome)
 
@@ -234,7 +235,7 @@ class FrontierMachine(RuleBasedStateMachine):
         pair = self.pairs[crawl % len(self.pairs)]
         found, expected = list(pair.real.scan(states)), list(pair.model.scan(states))
         assert len(found) == len(expected)
-        assert all(standing in expected for standing in found)
+        assert all(status in expected for status in found)
 
     @rule(crawl=crawls)
     def snapshot(self, crawl: int) -> None:
@@ -248,10 +249,10 @@ class FrontierMachine(RuleBasedStateMachine):
         assert copy.counts() == whole.counts()
         assert copy.queue_counts() == whole.queue_counts()
         assert copy.iterate(20) == whole.iterate(20)
-        assert copy.tallies() == whole.tallies()
+        assert copy.stats() == whole.stats()
         assert (copy.is_paused(), copy.rules()) == (whole.is_paused(), whole.rules())
         for url in pair.model.urls:
-            assert copy.standing(url) == whole.standing(url)
+            assert copy.status(url) == whole.status(url)
         assert (copy.next_ready() is None) == (whole.next_ready() is None)
         copy.remove()
         assert not self.client.keys("{p0}:c:copy:*")
@@ -283,11 +284,11 @@ class FrontierMachine(RuleBasedStateMachine):
             counts = pair.real.counts()
             assert counts == pair.model.counts()
             assert pair.real.queue_counts() == pair.model.queue_counts()
-            assert pair.real.tallies() == pair.model.tallies()
+            assert pair.real.stats() == pair.model.stats()
             assert pair.real.iterate(20) == pair.model.iterate(20)
             for url in pair.model.urls:
                 assert pair.real.state(url) == pair.model.state(url)
-                assert pair.real.standing(url) == pair.model.standing(url)
+                assert pair.real.status(url) == pair.model.status(url)
             assert sum(counts.pages.values()) + sum(counts.requisites.values()) == len(pair.model.urls)
 
     @invariant()

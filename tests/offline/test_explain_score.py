@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from filelock import FileLock
 
-from aahcrawler.frontier.embedded import EmbeddedServer
 from aahcrawler.frontier.posting import Post, Wish
 from aahcrawler.frontier.protocol import FrontierSettings, Offer, State
-from aahcrawler.frontier.redis_frontier import RedisFrontier
+from aahcrawler.frontier.redis.frontier import RedisFrontier
+from aahcrawler.frontier.server.embedded import EmbeddedServer
 from aahcrawler.frontiers import NoCrawlError
 from aahcrawler.scores import Findings, Leads, Lessons, ScoreLog, ScoreLogError, Source
 from offline.explanation.explanation import Explanation, UnknownUrlError, explain

@@ -11,11 +11,11 @@ from typer.testing import CliRunner
 
 from aahcrawler.cli import app
 from aahcrawler.crawls import frontier_settings
-from aahcrawler.frontier.embedded import EmbeddedServer
+from aahcrawler.definition_bundle import packed
 from aahcrawler.frontier.protocol import Offer, State
-from aahcrawler.frontier.redis_control import RedisControl
-from aahcrawler.frontier.redis_registry import RedisRegistry
-from aahcrawler.travelling import packed
+from aahcrawler.frontier.redis.control import RedisControl
+from aahcrawler.frontier.redis.registry import RedisRegistry
+from aahcrawler.frontier.server.embedded import EmbeddedServer
 from tests.crawl.crawling import Running, running, until
 from tests.crawl.site import Reply, Site, html, links, serving
 from tests.crawl.world import define

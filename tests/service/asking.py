@@ -14,8 +14,8 @@ from typing import Any
 import uvicorn
 
 from aahcrawler.crawls import FRONTIER, frontier_name, frontier_settings, number
-from aahcrawler.frontier.embedded import EmbeddedServer
-from aahcrawler.frontier.redis_frontier import RedisFrontier
+from aahcrawler.frontier.redis.frontier import RedisFrontier
+from aahcrawler.frontier.server.embedded import EmbeddedServer
 from aahcrawler.service.app import ServiceSettings, create_app
 from online_analysis.icd import Icd
 from tests.crawl.crawling import PATIENCE

@@ -10,18 +10,18 @@ from pathlib import Path
 
 import pytest
 
-from aahcrawler.crawl.posting import Pace, ScoredUrl, ScorePoster
+from aahcrawler.crawl.peers.score_push import PushPolicy, ScoredUrl, ScorePusher
 from aahcrawler.service.app import ServiceSettings
 from aahcrawler.service.catalog import Catalog
 from tests.crawl.crawling import PATIENCE
 from tests.service.asking import begun, running, serving
 
-QUICK = Pace(linger=0.01, first_pause=0.01, longest_pause=0.05, timeout=PATIENCE)
+QUICK = PushPolicy(linger=0.01, first_pause=0.01, longest_pause=0.05, timeout=PATIENCE)
 TOKEN = "a token that nobody guesses"  # noqa: S105
 
 
 @asynccontextmanager
-async def posting(poster: ScorePoster) -> AsyncIterator[None]:
+async def posting(poster: ScorePusher) -> AsyncIterator[None]:
     task = asyncio.create_task(poster.run())
     try:
         yield
@@ -68,8 +68,8 @@ class Flaky:
 def test_scored_links_reach_the_frontier_of_another_instance(tmp_path: Path) -> None:
     icd = begun(tmp_path)
 
-    async def post(port: int) -> ScorePoster:
-        poster = ScorePoster(f"http://127.0.0.1:{port}/v1/crawls/test/urls", TOKEN, QUICK)
+    async def post(port: int) -> ScorePusher:
+        poster = ScorePusher(f"http://127.0.0.1:{port}/v1/crawls/test/urls", TOKEN, QUICK)
         async with posting(poster):
             for number in range(1200):
                 poster.put(ScoredUrl(f"http://a.test/{number}", number / 1000, "an anchor", "http://here.test/"))
@@ -86,10 +86,10 @@ def test_scored_links_reach_the_frontier_of_another_instance(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("failing", [(503, "Retry-After: 0\r\n"), (429, ""), (500, ""), None])
 def test_a_request_is_made_again_with_its_key_until_it_is_answered(failing: tuple[int, str] | None) -> None:
-    async def post() -> tuple[Flaky, ScorePoster]:
+    async def post() -> tuple[Flaky, ScorePusher]:
         flaky = Flaky(failing, failing, failing)
         async with flaky.listening() as target:
-            poster = ScorePoster(target, pace=QUICK, new_key=map(str, itertools.count()).__next__)
+            poster = ScorePusher(target, policy=QUICK, new_key=map(str, itertools.count()).__next__)
             async with posting(poster):
                 poster.put(ScoredUrl("http://a.test/1", 0.5))
                 await until(lambda: poster.posts.sent == 1)
@@ -103,10 +103,10 @@ def test_a_request_is_made_again_with_its_key_until_it_is_answered(failing: tupl
 
 
 def test_what_will_never_be_taken_is_counted_and_not_sent_again() -> None:
-    async def post() -> tuple[Flaky, ScorePoster]:
+    async def post() -> tuple[Flaky, ScorePusher]:
         flaky = Flaky((404, ""))
         async with flaky.listening() as target:
-            poster = ScorePoster(target, pace=QUICK)
+            poster = ScorePusher(target, policy=QUICK)
             async with posting(poster):
                 poster.put(ScoredUrl("http://a.test/1", 0.5))
                 await until(lambda: poster.posts.refused == 1)
@@ -117,8 +117,10 @@ def test_what_will_never_be_taken_is_counted_and_not_sent_again() -> None:
 
 
 def test_too_many_waiting_drop_the_oldest_and_nobody_waits() -> None:
-    async def post() -> ScorePoster:
-        poster = ScorePoster("http://127.0.0.1:1/", pace=Pace(waiting=100, batch=10, linger=0, first_pause=0.01))
+    async def post() -> ScorePusher:
+        poster = ScorePusher(
+            "http://127.0.0.1:1/", policy=PushPolicy(waiting=100, batch=10, linger=0, first_pause=0.01)
+        )
         async with posting(poster):
             for number in range(1000):  # Nothing is awaited: nobody can be waited for.
                 poster.put(ScoredUrl(f"http://a.test/{number}", 0.5))
@@ -133,4 +135,4 @@ def test_too_many_waiting_drop_the_oldest_and_nobody_waits() -> None:
 @pytest.mark.parametrize("target", ["ftp://a.test/", "a.test:80", ""])
 def test_a_target_that_is_none_is_refused(target: str) -> None:
     with pytest.raises(ValueError, match="cannot be posted to"):
-        ScorePoster(target)
+        ScorePusher(target)

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from aahcrawler.crawl.posting import Posts, ScoredUrl
-from aahcrawler.crawl.sharing import TOKEN, Sharing
+from aahcrawler.crawl.peers.peer_export import TOKEN, PeerExport
+from aahcrawler.crawl.peers.score_push import PushCounts, ScoredUrl
 from aahcrawler.metadata import Link, LinkType
-from aahcrawler.wire.addresses import AddressPolicy
+from aahcrawler.wire.ip_policy import IpPolicy
 from tests import skipping
 from tests.crawl.crawling import PATIENT, running, summary
 from tests.crawl.gate import Gate
@@ -104,12 +104,12 @@ def test_a_service_that_does_not_answer_delays_no_crawl(tmp_path: Path) -> None:
     assert posts["problem"]
 
 
-class Kept:
+class HistoryRecord:
     """Takes what is posted and posts nothing."""
 
     def __init__(self) -> None:
         self.put_in: list[ScoredUrl] = []
-        self.posts = Posts()
+        self.posts = PushCounts()
 
     def put(self, scored: ScoredUrl) -> None:
         self.put_in.append(scored)
@@ -127,14 +127,14 @@ def told(
     rescored: Mapping[str, float] | None = None,
 ) -> list[tuple[str, float]]:
     """Tell of the links of pages, then of scores; return what was put into the queue."""
-    kept = Kept()
+    kept = HistoryRecord()
 
     async def tell() -> None:
-        sharing = Sharing(kept, 0.25, AddressPolicy())  # type: ignore[arg-type]
+        peer_export = PeerExport(kept, 0.25, IpPolicy())  # type: ignore[arg-type]
         for number, page in enumerate(found):
-            sharing.links(f"http://a.test/{number}", page, refused or {})
-        sharing.scored((rescored or {}).items())
-        await sharing.close()
+            peer_export.links(f"http://a.test/{number}", page, refused or {})
+        peer_export.scored((rescored or {}).items())
+        await peer_export.close()
 
     asyncio.run(tell())
     return [(scored.url, scored.score) for scored in kept.put_in]
@@ -170,9 +170,9 @@ def test_addresses_that_are_nobodys_business_are_not_told(host: str) -> None:
 
 def test_a_crawl_that_told_nothing_ends_at_once() -> None:
     async def timed() -> float:
-        sharing = Sharing(Kept(), 0.25, AddressPolicy())  # type: ignore[arg-type]
-        sharing.links("http://a.test/", [link("b.test", 0.1)], {})
-        await sharing.close()
+        peer_export = PeerExport(HistoryRecord(), 0.25, IpPolicy())  # type: ignore[arg-type]
+        peer_export.links("http://a.test/", [link("b.test", 0.1)], {})
+        await peer_export.close()
         return asyncio.get_running_loop().time()
 
     assert skipping.run(timed()) == 0.0

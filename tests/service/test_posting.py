@@ -11,7 +11,7 @@ from uuid import uuid4
 import pytest
 
 from aahcrawler.frontier.protocol import Offer, State
-from aahcrawler.frontier.redis_frontier import RedisFrontier
+from aahcrawler.frontier.redis.frontier import RedisFrontier
 from aahcrawler.service.app import ServiceSettings
 from aahcrawler.service.bodies import Limits
 from aahcrawler.service.catalog import Catalog

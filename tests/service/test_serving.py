@@ -15,9 +15,9 @@ import yaml
 from hypothesis import given, settings
 
 from aahcrawler.definitions import from_meaning
-from aahcrawler.frontier.embedded import EmbeddedServer
 from aahcrawler.frontier.protocol import FrontierSettings, State
-from aahcrawler.frontier.redis_frontier import RedisFrontier
+from aahcrawler.frontier.redis.frontier import RedisFrontier
+from aahcrawler.frontier.server.embedded import EmbeddedServer
 from aahcrawler.service.access import is_loopback
 from aahcrawler.service.app import ServiceSettings
 from aahcrawler.service.catalog import Catalog

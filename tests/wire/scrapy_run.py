@@ -12,10 +12,10 @@ from scrapy.crawler import AsyncCrawlerProcess
 from scrapy.http import Response
 from twisted.python.failure import Failure
 
-from aahcrawler.crawl.download import WIRE_SETTINGS, CapturedResponse
-from aahcrawler.wire.client import AddressPolicy, WireSettings
+from aahcrawler.crawl.fetch.download_handler import WIRE_SETTINGS, CapturedResponse
+from aahcrawler.wire.client import IpPolicy, WireSettings
 
-HANDLER = "aahcrawler.crawl.download.WireDownloadHandler"
+HANDLER = "aahcrawler.crawl.fetch.download_handler.WireDownloadHandler"
 
 
 class Fetching(Spider):
@@ -34,7 +34,7 @@ class Fetching(Spider):
 
 
 if __name__ == "__main__":
-    policy = AddressPolicy(allow_private=sys.argv[2:] == ["--private"])
+    policy = IpPolicy(allow_private=sys.argv[2:] == ["--private"])
     process = AsyncCrawlerProcess(
         {
             "DOWNLOAD_HANDLERS": {"http": HANDLER, "https": HANDLER},

@@ -7,9 +7,9 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from aahcrawler.wire.client import AddressPolicy, WireClient, WireSettings
+from aahcrawler.wire.client import IpPolicy, WireClient, WireSettings
 
-OPEN = AddressPolicy(allow_private=True)
+OPEN = IpPolicy(allow_private=True)
 
 
 class Server:

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from aahcrawler.wire.addresses import AddressPolicy
 from aahcrawler.wire.client import RefusedAddressError, Timeouts, WireRequest, WireTimeoutError
+from aahcrawler.wire.ip_policy import IpPolicy
 from tests.wire.serving import answering, client, serving
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
@@ -72,7 +72,7 @@ def test_waiting_for_it_counts_against_no_timeout(tmp_path: Path) -> None:
 def test_refused_addresses_are_not_asked_about(tmp_path: Path) -> None:
     async def run() -> None:
         porter = Porter()
-        async with client(tmp_path, addresses=AddressPolicy()) as wire:
+        async with client(tmp_path, addresses=IpPolicy()) as wire:
             with pytest.raises(RefusedAddressError):
                 await wire.fetch(WireRequest("http://127.0.0.1:1/", admission=porter))
         assert porter.asked == []

@@ -11,9 +11,9 @@ from scrapy import Request, Spider
 from scrapy.http import Response
 from scrapy.utils.test import get_crawler
 
-from aahcrawler.crawl.download import WIRE_SETTINGS, CapturedResponse, WireDownloadHandler
+from aahcrawler.crawl.fetch.download_handler import WIRE_SETTINGS, CapturedResponse, WireDownloadHandler
 from aahcrawler.exchange import Truncation
-from aahcrawler.wire.client import AddressPolicy, DisconnectError, Limits, RefusedAddressError, WireSettings
+from aahcrawler.wire.client import DisconnectError, IpPolicy, Limits, RefusedAddressError, WireSettings
 from tests.wire.serving import OPEN, answering, serving
 
 PAGE = b"<p>bonjour</p>" * 100
@@ -26,7 +26,7 @@ RAW = (
 
 
 def download(
-    tmp_path: Path, raw: bytes, *, close: bool = False, limits: Limits = LIMITS, policy: AddressPolicy = OPEN
+    tmp_path: Path, raw: bytes, *, close: bool = False, limits: Limits = LIMITS, policy: IpPolicy = OPEN
 ) -> tuple[CapturedResponse, bytes]:
     async def run() -> tuple[CapturedResponse, bytes]:
         async with serving(answering(raw, close=close)) as server:
@@ -94,9 +94,9 @@ def test_errors_reach_the_caller(tmp_path: Path) -> None:
     with pytest.raises(DisconnectError):
         download(tmp_path, b"", close=True)
     with pytest.raises(RefusedAddressError):
-        download(tmp_path, RAW, policy=AddressPolicy())
+        download(tmp_path, RAW, policy=IpPolicy())
     with pytest.raises(RefusedAddressError):
-        download(tmp_path, RAW, policy=AddressPolicy((ip_network("10.0.0.0/8"), ip_network("::1/128"))))
+        download(tmp_path, RAW, policy=IpPolicy((ip_network("10.0.0.0/8"), ip_network("::1/128"))))
 
 
 def test_without_the_setting_only_public_addresses_are_connected_to() -> None:
@@ -114,7 +114,7 @@ def test_without_the_setting_only_public_addresses_are_connected_to() -> None:
 class Fetching(Spider):
     name = "fetching"
     custom_settings = {  # noqa: RUF012
-        "DOWNLOAD_HANDLERS": {"http": "aahcrawler.crawl.download.WireDownloadHandler"},
+        "DOWNLOAD_HANDLERS": {"http": "aahcrawler.crawl.fetch.download_handler.WireDownloadHandler"},
     }
 
 

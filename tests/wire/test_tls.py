@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from aahcrawler.wire.client import AddressPolicy, ConnectError, TlsError, WireError, WireReason, WireRequest
+from aahcrawler.wire.client import ConnectError, IpPolicy, TlsError, WireError, WireReason, WireRequest
 from tests.wire.serving import Server, answering, client, serving
 
 OK = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n"
@@ -57,7 +57,7 @@ def test_decrypted_bytes_are_kept_and_connections_too(
 ) -> None:
     async def run() -> None:
         async with serving(answering(OK), tls=server_context) as server:
-            policy = AddressPolicy(True, {"secure.test": f"127.0.0.1:{server.port}"})
+            policy = IpPolicy(True, {"secure.test": f"127.0.0.1:{server.port}"})
             async with client(tmp_path, addresses=policy, ca_file=certificate) as wire:
                 for _ in range(3):
                     answer = await wire.fetch(WireRequest("https://secure.test/x"))
@@ -88,7 +88,7 @@ def test_certificate_must_verify(tmp_path: Path, server_context: ssl.SSLContext)
 def test_certificate_must_name_the_host(tmp_path: Path, certificate: Path, server_context: ssl.SSLContext) -> None:
     async def run() -> None:
         async with serving(answering(OK), tls=server_context) as server:
-            policy = AddressPolicy(True, {"other.test": f"127.0.0.1:{server.port}"})
+            policy = IpPolicy(True, {"other.test": f"127.0.0.1:{server.port}"})
             async with client(tmp_path, addresses=policy, ca_file=certificate) as wire:
                 with pytest.raises(TlsError, match=r"other\.test"):
                     await wire.fetch(WireRequest("https://other.test/"))

@@ -1,0 +1,1 @@
+"""A captured answer: what former crawls knew of it, what was understood of it, its archive records."""

@@ -1,0 +1,75 @@
+"""Archive an answer and add it to the history: a payload that is known already is not kept twice."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from functools import partial
+
+from aahcrawler import metadata as metadata_record
+from aahcrawler.archive.history import History, HistoryRecord
+from aahcrawler.archive.records import UNIDENTIFIED, Identified, Original
+from aahcrawler.archive.writer import Capture, WarcWriter
+from aahcrawler.exchange import Exchange
+from aahcrawler.metadata import Metadata
+from aahcrawler.page import sniff
+
+LARGE = 4_000_000
+"""Bytes of a response from which on archiving it would hold up everything else for long."""
+
+RetryWrite = Callable[[Callable[[], Awaitable[Capture]]], Awaitable[Capture]]
+"""Makes a write, and makes it again while the disk is full."""
+
+
+@dataclass(frozen=True, slots=True)
+class Annotations:
+    """What is archived with an answer: what its payload was found to be, what was understood of it.
+
+    ``unchanged`` is the former capture that the answer equals, None where it equals none.
+    """
+
+    identified: Identified = UNIDENTIFIED
+    metadata: Metadata | None = None
+    unchanged: Original | None = None
+
+
+NO_ANNOTATIONS = Annotations()
+
+
+class Archiver:
+    """Writes answers to the WARC files and adds them to the history, one after another.
+
+    A payload that was archived before, by this crawl or a former one, is not written again: a revisit record says
+    where it is (WARC 1.1, section 6.7). Empty and truncated payloads are written as they are.
+    """
+
+    def __init__(self, writer: WarcWriter, history: History, crawl: int) -> None:
+        self._writer = writer
+        self._history = history
+        self._crawl = crawl
+        self._lock = asyncio.Lock()
+
+    async def keep(self, exchange: Exchange, annotations: Annotations, retry: RetryWrite) -> Capture:
+        """Archive an answer, a large one beside the event loop: 2 GB take minutes to compress."""
+        async with self._lock:
+            original = annotations.unchanged or self._known(exchange)
+            said = annotations.metadata
+            block = None if said is None else metadata_record.write(replace(said, url=exchange.url))
+            write = partial(self._writer.write, exchange, annotations.identified, original=original, metadata=block)
+
+            async def once() -> Capture:
+                return await asyncio.to_thread(write) if exchange.response_size > LARGE else write()
+
+            capture = await retry(once)
+            self._history.add(HistoryRecord.of(capture, exchange, self._crawl, original=original, metadata=said))
+        return capture
+
+    def _known(self, exchange: Exchange) -> Original | None:
+        return None if exchange.truncated is not None else self._history.original(exchange.payload_digest)
+
+
+def identified(body: bytes, language: str | None = None, *, declared: str = "") -> Identified:
+    """Return what the bytes of a payload are; nothing is said of an empty one.
+
+    The ``declared`` media type says what kind of text it is where that does not show in the bytes.
+    """
+    return Identified(sniff(body, declared) or None, language)

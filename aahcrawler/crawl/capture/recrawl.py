@@ -1,0 +1,173 @@
+"""What a crawl knows of the former ones of its definition (RFC 9110, section 13; WARC 1.1, section 6.7).
+
+That tells which URLs to ask for with conditions, and what an answer is compared with.
+"""
+
+import re
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from http import HTTPStatus
+
+from aahcrawler.archive.history import Former, History
+from aahcrawler.archive.records import Original
+from aahcrawler.exchange import Exchange
+from aahcrawler.frontier.protocol import Lease
+from aahcrawler.metadata import Metadata
+from aahcrawler.page import Page
+from aahcrawler.pipeline.analysis import is_doubtful
+from aahcrawler.wire.replay import replayed
+
+GONE = frozenset({HTTPStatus.NOT_FOUND, HTTPStatus.GONE})
+
+_FIELD_VALUE = re.compile(r"[\x21-\x7e\x80-\xff](?:[\x20-\x7e\x80-\xff]*[\x21-\x7e\x80-\xff])?")
+
+
+class Change(StrEnum):
+    """What became of a page since the crawls before this one; the counts of a crawl have these names."""
+
+    NEW = "new"
+    """It was never captured before."""
+    CHANGED = "changed"
+    UNCHANGED = "unchanged"
+    """The server says so, or sent the same payload."""
+    GONE = "gone"
+    """There was a page, and now the server says that there is none (404, 410)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConditionalRequest:
+    """What is known of a URL when it is asked for, and whether the request carries conditions."""
+
+    former: Former | None = None
+    conditional: bool = False
+
+    @property
+    def conditions(self) -> dict[str, bytes]:
+        """The header fields of a conditional request, none for another."""
+        if self.former is None or not self.conditional:
+            return {}
+        fields = {"If-None-Match": self.former.etag, "If-Modified-Since": self.former.last_modified}
+        return {name: value.encode("latin-1") for name, value in fields.items() if _is_sendable(value)}
+
+
+UNCONDITIONAL = ConditionalRequest()
+
+
+@dataclass(frozen=True, slots=True)
+class RecrawlComparison:
+    """An answer beside what was there before.
+
+    ``page`` is what there is to be understood: the answer itself, or the archived page that a 304 stands for.
+    ``former`` is the capture that the answer is compared with, ``before`` what was understood of it. ``remembered``
+    says that ``before`` is what would be understood today. ``change`` is None for whatever neither is nor was a page.
+    ``unmodified`` says that the server sent no payload because the former one is still right. ``held`` is false where
+    the archive has the payload of ``former`` no more.
+    """
+
+    page: Page
+    former: Former | None = None
+    change: Change | None = None
+    before: Metadata | None = None
+    remembered: bool = False
+    unmodified: bool = False
+    held: bool = True
+
+    @property
+    def original(self) -> Original | None:
+        """The response that holds the payload of an unchanged answer; None where the archive has it no more."""
+        if self.former is None or self.change is not Change.UNCHANGED or not self.held:
+            return None
+        return self.former.original
+
+
+class UnreadableCaptureError(Exception):
+    """An archived page cannot be read any more."""
+
+
+class Recrawl:
+    """Compares answers with the former crawls of a definition, for the crawl ``number``, which was ``begun`` then.
+
+    Pages are bounded by ``page_bytes``. What this crawl itself was the first to capture, before it was killed, is not
+    taken for a former capture: what had changed by then would not be told.
+    """
+
+    def __init__(self, history: History, number: int, begun: datetime, page_bytes: int) -> None:
+        self._history = history
+        self._number = number
+        self._begun = begun
+        self._page_bytes = page_bytes
+        self._plain: set[str] = set()
+
+    def asked(self, url: str) -> ConditionalRequest:
+        """Return what is known of a canonical URL, and whether to ask for it with conditions."""
+        former = self._history.former(url, self._begun)
+        if former is None or not 200 <= former.status < 300:
+            return UNCONDITIONAL
+        conditional = (
+            former.status == HTTPStatus.OK
+            and former.complete
+            and (_is_sendable(former.etag) or _is_sendable(former.last_modified))
+            and url not in self._plain
+            and self._history.is_readable(former)
+        )
+        return ConditionalRequest(former, conditional)
+
+    def ask_plainly(self, url: str) -> None:
+        """Ask for a URL without conditions from now on."""
+        self._plain.add(url)
+
+    def compare(
+        self, lease: Lease, page: Page, exchange: Exchange, asked: ConditionalRequest, understood_by: str
+    ) -> RecrawlComparison:
+        """Compare an answer with what was there before; ``understood_by`` identifies today's understanding.
+
+        Raise ``UnreadableCaptureError`` for a 304 whose page cannot be read from the archive and is needed.
+        """
+        former, is_page = asked.former, lease.kind == "page"
+        is_success = 200 <= page.status < 300
+        if former is None:
+            return RecrawlComparison(page, change=Change.NEW if is_page and is_success else None)
+        before = self._history.metadata(former)
+        today = self._is_todays(former, before, understood_by)
+        if page.status == HTTPStatus.NOT_MODIFIED and asked.conditional:
+            if is_page and not today:
+                return RecrawlComparison(self.page_of(former), former, Change.UNCHANGED, before, unmodified=True)
+            # Of requisites only style sheets that lead somewhere have metadata.
+            return RecrawlComparison(
+                page, former, Change.UNCHANGED, before or Metadata(), remembered=True, unmodified=True
+            )
+        if is_success and exchange.truncated is None and exchange.payload_digest == former.digest:
+            held = asked.conditional or self._history.is_readable(former)
+            return RecrawlComparison(page, former, Change.UNCHANGED, before, remembered=is_page and today, held=held)
+        if is_page and page.status in GONE:
+            return RecrawlComparison(page, former, Change.GONE, before)
+        return RecrawlComparison(page, former, Change.CHANGED if is_page and is_success else None, before)
+
+    def page_of(self, former: Former) -> Page:
+        """Return a page as the archive has it. Raise ``UnreadableCaptureError`` where it has it no more."""
+        exchange = self._history.exchange(former)
+        if exchange is not None:
+            with closing(exchange):
+                page = replayed(exchange, self._page_bytes)
+            if page is not None:
+                return page
+        raise UnreadableCaptureError(former.url)
+
+    def _is_todays(self, former: Former, before: Metadata | None, understood_by: str) -> bool:
+        """Say whether what was understood of a page is all that would be understood of it today, and is written down.
+
+        What this crawl has understood itself, before it was killed, may not have reached the triples. An action that
+        failed may have been mended since.
+        """
+        return (
+            before is not None
+            and before.understood_by == understood_by
+            and former.crawl < self._number
+            and not is_doubtful(before)
+        )
+
+
+def _is_sendable(value: str) -> bool:
+    return len(value) <= 1000 and _FIELD_VALUE.fullmatch(value) is not None

@@ -1,0 +1,77 @@
+"""``aah submit``: a definition goes to a shared server, where workers find it."""
+
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from aahcrawler.crawl.cluster.registered_crawl import RegisteredDefinition
+from aahcrawler.crawl.directory.crawl_runs import EndedRun, is_over
+from aahcrawler.crawls import frontier_name, frontier_settings
+from aahcrawler.definition_bundle import packed
+from aahcrawler.frontier.presence import Presence
+from aahcrawler.frontier.protocol import State
+from aahcrawler.frontier.redis.frontier import RedisFrontier
+from aahcrawler.frontier.registry import CrawlState, Registered, Registry
+from online_analysis.icd import Icd, IcdError
+
+
+class SubmissionRefusedError(Exception):
+    """A definition cannot be submitted now; the message says why and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """What became of a definition: what the server knows now, and what it knew before, None where it knew nothing."""
+
+    now: Registered
+    before: Registered | None
+
+    def __str__(self) -> str:
+        """Say it for people."""
+        crawl, before = self.now, self.before
+        if before is None or before.number != crawl.number:
+            return f"{crawl.id}: crawl {crawl.number} is active"
+        again = "goes on" if before.state is CrawlState.ENDED else "is active"
+        changed = "the definition is as it was" if before.version == crawl.version else "with a changed definition"
+        return f"{crawl.id}: crawl {crawl.number} {again}, version {crawl.version}: {changed}"
+
+
+def submit(path: Path, address: str, registry: Registry, presence: Presence) -> Submission:
+    """Submit the definition in a file to the server at an address.
+
+    A crawl that is active takes over what has changed. One that ended begins anew, or goes on where a limit ended it
+    that is raised now. Raise ``IcdError`` for mistakes, and ``SubmissionRefusedError`` while workers are still leaving
+    a crawl that is to begin anew.
+    """
+    icd, definition = packed(path)
+    before = next((each for each in registry.crawls() if each.id == icd.id), None)
+    number = 0
+    if before is not None and before.state is CrawlState.ENDED and _is_over(before, icd, address, registry):
+        number = before.number + 1
+        if any(icd.id in worker.crawls for worker in presence.workers()):
+            raise SubmissionRefusedError(f"{icd.id}: workers are still leaving the crawl that ended; try again soon")
+        with closing(_frontier(before, icd, address)) as over:
+            over.remove()
+    return Submission(registry.submit(icd.id, definition, title=icd.title, number=number), before)
+
+
+def _is_over(crawl: Registered, icd: Icd, address: str, registry: Registry) -> bool:
+    with closing(_frontier(crawl, icd, address)) as frontier:
+        stats, counts = frontier.stats(), frontier.counts()
+    ended = EndedRun(
+        crawl=crawl.number,
+        state="finished" if crawl.reason == "finished" else "stopped",
+        reason=crawl.reason,
+        bytes=int(stats.get("bytes", 0)),
+        seconds=stats.get("seconds", 0.0),
+        frontier={"pages_done": counts.pages.get(State.DONE, 0)},
+    )
+    try:
+        meant = RegisteredDefinition(registry, crawl.id, icd.output).load().meaning()
+    except IcdError:
+        meant = {}
+    return is_over(ended, icd, meant)
+
+
+def _frontier(crawl: Registered, icd: Icd, address: str) -> RedisFrontier:
+    return RedisFrontier(address, frontier_name(crawl.id, crawl.number), frontier_settings(icd))

@@ -1,0 +1,133 @@
+"""Commands for crawls on a shared server.
+
+Each imports what it needs when it runs: help has to answer at once, and only workers need Scrapy.
+"""
+# ruff: noqa: PLC0415
+
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from aahcrawler.exits import told
+from aahcrawler.frontier.server.environment import REDIS_URL
+
+worker_app = typer.Typer()
+
+Redis = Annotated[
+    str,
+    typer.Option(
+        "--redis",
+        metavar="URL",
+        envvar=REDIS_URL,
+        help="The shared server: redis://HOST:PORT/0, rediss://..., or unix:///PATH.",
+        show_default=False,
+    ),
+]
+POLL = 1.0
+"""Seconds between two looks for new events."""
+
+
+@worker_app.command("submit")
+def submit_definition(
+    icd: Annotated[Path, typer.Argument(metavar="FILE", help="An Intelligent Crawl Definition in YAML.")],
+    redis: Redis,
+) -> None:
+    """Give a crawl to the workers of a shared server; again, to change its definition or to begin it anew."""
+    from aahcrawler.crawl.cluster.submission import SubmissionRefusedError, submit
+    from aahcrawler.frontier.protocol import FrontierUnavailableError
+    from aahcrawler.frontier.redis.shared_server import connected
+    from aahcrawler.frontier.registry import RegistryError
+    from online_analysis.icd import IcdError
+
+    refusals = (IcdError, SubmissionRefusedError, FrontierUnavailableError, RegistryError, OSError)
+    with told(*refusals), connected(redis) as server:
+        typer.echo(str(submit(icd, redis, server.registry, server.presence)))
+
+
+@worker_app.command("crawls")
+def list_crawls(redis: Redis) -> None:
+    """List the crawls of a shared server: state, counts, and who works on them."""
+    from aahcrawler.crawl.cluster.status import crawl_lines
+    from aahcrawler.frontier.protocol import FrontierUnavailableError
+    from aahcrawler.frontier.redis.shared_server import connected
+    from aahcrawler.frontier.registry import RegistryError
+
+    with told(FrontierUnavailableError, RegistryError), connected(redis) as server:
+        for line in crawl_lines(server):
+            typer.echo(line)
+
+
+@worker_app.command("workers")
+def list_workers(redis: Redis) -> None:
+    """List the workers of a shared server, and what each has done for each crawl since it was started."""
+    from aahcrawler.crawl.cluster.status import worker_lines
+    from aahcrawler.frontier.protocol import FrontierUnavailableError
+    from aahcrawler.frontier.redis.shared_server import connected
+    from aahcrawler.frontier.registry import RegistryError
+
+    with told(FrontierUnavailableError, RegistryError), connected(redis) as server:
+        for line in worker_lines(server.presence.workers(), time.time()):
+            typer.echo(line)
+
+
+@worker_app.command("events")
+def show_events(
+    redis: Redis,
+    crawl: Annotated[str, typer.Option("--crawl", metavar="ID", help="Those of one crawl.")] = "",
+    worker: Annotated[str, typer.Option("--worker", metavar="TEXT", help="Those of workers named so.")] = "",
+    grep: Annotated[str, typer.Option("--grep", metavar="TEXT", help="Those that hold a text, in any case.")] = "",
+    follow: Annotated[bool, typer.Option("--follow", help="Go on with what comes, until Ctrl-C.")] = False,
+) -> None:
+    """Show what all workers of a shared server have logged, a line each, the oldest first."""
+    from aahcrawler.crawl.cluster.status import EventFilter
+    from aahcrawler.frontier.protocol import FrontierUnavailableError
+    from aahcrawler.frontier.redis.shared_server import connected
+    from aahcrawler.frontier.registry import RegistryError
+
+    wanted, place = EventFilter(crawl, worker, grep), ""
+    with told(FrontierUnavailableError, RegistryError), connected(redis) as server:
+        try:
+            while True:
+                for at, event in server.events.read(place):
+                    place = at
+                    if wanted.admits(event):
+                        typer.echo(str(event))
+                if not follow:
+                    return
+                time.sleep(POLL)
+        except KeyboardInterrupt:
+            return
+
+
+@worker_app.command("worker")
+def run_worker(
+    redis: Redis,
+    folder: Annotated[
+        Path, typer.Option("--folder", metavar="DIR", help="Where a folder is made for each crawl.")
+    ] = Path("crawls"),
+    only: Annotated[
+        list[str] | None,
+        typer.Option("--only", metavar="CURRENT_CRAWL", help="Serve this crawl alone; may be repeated."),
+    ] = None,
+    until_finished: Annotated[
+        bool, typer.Option("--until-finished", help="Leave when all crawls that are served have ended.")
+    ] = False,
+    at_once: Annotated[
+        int, typer.Option("--at-once", metavar="N", min=1, max=1000, help="How many URLs are fetched at once.")
+    ] = 64,
+    definition: Annotated[Path | None, typer.Option("--definition", hidden=True)] = None,
+    attached: Annotated[bool, typer.Option("--attached", hidden=True)] = False,
+) -> None:
+    """Serve the crawls of a shared server until Ctrl-C; any number of workers may, on any machines."""
+    from aahcrawler.crawl.cluster.worker import WorkerOptions, serve
+    from aahcrawler.crawl.scrapy.run import project_settings
+    from aahcrawler.frontier.protocol import FrontierUnavailableError
+    from aahcrawler.frontier.redis.shared_server import connected
+    from aahcrawler.frontier.registry import RegistryError
+
+    options = WorkerOptions(folder, tuple(only or ()), until_finished, definition, at_once, attached)
+    with told(FrontierUnavailableError, RegistryError), connected(redis) as server:
+        code = serve(server, options, project_settings(), lambda text: typer.echo(text, err=True))
+    raise typer.Exit(code)

@@ -1,0 +1,1 @@
+"""The crawl that is open in this process: its context, its lifecycle, its stores."""

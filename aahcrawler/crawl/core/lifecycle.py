@@ -1,0 +1,299 @@
+"""The lifecycle of a crawl in this process: pauses, limits, time, statistics, and its end."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from aahcrawler.archive.delivery import Delivery
+from aahcrawler.crawl.core.context import CurrentContext
+from aahcrawler.crawl.core.fetching import Fetching
+from aahcrawler.crawl.core.limits import most_bytes, reached, used_up
+from aahcrawler.crawl.core.stores import StoreWriter
+from aahcrawler.crawl.directory.crawl_runs import FINISHED
+from aahcrawler.crawl.health.error_classification import is_full
+from aahcrawler.crawl.peers.peer_export import PeerExport
+from aahcrawler.crawl.reporting.summary import summary
+from aahcrawler.crawl.stats.collector import BEGUN, SharedStats
+from aahcrawler.frontier.protocol import Counts, FrontierUnavailableError, Kind
+from aahcrawler.segments import SegmentError
+from online_analysis.icd import Icd
+
+logger = logging.getLogger(__name__)
+
+PAUSED = "an operator has paused the crawl, or what it has queued; it goes on when that is resumed"
+TICK = 1.0
+"""Seconds between two looks at the time limit and the display."""
+SUMMARY_EVERY = 10.0
+"""Seconds between two writings of ``crawl.json``."""
+
+Background = Callable[[], Coroutine[None, None, None]]
+"""Runs beside the crawl from its start, and is cancelled at its end."""
+Watcher = Callable[["Lifecycle"], None]
+"""Is called about once a second while the crawl runs."""
+
+
+@dataclass(slots=True)
+class WorkerRole:
+    """The part of this process in a crawl that others may work on as well.
+
+    ``is_alone``: nobody else works on it. ``leads``: of all that do, this process keeps its time. ``keeps``: of all in
+    its folder, this process writes the files that there is one of.
+    """
+
+    is_alone: bool = True
+    leads: bool = True
+    keeps: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Reporting:
+    """What only the reports of a crawl need: what starting it meant, in words, and what it tells other instances."""
+
+    started_as: str = ""
+    peer_export: PeerExport | None = None
+
+
+class Lifecycle:
+    """A crawl that is open in this process, from its start to its end.
+
+    States: open -> running -> ended. It ends when nothing is left to lease, when a limit is reached, when it is told
+    to stop, or when a store fails (``failure`` is set then). Whatever the way, the same definition goes on where it
+    stopped. It pauses while the disk is full and while the frontier's server is away. Limits and counts are those of
+    the whole crawl, whoever works on it; its ``role`` says what is up to this process.
+    """
+
+    def __init__(
+        self,
+        context: CurrentContext,
+        stores: StoreWriter,
+        fetching: Fetching,
+        role: WorkerRole | None = None,
+        reporting: Reporting | None = None,
+    ) -> None:
+        self._context = context
+        self._writer = stores
+        self._stores = stores.stores
+        self._fetching = fetching
+        self._reporting = reporting or Reporting()
+        self.role = role or WorkerRole()
+        self.counts: Counts = self._stores.frontier.counts()
+        self.started_at = datetime.now(UTC)
+        run = self._stores.folder.run
+        self.number = run.number
+        """Which crawl of its definition this is, counted from 1."""
+        self.begun_at = run.begun_at or datetime.fromtimestamp(stores.stats[BEGUN], UTC)
+        self.failure: Exception | None = None
+        self.reason = ""
+        self._watching: asyncio.Task[None] | None = None
+        self._unsaved_seconds = 0.0
+        self._is_concluded = False
+        stores.disk_space.changed.append(self._show_pause)
+
+    # What reports read
+
+    @property
+    def icd(self) -> Icd:
+        """The definition."""
+        return self._context.now.icd
+
+    @property
+    def stats(self) -> SharedStats:
+        """Every count."""
+        return self._writer.stats
+
+    @property
+    def started_as(self) -> str:
+        """What starting the crawl meant, for people."""
+        return self._reporting.started_as
+
+    @property
+    def peer_export(self) -> PeerExport | None:
+        """What pushes links to another instance, where the definition asks for that."""
+        return self._reporting.peer_export
+
+    @property
+    def delivery(self) -> Delivery | None:
+        """What copies closed files elsewhere, None where nothing does."""
+        return self._stores.delivery
+
+    @property
+    def pause(self) -> str:
+        """Why the crawl fetches nothing new for now and what to do, empty while it does not pause."""
+        return self._writer.hindrance or (PAUSED if self._fetching.leases.is_paused else "")
+
+    @property
+    def seconds(self) -> float:
+        """Seconds of crawling, those before a restart included."""
+        return self.stats["seconds"] + self._unsaved_seconds
+
+    # Limits
+
+    @property
+    def requisites_spent(self) -> bool:
+        """Whether the limits leave nothing for requisites."""
+        return self.stats["requisite_bytes"] >= self.icd.limits.requisite_bytes
+
+    def most_bytes(self, kind: Kind) -> int | None:
+        """Return how many bytes the limits leave for an answer, None where they set no bound."""
+        return most_bytes(self.icd.limits, self.stats, kind)
+
+    def check_limits(self) -> None:
+        """Stop when the bytes or the time of the ICD are used up; pages are bounded by the frontier."""
+        if limit := reached(self.icd.limits, self.stats, self.seconds):
+            self.stop(limit)
+
+    # The end
+
+    @property
+    def is_ending(self) -> bool:
+        """Whether the crawl has been told to stop; what is under way is then given a little time."""
+        return self._fetching.ending.is_set()
+
+    def fail(self, error: Exception) -> None:
+        """Stop because a store failed; nothing that was acknowledged is lost."""
+        if self.failure is None:
+            self.failure = error
+            logger.error("%s", error)
+        self.stop("failed")
+
+    def stop(self, reason: str) -> None:
+        """Lease no more; what is answered within a few seconds is still handled, all else goes back."""
+        self._fetching.ending.set()
+        self._writer.server_outage.give_up()
+        if not self.reason:
+            self.reason = reason
+            logger.info("stopping: %s", reason)
+        self._fetching.leases.stop()
+
+    # While it runs
+
+    @asynccontextmanager
+    async def running(
+        self, background: Sequence[Background] = (), watchers: Sequence[Watcher] = ()
+    ) -> AsyncIterator[None]:
+        """Keep time, limits, watchers and ``crawl.json`` up to date while the body runs."""
+        self.check_limits()  # A crawl that has used them up before fetches nothing more.
+        self._writer.disk_space.look()
+        loop = asyncio.get_running_loop()
+
+        def show_outage() -> None:
+            with suppress(RuntimeError):  # The loop may have ended.
+                loop.call_soon_threadsafe(self._show_pause)
+
+        async def tick() -> None:
+            await self._tick(watchers)
+
+        self._writer.server_outage.changed.append(show_outage)
+        self._watching = asyncio.create_task(self._watch())
+        self._fetching.renewer.start()
+        all_beside = (tick, self._keep_saved, self._follow_stats, self._writer.disk_space.watch, *background)
+        tasks = [asyncio.create_task(work()) for work in all_beside]
+        try:
+            yield
+        finally:
+            for task in tasks:
+                task.cancel()
+            for task in tasks:
+                with suppress(asyncio.CancelledError):
+                    await task
+
+    async def _watch(self) -> None:
+        """Notice a server that does not answer, until the last call was made."""
+        while True:
+            self._writer.server_outage.look()
+            self._fetching.renewer.alive()
+            await asyncio.sleep(TICK)
+
+    async def _tick(self, watchers: Sequence[Watcher]) -> None:
+        """Keep the time, the limits and the display; none of that waits for the frontier's server."""
+        last = asyncio.get_running_loop().time()
+        while True:
+            await asyncio.sleep(TICK)
+            now = asyncio.get_running_loop().time()
+            if self.role.leads and not self.pause:
+                self._unsaved_seconds += now - last
+            last = now
+            self.check_limits()
+            for watcher in watchers:
+                watcher(self)
+
+    async def _follow_stats(self) -> None:
+        """Take over what others have added to the crawl's counts, again and again."""
+        try:
+            while not self.role.is_alone:
+                await asyncio.sleep(TICK)
+                await self._refresh_stats()
+        except FrontierUnavailableError as error:
+            self.fail(error)
+
+    async def _refresh_stats(self) -> None:
+        if not self.role.is_alone:
+            self.stats.refresh(await self._writer.call(self._stores.frontier.stats))
+
+    async def _keep_saved(self) -> None:
+        try:
+            while True:
+                await asyncio.sleep(SUMMARY_EVERY)
+                await self.save()
+        except (FrontierUnavailableError, OSError) as error:
+            self.fail(error)
+
+    async def save(self, state: str = "") -> None:
+        """Put the time that has passed into the frontier, and write ``crawl.json``; ``state`` is how it ended."""
+        seconds, self._unsaved_seconds = self._unsaved_seconds, 0.0
+        self.stats.add("seconds", seconds)
+        if seconds:
+            await self._writer.call(self._stores.frontier.count, {"seconds": seconds})
+        await self._refresh_stats()
+        self.counts = await self._writer.call(self._stores.frontier.counts)
+        if state and self.role.keeps:
+            await self._writer.write(self._conclude, state)
+        elif not state:
+            self._show_state()
+
+    def _conclude(self, state: str) -> None:
+        self._stores.folder.write_summary(summary(self, state))
+        self._is_concluded = True
+
+    def _show_state(self) -> None:
+        """Write ``crawl.json``, where the disk has space for it: the crawl goes on without."""
+        if not self.role.keeps or self._is_concluded:
+            return
+        try:
+            self._stores.folder.write_summary(summary(self, "paused" if self.pause else "running"))
+        except OSError as error:
+            if not is_full(error):
+                raise
+
+    def _show_pause(self) -> None:
+        with suppress(OSError):  # Errors of the disk are reported by those who cannot do without it.
+            self._show_state()
+
+    async def close(self, reason: str) -> None:
+        """Release what is leased, write the summary, and close every store. The state stays for the next start."""
+        try:
+            await self._fetching.leases.close()
+            self.counts = await self._writer.call(self._stores.frontier.counts)
+            limit = used_up(self.icd.limits, self.counts) if reason == FINISHED else ""
+            self.reason = self.reason or limit or reason
+            await self.save("finished" if self.reason == FINISHED else "stopped")
+        except (FrontierUnavailableError, OSError) as error:
+            self.fail(error)
+            with suppress(OSError):
+                if self.role.keeps:
+                    self._stores.folder.write_summary(summary(self, "stopped"))
+        finally:
+            self._fetching.renewer.close()
+            self._writer.executor.close()
+            if self._watching is not None:
+                self._watching.cancel()
+            self._close_stores()
+
+    def _close_stores(self) -> None:
+        try:
+            self._stores.closing.close()
+        except SegmentError as error:
+            self.fail(error)

@@ -1,0 +1,138 @@
+"""Where a crawl keeps things, and how it writes there."""
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, replace
+from io import BytesIO
+from pathlib import Path
+from typing import ParamSpec, TypeVar
+
+from aahcrawler.archive.delivery import Delivery
+from aahcrawler.archive.history import History
+from aahcrawler.archive.writer import Capture, WarcWriter
+from aahcrawler.crawl.capture.archiver import NO_ANNOTATIONS, Annotations, Archiver
+from aahcrawler.crawl.directory.folder import CrawlFolder
+from aahcrawler.crawl.fetch.client_settings import LONGEST_REMAINS
+from aahcrawler.crawl.health.disk_space import DiskSpace
+from aahcrawler.crawl.health.server_outage import ServerOutage
+from aahcrawler.crawl.lease.frontier_executor import FrontierExecutor
+from aahcrawler.crawl.stats.collector import SharedStats
+from aahcrawler.exchange import Exchange
+from aahcrawler.frontier.control import Blocking
+from aahcrawler.frontier.ip_locks import IpLocks
+from aahcrawler.frontier.protocol import Frontier
+from aahcrawler.objects.writer import CaptureDescription, ObjectWriter
+from aahcrawler.refusals import RefusalLog
+from aahcrawler.scores import ScoreLog
+from aahcrawler.webobject import Container, WebObject
+from aahcrawler.wire.errors import WireError
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def not_revived() -> None:
+    """Leave the frontier's server to those who run it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stores:
+    """Where a crawl keeps things. ``closing`` closes them in the right order.
+
+    ``revive`` starts the frontier's server again where it is this process's own and has died, and may raise
+    ``FrontierUnavailableError``.
+    """
+
+    folder: CrawlFolder
+    frontier: Frontier
+    archive: WarcWriter
+    history: History
+    objects: ObjectWriter
+    scores: ScoreLog
+    closing: ExitStack
+    delivery: Delivery | None = None
+    ip_locks: IpLocks | None = None
+    """Locks of IP addresses that the server's other workers see; None where there are none."""
+    revive: Callable[[], None] = not_revived
+    refusals: RefusalLog | None = None
+    """Keeps the links that were refused; None where nobody does."""
+    blocking: Blocking | None = None
+    """Keeps URLs from being fetched, and lets them go; None where nobody can."""
+
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        """The folders that are written to."""
+        at = self.folder
+        return (at.root, at.archive, at.objects, at.scores, at.indexes, at.frontier)
+
+    def disconnect(self) -> None:
+        """Drop all connections to the frontier's server; the next call makes new ones."""
+        self.frontier.close()
+        if self.ip_locks is not None:
+            self.ip_locks.close()
+
+    def reconnect(self) -> None:
+        """Begin with new connections, to a server that runs."""
+        self.disconnect()
+        self.revive()
+
+
+class StoreWriter:
+    """Reads and writes the stores of a running crawl without blocking its event loop.
+
+    Writes wait while the disk is full, and calls of the frontier while its server is away; ``hindrance`` says so.
+    """
+
+    def __init__(self, stores: Stores, disk_space: DiskSpace) -> None:
+        self.stores = stores
+        self.disk_space = disk_space
+        self.server_outage = ServerOutage(stores.reconnect, stores.disconnect)
+        self.executor = FrontierExecutor(disk_space, self.server_outage)
+        self.stats = SharedStats(stores.frontier.stats())
+        self._archiver = Archiver(stores.archive, stores.history, stores.folder.run.number)
+
+    @property
+    def hindrance(self) -> str:
+        """Why nothing can be written for now and what to do, empty while there is nothing in the way."""
+        return self.disk_space.why or self.server_outage.why
+
+    async def call(self, operation: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run an operation of the frontier off the event loop."""
+        return await self.executor.call(operation, *args, **kwargs)
+
+    async def retry(self, write: Callable[[], Awaitable[T]]) -> T:
+        """Make a write, and make it again while the disk is full."""
+        return await self.disk_space.retry(write)
+
+    async def write(self, operation: Callable[P, None], *args: P.args, **kwargs: P.kwargs) -> None:
+        """Run an operation that writes to a file, and run it again while the disk is full."""
+
+        async def once() -> None:
+            operation(*args, **kwargs)
+
+        await self.disk_space.retry(once)
+
+    async def archive(self, exchange: Exchange, annotations: Annotations = NO_ANNOTATIONS) -> Capture:
+        """Put an exchange into the archive, as soon as the disk has space for it."""
+        return await self._archiver.keep(exchange, annotations, self.disk_space.retry)
+
+    async def describe(
+        self, capture: CaptureDescription, objects: Iterable[WebObject] = (), containers: Iterable[Container] = ()
+    ) -> None:
+        """Write the triples of a capture, as soon as the disk has space for them."""
+        await self.write(self.stores.objects.write, capture, tuple(objects), tuple(containers))
+
+    async def archive_remains(self, error: WireError) -> None:
+        """Archive what came of an answer whose head never ended, as much of it as all readers take."""
+        exchange, error.exchange = error.exchange, None
+        if exchange is None:
+            return
+        with closing(exchange):
+            came = exchange.response.read(LONGEST_REMAINS)
+        await self.archive(replace(exchange, response=BytesIO(came), response_size=len(came)))
+        await self.count({"bytes": len(came)})
+
+    async def count(self, amounts: Mapping[str, float]) -> None:
+        """Add to the crawl's counts what belongs to no lease."""
+        self.stats.merge(amounts)
+        await self.call(self.stores.frontier.count, amounts)

@@ -1,0 +1,200 @@
+"""The folder of a crawl: what lies where, who uses it, and whether it belongs to the same definition."""
+
+import json
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime
+from hashlib import sha256
+from pathlib import Path
+from uuid import getnode
+
+from pydantic import ValidationError
+
+from aahcrawler.archive.folders import INDEXES
+from aahcrawler.crawl.directory import crawl_runs
+from aahcrawler.crawl.directory.crawl_runs import FIRST_RUN, CrawlRun
+from aahcrawler.crawl.directory.files import write_whole
+from aahcrawler.crawl.directory.folder_lock import FolderLock
+from aahcrawler.crawls import DEFINITION, FRONTIER, REFUSED, SCORES, SUMMARY, TOPIC
+from online_analysis.icd import Icd, changes
+
+
+class CrawlRefusedError(Exception):
+    """The crawl cannot start or go on; the message says why and what to do."""
+
+
+class FolderBusyError(CrawlRefusedError):
+    """Another process is alone in the folder, at least for as long as it opens the crawl."""
+
+
+@dataclass(frozen=True, slots=True)
+class CrawlFolder:
+    """Paths in the folder of a definition, while its crawl ``run`` is under way.
+
+    With ``is_first``, no other process had it open when this one opened it: what a killed one left behind may be
+    mended.
+    """
+
+    root: Path
+    lock: FolderLock
+    run: CrawlRun = FIRST_RUN
+    is_first: bool = True
+
+    @classmethod
+    def open(cls, icd: Icd, *, accept_changes: bool = False) -> "CrawlFolder":
+        """Create the folder or take it over, for this process alone; a crawl that is over makes room for the next.
+
+        Raise ``CrawlRefusedError`` when another crawl is using it, when it belongs to another definition (unless
+        ``accept_changes``), or when it cannot be written.
+        """
+        folder = cls._entered(icd.output, FRONTIER)
+        if not (folder.is_first and folder.lock.keeps):
+            folder.close()
+            raise FolderBusyError(_busy(icd.output))
+        with _left_on_error(folder):
+            if not accept_changes:
+                _refuse_another(folder, icd)
+            return replace(folder, run=crawl_runs.current_run(folder.root, icd))
+
+    @classmethod
+    def join(cls, icd: Icd, number: int, begun_at: datetime) -> "CrawlFolder":
+        """Enter the folder of a crawl that other processes may work on as well, here and on other machines.
+
+        Crawls before ``number`` are put away. The first one inside is alone until it calls ``share``. Raise
+        ``CrawlRefusedError`` when a process alone uses it, when it holds a later crawl, or when it cannot be written.
+        """
+        folder = cls._entered(icd.output)
+        with _left_on_error(folder):
+            run = crawl_runs.joined_run(folder.root, number, may_change=folder.is_first)
+            if run is None:
+                raise CrawlRefusedError(
+                    f"{folder.root}: holds a later crawl than number {number} of this definition; "
+                    "start the worker with another folder"
+                )
+            return replace(folder, run=replace(run, begun_at=begun_at))
+
+    @classmethod
+    def _entered(cls, root: Path, *names: str) -> "CrawlFolder":
+        lock = FolderLock(root)
+        try:
+            for name in ("archive", "objects", *names):
+                (root / name).mkdir(parents=True, exist_ok=True)
+            is_first = lock.take_exclusive()
+            if not is_first and not lock.take_shared():
+                raise FolderBusyError(_busy(root))
+            lock.become_keeper()
+        except OSError as error:
+            lock.release()
+            raise CrawlRefusedError(f"{root}: {error.strerror}; write another output in the ICD") from error
+        return cls(root, lock, is_first=is_first)
+
+    def share(self) -> None:
+        """Let other processes work on the crawl as well."""
+        self.lock.take_shared()
+
+    def keep_definition(self, icd: Icd) -> None:
+        """Note which definition the crawl goes by; an opening that failed before this may be tried with another."""
+        write_whole(self.definition, json.dumps(icd.meaning(), indent=1, ensure_ascii=False))
+
+    @property
+    def label(self) -> str:
+        """A suffix of file names that no other folder has, so that files of several can be brought together."""
+        where = f"{socket.gethostname()} {getnode():x} {self.root.resolve()}"
+        return sha256(where.encode("utf-8", "surrogateescape")).hexdigest()[:6]
+
+    @property
+    def definition(self) -> Path:
+        """What the definition means that the crawl was begun with."""
+        return self.root / DEFINITION
+
+    @property
+    def topic(self) -> Path:
+        """The texts of reference documents on the web, as they were when they were fetched."""
+        return self.root / TOPIC
+
+    @property
+    def known_topic(self) -> Path | None:
+        """The texts that this crawl, or else the one before it, goes by; None where none were fetched yet."""
+        return crawl_runs.newest(self.root, TOPIC)
+
+    @property
+    def archive(self) -> Path:
+        """Where the WARC files are."""
+        return self.root / "archive"
+
+    @property
+    def indexes(self) -> Path:
+        """Where the index of the WARC files is."""
+        return self.root / INDEXES
+
+    @property
+    def objects(self) -> Path:
+        """Where the N-Quads segments are."""
+        return self.root / "objects"
+
+    @property
+    def scores(self) -> Path:
+        """Where the score log is."""
+        return self.root / SCORES
+
+    @property
+    def refused(self) -> Path:
+        """Where the log of refused links is."""
+        return self.root / REFUSED
+
+    @property
+    def frontier(self) -> Path:
+        """Where the embedded server keeps its append-only file."""
+        return self.root / FRONTIER
+
+    @property
+    def spool(self) -> Path:
+        """Where large bodies lie while they arrive."""
+        return self.root / ".spool"
+
+    @property
+    def log(self) -> Path:
+        """The events of the crawl, a line each."""
+        return self.root / "crawl.log"
+
+    def write_summary(self, summary: object) -> None:
+        """Write ``crawl.json``, whole or not at all."""
+        write_whole(self.root / SUMMARY, json.dumps(summary, indent=2, ensure_ascii=False) + "\n")
+
+    def close(self) -> None:
+        """Let others use the folder."""
+        self.lock.release()
+
+
+def _busy(root: Path) -> str:
+    return f"{root}: another crawl is using this folder; wait for it, stop it, or write another output in the ICD"
+
+
+@contextmanager
+def _left_on_error(folder: CrawlFolder) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        folder.close()
+        raise CrawlRefusedError(
+            f"{folder.root}: the next crawl cannot begin ({error.strerror}); make room or correct the permissions"
+        ) from error
+    except BaseException:
+        folder.close()
+        raise
+
+
+def _refuse_another(folder: CrawlFolder, icd: Icd) -> None:
+    try:
+        meant = crawl_runs.definition(folder.root)
+    except ValidationError:
+        raise CrawlRefusedError(f"{folder.definition}: is damaged; write another output in the ICD") from None
+    differing = changes(meant, icd) if meant else ()
+    if differing:
+        raise CrawlRefusedError(
+            f"{folder.root}: this crawl was begun with another definition (changed: {', '.join(differing)}); "
+            "undo the change, write another id or output, or accept it with --accept-changes "
+            "(-a accept_changes=1)"
+        )

@@ -1,0 +1,1 @@
+"""One fetch: politeness, claims of IP addresses, robots.txt, the download handler."""

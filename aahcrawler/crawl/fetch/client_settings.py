@@ -1,0 +1,41 @@
+"""What an ICD means to the wire client: settings and request headers."""
+
+from pathlib import Path
+
+from aahcrawler.wire.ip_policy import IpPolicy
+from aahcrawler.wire.settings import Limits, Timeouts, WireSettings
+from online_analysis.icd import Icd
+
+PRODUCT = "AAHCrawler"
+"""What robots.txt files call us: the first word of ``Icd.user_agent`` (RFC 9309, section 2.2.1)."""
+LONGEST_HEAD = 32_000
+"""Bytes that the head of a response may have: of longer ones FastWARC gives up the file they are archived in."""
+LONGEST_REMAINS = 16_000
+"""Bytes that are archived of a head which never ended, for the same reason."""
+PATIENCE = 30
+"""A body may take this many times ``politeness.timeout`` while it keeps coming: slow servers have large files too."""
+
+
+def wire_settings(icd: Icd, spool: Path) -> WireSettings:
+    """Return the settings of the client that crawls for an ICD; large bodies go to files in ``spool``."""
+    patience = icd.politeness.timeout.total_seconds()
+    return WireSettings(
+        spool=spool,
+        addresses=IpPolicy(
+            allow_private=icd.network.allow_private,
+            resolve={host: str(endpoint) for host, endpoint in icd.network.resolve.items()},
+        ),
+        timeouts=Timeouts(connect=patience, first_byte=patience, idle=patience, total=PATIENCE * patience),
+        limits=Limits(head_bytes=LONGEST_HEAD, payload_bytes=icd.limits.page_bytes),
+    )
+
+
+def request_headers(icd: Icd) -> dict[str, str]:
+    """Return the headers of every request for an ICD, an honest User-Agent among them."""
+    languages = ", ".join(icd.scope.languages)
+    return {
+        "User-Agent": icd.user_agent(),
+        "Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
+        **({"Accept-Language": f"{languages}, *;q=0.5"} if languages else {}),
+        "Accept-Encoding": "gzip, deflate",
+    }

@@ -1,0 +1,212 @@
+"""Scrapy's way to the wire client: a download handler that keeps every byte of request and response."""
+
+import asyncio
+import ipaddress
+from collections.abc import Coroutine, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from scrapy import Request
+from scrapy.core.downloader.handlers.base import BaseDownloadHandler
+from scrapy.crawler import Crawler
+from scrapy.http import Response
+
+from aahcrawler.crawl.fetch.ip_claims import IP_CLAIM, IpClaim
+from aahcrawler.crawl.fetch.politeness import StoppedError
+from aahcrawler.exchange import Exchange
+from aahcrawler.page.decoding import decode_content
+from aahcrawler.wire.client import Answer, WireClient, WireRequest, WireSettings
+
+WIRE_SETTINGS = "AAH_WIRE"
+"""The Scrapy setting that holds a ``WireSettings``: the settings of the download handler."""
+MOST_BYTES = "download_maxsize"
+"""The key of ``Request.meta`` that holds how many bytes of a body are taken; what follows is cut off."""
+WANTED = "download_wanted"
+"""The key of ``Request.meta`` that holds ``WireRequest.wanted``, if anything."""
+ENDING = "download_ending"
+"""The key of ``Request.meta`` that holds an ``asyncio.Event``; when it is set, the download has ``GRACE`` left."""
+GRACE = 5.0
+"""Seconds that answers under way are waited for when the crawl ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class Captured:
+    """What a response has beyond Scrapy's attributes.
+
+    ``headers`` are in the order and case of the wire. ``complete`` is False when the body is shorter than the server
+    meant it to be, or than the crawl's limit allows. ``elapsed`` and ``latency`` are the seconds to the last and to the
+    first byte.
+    """
+
+    exchange: Exchange
+    reason: str
+    headers: tuple[tuple[str, str], ...]
+    complete: bool
+    elapsed: float
+    latency: float
+
+
+class CapturedResponse(Response):
+    """A response with the exchange it came in.
+
+    ``body`` is without transfer and content coding, so ``headers`` has no Content-Encoding; ``wire_headers`` has.
+    ``captured`` survives ``replace`` and ``copy``; whoever handles the response closes its exchange, once for all
+    copies.
+    """
+
+    attributes: tuple[str, ...] = (*Response.attributes, "captured")
+
+    def __init__(self, url: str, *, captured: Captured, **kwargs: Any) -> None:
+        super().__init__(url, **kwargs)
+        self.captured = captured
+
+    @property
+    def exchange(self) -> Exchange:
+        """What passed over the connection."""
+        return self.captured.exchange
+
+    @property
+    def reason(self) -> str:
+        """The reason phrase of the status line, often empty."""
+        return self.captured.reason
+
+    @property
+    def wire_headers(self) -> tuple[tuple[str, str], ...]:
+        """The header fields in the order and case of the wire."""
+        return self.captured.headers
+
+    @property
+    def complete(self) -> bool:
+        """Whether ``body`` is all that the server meant to send."""
+        return self.captured.complete
+
+
+class WireDownloadHandler(BaseDownloadHandler):
+    """Downloads http and https requests through a ``WireClient``; its ``WireError`` reaches the errback as it is.
+
+    The setting ``AAH_WIRE`` is a ``WireSettings``; by default large bodies go through the folder ``.spool`` and only
+    public addresses are connected to. A request's ``download_timeout`` is the seconds for its whole exchange;
+    ``MOST_BYTES``, ``WANTED``, ``ENDING`` and ``IP_CLAIM`` say the rest. Its ``download_latency`` is set.
+
+    Redirects, cookies, proxies and retries are none of its business. The URL is sent as the request has it.
+    """
+
+    lazy = True
+
+    def __init__(self, crawler: Crawler, client: WireClient, page_bytes: int) -> None:
+        super().__init__(crawler)
+        self._client = client
+        self._page_bytes = page_bytes
+        self._open_downloads = OpenDownloads()
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Build the handler that ``AAH_WIRE`` describes."""
+        settings: WireSettings = crawler.settings.get(WIRE_SETTINGS) or WireSettings(spool=Path(".spool"))
+        return cls(crawler, WireClient(settings), settings.limits.payload_bytes)
+
+    async def download_request(self, request: Request) -> CapturedResponse:
+        """Return the answer, whatever its status.
+
+        Raise ``WireError`` where there is none, ``IpAddressBusyError`` where the host's address is not to be asked
+        soon, and ``StoppedError`` where it did not come before the crawl's end.
+        """
+        claim: IpClaim | None = request.meta.get(IP_CLAIM)
+        timeout = request.meta.get("download_timeout")
+        asked = WireRequest(
+            url=request.url,
+            headers=tuple(_sent_headers(request)),
+            method=request.method,
+            body=request.body,
+            timeout=None if timeout is None else float(timeout),
+            max_bytes=request.meta.get(MOST_BYTES),
+            wanted=request.meta.get(WANTED),
+            admission=claim,
+        )
+        try:
+            answer = await self._open_downloads.until(request.meta.get(ENDING), self._client.fetch(asked))
+        finally:
+            if claim is not None:
+                await claim.leave()
+        request.meta["download_latency"] = answer.latency
+        return _response(request, answer, self._page_bytes)
+
+    async def close(self) -> None:
+        """Close the connections."""
+        self._open_downloads.close()
+        await self._client.close()
+
+
+class OpenDownloads:
+    """Ends downloads that take longer than ``GRACE`` once their crawl is told to end."""
+
+    def __init__(self) -> None:
+        self._limits: dict[asyncio.Event, set[asyncio.Timeout]] = {}
+        self._watchers: list[asyncio.Task[None]] = []
+
+    async def until(self, ending: asyncio.Event | None, fetch: Coroutine[Any, Any, Answer]) -> Answer:
+        """Return what is fetched; raise ``StoppedError`` where that takes longer than ``GRACE`` after the ending."""
+        if ending is None:
+            return await fetch
+        limits = self._limits_of(ending)
+        try:
+            async with asyncio.timeout(GRACE if ending.is_set() else None) as limit:
+                limits.add(limit)
+                return await fetch
+        except TimeoutError:
+            if limit.expired():
+                raise StoppedError from None
+            raise
+        finally:
+            limits.discard(limit)
+
+    def _limits_of(self, ending: asyncio.Event) -> set[asyncio.Timeout]:
+        if ending not in self._limits:
+            self._limits[ending] = set()
+            self._watchers.append(asyncio.ensure_future(self._watch(ending)))
+        return self._limits[ending]
+
+    async def _watch(self, ending: asyncio.Event) -> None:
+        await ending.wait()
+        until = asyncio.get_running_loop().time() + GRACE
+        for limit in self._limits[ending]:
+            limit.reschedule(until)
+
+    def close(self) -> None:
+        """Watch no more."""
+        for watcher in self._watchers:
+            watcher.cancel()
+
+
+def _sent_headers(request: Request) -> Iterable[tuple[str, str]]:
+    for name, values in request.headers.items():
+        for value in values:
+            yield name.decode("latin-1"), value.decode("latin-1")
+
+
+def _response(request: Request, answer: Answer, page_bytes: int) -> CapturedResponse:
+    codings = ", ".join(value for name, value in answer.headers if name.lower() == "content-encoding")
+    decoded = decode_content(answer.payload, codings, page_bytes)
+    captured = Captured(
+        exchange=answer.exchange,
+        reason=answer.reason,
+        headers=answer.headers,
+        complete=answer.payload_complete and decoded.complete,
+        elapsed=answer.elapsed,
+        latency=answer.latency,
+    )
+    return CapturedResponse(
+        request.url,
+        captured=captured,
+        status=answer.status,
+        headers=[
+            (name.encode("latin-1"), value.encode("latin-1"))
+            for name, value in answer.headers
+            if name.lower() != "content-encoding"
+        ],
+        body=decoded.body,
+        request=request,
+        ip_address=ipaddress.ip_address(answer.exchange.ip_address.partition("%")[0]),
+        protocol="HTTP/{}.{}".format(*answer.version),
+    )

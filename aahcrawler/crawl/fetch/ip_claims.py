@@ -1,0 +1,133 @@
+"""One machine is asked by one worker at a time, and at a distance, whatever the domains that lead to it.
+
+What a queue's delay is for its pay-level domain, an IP address's is for the machine: the frontier keeps domains apart,
+and here the fetches of an IP address are, once its name has been resolved.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from ipaddress import IPv6Address, ip_address
+from time import monotonic
+
+from aahcrawler.crawl.lease.frontier_executor import FrontierExecutor
+from aahcrawler.frontier.ip_locks import IpLocks, LocalIpLocks
+from aahcrawler.frontier.protocol import FrontierUnavailableError
+
+IP_CLAIM = "aah_ip_claim"
+"""The key of ``Request.meta`` that holds a request's ``IpClaim``."""
+SOON = 2.0
+"""Seconds that a request waits for its IP address; what would take longer goes back to the frontier meanwhile."""
+
+
+class IpAddressBusyError(Exception):
+    """An IP address is not to be asked for some ``seconds``: nothing was sent, and the attempt does not count."""
+
+    def __init__(self, address: str, seconds: float) -> None:
+        super().__init__(f"{address} is not to be asked for {seconds:.1f} s")
+        self.seconds = seconds
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimHolder:
+    """Who claims IP addresses, and after how many seconds a claim ends that is neither released nor renewed."""
+
+    worker: str
+    seconds: float
+
+
+class IpClaims:
+    """Claims IP addresses for requests.
+
+    ``delay_of`` returns the seconds between two fetches of a URL's site, and so of its IP address. ``shared`` are
+    claims that other workers see as well, made in the ``executor``; None where there are no others.
+    """
+
+    def __init__(
+        self,
+        holder: ClaimHolder,
+        delay_of: Callable[[str], float],
+        executor: FrontierExecutor,
+        shared: IpLocks | None = None,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
+        self.delay_of = delay_of
+        self._holder = holder
+        self._executor = executor
+        self._shared = shared
+        self._own = LocalIpLocks(clock)
+        self._claimed: Counter[str] = Counter()
+
+    def of(self, url: str) -> "IpClaim":
+        """Return the claim of one request. Where there is no delay, nothing is claimed and nothing waits."""
+        return IpClaim(self, url)
+
+    async def claim(self, address: str, delay: float) -> float:
+        """Claim an address: 0, or in how many seconds it may be had."""
+        arguments = address, self._holder.worker, delay, self._holder.seconds
+        if self._shared is None:
+            wait = self._own.claim(*arguments)
+        else:
+            wait = await self._executor.call(self._shared.claim, *arguments)
+        if not wait:
+            self._claimed[address] += 1
+        return wait
+
+    def renew(self) -> None:
+        """Let all that is claimed stay claimed; for any thread. Errors are those of the shared claims."""
+        claimed = tuple(self._claimed)
+        (self._shared or self._own).renew(claimed, self._holder.worker, self._holder.seconds)
+
+    async def release(self, address: str, delay: float) -> None:
+        """Let others claim an IP address after a delay."""
+        self._claimed[address] -= 1
+        if not self._claimed[address]:
+            del self._claimed[address]
+        if self._shared is None:
+            self._own.release(address, self._holder.worker, delay)
+            return
+        with suppress(FrontierUnavailableError):  # Claims end by themselves.
+            await self._executor.call(self._shared.release, address, self._holder.worker, delay)
+
+
+class IpClaim:
+    """The claim of one request, at one IP address at a time (``wire.admission.Admission``)."""
+
+    def __init__(self, claims: IpClaims, url: str) -> None:
+        self._claims = claims
+        self._url = url
+        self._address = ""
+
+    async def enter(self, address: str, port: int) -> None:
+        """Return when the IP address may be asked; raise ``IpAddressBusyError`` where that is not soon."""
+        delay, name = self._claims.delay_of(self._url), machine(address, port)
+        if delay <= 0 or name == self._address:
+            return
+        await self.leave()
+        wait = await self._claims.claim(name, delay)
+        if 0 < wait <= SOON:
+            await asyncio.sleep(wait)
+            wait = await self._claims.claim(name, delay)
+        if wait:
+            raise IpAddressBusyError(name, wait)
+        self._address = name
+
+    async def leave(self) -> None:
+        """Let the delay of the IP address begin: the request has ended."""
+        name, self._address = self._address, ""
+        if name:
+            await self._claims.release(name, self._claims.delay_of(self._url))
+
+
+def machine(address: str, port: int) -> str:
+    """Return how an IP address is claimed: in its one spelling; on loopback each port is a machine, as for queues.
+
+    >>> machine("2001:DB8::0:1", 80), machine("::ffff:192.0.2.1", 80), machine("127.0.0.1", 8080)
+    ('2001:db8::1', '192.0.2.1', '127.0.0.1:8080')
+    """
+    parsed = ip_address(address.partition("%")[0])
+    if isinstance(parsed, IPv6Address) and parsed.ipv4_mapped is not None:
+        parsed = parsed.ipv4_mapped
+    return f"{parsed}:{port}" if parsed.is_loopback else str(parsed)

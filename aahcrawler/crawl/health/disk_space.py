@@ -1,0 +1,161 @@
+"""Space on the disk: a crawl pauses before there is none, and goes on by itself when there is some again.
+
+Nothing is fetched while a crawl pauses, so what had been fetched before is all that has to be written. What the system
+refuses to write all the same waits in memory, with its lease, until it can be written.
+"""
+
+import asyncio
+import logging
+import shutil
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+from aahcrawler.crawl.health.error_classification import is_full
+
+logger = logging.getLogger(__name__)
+
+RESERVE = 256_000_000
+"""Bytes that are left free where the definition does not say."""
+SHARE = 0.03
+"""No more of a file system than this is left free where the definition does not say: small ones stay usable."""
+SLACK = 1.25
+"""A crawl that pauses goes on when this many times the reserve is free: it would stop and go at the very edge."""
+LOOK_EVERY = 1.0
+"""Seconds between two looks at the free space."""
+LONGEST_REST = 10.0
+"""Seconds between two tries at most, where the free space does not tell: quotas, file systems without inodes."""
+
+
+T = TypeVar("T")
+
+
+class Usage(Protocol):
+    """How large a file system is, and how much of it this user may still write, in bytes."""
+
+    @property
+    def total(self) -> int:
+        """All of it."""
+
+    @property
+    def free(self) -> int:
+        """What may still be written."""
+
+
+Measure = Callable[[Path], Usage]
+
+
+class DiskSpace:
+    """Pauses a crawl while its disk is full, and makes writes again that were refused.
+
+    States: open -> paused -> open. A crawl is paused while one of the ``folders`` has less than the reserve left,
+    from then on until a quarter more than the reserve is free; and while a write that was refused waits to be made
+    again. ``reserve`` are bytes, None for the default. Nobody waits any longer once ``ending`` is set.
+    """
+
+    def __init__(
+        self,
+        folders: Sequence[Path],
+        reserve: int | None,
+        ending: asyncio.Event,
+        measure: Measure = shutil.disk_usage,
+    ) -> None:
+        self._folders = folders
+        self._reserve = reserve
+        self._ending = ending
+        self._measure = measure
+        self._below = ""
+        self._refused: dict[object, str] = {}
+        self._was_short = False
+        self.changed: list[Callable[[], None]] = []
+        """Called after each change between open and paused."""
+
+    @property
+    def is_short(self) -> bool:
+        """Whether the crawl is paused."""
+        return bool(self._below or self._refused)
+
+    @property
+    def why(self) -> str:
+        """Why the crawl is paused and what to do, empty while it is not."""
+        return next(iter(self._refused.values()), self._below)
+
+    def look(self) -> None:
+        """Measure the free space. A folder that cannot be measured is taken to have some: writing to it will tell."""
+        slack = SLACK if self._below else 1.0
+        self._below = next((said for folder in self._folders if (said := self._shortage(folder, slack))), "")
+        self._notify()
+
+    async def watch(self) -> None:
+        """Look again and again."""
+        while True:
+            self.look()
+            await asyncio.sleep(LOOK_EVERY)
+
+    async def retry(self, write: Callable[[], Awaitable[T]]) -> T:
+        """Make a write, and make it again for as long as the disk is full.
+
+        Raise what the write raises for other reasons, and, once the crawl is ending, for a full disk as well. The
+        write has to have changed nothing when it is refused.
+        """
+        waiting, rest = object(), LOOK_EVERY
+        try:
+            while True:
+                try:
+                    return await write()
+                except Exception as error:
+                    if not is_full(error) or self._ending.is_set():
+                        raise
+                    self._refused[waiting] = str(error)
+                self._notify()
+                await self._rest(rest)
+                rest = min(2 * rest, LONGEST_REST)
+        finally:
+            if self._refused.pop(waiting, None) is not None:
+                self._notify()
+
+    async def _rest(self, seconds: float) -> None:
+        """Wait for that long where the disk has space as far as can be measured, else until it has."""
+        clock = asyncio.get_running_loop().time
+        until, came_free = clock() + seconds, False
+        while not self._ending.is_set():
+            was_below = bool(self._below)
+            self.look()
+            came_free = came_free or (was_below and not self._below)
+            if not self._below and (came_free or clock() >= until):
+                return
+            await self._pause()
+
+    async def _pause(self) -> None:
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._ending.wait(), LOOK_EVERY)
+
+    def _shortage(self, folder: Path, slack: float) -> str:
+        try:
+            usage = self._measure(folder)
+        except OSError:
+            return ""
+        reserve = min(RESERVE, int(SHARE * usage.total)) if self._reserve is None else self._reserve
+        if usage.free >= reserve * slack:
+            return ""
+        wanted = _megabytes(reserve * slack)
+        return (
+            f"{_megabytes(usage.free)} are free in {folder} and archive.reserve keeps {_megabytes(reserve)}; "
+            f"make room, the crawl goes on by itself when {wanted} are free"
+        )
+
+    def _notify(self) -> None:
+        if self.is_short == self._was_short:
+            return
+        self._was_short = self.is_short
+        if self.is_short:
+            logger.warning("paused: %s", self.why)
+        else:
+            logger.warning("the disk has space again, the crawl goes on")
+        for listener in self.changed:
+            listener()
+
+
+def _megabytes(size: float) -> str:
+    return f"{size / 1e6:,.1f} MB"

@@ -1,0 +1,1 @@
+"""Leases of the frontier: taking, renewing and sharing them, and the thread that asks the frontier."""

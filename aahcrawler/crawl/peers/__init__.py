@@ -1,0 +1,1 @@
+"""Links that are pushed to the service of another instance."""

@@ -1,0 +1,85 @@
+"""``crawl.json``: every count of a crawl."""
+
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import Protocol
+
+from aahcrawler import __version__
+from aahcrawler.archive.delivery import Delivery
+from aahcrawler.crawl.peers.peer_export import PeerExport
+from aahcrawler.crawl.stats.collector import Stats
+from aahcrawler.frontier.protocol import Counts, State
+from online_analysis.icd import Icd
+
+
+class Countable(Protocol):
+    """What the summary reads of a crawl."""
+
+    @property
+    def icd(self) -> Icd:
+        """The definition."""
+
+    @property
+    def number(self) -> int:
+        """Which crawl of its definition this is."""
+
+    @property
+    def begun_at(self) -> datetime:
+        """When it began."""
+
+    @property
+    def started_at(self) -> datetime:
+        """When this process opened it."""
+
+    @property
+    def counts(self) -> Counts:
+        """How many URLs are in which state."""
+
+    @property
+    def reason(self) -> str:
+        """Why it ended."""
+
+    @property
+    def peer_export(self) -> PeerExport | None:
+        """What pushes links to another instance."""
+
+    @property
+    def stats(self) -> Stats:
+        """Every count."""
+
+    @property
+    def pause(self) -> str:
+        """Why the crawl fetches nothing for now."""
+
+    @property
+    def delivery(self) -> Delivery | None:
+        """What copies closed files elsewhere."""
+
+
+def summary(job: Countable, state: str) -> dict[str, object]:
+    """Return the content of ``crawl.json``.
+
+    ``crawl`` counts the crawls of this definition from 1. ``state`` is ``running``, ``paused``, ``stopped`` or
+    ``finished``, and ``reason`` says why it pauses or ended; ``begun_at`` is when this crawl began, ``started_at`` when
+    this process opened it. ``seconds`` and all counts include what came before a restart. ``frontier`` counts URLs by
+    state, ``delivery`` closed files at ``archive.target``, where there is one, and ``posts`` what became of what this
+    process told another instance.
+    """
+    urls = {f"pages_{state}": job.counts.pages.get(state, 0) for state in State}
+    urls |= {f"requisites_{state}": job.counts.requisites.get(state, 0) for state in State}
+    return {
+        "id": job.icd.id,
+        "crawl": job.number,
+        "title": job.icd.title,
+        "software": f"AAHCrawler/{__version__}",
+        "state": state,
+        "reason": job.reason or job.pause,
+        "begun_at": job.begun_at.isoformat(timespec="seconds"),
+        "started_at": job.started_at.isoformat(timespec="seconds"),
+        "updated_at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "relevant_at": job.icd.scoring.relevant,
+        **job.stats.summary(),
+        "frontier": {**urls, "queues": job.counts.queues},
+        **({"delivery": asdict(job.delivery.progress)} if job.delivery else {}),
+        **({"posts": asdict(job.peer_export.posts)} if job.peer_export else {}),
+    }

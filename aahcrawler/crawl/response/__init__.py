@@ -1,0 +1,1 @@
+"""What is done with an answer, from understanding the page to finishing its lease."""

@@ -1,0 +1,446 @@
+"""How a lease ends: what is written, what is queued, and in which order.
+
+A page is understood first, and what was said of its links is logged. Then its response, its request and what was
+understood are archived, all or none, and added to the history; then come its triples, and then, in one atomic step of
+the frontier, its links, its counts and its end. A crash before that step leaves the lease to run out, so the page is
+fetched again; after it this crawl never fetches it again.
+"""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from email.utils import parsedate_to_datetime
+from time import time
+
+from aahcrawler.archive.writer import Capture
+from aahcrawler.crawl.capture.archiver import Annotations, identified
+from aahcrawler.crawl.capture.description import count, description
+from aahcrawler.crawl.capture.recrawl import (
+    UNCONDITIONAL,
+    ConditionalRequest,
+    Recrawl,
+    RecrawlComparison,
+    UnreadableCaptureError,
+)
+from aahcrawler.crawl.core.context import CurrentContext
+from aahcrawler.crawl.core.fetching import Fetching
+from aahcrawler.crawl.core.lifecycle import Lifecycle
+from aahcrawler.crawl.core.stores import StoreWriter
+from aahcrawler.crawl.fetch.download_handler import CapturedResponse
+from aahcrawler.crawl.fetch.ip_claims import IpAddressBusyError
+from aahcrawler.crawl.fetch.politeness import StoppedError
+from aahcrawler.crawl.fetch.robots_txt import RobotsDeniedError, RobotsUnreachableError
+from aahcrawler.crawl.health.error_classification import is_full, is_local
+from aahcrawler.crawl.lease.lease_source import LostLeaseError
+from aahcrawler.crawl.peers.peer_export import PeerExport
+from aahcrawler.crawl.response.autodiscovery import AnnouncedFeeds
+from aahcrawler.crawl.response.batch_scoring import BatchScoring
+from aahcrawler.crawl.response.link_ranking import LinkRanking
+from aahcrawler.crawl.response.listings import Contents, Listings
+from aahcrawler.crawl.response.page_analyser import PageAnalyser
+from aahcrawler.crawl.response.transcripts import Transcripts
+from aahcrawler.crawl.response.trap_detection import TrapDetection, TrapError
+from aahcrawler.crawl.response.url_lists import ListKind, UrlLists, list_kind
+from aahcrawler.crawl.stats.collector import Stats
+from aahcrawler.exchange import Truncation
+from aahcrawler.frontier.protocol import Lease, Offer, Outcome, State
+from aahcrawler.metadata import Metadata
+from aahcrawler.objects.vocabulary import crawl as crawl_iri
+from aahcrawler.page import Headers, Page
+from aahcrawler.pipeline.analysis import PageAnalysis, needs_requisites, of_redirect
+from aahcrawler.pipeline.links import NO_LINKS, SCOPE, DiscoveredLinks, discover_links
+from aahcrawler.traps import Trap, is_probe
+from aahcrawler.wire.errors import RefusedAddressError, WireError
+
+logger = logging.getLogger(__name__)
+
+AGAIN = frozenset({408, 425, 429, 500, 502, 503, 504})
+"""Answers that may be another one later."""
+LONGEST_REST = 3600.0
+"""Seconds beyond which a Retry-After is not believed."""
+
+
+class RequisiteBudgetError(Exception):
+    """A requisite was leased, and ``limits.requisite_bytes`` has been used up since it was offered."""
+
+
+class RequestReplacedError(Exception):
+    """A middleware gave another request in place of an answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseSteps:
+    """The steps that an answer goes through, and what they learn from and tell."""
+
+    recrawl: Recrawl
+    trap_detection: TrapDetection
+    analyser: PageAnalyser
+    announced_feeds: AnnouncedFeeds
+    url_lists: UrlLists
+    listings: Listings
+    transcripts: Transcripts
+    link_ranking: LinkRanking
+    batch_scoring: BatchScoring
+    peer_export: PeerExport | None = None
+
+
+class ResponseHandler:
+    """Ends leases, each exactly once; nothing that it meets on a page stops the crawl.
+
+    A disk that is full makes it wait. What does stop a crawl are other errors of this machine, as ``is_local`` tells
+    it: the lease stays out then, and its URL is fetched again when the crawl goes on.
+    """
+
+    def __init__(
+        self,
+        context: CurrentContext,
+        writer: StoreWriter,
+        fetching: Fetching,
+        lifecycle: Lifecycle,
+        steps: ResponseSteps,
+    ) -> None:
+        self._context = context
+        self._writer = writer
+        self._fetching = fetching
+        self._lifecycle = lifecycle
+        self._steps = steps
+        self._frontier = writer.stores.frontier
+
+    def trap(self, lease: Lease) -> Trap | None:
+        """Return why a leased page is not to be fetched any more, None where it is."""
+        return self._steps.trap_detection.refused(lease)
+
+    async def close(self) -> None:
+        """Score what waits for its batch, and end the process that reads documents."""
+        await self._steps.transcripts.close()
+        try:
+            await self._steps.batch_scoring.end()
+        except Exception as error:
+            if not is_local(error):
+                raise
+            self._lifecycle.fail(error)
+
+    async def on_response(
+        self, lease: Lease, response: CapturedResponse, asked: ConditionalRequest = UNCONDITIONAL
+    ) -> None:
+        """Understand an answer, which was ``asked`` for so, archive it, queue its links, and finish its lease."""
+        politeness, rest = self._fetching.politeness, rest_asked(response)
+        politeness.on_response(lease.url, response.status, response.captured.latency, rest)
+        try:
+            if self._worth_another_try(lease, response):
+                await self._try_again(lease, response)
+            else:
+                await self._finish(lease, response, asked)
+        except Exception as error:  # Whatever a page may provoke, the crawl goes on.
+            await self.on_error(lease, error)
+        finally:
+            response.exchange.close()
+            politeness.fetch_ended(lease.url)
+            self._fetching.leases.finished(lease)
+
+    async def on_error(self, lease: Lease, error: Exception) -> None:
+        """End a lease whose URL gave no answer: try again later, give up, or block."""
+        try:
+            if is_full(error):
+                await self._give_way(lease, error)
+            elif is_local(error):
+                raise error
+            else:
+                await self._end_without_answer(lease, error)
+        except Exception as failure:
+            if not is_local(failure):
+                raise
+            self._lifecycle.fail(failure)
+        finally:
+            if isinstance(error, WireError) and error.exchange is not None:
+                error.exchange.close()
+            self._fetching.leases.finished(lease)
+
+    # Without an answer
+
+    async def _give_way(self, lease: Lease, error: Exception) -> None:
+        """Give back a lease whose answer could not be kept for want of disk space.
+
+        An answer that alone is too large for the disk is not fetched for ever.
+        """
+        self._writer.disk_space.look()
+        if self._writer.disk_space.is_short or self._lifecycle.is_ending:
+            logger.warning("%s: given back, for %s", lease.url, error)
+            await self._writer.call(self._frontier.release, [lease])
+        else:
+            await self._retry(lease, "no room")
+
+    async def _end_without_answer(self, lease: Lease, error: Exception) -> None:
+        match error:
+            case WireError():
+                await self._end_with_wire_error(lease, error)
+            case LostLeaseError():
+                logger.warning("%s: its lease had run out before it was asked for", lease.url)
+            case StoppedError():
+                await self._writer.call(self._frontier.release, [lease])
+            case IpAddressBusyError():
+                await self._let_others_go_first(lease, error)
+            case TrapError(trap=trap):
+                await self._end(lease, State.BLOCKED, trap)
+            case RequisiteBudgetError():
+                await self._end(lease, State.BLOCKED, "requisite_bytes")
+            case RequestReplacedError():
+                await self._end(lease, State.FAILED, "replaced")
+            case RobotsDeniedError():
+                await self._end(lease, State.BLOCKED, "robots")
+            case RobotsUnreachableError():
+                await self._retry(lease, "robots.txt")
+            case _:
+                logger.error("%s: unforeseen error", lease.url, exc_info=error)
+                await self._end(lease, State.FAILED, type(error).__name__)
+
+    async def _let_others_go_first(self, lease: Lease, error: IpAddressBusyError) -> None:
+        """Give back a lease whose IP address is being asked for others, until it may be claimed."""
+        logger.info("%s: given back, for %s", lease.url, error)
+        await self._fetching.leases.give_back_behind(lease)
+        await self._writer.call(self._frontier.release, [lease], delay=error.seconds)
+        await self._writer.count({"address_busy": 1})
+
+    async def _end_with_wire_error(self, lease: Lease, error: WireError) -> None:
+        self._fetching.politeness.fetch_ended(lease.url)
+        await self._writer.archive_remains(error)
+        if isinstance(error, RefusedAddressError):
+            await self._end(lease, State.BLOCKED, "address")
+        elif error.retryable:
+            await self._retry(lease, error.reason)
+        else:
+            logger.warning("%s", error)
+            await self._end(lease, State.FAILED, error.reason)
+
+    async def _end(self, lease: Lease, state: State, reason: str) -> None:
+        logger.info("%s %s: %s", lease.url, state, reason)
+        group = "blocked" if state is State.BLOCKED else "error"
+        await self._steps.listings.failed(lease, reason)
+        await self._commit(lease, state, (), Outcome(reason, {f"{group}:{reason}": 1}))
+
+    def _worth_another_try(self, lease: Lease, response: CapturedResponse) -> bool:
+        broken = response.status in AGAIN or response.exchange.truncated is Truncation.DISCONNECT
+        return broken and lease.attempt < self._context.now.attempts
+
+    async def _try_again(self, lease: Lease, response: CapturedResponse) -> None:
+        await self._writer.archive(response.exchange)
+        await self._writer.count({"bytes": response.exchange.response_size})
+        self._lifecycle.check_limits()
+        reason = f"status {response.status}" if response.status in AGAIN else "disconnect"
+        await self._retry(lease, reason, rest_asked(response))
+
+    async def _retry(self, lease: Lease, reason: str, rest: float = 0.0) -> None:
+        """Let the URL be fetched again; its queue rests longer with every attempt."""
+        pause = max(rest, self._fetching.politeness.delay_of(lease.url), 2.0 ** min(lease.attempt - 1, 10))
+        last = lease.attempt >= self._context.now.attempts
+        outcome = Outcome(reason, {f"error:{reason}": 1.0} if last else {"retries": 1.0})
+        logger.info("%s attempt %d: %s; its site rests for %.0f s", lease.url, lease.attempt, reason, pause)
+        learned = self._fetching.politeness.learned(lease.url)
+        state = await self._writer.call(self._frontier.retry, lease, delay=pause, learned=learned, outcome=outcome)
+        if state is State.FAILED:
+            await self._steps.listings.failed(lease, reason)
+            await self._steps.link_ranking.ended(lease, state, reason)
+        await self._fetching.leases.give_back_behind(lease)
+        self._writer.stats.merge(outcome.stats)
+
+    # With an answer
+
+    async def _finish(self, lease: Lease, response: CapturedResponse, asked: ConditionalRequest) -> None:
+        page, known = _page(lease, response), self._context.now
+        kind = list_kind(lease)
+        if kind is not None:
+            await self._finish_list(lease, response, page, kind)
+            return
+        refusal = known.scope.admit_type(lease, page.media_type) if 200 <= page.status < 300 else None
+        if refusal is not None:
+            await self._put_aside(lease, refusal)
+            return
+        try:
+            comparison = self._steps.recrawl.compare(lease, page, response.exchange, asked, known.fingerprint)
+        except UnreadableCaptureError:
+            await self._ask_plainly(lease, response)
+            return
+        stats = _stats(lease, comparison, response, asked)
+        comparison = await self._steps.transcripts.read(lease, comparison, stats)
+        found = self._steps.analyser.analyse(lease, comparison)
+        discovered = self._discover(lease, page, found.metadata, stats) if found is not None else NO_LINKS
+        if lease.kind == "page":
+            discovered = (
+                discovered if found is None else self._steps.trap_detection.learn(lease, comparison, found, discovered)
+            )
+            await self._steps.link_ranking.answered(lease, response.status, found, discovered)
+            await self._learn(found)
+        await self._keep_refused(lease, found, discovered)
+        capture = await self._writer.archive(response.exchange, _annotations(lease, page, comparison, found))
+        if found is not None and lease.kind == "page":
+            await self._describe(lease, comparison, found, capture, page.status)
+            count(comparison, found, stats)
+        logger.info("%s %d %s", lease.url, page.status, comparison.change or lease.kind)
+        discovered = await self._listed(lease, page.status, found, discovered)
+        offers, outcome = self._steps.batch_scoring.offers(found, discovered), Outcome(stats=stats.counts)
+        if await self._commit(lease, State.DONE, offers, outcome, rest_asked(response)):
+            if self._steps.peer_export is not None and found is not None:
+                self._steps.peer_export.links(
+                    lease.url, discovered.pages, discovered.refused, are_scored=found.contribution is None
+                )
+            await self._steps.batch_scoring.add(found, discovered)
+
+    def _discover(self, lease: Lease, page: Page, said: Metadata, stats: Stats) -> DiscoveredLinks:
+        """Return what an answer leads to, and count what of that is refused; errors lead nowhere."""
+        if page.status >= 400:
+            return NO_LINKS
+        found = discover_links(
+            lease,
+            said,
+            self._context.now.link_rules,
+            lambda feeds: self._steps.announced_feeds.of(lease, feeds),
+            wants_requisites=not self._lifecycle.requisites_spent,
+        )
+        stats.merge(found.counts)
+        return found
+
+    async def _put_aside(self, lease: Lease, refusal: str) -> None:
+        """Block a URL for what its answer is; it comes back when the scope changes."""
+        blocking, delay = self._writer.stores.blocking, self._fetching.politeness.delay_of(lease.url)
+        if blocking is None:
+            await self._end(lease, State.BLOCKED, refusal)
+            return
+
+        def at_once() -> bool:
+            self._frontier.release([lease], delay=delay)
+            return blocking.block_urls([lease.url], f"{SCOPE}{refusal}")[0]
+
+        await self._steps.listings.failed(lease, refusal)
+        if await self._writer.call(at_once):
+            logger.info("%s %s: %s", lease.url, State.BLOCKED, refusal)
+            await self._writer.count({f"blocked:{refusal}": 1})
+            await self._steps.link_ranking.ended(lease, State.BLOCKED, refusal)
+
+    async def _finish_list(self, lease: Lease, response: CapturedResponse, page: Page, kind: ListKind) -> None:
+        """Archive a sitemap, or a feed that was announced, and offer what it lists."""
+        size, offers = response.exchange.response_size, NO_LINKS.offers
+        stats = Stats({"answers": 1, "bytes": size, f"status:{page.status}": 1, kind: 1})
+        await self._writer.archive(response.exchange, Annotations(identified(page.body, declared=page.media_type)))
+        if 300 <= page.status < 400:
+            offers = self._discover(lease, page, of_redirect(lease, page), stats).offers
+            offers = await self._steps.listings.redirected(lease, offers)
+        else:
+            contents = await self._steps.url_lists.read(lease, page, stats) if page.status < 300 else Contents()
+            await self._steps.listings.read(lease, page.status, contents)
+        logger.info("%s %d %s", lease.url, page.status, kind)
+        await self._commit(lease, State.DONE, offers, Outcome(stats=stats.counts), rest_asked(response))
+
+    async def _listed(
+        self, lease: Lease, status: int, found: PageAnalysis | None, discovered: DiscoveredLinks
+    ) -> DiscoveredLinks:
+        """Go on with the listings of an application where a page is its front page, or one of them."""
+        if lease.kind != "page" or found is None:
+            return discovered
+        await self._steps.listings.begin(lease, status, found.metadata)
+        if 300 <= status < 400:
+            return replace(discovered, offers=await self._steps.listings.redirected(lease, discovered.offers))
+        await self._steps.listings.read(lease, status, Contents(len(discovered.pages)))
+        return discovered
+
+    async def _learn(self, found: PageAnalysis | None) -> None:
+        """Learn what a page says of the topic; errors and what is remembered say nothing."""
+        topic_learner = self._context.now.topic_learner
+        if topic_learner is None or found is None or found.document is None or found.metadata.score is None:
+            return
+        await topic_learner.learn(found.document, found.metadata.score, self._writer.retry)
+
+    async def _keep_refused(self, lease: Lease, found: PageAnalysis | None, discovered: DiscoveredLinks) -> None:
+        """Keep the links that are refused, for the case that the definition is changed."""
+        log, language = self._writer.stores.refusals, None if found is None else found.metadata.language
+        if log is not None and discovered.rejected:
+            await self._writer.write(log.refused, lease.url, language, discovered.rejected)
+
+    async def _ask_plainly(self, lease: Lease, response: CapturedResponse) -> None:
+        """Archive a 304 that stands for nothing any more, and ask again, at once and without conditions."""
+        logger.warning("%s: the page that has not changed cannot be read from the archive; it is fetched", lease.url)
+        self._steps.recrawl.ask_plainly(lease.url)
+        await self._writer.archive(response.exchange)
+        counts = {"bytes": response.exchange.response_size, "conditional": 1, "asked_again": 1}
+        await self._writer.count(counts)
+        self._lifecycle.check_limits()
+        await self._writer.call(self._frontier.release, [lease])
+
+    async def _describe(
+        self, lease: Lease, comparison: RecrawlComparison, found: PageAnalysis, capture: Capture, status: int
+    ) -> None:
+        stated = replace(
+            description(lease, comparison, found.metadata, capture, status),
+            crawl=crawl_iri(self._context.now.icd.id, self._lifecycle.number),
+            changes=self._steps.analyser.changes(lease, comparison, found.metadata),
+        )
+        # What is remembered was stated of the former capture, which the new one refers to.
+        objects = () if comparison.remembered else found.metadata.objects
+        await self._writer.describe(stated, objects, found.containers)
+
+    async def _commit(
+        self, lease: Lease, state: State, links: Sequence[Offer], outcome: Outcome, rest: float = 0.0
+    ) -> bool:
+        """Finish a lease; False where it had been lost."""
+        politeness = self._fetching.politeness
+        delay = max(rest, politeness.delay_of(lease.url)) if state is not State.BLOCKED else 0.0
+        learned = politeness.learned(lease.url)
+        held = await self._writer.call(
+            self._frontier.finish, lease, state, delay=delay, learned=learned, links=links, outcome=outcome
+        )
+        if held:
+            self._writer.stats.merge(outcome.stats)
+            if state is not State.DONE:
+                await self._steps.link_ranking.ended(lease, state, outcome.reason)
+            self._lifecycle.check_limits()
+        else:
+            logger.warning("%s: its lease had run out, so it is fetched again", lease.url)
+        return held
+
+
+def _page(lease: Lease, response: CapturedResponse) -> Page:
+    return Page(
+        lease.url,
+        response.status,
+        Headers(response.wire_headers),
+        response.body,
+        response.exchange.started_at,
+        complete=response.complete,
+    )
+
+
+def _annotations(lease: Lease, page: Page, comparison: RecrawlComparison, found: PageAnalysis | None) -> Annotations:
+    """Return what is archived with an answer: metadata of pages, and of style sheets that lead somewhere.
+
+    What is remembered is in the archive already.
+    """
+    said = found.metadata if found is not None else None
+    what = identified(page.body, said.language if said is not None else None, declared=page.media_type)
+    is_told = said is not None and not comparison.remembered and (lease.kind == "page" or needs_requisites(said))
+    return Annotations(what, said if is_told else None, comparison.original)
+
+
+def _stats(lease: Lease, comparison: RecrawlComparison, response: CapturedResponse, asked: ConditionalRequest) -> Stats:
+    size = response.exchange.response_size
+    stats = Stats({"answers": 1, "bytes": size, f"status:{response.status}": 1})
+    if asked.conditional:
+        stats.add("conditional")
+    if lease.kind == "requisite" and (comparison.unmodified or not 300 <= response.status < 400):
+        stats.merge({"probes" if is_probe(lease.url) else "requisites": 1, "requisite_bytes": size})
+    return stats
+
+
+def rest_asked(response: CapturedResponse) -> float:
+    """Return for how many seconds an answer asks to be left in peace, at most ``LONGEST_REST`` (RFC 9110, 10.2.3).
+
+    0 for answers that mean something else by Retry-After, and where it cannot be read.
+    """
+    if response.status not in AGAIN:
+        return 0.0
+    value = Headers(response.wire_headers).get("Retry-After").strip()
+    if value.isascii() and value.isdigit():
+        return min(float(value[:9]), LONGEST_REST)
+    try:
+        seconds = parsedate_to_datetime(value).timestamp() - time()
+    except (ValueError, OverflowError):
+        return 0.0
+    return min(max(0.0, seconds), LONGEST_REST)

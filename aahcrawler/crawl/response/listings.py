@@ -1,0 +1,250 @@
+"""Complete listings of known applications: asked for where the links of a site have run out.
+
+What the front page of an application leads to may be a small part of what there is. Its file names addresses that list
+all of it, the best first (``Application.listings``). Each such address is a URL of the frontier without a score, so
+that it waits behind everything that links lead to on its site; limits on pages hold for it. Where a crawl is in the
+listings of an application stands in the ``via`` of that URL, so that whoever fetches it knows how to go on.
+"""
+
+import logging
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from hashlib import blake2s
+from typing import Final, Self
+from urllib.parse import parse_qs, urlencode
+
+from aahcrawler import urls
+from aahcrawler.crawl.core.context import CurrentContext
+from aahcrawler.crawl.core.stores import StoreWriter
+from aahcrawler.crawl.response.autodiscovery import MOST_HOSTS
+from aahcrawler.frontier.hops import Hop
+from aahcrawler.frontier.protocol import UNSCORED, Lease, Offer, Offered
+from aahcrawler.metadata import Metadata
+from knowledge_base.addresses import Address
+from knowledge_base.model import Application, Listing
+
+logger = logging.getLogger(__name__)
+
+MOST_PAGES: Final = 1_000
+"""How many pages of one listing are asked for."""
+MOST_KNOWN: Final = 10
+"""How many of them in a row may be known already."""
+MOST_ROOTS: Final = 10
+"""How many installations of one application on a host have their listings asked for."""
+
+_EMPTY: Final = "nothing listed"
+_SAME: Final = "the same page again"
+_SIGN: Final = "#application="
+_HOPS: Final = {"sitemap": Hop.SITEMAP, "feed": Hop.FEED, "page": Hop.NAVIGATION}
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A page of one listing of an application: the pages are counted from 1, ``root`` is the address of its front page.
+
+    ``before`` is a digest of the first URL that the page before lists, empty where there is none.
+
+    >>> Step("https://a.test/", "WordPress", "feed", 2).via
+    'https://a.test/#application=WordPress&listing=feed&page=2'
+    """
+
+    root: str
+    application: str
+    listing: str
+    page: int = 1
+    before: str = ""
+
+    @property
+    def via(self) -> str:
+        """How a URL of the frontier says that it is this step."""
+        said = {"application": self.application, "listing": self.listing, "page": self.page}
+        before = {"before": self.before} if self.before else {}
+        return f"{self.root}#{urlencode(said | before)}"
+
+    @classmethod
+    def of(cls, lease: Lease) -> Self | None:
+        """Return the step that a leased URL is, None for any other URL."""
+        root, sign, _ = lease.via.partition(_SIGN)
+        if not sign:
+            return None
+        said = parse_qs(lease.via.partition("#")[2])
+        name, listing, page, before = (said.get(key, [""])[0] for key in ("application", "listing", "page", "before"))
+        return cls(root, name, listing, int(page), before) if page.isascii() and page.isdigit() else None
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What a page of a listing was found to list: how many URLs, how many new ones among them, and the first one."""
+
+    listed: int = 0
+    new: int = 0
+    first: str = ""
+
+    def with_more(self, urls_of_piece: Sequence[str], new: int) -> Self:
+        """Return the contents with those of another piece of the same answer."""
+        first = self.first or next(iter(urls_of_piece), "")
+        return replace(self, listed=self.listed + len(urls_of_piece), new=self.new + new, first=first)
+
+
+class Listings:
+    """Leads from one step to the next, as long as the listings of an application bring anything new.
+
+    A listing that can be read makes those behind it needless; one that cannot is counted and reported, and the next one
+    is asked for.
+    """
+
+    def __init__(self, context: CurrentContext, writer: StoreWriter) -> None:
+        self._context = context
+        self._writer = writer
+        self._begun: OrderedDict[tuple[str, str], list[str]] = OrderedDict()
+
+    async def begin(self, lease: Lease, status: int, said: Metadata) -> None:
+        """Ask for the listings of an application whose front page was understood, each installation's once."""
+        application = self._application(said.application)
+        if application is None or lease.kind != "page" or said.trap or not 200 <= status < 300:
+            return
+        depth = self._context.now.icd.scope.depth
+        found = {link.action for link in said.links if link.action is not None}
+        is_needed = any(found.isdisjoint(listing.when_none) for listing in self._wanted(application))
+        if not is_needed or (depth is not None and lease.depth >= depth):
+            return
+        if application.begins_at(Address.parse(lease.url), said.level) and self._is_new(application, lease.url):
+            await self._ask(lease, application, lease.url, 0)
+
+    async def read(self, lease: Lease, status: int, contents: Contents) -> None:
+        """Go on after a page of a listing was answered, as far as it brought anything new."""
+        step = Step.of(lease)
+        if step is None:
+            return
+        begins = _digest(contents.first)
+        if not 200 <= status < 300:
+            await self.failed(lease, f"status {status}")
+        elif not contents.listed:
+            await self.failed(lease, _EMPTY)
+        elif step.before == begins:
+            await self.failed(lease, _SAME)
+        else:
+            await self._count(step, "read")
+            application = self._application(step.application)
+            listing = _named(application, step.listing)
+            tells_first = listing is not None and listing.oldest_first
+            if application is not None and (contents.new or (step.page == 1 and not tells_first)):
+                await self._ask_page(lease, application, listing, replace(step, page=step.page + 1, before=begins))
+
+    async def redirected(self, lease: Lease, offers: Sequence[Offer]) -> Sequence[Offer]:
+        """Ask for what a listing redirects to; go on behind it where that is known already, or refused.
+
+        Return what of the ``offers`` is still to be made: all, where the lease is of no listing.
+        """
+        step = Step.of(lease)
+        if step is None:
+            return offers
+        moved = [replace(offer, via=lease.via) for offer in offers]
+        if not moved or Offered.ADDED not in await self._offer(moved):
+            await self._go_on_behind(lease, step)
+        return ()
+
+    async def _go_on_behind(self, lease: Lease, step: Step) -> None:
+        application = self._application(step.application)
+        listing = _named(application, step.listing)
+        if application is None or listing is None:
+            return
+        after = Step(step.root, step.application, step.listing, step.page + 1)
+        if not listing.is_paged or not await self._ask_page(lease, application, listing, after):
+            await self._ask(lease, application, step.root, application.listings.index(listing) + 1)
+
+    async def failed(self, lease: Lease, reason: str) -> None:
+        """Go on after a listing that could not be had, or not be read. A further page of one that was read ends it.
+
+        Where all pages are the same, the server knows no pages, and the next listing is asked for as well.
+        """
+        step = Step.of(lease)
+        if step is None:
+            return
+        is_end = step.page > 1 and (reason.startswith("status 4") or reason == _EMPTY)
+        if not is_end:
+            logger.warning("%s: listing %s of %s: %s", lease.url, step.listing, step.application, reason)
+            await self._count(step, reason)
+        application = self._application(step.application)
+        listing = _named(application, step.listing)
+        if application is not None and listing is not None and (step.page == 1 or reason == _SAME):
+            await self._ask(lease, application, step.root, application.listings.index(listing) + 1)
+
+    def _application(self, name: str | None) -> Application | None:
+        return self._context.now.helper.application(name) if name is not None else None
+
+    def _wanted(self, application: Application) -> Sequence[Listing]:
+        sources = self._context.now.icd.sources
+        if sources.listings == "off":
+            return ()
+        return [each for each in application.listings if each.kind != "feed" or sources.feeds != "off"]
+
+    def _is_new(self, application: Application, root: str) -> bool:
+        """Note the root of an installation; say whether none was known that it lies in."""
+        key = urls.origin(root), application.name
+        known = self._begun[key] = self._begun.pop(key, [])
+        while len(self._begun) > MOST_HOSTS:
+            self._begun.popitem(last=False)
+        if len(known) >= MOST_ROOTS or any(root.startswith(each) for each in known):
+            return False
+        known.append(_folder(root))
+        return True
+
+    async def _ask(self, lease: Lease, application: Application, root: str, first: int) -> None:
+        """Offer the first page of a listing, of the first one from the ``first`` on that can be."""
+        wanted = self._wanted(application)
+        for listing in application.listings[first:]:
+            step = Step(root, application.name, listing.name)
+            if listing in wanted and await self._ask_page(lease, application, listing, step):
+                return
+
+    async def _ask_page(self, lease: Lease, application: Application, listing: Listing | None, step: Step) -> bool:
+        """Offer a page of a listing, or the next one that is not known; False where there is none that may be had."""
+        if listing is None:
+            return False
+        last = min(step.page + MOST_KNOWN - 1, MOST_PAGES) if listing.is_paged else 1
+        for number in range(step.page, last + 1):
+            offer = self._made(lease, replace(step, page=number), listing)
+            refusal = "no address" if offer is None else self._context.now.scope.admit(offer)
+            if offer is None or refusal is not None:
+                logger.info("%s: listing %s of %s: %s", step.root, listing.name, application.name, refusal)
+                await self._count(step, str(refusal))
+                return False
+            if (await self._offer([offer]))[0] in (Offered.ADDED, Offered.BLOCKED):
+                return True
+        return False
+
+    def _made(self, lease: Lease, step: Step, listing: Listing) -> Offer | None:
+        url = urls.resolve(step.root, listing.reference(step.page))
+        if url is None or urls.origin(url) != urls.origin(step.root):
+            return None
+        known = self._context.now
+        if listing.kind == "page":
+            url = known.scope.spelling(known.helper.canonical(url))
+        before = replace(lease, path=_stem(lease.path)) if Step.of(lease) else lease
+        return replace(known.link_rules.offer(url, before, UNSCORED, hop=_HOPS[listing.kind]), via=step.via)
+
+    async def _offer(self, offers: Sequence[Offer]) -> Sequence[Offered]:
+        return await self._writer.call(self._writer.stores.frontier.offer, offers)
+
+    async def _count(self, step: Step, what: str) -> None:
+        await self._writer.count({f"listing:{step.application}, {step.listing}: {what}": 1})
+
+
+def _named(application: Application | None, name: str) -> Listing | None:
+    listings = application.listings if application is not None else ()
+    return next((each for each in listings if each.name == name), None)
+
+
+def _digest(url: str) -> str:
+    return blake2s(url.encode("utf-8", "replace"), digest_size=4).hexdigest()
+
+
+def _folder(url: str) -> str:
+    return url.partition("?")[0].rpartition("/")[0] + "/"
+
+
+def _stem(path: str) -> str:
+    """Return the hops that led to the front page, of those that led to one of its listings."""
+    return path.rstrip(Hop.REDIRECT + Hop.REDIRECT.lower())[:-1]

@@ -1,0 +1,128 @@
+"""How an answer is understood, now or in a former crawl, and what changed in it since."""
+
+import logging
+from dataclasses import replace
+
+from aahcrawler.crawl.capture.description import changes
+from aahcrawler.crawl.capture.recrawl import Change, Recrawl, RecrawlComparison, UnreadableCaptureError
+from aahcrawler.crawl.core.context import CurrentContext
+from aahcrawler.crawl.health.error_classification import is_local
+from aahcrawler.crawl.response.trap_detection import TrapDetection
+from aahcrawler.frontier.protocol import Lease
+from aahcrawler.metadata import Link, LinkType, Metadata
+from aahcrawler.objects.versions import Changes
+from aahcrawler.page import Page, feeds
+from aahcrawler.pipeline import analysis
+from aahcrawler.pipeline.analysis import PageAnalysis
+from aahcrawler.pipeline.batch import contribution_of
+from aahcrawler.pipeline.rank import rank, rank_error
+from aahcrawler.pipeline.score import ScoredPage, score
+from aahcrawler.pipeline.trap_evidence import marked
+from aahcrawler.pipeline.understand import understand
+from aahcrawler.traps import Trap, is_probe
+from online_analysis.batching import Contribution
+
+logger = logging.getLogger(__name__)
+
+
+class PageAnalyser:
+    """Makes sense of answers with what the crawl knows at that moment; nothing that a page provokes is raised."""
+
+    def __init__(self, context: CurrentContext, recrawl: Recrawl, trap_detection: TrapDetection) -> None:
+        self._context = context
+        self._recrawl = recrawl
+        self._trap_detection = trap_detection
+
+    def analyse(self, lease: Lease, comparison: RecrawlComparison) -> PageAnalysis | None:
+        """Return what an answer says; None for what leads nowhere by itself, such as an image."""
+        page = comparison.page
+        if lease.kind == "requisite" and is_probe(lease.url):
+            self._trap_detection.probed(page)
+            return None
+        if comparison.remembered and comparison.before is not None:
+            return PageAnalysis(analysis.leased_anew(comparison.before, lease))
+        try:
+            if 300 <= page.status < 400:
+                return self._signed(PageAnalysis(analysis.of_redirect(lease, page)))
+            if lease.kind == "requisite":
+                return (
+                    self._signed(PageAnalysis(analysis.of_stylesheet(page))) if page.media_type == "text/css" else None
+                )
+            return self._analyse_page(lease, page, comparison.before)
+        except Exception as error:  # Whatever a page may provoke, it is archived, and the crawl goes on.
+            if is_local(error):
+                raise
+            logger.exception("%s: not understood", page.url)
+            return PageAnalysis(analysis.not_understood(lease, page, error), error=type(error).__name__)
+
+    def changes(self, lease: Lease, comparison: RecrawlComparison, now: Metadata) -> Changes | None:
+        """Compare the objects of a page with those of its former capture; None where nobody can tell.
+
+        A former page that was understood by other means is understood anew first, so that nothing but the page differs.
+        """
+        before = comparison.before
+        if before is None or comparison.former is None or comparison.change not in (Change.CHANGED, Change.GONE):
+            return None
+        if comparison.change is Change.CHANGED and before.understood_by != now.understood_by:
+            try:
+                page = self._recrawl.page_of(comparison.former)
+                before = self._analysis(lease, page, self._scored(page, before)).metadata
+            except UnreadableCaptureError:
+                return None
+            except Exception as error:  # It is the former page's trouble; today's is archived and understood.
+                if is_local(error):
+                    raise
+                logger.exception("%s: its former capture is not understood", comparison.page.url)
+                return None
+        return changes(before, now, complete=comparison.page.complete)
+
+    def _analyse_page(self, lease: Lease, page: Page, before: Metadata | None) -> PageAnalysis:
+        """Understand a page of today, from which the ranker learns: an error that it was worth nothing."""
+        ranker = self._context.now.ranker
+        if ranker is not None:
+            ranker.take()  # What a page taught that could not be understood to the end.
+        scored = self._scored(page, before)
+        is_relevant = scored.score >= self._context.now.icd.scoring.relevant
+        verdict = self._trap_detection.judge(lease, page, scored, relevant=is_relevant)
+        is_error = page.status >= 300 or (verdict is not None and verdict.trap is Trap.SOFT_404)
+        if ranker is not None and is_error:
+            rank_error(page.url, ranker, lease.depth)
+        elif ranker is not None:
+            scored = rank(scored, self._context.now.icd.scoring.weights, ranker, lease.depth)
+        found = self._analysis(lease, page, scored)
+        lesson = None if ranker is None else ranker.take()
+        contribution = None if is_error else found.contribution
+        said = marked(found.metadata, verdict)
+        return replace(found, metadata=said, lesson=lesson, contribution=contribution, verdict=verdict)
+
+    def _scored(self, page: Page, before: Metadata | None) -> ScoredPage:
+        known = self._context.now
+        assistance = understand(page, known.helper, known.scope.spelling, before)
+        return score(assistance, known.analysers, known.icd.scoring.weights)
+
+    def _analysis(self, lease: Lease, page: Page, scored: ScoredPage) -> PageAnalysis:
+        for action in scored.assistance.failed_actions:
+            logger.warning("%s: %s", page.url, action)
+        said = analysis.of_page(lease, page, scored, self._context.now.icd.scoring.relevant)
+        assistance = scored.assistance
+        failed, learned = assistance.failed_actions, assistance.learned
+        found = PageAnalysis(said, assistance.refused, assistance.containers, failed, learned, scores=scored.scores)
+        contributed = self._contribution(page, scored)
+        found = replace(found, contribution=contributed, document=assistance.document)
+        return self._signed(self._with_feeds(page, found))
+
+    def _with_feeds(self, page: Page, found: PageAnalysis) -> PageAnalysis:
+        """Add the feeds that a page announces, where the definition asks for them."""
+        if self._context.now.icd.sources.feeds != "announced" or not page.is_html or page.status >= 300:
+            return found
+        links = tuple(Link(url, LinkType.FEED) for url in feeds.announced(page))
+        return replace(found, metadata=replace(found.metadata, links=(*found.metadata.links, *links)))
+
+    def _contribution(self, page: Page, scored: ScoredPage) -> Contribution | None:
+        topic = self._context.now.topic
+        if topic is None or self._context.now.icd.scoring.batch == 1 or page.status >= 300:
+            return None
+        return contribution_of(scored, topic)
+
+    def _signed(self, found: PageAnalysis) -> PageAnalysis:
+        return replace(found, metadata=replace(found.metadata, understood_by=self._context.now.fingerprint))

@@ -1,0 +1,157 @@
+"""What a crawl's pages teach of traps, what that means for what is fetched next, and where it is kept."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from uuid import uuid4
+
+from filelock import FileLock, Timeout
+
+from aahcrawler.crawl.capture.recrawl import GONE, RecrawlComparison
+from aahcrawler.crawl.core.context import CurrentContext
+from aahcrawler.crawl.directory.files import write_whole
+from aahcrawler.crawl.response.listings import Step
+from aahcrawler.frontier.hops import Hop
+from aahcrawler.frontier.protocol import Lease, Offer
+from aahcrawler.page import Page
+from aahcrawler.pipeline.analysis import PageAnalysis
+from aahcrawler.pipeline.links import DiscoveredLinks, is_chosen
+from aahcrawler.pipeline.score import ScoredPage
+from aahcrawler.pipeline.trap_evidence import content, seen
+from aahcrawler.traps import Trap, Traps, Verdict
+from aahcrawler.traps.bloom_filters import Arrays
+from aahcrawler.traps.state_file import packed, unpacked
+
+logger = logging.getLogger(__name__)
+
+KEEP_EVERY = 300.0
+"""Seconds between two writings of what was learned."""
+FOLDER = "traps"
+PROBE_SCORE = 1.0
+"""A suspicion is to be cleared up before more pages are fetched for it."""
+
+
+class TrapError(Exception):
+    """A page was leased, and what was learned since it was offered speaks against fetching it."""
+
+    def __init__(self, trap: Trap) -> None:
+        super().__init__(trap.value)
+        self.trap = trap
+
+
+class TrapDetection:
+    """Has the traps of a crawl learn from its pages. ``name`` returns what no page is called by."""
+
+    def __init__(self, context: CurrentContext, name: Callable[[], str] = lambda: uuid4().hex) -> None:
+        self._context = context
+        self._name = name
+
+    @property
+    def _traps(self) -> Traps:
+        return self._context.now.traps
+
+    def refused(self, lease: Lease) -> Trap | None:
+        """Return why a leased page is not to be fetched any more, None where it is.
+
+        What nobody linked to was asked for: seeds, what was posted, what a former crawl knew, listings.
+        """
+        if lease.kind != "page" or not lease.via or Step.of(lease) is not None:
+            return None
+        return self._traps.admit(lease.url, trusted=is_chosen(lease.path))
+
+    def judge(self, lease: Lease, page: Page, processed: ScoredPage, *, relevant: bool) -> Verdict | None:
+        """Compare a page with those before it; None for what is none, such as an error or a feed."""
+        assistance = processed.assistance
+        if page.status >= 300 or assistance.document.source:
+            return None
+        return self._traps.judge(seen(lease.url, lease.queue, assistance, relevant=relevant), self._name())
+
+    def probed(self, page: Page) -> None:
+        """Take the answer to a request for a page that cannot exist."""
+        text = None
+        if 200 <= page.status < 300:
+            text = content(self._context.now.helper.assist(page).document)
+        logger.info("%s: %s", page.url, "a soft 404" if text is not None else f"answered {page.status}, as it should")
+        self._traps.probed(page.url, text)
+
+    def learn(
+        self, lease: Lease, comparison: RecrawlComparison, found: PageAnalysis, discovered: DiscoveredLinks
+    ) -> DiscoveredLinks:
+        """Note what a page brought; return where it leads, a probe of its host included where there is to be one.
+
+        What a former crawl knew, and the trouble of a server, say nothing of traps.
+        """
+        if comparison.former is not None or not (comparison.page.status < 400 or comparison.page.status in GONE):
+            return discovered
+        verdict = found.verdict or Verdict()
+        pages = [offer.url for offer in discovered.offers if offer.kind == "page"]
+        self._traps.fetched(lease.url, verdict, pages)
+        probe = self._probe(lease, verdict.probe) if verdict.probe else None
+        return discovered if probe is None else replace(discovered, offers=(*discovered.offers, probe))
+
+    def _probe(self, lease: Lease, url: str) -> Offer | None:
+        """Return a probe as an offer. It is no page: it is not scored, and what it says leads nowhere."""
+        page = self._context.now.link_rules.offer(url, lease, PROBE_SCORE)
+        if self._context.now.scope.admit(page) is not None:
+            return None
+        return self._context.now.link_rules.offer(url, lease, PROBE_SCORE, kind="requisite", hop=Hop.REQUISITE)
+
+
+class TrapsFile:
+    """Where one worker of a crawl keeps what its traps have learned: the first file that no other worker holds.
+
+    It belongs to the crawl with this ``number``; what is kept of former ones is removed.
+    """
+
+    def __init__(self, root: Path, number: int) -> None:
+        """Take a file. Raise ``OSError`` where the folder cannot be written."""
+        folder = root / FOLDER
+        folder.mkdir(exist_ok=True)
+        self._lock, slot = _first_free(folder)
+        self._path = folder / f"{slot}.npz"
+        self._number = number
+
+    def recall(self, traps: Traps) -> None:
+        """Have traps go on from what was kept, where there is something; a damaged file is reported and not used."""
+        with suppress(FileNotFoundError):
+            try:
+                number, state = unpacked(self._path.read_bytes())
+                if number == self._number:
+                    traps.restore(state)
+            except ValueError as error:
+                logger.error("%s: %s; what is a trap is learned anew", self._path, error)
+
+    async def keep(self, traps: Callable[[], Traps]) -> None:
+        """Write the traps again and again until cancelled, and then once more; the crawl goes on without."""
+        try:
+            while True:
+                await asyncio.sleep(KEEP_EVERY)
+                state = traps().state()
+                await asyncio.to_thread(self._write, state)
+        finally:
+            self._write(traps().state())
+
+    def _write(self, state: Arrays) -> None:
+        try:
+            write_whole(self._path, packed(self._number, state))
+        except OSError as error:
+            logger.warning("%s: what was learned of traps is not kept (%s)", self._path, error)
+
+    def close(self) -> None:
+        """Let another worker have the file."""
+        self._lock.release()
+
+
+def _first_free(folder: Path) -> tuple[FileLock, int]:
+    slot = 0
+    while True:
+        lock = FileLock(folder / f"{slot}.lock", timeout=0)
+        try:
+            lock.acquire()
+        except Timeout:
+            slot += 1
+        else:
+            return lock, slot

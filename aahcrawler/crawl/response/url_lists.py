@@ -1,0 +1,127 @@
+"""Sitemaps, feeds that pages announce, and such listings of applications, in a crawl: where they lead.
+
+Such a list is a URL of the frontier like any other, of the kind that counts as no page or a step of ``listings``; the
+last hop of its path tells it. What it holds is offered piece by piece while it is read, so that a crash leaves some of
+it offered, and the list to be fetched again.
+"""
+
+from collections import Counter, OrderedDict
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Literal
+from urllib.parse import urlsplit
+
+from aahcrawler.crawl.core.context import CurrentContext
+from aahcrawler.crawl.core.stores import StoreWriter
+from aahcrawler.crawl.response.autodiscovery import MOST_HOSTS
+from aahcrawler.crawl.response.listings import Contents, Step
+from aahcrawler.crawl.stats.collector import Stats
+from aahcrawler.frontier.hops import Hop, ends_with
+from aahcrawler.frontier.protocol import Lease, Offer, Offered
+from aahcrawler.page import Page
+from aahcrawler.pipeline.links import Admitted
+from aahcrawler.pipeline.score import ScoredPage, score
+from aahcrawler.pipeline.understand import understand_list
+from aahcrawler.scope import SourceRefusal
+from aahcrawler.scores import Source
+
+MOST_NESTED = 500
+"""How many sitemaps that other sitemaps of a host name are asked for."""
+DEEPEST = 5
+"""How many sitemaps may lead to one another."""
+
+ListKind = Literal["sitemaps", "feeds"]
+
+
+def list_kind(lease: Lease) -> ListKind | None:
+    """Return what an answer is to be read as by the hops that led to it, None where it is none of both."""
+    if lease.kind != "requisite" and Step.of(lease) is None:
+        return None
+    if ends_with(lease.path, Hop.SITEMAP):
+        return "sitemaps"
+    return "feeds" if ends_with(lease.path, Hop.FEED) else None
+
+
+class UrlLists:
+    """Offers what lists hold, as far as the crawl wants it."""
+
+    def __init__(self, context: CurrentContext, writer: StoreWriter) -> None:
+        self._context = context
+        self._writer = writer
+        self._nested: OrderedDict[str, int] = OrderedDict()
+
+    async def read(self, lease: Lease, page: Page, stats: Stats) -> Contents:
+        """Offer where a list leads; count what is refused, and how many URLs it has.
+
+        Return what it lists; sitemaps that it names are part of that.
+        """
+        contents = Contents()
+        context, frontier = self._context.now, self._writer.stores.frontier
+        for assistance in understand_list(page, context.helper, context.scope.spelling):
+            piece, admitted = score(assistance, context.analysers, context.icd.scoring.weights), Admitted()
+            stats.add("listed", len(piece.links))
+            stats.merge(Counter(f"refused:{refused.reason}" for refused in assistance.refused))
+            admitted.add(self._vouched(lease, piece, stats), context.link_rules)
+            stats.merge(admitted.counts)
+            await self._keep(lease, admitted.rejected)
+            answers = await self._writer.call(frontier.offer, admitted.offers)
+            added = [offer for offer, said in zip(admitted.offers, answers, strict=True) if said is Offered.ADDED]
+            await self._log(lease, [(offer.url, offer.score) for offer in added if offer.kind == "page"])
+            contents = contents.with_more([*(link.url for link in piece.links), *piece.assistance.sitemaps], len(added))
+        return contents
+
+    async def _keep(self, lease: Lease, rejected: dict[str, list[Offer]]) -> None:
+        log = self._writer.stores.refusals
+        if log is not None and rejected:
+            await self._writer.write(log.refused, lease.url, None, rejected)
+
+    async def _log(self, lease: Lease, new: Sequence[tuple[str, float]]) -> None:
+        source = Source.SITEMAP if list_kind(lease) == "sitemaps" else Source.FEED
+        await self._writer.write(self._writer.stores.scores.offered, source, new)
+
+    def _vouched(self, lease: Lease, piece: ScoredPage, stats: Stats) -> Iterator[Offer]:
+        """Yield what a list may lead to: a feed to anything, a sitemap to pages of the hosts that it speaks for."""
+        hosts = _spoken_for(lease) if list_kind(lease) == "sitemaps" else None
+        is_complete, helper = Step.of(lease) is not None, self._context.now.helper
+        for offer in self._offers(lease, piece):
+            if hosts is not None and _host(offer.url) not in hosts:
+                stats.add(f"refused:{SourceRefusal.NOT_VOUCHED}")
+            elif is_complete and offer.kind == "page" and helper.is_intermediate(offer.url):
+                stats.add(f"refused:{SourceRefusal.LISTED_LINKS}")
+            elif offer.kind == "requisite" and self._is_beyond(lease):
+                stats.add(f"refused:{SourceRefusal.TOO_MANY_SITEMAPS}")
+            else:
+                yield offer
+
+    def _offers(self, lease: Lease, piece: ScoredPage) -> Iterator[Offer]:
+        """Yield links to pages, then sitemaps; the robots.txt that vouches for one vouches for those it names."""
+        hop = Hop.SITEMAP if list_kind(lease) == "sitemaps" else Hop.FEED
+        rules = self._context.now.link_rules
+        for link in piece.links:
+            yield rules.offer(link.url, lease, link.score, depth=lease.depth + 1, hop=hop)
+        for url in piece.assistance.sitemaps:
+            offer = rules.offer(url, lease, lease.score, kind="requisite", hop=Hop.SITEMAP)
+            yield replace(offer, via=lease.via)
+
+    def _is_beyond(self, lease: Lease) -> bool:
+        """Count one more sitemap that another one names, and say whether it is one too many."""
+        host = _host(lease.via or lease.url)
+        number = self._nested[host] = self._nested.pop(host, 0) + 1
+        while len(self._nested) > MOST_HOSTS:
+            self._nested.popitem(last=False)
+        return _sitemaps_in_a_row(lease.path) >= DEEPEST or number > MOST_NESTED
+
+
+def _sitemaps_in_a_row(path: str) -> int:
+    bare = path.upper().replace(Hop.REDIRECT, "")
+    return len(bare) - len(bare.rstrip(Hop.SITEMAP))
+
+
+def _spoken_for(lease: Lease) -> frozenset[str]:
+    """Return the hosts that a sitemap may speak for: its own, and the one whose robots.txt names it (sitemaps.org)."""
+    return frozenset({_host(lease.url), _host(lease.via)} - {""})
+
+
+def _host(url: str) -> str:
+    """Return the host of a URL; http and https, and with and without ``www.``, are the same site."""
+    return urlsplit(url).netloc.removeprefix("www.")

@@ -1,0 +1,1 @@
+"""Everything that Scrapy calls: spider, scheduler, middleware, add-on, settings, commands."""

@@ -1,0 +1,26 @@
+"""``scrapy crawl``, with the clear refusals and exit codes of ``aah crawl`` for the spider ``aah``."""
+
+import argparse
+from pathlib import Path
+
+from scrapy.commands.crawl import Command as ScrapyCrawl
+from scrapy.exceptions import UsageError
+
+from aahcrawler.crawl.scrapy.run import run
+from aahcrawler.crawl.scrapy.spider import AahSpider
+
+
+class Command(ScrapyCrawl):
+    """Runs a spider of the project by name; ``aah`` takes ``-a icd=FILE`` and ``-a accept_changes=1``."""
+
+    def run(self, args: list[str], opts: argparse.Namespace) -> None:
+        """Run the spider that is named."""
+        if args != [AahSpider.name]:
+            super().run(args, opts)
+            return
+        icd = opts.spargs.get("icd")
+        if not icd:
+            raise UsageError("name the definition to crawl: scrapy crawl aah -a icd=FILE", print_help=False)
+        assert self.settings is not None  # noqa: S101  # Scrapy sets it before it runs a command
+        accept = opts.spargs.get("accept_changes", "") not in {"", "0", "false", "no"}
+        self.exitcode = run(Path(icd), self.settings, accept_changes=accept)

@@ -1,0 +1,154 @@
+"""robots.txt: asked for once per host, obeyed, archived (RFC 9309)."""
+
+import asyncio
+import logging
+from collections import OrderedDict
+from contextlib import closing
+from http import HTTPStatus
+from typing import Self, cast
+
+from scrapy import Request
+from scrapy.crawler import Crawler
+
+from aahcrawler import urls
+from aahcrawler.crawl.capture.archiver import Annotations, identified
+from aahcrawler.crawl.capture.recrawl import UNCONDITIONAL, ConditionalRequest, UnreadableCaptureError
+from aahcrawler.crawl.fetch.download_handler import ENDING, MOST_BYTES, CapturedResponse
+from aahcrawler.crawl.fetch.ip_claims import IP_CLAIM
+from aahcrawler.crawl.fetch.robots_txt import LARGEST, RobotsDeniedError, RobotsUnreachableError, Rules
+from aahcrawler.crawl.lease.lease_source import LEASE, LostLeaseError
+from aahcrawler.crawl.response.autodiscovery import AnnouncedSitemaps
+from aahcrawler.crawl.startup.job import Job
+from aahcrawler.page import Headers, Page
+from aahcrawler.wire.errors import WireError, WireReason
+
+logger = logging.getLogger(__name__)
+
+MOST_REDIRECTS = 5
+MOST_HOSTS = 10_000
+"""How many hosts' rules are remembered."""
+KEPT_SECONDS = 24 * 3600.0
+"""How long rules are used before they are asked for again (RFC 9309, section 2.4)."""
+
+_OF_THE_HOST = frozenset({WireReason.ADDRESS, WireReason.RESOLVE, WireReason.CONNECT, WireReason.TLS})
+"""Errors that a host has with every URL, not only with its robots.txt."""
+
+
+class RobotsMiddleware:
+    """Holds a leased request until its host's robots.txt is known and its queue may be fetched from, or drops it."""
+
+    def __init__(self, crawler: Crawler, job: Job) -> None:
+        self._crawler = crawler
+        self._job = job
+        self._rules: OrderedDict[str, asyncio.Future[Rules]] = OrderedDict()
+        self._sitemaps = AnnouncedSitemaps(job.context, job.writer)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Build the middleware of the crawl that runs the spider."""
+        return cls(crawler, cast("Job", crawler.spider.job))  # type: ignore[union-attr]
+
+    async def process_request(self, request: Request) -> None:
+        """Let an allowed request pass when it may be sent.
+
+        Raise ``RobotsDeniedError``, ``RobotsUnreachableError``, ``StoppedError`` when the crawl ends meanwhile,
+        ``WireError`` for a host that cannot be talked to, and ``LostLeaseError`` for a lease that ran out meanwhile.
+        """
+        if LEASE not in request.meta:
+            return
+        named: tuple[str, ...] = ()
+        if self._job.context.now.obeys_robots:
+            rules = await self._of(urls.origin(request.url))
+            self._job.fetching.politeness.obey_crawl_delay(request.url, rules.delay)
+            if not rules.allow(request.url):
+                raise RobotsDeniedError(request.url)
+            named = rules.sitemaps
+        await self._sitemaps.of(request.meta[LEASE], named)
+        await self._job.fetching.wait_for_slot(request.url)
+        if not await self._job.fetching.leases.holds(request.meta[LEASE]):
+            raise LostLeaseError
+
+    async def _of(self, origin: str) -> Rules:
+        known = self._rules.get(origin)
+        if known is not None and (not known.done() or known.result().expires > asyncio.get_running_loop().time()):
+            return await asyncio.shield(known)
+        coming: asyncio.Future[Rules] = asyncio.get_running_loop().create_future()
+        self._rules[origin] = coming
+        while len(self._rules) > MOST_HOSTS:
+            self._rules.popitem(last=False)
+        try:
+            rules = await self._ask(origin)
+        except BaseException as error:
+            self._rules.pop(origin, None)
+            coming.set_exception(error)
+            coming.exception()  # Those who wait get it; without a reader asyncio would complain.
+            raise
+        self._job.fetching.politeness.obey_crawl_delay(origin, rules.delay)
+        coming.set_result(rules)
+        return rules
+
+    async def _ask(self, origin: str) -> Rules:
+        expires = asyncio.get_running_loop().time() + KEPT_SECONDS
+        url: str | None = f"{origin}/robots.txt"
+        for hop in range(MOST_REDIRECTS + 1):
+            if url is None:
+                break
+            try:
+                response = await self._fetch(url)
+            except WireError as error:
+                if hop == 0 and error.reason in _OF_THE_HOST:
+                    raise
+                raise RobotsUnreachableError(f"{url}: {error}") from error
+            if 300 <= response.status < 400:
+                location = response.headers.get("Location")
+                url = urls.resolve(url, location) if location else None
+            elif response.status >= 500 or response.status == 429:
+                raise RobotsUnreachableError(f"{url} answered {response.status}")
+            else:
+                return Rules.read(response.body, expires) if response.status < 300 else Rules(None, expires)
+        return Rules(None, expires)  # Too many redirects count as no robots.txt (RFC 9309, section 2.3.1.2).
+
+    async def _fetch(self, url: str) -> Page:
+        """Return what a robots.txt says, where it has not changed what the archive has of it."""
+        recrawl = self._job.recrawl
+        asked = recrawl.asked(url)
+        response = await self._download(url, asked)
+        if response.status == HTTPStatus.NOT_MODIFIED and asked.conditional and asked.former is not None:
+            try:
+                return recrawl.page_of(asked.former)
+            except UnreadableCaptureError:
+                recrawl.ask_plainly(url)
+                response = await self._download(url, UNCONDITIONAL)
+        when = response.exchange.started_at
+        return Page(url, response.status, Headers(response.wire_headers), response.body, when)
+
+    async def _download(self, url: str, asked: ConditionalRequest) -> CapturedResponse:
+        await self._job.fetching.wait_for_slot(url)
+        request = Request(
+            url,
+            headers={**self._job.context.now.request_headers, **asked.conditions},
+            dont_filter=True,
+            meta={
+                "download_slot": urls.queue_of(url),
+                "verbatim_url": True,
+                MOST_BYTES: LARGEST,
+                ENDING: self._job.fetching.ending,
+                IP_CLAIM: self._job.fetching.ip_claims.of(url),
+            },
+        )
+        assert self._crawler.engine is not None  # noqa: S101
+        try:
+            response = await self._crawler.engine.download_async(request)
+        except WireError as error:
+            await self._job.writer.count({"robots": int(error.exchange is not None)})
+            await self._job.writer.archive_remains(error)
+            raise
+        finally:
+            self._job.fetching.politeness.fetch_ended(url)
+        assert isinstance(response, CapturedResponse)  # noqa: S101
+        original = asked.former.original if asked.former is not None and asked.conditional else None
+        with closing(response.exchange) as exchange:
+            await self._job.writer.archive(exchange, Annotations(identified(response.body), unchanged=original))
+        counts = {"robots": 1, "bytes": exchange.response_size, "conditional": int(asked.conditional)}
+        await self._job.writer.count(counts)
+        return response

@@ -1,0 +1,59 @@
+"""Running a crawl from start to end, as ``aah crawl FILE`` and ``scrapy crawl aah -a icd=FILE`` do."""
+
+from pathlib import Path
+
+from rich.console import Console
+from scrapy.crawler import AsyncCrawlerProcess
+from scrapy.settings import Settings
+
+from aahcrawler.crawl.directory.folder import CrawlRefusedError
+from aahcrawler.crawl.health.garbage_collection import seldom_collected
+from aahcrawler.crawl.reporting.exit_status import DONE, FAILED, MISTAKE, outcome, say, tell_undelivered
+from aahcrawler.crawl.reporting.progress import display
+from aahcrawler.crawl.scrapy.addon import adapts, knowledge_folders
+from aahcrawler.crawl.scrapy.spider import AahSpider
+from aahcrawler.crawl.startup.factory import open_job
+from aahcrawler.crawl.startup.job import Job
+from aahcrawler.frontier.protocol import FrontierUnavailableError
+from aahcrawler.segments import SegmentError
+from knowledge_base.loader import LoadError
+from online_analysis.icd import IcdError
+
+
+def project_settings() -> Settings:
+    """Return the settings of the Scrapy project that ships."""
+    settings = Settings()
+    settings.setmodule("aahcrawler.crawl.scrapy.settings", priority="project")
+    return settings
+
+
+def run(icd: Path, settings: Settings, *, accept_changes: bool = False) -> int:
+    """Run the crawl of a definition in this process until it ends, and return an exit code.
+
+    Ctrl-C ends it in good order: what is being fetched is handled, what is leased goes back. Whatever went wrong is
+    said on standard error, one line for each mistake.
+    """
+    console = Console(stderr=True)
+    process = AsyncCrawlerProcess(settings)  # Sets up logging, so it comes before the crawl's own log.
+    try:
+        job = open_job(icd, knowledge_folders(settings), accept_changes=accept_changes, adapt=adapts(settings))
+    except (IcdError, CrawlRefusedError, LoadError, FrontierUnavailableError, SegmentError, OSError) as error:
+        say(console, str(error))
+        return MISTAKE
+    except KeyboardInterrupt:
+        say(console, f"{icd}: interrupted before the crawl began")
+        return DONE
+    say(console, f"{job.writer.stores.folder.root}: {job.lifecycle.started_as}")
+    with job.writer.stores.closing, seldom_collected():
+        _crawl(process, job, console)
+    say(console, outcome(job.writer.stores.folder.root, job.lifecycle, job.lifecycle.failure))
+    tell_undelivered(console, job.writer.stores.folder.root, job.lifecycle.delivery)
+    return FAILED if job.lifecycle.failure else DONE
+
+
+def _crawl(process: AsyncCrawlerProcess, job: Job, console: Console) -> None:
+    with display(console) as show:
+        process.crawl(AahSpider, job=job, show=show)
+        process.start()
+    if process.bootstrap_failed:
+        job.lifecycle.fail(CrawlRefusedError(f"the spider could not be started, see {job.writer.stores.folder.log}"))

@@ -1,0 +1,313 @@
+"""Open a crawl: a definition and a folder become a job, or a clear refusal."""
+
+import logging
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+
+from aahcrawler import __version__
+from aahcrawler.adaptation.store.overlay import LEARNED
+from aahcrawler.archive.history import History
+from aahcrawler.archive.index import IndexWriter
+from aahcrawler.archive.target import target_mistakes
+from aahcrawler.archive.writer import WarcWriter
+from aahcrawler.crawl.core.context import CrawlContext, CurrentContext
+from aahcrawler.crawl.core.lifecycle import Background, Reporting, WorkerRole
+from aahcrawler.crawl.core.stores import Stores
+from aahcrawler.crawl.core.topic_learner import TopicLearner
+from aahcrawler.crawl.directory import crawl_runs
+from aahcrawler.crawl.directory.crawl_runs import Start
+from aahcrawler.crawl.directory.definition_source import DefinitionFile, DefinitionSource
+from aahcrawler.crawl.directory.folder import CrawlFolder
+from aahcrawler.crawl.fetch.client_settings import wire_settings
+from aahcrawler.crawl.health.disk_sync import synced
+from aahcrawler.crawl.lease.slots import Slots
+from aahcrawler.crawl.reload.config_reload import ConfigReload, RunningCrawl, actions, clear_pending, mark_pending
+from aahcrawler.crawl.reload.knowledge_reload import LiveKnowledgeBase
+from aahcrawler.crawl.reload.scope_update import BlockControl
+from aahcrawler.crawl.reporting.summary import summary
+from aahcrawler.crawl.response.trap_detection import TrapsFile
+from aahcrawler.crawl.startup.fingerprint import files_digest, fingerprint
+from aahcrawler.crawl.startup.frontier_connection import FrontierConnection, join_frontier, open_frontier
+from aahcrawler.crawl.startup.job import Job, Surroundings, assemble
+from aahcrawler.crawl.startup.recovery import repair_folder, replayed_ranker, score_unscored
+from aahcrawler.crawl.startup.seeding import Seeder
+from aahcrawler.crawl.startup.store_opening import (
+    archive_exchange,
+    begin_delivery,
+    crawl_info,
+    open_history,
+    open_refusal_log,
+    open_score_log,
+    peer_export,
+)
+from aahcrawler.crawl.startup.topic_opening import SharedTopic, open_topic
+from aahcrawler.crawl.stats.collector import BEGUN
+from aahcrawler.crawl.stats.crawl_log import keep_events
+from aahcrawler.helper import ApplicationAwareHelper
+from aahcrawler.objects.writer import ObjectWriter
+from aahcrawler.scope import Scope
+from online_analysis.analysers import analysers, seeds_of_posts
+from online_analysis.icd import Icd, IcdError, changes, parts
+from online_analysis.ranking import link_ranker
+from online_analysis.topic import Topic
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class KnowledgeSource:
+    """The folders of the knowledge base, which are looked at again while a crawl runs, and whether it mends itself.
+
+    Without ``adapt`` actions that fail on a site are reported and not mended.
+    """
+
+    folders: tuple[Path, ...]
+    adapt: bool = True
+
+    def load(self, icd: Icd) -> LiveKnowledgeBase:
+        """Load it for a crawl. Raise ``LoadError`` with every mistake of every file."""
+        values = {"keywords": icd.topic.keywords, "entities": icd.topic.entities}
+        return LiveKnowledgeBase(self.folders, values, adapt=self.adapt)
+
+
+@dataclass(frozen=True, slots=True)
+class SharedCrawl:
+    """A crawl that other processes may work on as well.
+
+    ``number`` counts the crawls of its definition, ``begun_at`` is when this one began, and ``server`` the address of
+    the server that has its frontier.
+    """
+
+    number: int
+    begun_at: datetime
+    server: str
+    topic: SharedTopic
+
+
+def open_job(path: Path, folders: tuple[Path, ...], *, accept_changes: bool = False, adapt: bool = True) -> Job:
+    """Open the crawl of the definition at ``path``: a first one, one that stopped, or the next one after one is over.
+
+    ``folders`` hold the knowledge base; it and the definition are looked at again while the crawl runs. Torn files of a
+    crawl that was killed are mended first, and what was being fetched then is queued again. Without ``adapt`` actions
+    that fail on a site are reported and not mended. Raise ``IcdError`` for mistakes in the definition, ``LoadError``
+    for those in the knowledge base, ``CrawlRefusedError`` for a folder that cannot be used, and
+    ``FrontierUnavailableError`` where there is no server for the frontier.
+    """
+    source = DefinitionFile(path)
+    icd = checked(source.load())
+    choice = KnowledgeSource(folders, adapt)
+    knowledge = choice.load(icd)
+    with ExitStack() as opening:
+        folder = CrawlFolder.open(icd, accept_changes=accept_changes)
+        opening.callback(folder.close)
+        return _open(icd, folder, Sources(choice, knowledge, source), opening, Others())
+
+
+def join_job(
+    icd: Icd, shared_crawl: SharedCrawl, choice: KnowledgeSource, source: DefinitionSource, slots: Slots | None = None
+) -> Job:
+    """Open this process's part of a crawl; others may open theirs, in the same folder or in folders of their own.
+
+    What a killed process left in the folder is mended by the first one that opens it. Errors are those of ``open_job``.
+    """
+    knowledge = choice.load(checked(icd))
+    with ExitStack() as opening:
+        folder = CrawlFolder.join(icd, shared_crawl.number, shared_crawl.begun_at)
+        opening.callback(folder.close)
+        job = _open(icd, folder, Sources(choice, knowledge, source), opening, Others(shared_crawl, slots))
+        if folder.is_first:
+            folder.write_summary(summary(job.lifecycle, "running"))
+            folder.share()
+        return job
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """What a crawl looks at again while it runs: its knowledge base and its definition."""
+
+    choice: KnowledgeSource
+    knowledge: LiveKnowledgeBase
+    definition: DefinitionSource
+
+
+@dataclass(frozen=True, slots=True)
+class Others:
+    """The crawl as others work on it, None where this process is alone, and the slots that it shares with others."""
+
+    crawl: SharedCrawl | None = None
+    slots: Slots | None = None
+
+    @property
+    def topic(self) -> SharedTopic | None:
+        """What all workers share of the topic, None where there are no others."""
+        return None if self.crawl is None else self.crawl.topic
+
+    @property
+    def surroundings(self) -> Surroundings:
+        """What the crawl has around it; who leads and keeps is found out later."""
+        if self.crawl is None:
+            return Surroundings(slots=self.slots)
+        return Surroundings(WorkerRole(is_alone=False, leads=False, keeps=False), self.slots)
+
+
+def checked(icd: Icd) -> Icd:
+    """Return a definition that this machine can act on; raise ``IcdError`` otherwise."""
+    if mistakes := target_mistakes(icd):
+        raise IcdError(mistakes)
+    return icd
+
+
+def _open(
+    icd: Icd,
+    folder: CrawlFolder,
+    sources: Sources,
+    opening: ExitStack,
+    others: Others,
+) -> Job:
+    """Open all that a job needs, and hand what closes it to the job; on errors it is left in ``opening``."""
+    now, knowledge = datetime.now(UTC), sources.knowledge
+    opening.enter_context(keep_events(folder.log, icd.id))
+    knowledge.share(folder.root)
+    repair_folder(folder)
+    delivery = begin_delivery(icd, folder, opening) if folder.lock.keeps else None
+    size, number = icd.archive.size, folder.run.number
+    named = icd.id if others.crawl is None else f"{icd.id}-{folder.label}"
+    history = opening.enter_context(open_history(folder, is_shared=others.crawl is not None))
+    index = opening.enter_context(closing(IndexWriter(folder.archive, folder.indexes)))
+    archive = opening.enter_context(
+        WarcWriter(folder.archive, crawl_info(icd, number), size=size, name=named, index=index)
+    )
+    objects = opening.enter_context(ObjectWriter(folder.objects, named, lambda: datetime.now(UTC), size=size))
+    keeping = partial(archive_exchange, archive, history, number)
+    topic_learner = open_topic(icd, folder, keeping, others.topic, knowledge.helper.knowledge_base)
+    topic = topic_learner.topic
+    scored_by = analysers(icd, topic)  # Before anything is queued: a plug-in may be missing.
+    connection, scope = _connection(icd, folder, opening, others.crawl), Scope(icd)
+    frontier = connection.frontier
+    scores = opening.enter_context(open_score_log(icd, folder, named))
+    opening.enter_context(synced(archive, objects, scores))
+    ranker = link_ranker(icd.scoring)
+    lessons = None if ranker is None else replayed_ranker(ranker, folder, frontier, scores)
+    if icd.scoring.batch > 1 and folder.is_first:
+        score_unscored(folder, frontier, scores)
+    known = _seed(icd, folder, Seeder(frontier, scope, scores), history, now)
+    traps_file = opening.enter_context(closing(TrapsFile(folder.root, number)))
+    stores = Stores(
+        folder,
+        frontier,
+        archive,
+        history,
+        objects,
+        scores,
+        delivery=delivery,
+        ip_locks=connection.ip_locks(opening),
+        revive=connection.revive,
+        refusals=opening.enter_context(open_refusal_log(icd, folder, named)),
+        blocking=frontier,
+        closing=opening.pop_all(),
+    )
+    fingerprints = Fingerprints(sources.choice.folders, folder.root / LEARNED, topic_learner)
+    context = CrawlContext(
+        icd,
+        knowledge.helper,
+        scored_by,
+        scope,
+        fingerprints.of(icd),
+        lessons,
+        topic,
+        topic_learner if folder.is_first else None,
+    )
+    context.traps.use(icd.traps)
+    traps_file.recall(context.traps)
+    policy = wire_settings(icd, folder.spool).addresses
+    reporting = Reporting(_description(folder, known), peer_export(icd, policy))
+    job = assemble(context, stores, reporting, others.surroundings)
+    logger.info("%s, in %s by AAHCrawler %s", reporting.started_as, folder.root, __version__)
+    topic_learner.changed.append(partial(_use_topic, job.context, fingerprints))
+    return replace(job, background=(*job.background, *_background(job, sources, frontier, traps_file, fingerprints)))
+
+
+@dataclass(frozen=True, slots=True)
+class Fingerprints:
+    """Fingerprints of all that pages are analysed by under a definition."""
+
+    folders: tuple[Path, ...]
+    learned: Path
+    topic_learner: TopicLearner
+
+    def of(self, icd: Icd) -> str:
+        """Return the fingerprint under a definition, as files and topic are now."""
+        return fingerprint(icd, self.topic_learner.kept.meaning, files_digest(self.folders, self.learned))
+
+
+def _background(
+    job: Job, sources: Sources, control: BlockControl, traps_file: TrapsFile, fingerprints: Fingerprints
+) -> Iterator[Background]:
+    """Yield what runs beside a crawl from its start to its end."""
+    crawl = RunningCrawl(job.context, job.writer, job.fetching, job.lifecycle.fail)
+    yield partial(traps_file.keep, lambda: job.context.now.traps)
+    yield partial(sources.knowledge.watch, partial(_use_helper, job.context, fingerprints))
+    yield ConfigReload(crawl, sources.definition, fingerprints.of, actions(crawl, control)).watch
+    if not job.writer.stores.folder.is_first:
+        yield fingerprints.topic_learner.follow
+
+
+def _use_helper(current: CurrentContext, fingerprints: Fingerprints, helper: ApplicationAwareHelper) -> None:
+    """Analyse all pages from the next one on with another helper."""
+    current.use(replace(current.now, helper=helper, fingerprint=fingerprints.of(current.now.icd)))
+
+
+def _use_topic(current: CurrentContext, fingerprints: Fingerprints, topic: Topic) -> None:
+    """Score all pages from the next one on by another topic, with the analysers that compare with it."""
+    icd = current.now.icd
+    try:
+        scored_by = analysers(icd, topic)
+    except IcdError as error:  # A plug-in or model that was there when the crawl was opened.
+        logger.error("pages are scored by the topic as it was before until the crawl is started again: %s", error)
+        return
+    current.use(replace(current.now, topic=topic, analysers=scored_by, fingerprint=fingerprints.of(icd)))
+
+
+def _seed(icd: Icd, folder: CrawlFolder, seeder: Seeder, history: History, now: datetime) -> int:
+    """Offer what a crawl begins with, and keep its definition: from then on it goes on where it stops.
+
+    Return how many pages of former crawls it knows, 0 for one that goes on.
+    """
+    known = 0
+    seeder.seeds(icd.seeds)
+    seeder.postings(seeds_of_posts(icd))
+    if folder.run.start is not Start.RESUMED:
+        if folder.run.start is Start.NEXT:
+            known = seeder.former(history, icd.seeds)
+        if folder.run.begun_at is None and BEGUN not in seeder.frontier.stats():
+            seeder.frontier.count({BEGUN: now.timestamp()})
+    if folder.is_first:
+        _keep_definition(icd, folder)
+    return known
+
+
+def _keep_definition(icd: Icd, folder: CrawlFolder) -> None:
+    """Keep what a crawl goes by, and note in what that is otherwise for one that goes on."""
+    if folder.run.start is Start.RESUMED:
+        mark_pending(folder.root, parts(changes(crawl_runs.definition(folder.root), icd)))
+    else:
+        clear_pending(folder.root)
+    folder.keep_definition(icd)
+
+
+def _description(folder: CrawlFolder, known: int) -> str:
+    number, start = folder.run.number, folder.run.start
+    knowing = f", knowing {known:,} pages of the crawls before" if start is Start.NEXT else ""
+    return f"crawl {number} {start}{knowing}"
+
+
+def _connection(
+    icd: Icd, folder: CrawlFolder, opening: ExitStack, shared_crawl: SharedCrawl | None
+) -> FrontierConnection:
+    if shared_crawl is None:
+        return open_frontier(icd, folder, opening)
+    return join_frontier(icd, shared_crawl.number, shared_crawl.server, opening)

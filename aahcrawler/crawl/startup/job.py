@@ -1,0 +1,81 @@
+"""An open crawl, put together from its context, its stores and its lifecycle."""
+
+import asyncio
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from aahcrawler.crawl.capture.recrawl import Recrawl
+from aahcrawler.crawl.core.context import CrawlContext, CurrentContext
+from aahcrawler.crawl.core.fetching import Fetching
+from aahcrawler.crawl.core.lifecycle import Background, Lifecycle, Reporting, WorkerRole
+from aahcrawler.crawl.core.stores import Stores, StoreWriter
+from aahcrawler.crawl.fetch.client_settings import wire_settings
+from aahcrawler.crawl.health.disk_space import DiskSpace, Measure
+from aahcrawler.crawl.lease.slots import Slots
+from aahcrawler.crawl.response.autodiscovery import AnnouncedFeeds
+from aahcrawler.crawl.response.batch_scoring import BatchScoring
+from aahcrawler.crawl.response.handler import ResponseHandler, ResponseSteps
+from aahcrawler.crawl.response.link_ranking import LinkRanking
+from aahcrawler.crawl.response.listings import Listings
+from aahcrawler.crawl.response.page_analyser import PageAnalyser
+from aahcrawler.crawl.response.transcripts import Transcripts
+from aahcrawler.crawl.response.trap_detection import TrapDetection
+from aahcrawler.crawl.response.url_lists import UrlLists
+from aahcrawler.wire.settings import WireSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A crawl that is open in this process. ``background`` runs beside it from its start to its end."""
+
+    context: CurrentContext
+    writer: StoreWriter
+    fetching: Fetching
+    lifecycle: Lifecycle
+    recrawl: Recrawl
+    handler: ResponseHandler
+    background: Sequence[Background] = ()
+
+    @property
+    def wire_settings(self) -> WireSettings:
+        """How the download handler connects."""
+        return wire_settings(self.context.now.icd, self.writer.stores.folder.spool)
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a crawl has around it: its role among its workers, the slots it shares, and the disk, by ``measure``."""
+
+    role: WorkerRole | None = None
+    slots: Slots | None = None
+    measure: Measure = shutil.disk_usage
+
+
+def assemble(
+    context: CrawlContext, stores: Stores, reporting: Reporting | None = None, around: Surroundings | None = None
+) -> Job:
+    """Return the job of a context and its stores."""
+    icd, ending, current = context.icd, asyncio.Event(), CurrentContext(context)
+    reporting, around = reporting or Reporting(), around or Surroundings()
+    writer = StoreWriter(stores, DiskSpace(stores.folders, icd.archive.reserve, ending, around.measure))
+    batch_scoring = BatchScoring(current, writer, reporting.peer_export)
+    fetching = Fetching.of(icd, writer, ending, batch_scoring, around.slots)
+    lifecycle = Lifecycle(current, writer, fetching, around.role, reporting)
+    recrawl = Recrawl(stores.history, lifecycle.number, lifecycle.begun_at, icd.limits.page_bytes)
+    trap_detection = TrapDetection(current)
+    ranking = LinkRanking(current, writer, reporting.peer_export, lifecycle.fail)
+    steps = ResponseSteps(
+        recrawl,
+        trap_detection,
+        PageAnalyser(current, recrawl, trap_detection),
+        AnnouncedFeeds(current),
+        UrlLists(current, writer),
+        Listings(current, writer),
+        Transcripts(current),
+        ranking,
+        batch_scoring,
+        reporting.peer_export,
+    )
+    handler = ResponseHandler(current, writer, fetching, lifecycle, steps)
+    return Job(current, writer, fetching, lifecycle, recrawl, handler, (ranking.run,))

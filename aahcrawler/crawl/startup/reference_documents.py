@@ -1,0 +1,174 @@
+"""Reference documents that an ICD gives by URL, fetched before the crawl begins."""
+
+import asyncio
+import tempfile
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing, suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+
+from aahcrawler import urls
+from aahcrawler.archive.target import target_mistakes
+from aahcrawler.crawl.fetch.client_settings import request_headers, wire_settings
+from aahcrawler.crawl.fetch.politeness import PolitenessTracker
+from aahcrawler.exchange import Exchange
+from aahcrawler.helper import ApplicationAwareHelper
+from aahcrawler.page import Headers, Page
+from aahcrawler.page.decoding import decode_content
+from aahcrawler.page.generic import main_content
+from aahcrawler.wire.client import Answer, WireClient, WireError, WireRequest
+from knowledge_base.model import KnowledgeBase
+from online_analysis.icd import Icd, IcdError, Mistake
+
+MOST_REDIRECTS = 5
+PATIENCE = 2
+"""A document may take this many times ``politeness.timeout``: somebody waits for the crawl to begin."""
+FEWEST_WORDS = 3
+"""A document with fewer words says nothing about a topic."""
+
+
+Read = Callable[[Page], str]
+
+
+@dataclass(slots=True)
+class Fetched:
+    """Texts by the URL that the ICD gives, and a mistake for each document that could not be had."""
+
+    texts: dict[str, str] = field(default_factory=dict)
+    mistakes: list[Mistake] = field(default_factory=list)
+
+
+class _UnusableError(Exception):
+    """A document that is of no use; the message completes "the document ..."."""
+
+
+def check(path: Path, *, fetch: bool) -> tuple[Mistake, ...]:
+    """Return every mistake of an ICD file; with ``fetch`` reference documents are asked for as well."""
+    try:
+        icd = Icd.load(path)
+    except IcdError as error:
+        return error.mistakes
+    mistakes = target_mistakes(icd)
+    if not fetch:
+        return mistakes
+    with tempfile.TemporaryDirectory(prefix="aah-") as spool:
+        return (*mistakes, *fetch_documents(icd, Path(spool), lambda _: None).mistakes)
+
+
+def reader(knowledge_base: KnowledgeBase) -> Read:
+    """Return what reads a reference document as the pages of a crawl are read, which are compared with it.
+
+    Where that finds no content, as on a form of a known application, it is the page's text all the same.
+    """
+    helper = ApplicationAwareHelper(knowledge_base)
+
+    def read(page: Page) -> str:
+        document = helper.assist(page).document
+        text = document.text if document.parts or document.rest else ""
+        return text if len(text.split()) >= FEWEST_WORDS else main_content(page)
+
+    return read
+
+
+def fetch_documents(icd: Icd, spool: Path, keep: Callable[[Exchange], object], read: Read = main_content) -> Fetched:
+    """Fetch the reference documents of an ICD one after another.
+
+    ``keep`` is given every exchange, and ``read`` says what stands on an HTML page. Documents are named by a person, so
+    robots.txt, which speaks to crawlers that follow links, is not asked. The caller's event loop, whether it runs or is
+    going to, is left alone: a thread with a loop of its own does the work. Ctrl-C ends it at once.
+    """
+    if not icd.document_urls():
+        return Fetched()
+    begun: Future[Callable[[], object]] = Future()
+
+    async def fetch() -> Fetched:
+        task, loop = asyncio.current_task(), asyncio.get_running_loop()
+        assert task is not None  # noqa: S101
+        begun.set_result(partial(loop.call_soon_threadsafe, task.cancel))
+        return await _fetch_all(icd, spool, keep, read)
+
+    with ThreadPoolExecutor(1, thread_name_prefix="reference") as executor:
+        fetching = executor.submit(lambda: asyncio.run(fetch()))
+        try:
+            return fetching.result()
+        except KeyboardInterrupt:
+            with suppress(RuntimeError):  # The loop may have ended.
+                begun.result()()
+            raise
+
+
+async def _fetch_all(icd: Icd, spool: Path, keep: Callable[[Exchange], object], read: Read) -> Fetched:
+    client = WireClient(wire_settings(icd, spool))
+    politeness = PolitenessTracker(icd.politeness)
+    fetched = Fetched()
+    try:
+        for document in icd.document_urls():
+            try:
+                fetched.texts[document.url] = _words(
+                    await _page(_Asking(client, icd, keep, politeness), document.url), read
+                )
+            except (WireError, _UnusableError) as error:
+                fetched.mistakes.append(icd.document_mistake(document.url, f"could not be had ({error})"))
+    finally:
+        await client.close()
+    return fetched
+
+
+@dataclass(frozen=True, slots=True)
+class _Asking:
+    client: WireClient
+    icd: Icd
+    keep: Callable[[Exchange], object]
+    politeness: PolitenessTracker
+
+    async def answer(self, url: str) -> Answer:
+        """Ask for a URL when its site may be fetched from; what comes is bounded in time and size."""
+        await asyncio.sleep(self.politeness.reserve(url))
+        request = WireRequest(
+            url,
+            tuple(request_headers(self.icd).items()),
+            timeout=PATIENCE * self.icd.politeness.timeout.total_seconds(),
+            max_bytes=self.icd.limits.page_bytes,
+        )
+        try:
+            answer = await self.client.fetch(request)
+        except WireError as error:
+            if error.exchange is not None:
+                error.exchange.close()
+            raise
+        finally:
+            self.politeness.fetch_ended(url)
+        with closing(answer.exchange) as exchange:
+            self.keep(exchange)
+        return answer
+
+
+async def _page(asking: _Asking, document: str) -> Page:
+    url = urls.canonicalize(document)
+    for _ in range(MOST_REDIRECTS + 1):
+        if url is None:
+            raise _UnusableError("it leads to what is no http(s) URL")
+        answer = await asking.answer(url)
+        if answer.status == 200:
+            return _answered(url, answer, asking.icd.limits.page_bytes)
+        location = Headers(answer.headers).get("Location")
+        if not 300 <= answer.status < 400 or not location:
+            raise _UnusableError(f"the server answered {answer.status}")
+        url = urls.resolve(url, location)
+    raise _UnusableError("too many redirects")
+
+
+def _answered(url: str, answer: Answer, limit: int) -> Page:
+    headers = Headers(answer.headers)
+    body = decode_content(answer.payload, headers.get("Content-Encoding"), limit).body
+    return Page(url, answer.status, headers, body, datetime.now(UTC))
+
+
+def _words(page: Page, read: Read) -> str:
+    text = read(page) if page.is_html else page.text if page.media_type.startswith("text/") else ""
+    if len(text.split()) < FEWEST_WORDS:
+        raise _UnusableError("it holds no text")
+    return text

@@ -1,0 +1,1 @@
+"""Statistics of a crawl, and its log."""

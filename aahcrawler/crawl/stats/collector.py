@@ -1,0 +1,103 @@
+"""The statistics of a crawl, kept with the frontier so that a crash loses none."""
+
+from collections.abc import Mapping
+from typing import Final
+
+BEGUN = "begun"
+"""The count that holds when this crawl was begun, in seconds since 1970."""
+
+GROUPS: Final = (
+    *("application", "level", "object", "status", "type", "refused", "blocked", "error"),
+    *("failure", "failed", "mended", "learned", "trap", "listing"),
+)
+"""Counts that have a second word: ``status:200``, ``refused:login``.
+
+``failure`` counts actions that failed by reason, ``failed`` by where and reason, ``mended`` those of them whose objects
+were found all the same, ``learned`` pages by the learned action that found their objects, ``trap`` pages that were
+found to be near duplicates or soft 404s, ``listing`` pages of complete listings by application, listing and what became
+of them.
+"""
+SINGLE: Final = (
+    "answers",
+    "pages",
+    "new",
+    "changed",
+    "unchanged",
+    "gone",
+    "relevant",
+    "objects",
+    "requisites",
+    "robots",
+    "sitemaps",
+    "feeds",
+    "listed",
+    "probes",
+    "documents",
+    "documents_cut",
+    "conditional",
+    "asked_again",
+    "retries",
+    "address_busy",
+    "rescored",
+    "batches",
+    "bytes",
+    "requisite_bytes",
+    "seconds",
+    "failed_actions",
+)
+
+
+class Stats:
+    """Counts by name; a name is one word or ``group:word``.
+
+    A delta is collected while a page is handled and goes to the frontier in the same atomic step that finishes the
+    page; the whole is what the frontier holds.
+    """
+
+    def __init__(self, counts: Mapping[str, float] | None = None) -> None:
+        self.counts: dict[str, float] = dict(counts or {})
+
+    def add(self, name: str, amount: float = 1) -> None:
+        """Add to a count."""
+        self.counts[name] = self.counts.get(name, 0) + amount
+
+    def merge(self, counts: Mapping[str, float]) -> None:
+        """Add each of the counts."""
+        for name, amount in counts.items():
+            self.add(name, amount)
+
+    def __getitem__(self, name: str) -> float:
+        return self.counts.get(name, 0)
+
+    def group(self, name: str) -> dict[str, int]:
+        """Return the counts of a group by their second word, largest first.
+
+        >>> Stats({"status:404": 1, "status:200": 7, "pages": 7}).group("status")
+        {'200': 7, '404': 1}
+        """
+        prefix = name + ":"
+        found = {key[len(prefix) :]: int(n) for key, n in self.counts.items() if key.startswith(prefix)}
+        return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
+
+    def summary(self) -> dict[str, object]:
+        """Return all counts, groups nested, and the harvest ratio: relevant pages over pages, None without pages."""
+        numbers = {name: round(self[name], 3) if name == "seconds" else int(self[name]) for name in SINGLE}
+        ratio = round(self["relevant"] / self["pages"], 4) if self["pages"] else None
+        return {**numbers, "harvest_ratio": ratio, **{group: self.group(group) for group in GROUPS}}
+
+
+class SharedStats(Stats):
+    """The counts of a crawl that others count for as well; ``own`` are those of this process, since it was started."""
+
+    def __init__(self, counts: Mapping[str, float]) -> None:
+        super().__init__(counts)
+        self.own: dict[str, float] = {}
+
+    def add(self, name: str, amount: float = 1) -> None:
+        """Add to a count."""
+        super().add(name, amount)
+        self.own[name] = self.own.get(name, 0) + amount
+
+    def refresh(self, counts: Mapping[str, float]) -> None:
+        """Take over what the counts are by now."""
+        self.counts = dict(counts)

@@ -1,0 +1,104 @@
+"""The crawl's log: one line an event, with time, severity and subsystem."""
+
+import logging
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+
+FORMAT = "%(asctime)s.%(msecs)03dZ %(levelname)s %(subsystem)s %(message)s"
+
+
+class EventFormatter(logging.Formatter):
+    """Formats ``2026-01-31T12:00:00.000Z WARNING crawl.core.job ...``; line breaks inside an event become spaces."""
+
+    def __init__(self) -> None:
+        super().__init__(FORMAT)
+        self._last = (0, "")
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the event as one line."""
+        record.subsystem = record.name.removeprefix("aahcrawler.")
+        return super().format(record).replace("\r", " ").replace("\n", " | ")
+
+    def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:  # noqa: ARG002, N802
+        """Return the second of an event in UTC; many events are of the same one."""
+        second, said = self._last
+        if second != int(record.created) or not said:
+            second = int(record.created)
+            said = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second))
+            self._last = (second, said)
+        return said
+
+
+class EventFile(logging.FileHandler):
+    """Appends events to a file. A disk that is full is reported by those who cannot do without it."""
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - the name is logging's
+        """Let an event go that cannot be written, silently where the operating system refuses it."""
+        if not isinstance(sys.exception(), OSError):
+            super().handleError(record)
+
+
+CURRENT_CRAWL: ContextVar[str] = ContextVar("crawl", default="")
+"""The id of the crawl that this is about, empty where it is about none: a process may serve several."""
+
+
+class CrawlFilter(logging.Filter):
+    """Lets the events of one crawl pass, and those that are of none."""
+
+    def __init__(self, crawl: str) -> None:
+        super().__init__()
+        self._crawl = crawl
+
+    def filter(self, record: logging.LogRecord) -> bool:  # noqa: ARG002 - events are logged where they happen
+        """Say whether an event belongs to the crawl."""
+        return CURRENT_CRAWL.get() in ("", self._crawl)
+
+
+@contextmanager
+def keep_events(path: Path, crawl: str = "") -> Iterator[None]:
+    """Append events of severity INFO and above to a file; what Scrapy says only from WARNING on.
+
+    Events of another ``crawl`` of this process are left out.
+    """
+    handler = EventFile(path, encoding="utf-8", errors="backslashreplace")
+    handler.setFormatter(EventFormatter())
+    handler.addFilter(CrawlFilter(crawl))
+    with listening(handler):
+        yield
+
+
+@contextmanager
+def listening(handler: logging.Handler) -> Iterator[None]:
+    """Give a handler all events of severity INFO and above while the body runs; of Scrapy's only from WARNING on.
+
+    What libraries say of the text that they find on a page, or do not find, is no event. Bodies may begin and end in
+    any order.
+    """
+    root = logging.getLogger()
+    if not _LISTENING:
+        _LEVELS.update({name: logging.getLogger(name).level for name in _LOGGER_LEVELS})
+    _LISTENING.add(handler)
+    root.addHandler(handler)
+    for name, level in _LOGGER_LEVELS.items():
+        logging.getLogger(name).setLevel(level)
+    try:
+        yield
+    finally:
+        root.removeHandler(handler)
+        _LISTENING.discard(handler)
+        if not _LISTENING:
+            for name, level in _LEVELS.items():
+                logging.getLogger(name).setLevel(level)
+        handler.close()
+
+
+_LISTENING: set[logging.Handler] = set()
+_LEVELS: dict[str, int] = {}
+"""The levels of loggers before anybody listened: logging is one for all of a process."""
+
+_LOGGER_LEVELS = {"": logging.INFO, "scrapy": logging.WARNING, "trafilatura": logging.CRITICAL}
+"""The least severity of a logger that is logged, the root's under an empty name."""

@@ -1,0 +1,108 @@
+"""Locks of IP addresses: each is fetched from by one worker at a time, whatever the domains that lead to it.
+
+Queues are polite to pay-level domains; many of them may lie on one machine. An IP address is claimed when the name has
+been resolved, apart from the frontier's own operations.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+_SOONEST = 0.1
+"""Seconds after which an IP address of another worker is asked for again, where there is no delay."""
+_LONGEST_LINE = 32
+"""How many that were sent away are told times one after another; those beyond are told that of the last one."""
+_REMEMBERED = 1000
+
+
+class IpLocks(Protocol):
+    """Claims of IP addresses.
+
+    Of one IP address all fetches at any time are those of one worker, and they begin at least their delay apart: after
+    the one before began, and after it ended. So whoever asks waits for one delay, however long fetches take, unless
+    others ask as well. Each that is sent away is told a time of its own, a delay after that of the one before, so that
+    the many domains of one IP address return one after another. An IP address is written in one way by all workers.
+    """
+
+    def claim(self, address: str, worker: str, delay: float, seconds: float) -> float:
+        """Claim an IP address for one fetch and return 0, or return in how many seconds it is to be asked for again.
+
+        A claim that is not released ends by itself after ``seconds``. The next fetch begins ``delay`` seconds from now
+        at the earliest.
+        """
+        ...
+
+    def renew(self, addresses: Sequence[str], worker: str, seconds: float) -> None:
+        """Let claims hold for another ``seconds`` from now. Nothing happens to what the worker does not hold."""
+        ...
+
+    def release(self, address: str, worker: str, delay: float) -> None:
+        """End a claim: the next fetch begins ``delay`` seconds from now at the earliest.
+
+        Nothing happens where the worker holds none.
+        """
+        ...
+
+    def close(self) -> None:
+        """Let go of connections; claims end by themselves."""
+        ...
+
+
+@dataclass(slots=True)
+class _Held:
+    worker: str = ""
+    out: int = 0
+    until: float = 0.0
+    opens: float = 0.0
+    behind: int = 0
+
+
+class LocalIpLocks:
+    """``IpLocks`` for a process that shares its server with no other; nothing of it is kept. ``clock`` is steady."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._held: dict[str, _Held] = {}
+        self._most = _REMEMBERED
+
+    def claim(self, address: str, worker: str, delay: float, seconds: float) -> float:
+        """See ``IpLocks.claim``."""
+        now = self._clock()
+        self._forget(now)
+        held = self._held.setdefault(address, _Held())
+        if held.until <= now:
+            held.out = 0
+        wait = held.opens - now
+        if held.out and held.worker != worker:
+            wait = max(wait, delay, _SOONEST)
+        if wait > 0:
+            held.behind = min(held.behind + 1, _LONGEST_LINE)
+            return wait + (held.behind - 1) * delay
+        held.behind = 0 if held.opens + delay <= now else max(held.behind - 1, 0)
+        held.worker, held.out, held.until, held.opens = worker, held.out + 1, now + seconds, now + delay
+        return 0.0
+
+    def renew(self, addresses: Sequence[str], worker: str, seconds: float) -> None:
+        """See ``IpLocks.renew``."""
+        for held in map(self._held.get, addresses):
+            if held is not None and held.worker == worker and held.out:
+                held.until = self._clock() + seconds
+
+    def release(self, address: str, worker: str, delay: float) -> None:
+        """See ``IpLocks.release``."""
+        held = self._held.get(address)
+        if held is not None and held.worker == worker and held.out:
+            held.out -= 1
+            held.opens = max(held.opens, self._clock() + delay)
+
+    def close(self) -> None:
+        """Let go of nothing."""
+
+    def _forget(self, now: float) -> None:
+        if len(self._held) > self._most:
+            self._held = {
+                address: held
+                for address, held in self._held.items()
+                if held.opens > now or (held.out and held.until > now)
+            }
+            self._most = max(_REMEMBERED, 2 * len(self._held))

@@ -1,0 +1,1 @@
+"""The frontier in memory, for crawls that take seconds and need no server."""

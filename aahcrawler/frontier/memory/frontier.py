@@ -1,0 +1,319 @@
+"""A frontier in memory, for crawls that take seconds: what the frontier's protocol promises, without a server."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from itertools import islice
+
+from aahcrawler.frontier.memory.queue_heaps import MILLION, KnownUrl, QueueHeaps
+from aahcrawler.frontier.memory.queue_slots import QueueSlots, Slot
+from aahcrawler.frontier.protocol import (
+    LEASE_RAN_OUT,
+    LEAST_LEASES,
+    QUIET,
+    RETRIES_USED_UP,
+    Counts,
+    FrontierSettings,
+    Kind,
+    Lease,
+    Offer,
+    Offered,
+    Outcome,
+    QueueCounts,
+    Rescore,
+    State,
+)
+
+_REMEMBERED_SECONDS = 60.0
+"""For how long a finish may be repeated."""
+_FORGOTTEN_AT_ONCE = 100
+
+
+class MemoryFrontier:
+    """The frontier of one crawl; frontiers that are given one ``slots`` share them as crawls share a server.
+
+    It keeps every promise of ``aahcrawler.frontier.protocol.Frontier`` but that of surviving its process. It is not
+    for several threads.
+    """
+
+    def __init__(self, slots: QueueSlots, crawl: str, settings: FrontierSettings) -> None:
+        self._slots = slots
+        self._crawl = crawl
+        self._settings = settings
+        self._urls: dict[str, KnownUrl] = {}
+        self._heaps = QueueHeaps()
+        self._leased: dict[str, KnownUrl] = {}
+        self._batches: Counter[int] = Counter()
+        self._last_batch = 0
+        self._taken: Counter[str] = Counter()
+        self._taken_in_all = 0
+        self._finished: dict[tuple[str, str], float] = {}
+        self._reasons: Counter[str] = Counter()
+        self._numbers: dict[str, float] = {}
+
+    # Scheduling
+
+    def offer(self, offers: Sequence[Offer]) -> tuple[Offered, ...]:
+        """Queue new URLs and re-score queued ones."""
+        return tuple([self._offer(offer) for offer in offers])
+
+    def _offer(self, offer: Offer) -> Offered:
+        known = self._urls.get(offer.url)
+        if known is None:
+            self._add(offer)
+            return Offered.ADDED
+        if known.state is not State.QUEUED or (known.kind == "page" and offer.kind == "requisite"):
+            return Offered.KNOWN
+        value = round(offer.score * MILLION)
+        if known.kind != offer.kind:
+            known.kind, known.value, known.offers = "page", value, 1
+            self._heaps.push(known)
+        elif known.rescore(value, self._settings.update):
+            self._heaps.push(known)
+        known.depth = min(known.depth, offer.depth)
+        return Offered.RESCORED
+
+    def _add(self, offer: Offer) -> None:
+        value, sequence = round(offer.score * MILLION), len(self._urls) + 1
+        url = KnownUrl(offer.url, offer.queue, offer.kind, offer.depth, offer.via, offer.path, value, sequence)
+        self._urls[offer.url] = url
+        self._heaps.push(url)
+
+    def rescore(self, scores: Sequence[Rescore]) -> tuple[bool, ...]:
+        """Set the scores of queued pages."""
+        return tuple([self._rescore(each) for each in scores])
+
+    def _rescore(self, rescore: Rescore) -> bool:
+        known = self._urls.get(rescore.url)
+        if known is None or known.state is not State.QUEUED or known.kind != "page":
+            return False
+        value = round(rescore.score * MILLION)
+        if (known.value, known.offers) != (value, 1):
+            known.value, known.offers = value, 1
+            self._heaps.push(known)
+        return True
+
+    def lease(self, worker: str, n: int) -> tuple[Lease, ...]:
+        """Lease at most ``n`` URLs, the best first."""
+        self._take_back_lost()
+        leases: list[Lease] = []
+        with closing(self._heaps.heads()) as heads:
+            for best in heads:
+                if len(leases) >= n:
+                    break
+                if self._allowed(best) and self._is_open(best.queue, worker):
+                    leases += self._batch(worker, best.queue, min(self._settings.balance, n - len(leases)))
+        return tuple(leases)
+
+    def _batch(self, worker: str, queue: str, most: int) -> list[Lease]:
+        self._last_batch += 1
+        leases: list[Lease] = []
+        expires = self._slots.clock() + self._settings.lease_seconds
+        self._slots.take(self._slot(queue, self._last_batch), expires, worker)
+        while len(leases) < most and (url := self._best(queue)) is not None:
+            leases.append(self._lease(url, expires))
+        if self._settings.connections > 1:
+            self._slots.rest_as_usual(queue)
+        return leases
+
+    def _lease(self, url: KnownUrl, expires: float) -> Lease:
+        url.state, url.batch, url.expires = State.LEASED, self._last_batch, expires
+        url.attempt += 1
+        self._leased[url.url] = url
+        self._batches[url.batch] += 1
+        self._count_taken(url, 1)
+        score, token, is_scored = max(0.0, url.score / MILLION), str(url.batch), url.score >= 0
+        kept = url.depth, url.kind, url.via, url.attempt, token, url.path
+        return Lease(url.url, url.queue, score, *kept, is_scored=is_scored, learned=self._slots.learned(url.queue))
+
+    def finish(
+        self,
+        lease: Lease,
+        state: State,
+        *,
+        delay: float = 0.0,
+        learned: float | None = None,
+        links: Sequence[Offer] = (),
+        outcome: Outcome = QUIET,
+    ) -> bool:
+        """End a lease, offer links and add counts."""
+        url = self._held(lease)
+        if url is None:
+            return (lease.url, lease.token) in self._finished
+        self._slots.rest(url.queue, delay)
+        self._slots.learn(url.queue, learned)
+        if state is State.DONE:
+            self._slots.remember(url.queue, delay)
+        self._conclude(url, state, outcome.reason)
+        self.count(outcome.stats)
+        self._finished[lease.url, lease.token] = self._slots.clock()
+        for link in links:
+            self._offer(link)
+        return True
+
+    def retry(self, lease: Lease, *, delay: float, learned: float | None = None, outcome: Outcome = QUIET) -> State:
+        """Put a leased URL back, its queue to rest."""
+        url = self._held(lease)
+        if url is not None:
+            self._slots.rest(url.queue, delay)
+            self._slots.learn(url.queue, learned)
+            self._requeue(url, last=outcome.reason or RETRIES_USED_UP)
+            self.count(outcome.stats)
+        return self._urls[lease.url].state
+
+    def release(self, leases: Sequence[Lease], *, delay: float = 0.0) -> None:
+        """Put back what was not fetched."""
+        for url in filter(None, map(self._held, leases)):
+            self._slots.rest(url.queue, delay)
+            url.attempt -= 1
+            self._put_back(url)
+
+    def renew(self, leases: Sequence[Lease]) -> tuple[bool, ...]:
+        """Let leases run on."""
+        expires = self._slots.clock() + self._settings.lease_seconds
+        held = tuple(map(self._held, leases))
+        for url in filter(None, held):
+            url.expires = expires
+            self._slots.renew(self._slot(url.queue, url.batch), expires)
+        return tuple(url is not None for url in held)
+
+    def recover(self) -> int:
+        """Requeue every lease that is out."""
+        lost = sorted(self._leased.values(), key=lambda url: url.sequence)
+        for url in lost:
+            self._slots.rest_as_usual(url.queue)
+            url.attempt -= 1
+            self._put_back(url)
+        return len(lost)
+
+    def go_by(self, settings: FrontierSettings) -> None:
+        """Go by other settings from now on."""
+        self._settings = settings
+
+    def next_ready(self) -> float | None:
+        """Return in how many seconds a lease may succeed, None when none ever will."""
+        now = self._slots.clock()
+        waits = [max(0.0, url.expires - now) for url in self._leased.values()]
+        for url in self._heaps.heads():
+            if self._allowed(url):
+                wait = self._wait(url.queue)
+                waits.append(self._slots.first_loss() if wait is None else wait)
+        return min(waits, default=None)
+
+    def close(self) -> None:
+        """Let go of nothing: there is no connection."""
+
+    # Inspection
+
+    def counts(self) -> Counts:
+        """Count URLs by state."""
+        by_kind: dict[Kind, Counter[State]] = {"page": Counter(), "requisite": Counter()}
+        for url in self._urls.values():
+            by_kind[url.kind][url.state] += 1
+        queued = {url.queue for url in self._urls.values() if url.state is State.QUEUED}
+        pages, requisites = ({state: by_kind[kind][state] for state in State} for kind in ("page", "requisite"))
+        return Counts(pages, requisites, len(queued), dict(self._reasons))
+
+    def queue_counts(self) -> Mapping[str, QueueCounts]:
+        """Count the pages of every queue."""
+        found: Counter[tuple[str, Kind, State]] = Counter()
+        for url in self._urls.values():
+            found[url.queue, url.kind, url.state] += 1
+        return {queue: self._queue_counts(queue, found) for queue in {url.queue for url in self._urls.values()}}
+
+    def state(self, url: str) -> State | None:
+        """Return where a URL is."""
+        return self._urls[url].state if url in self._urls else None
+
+    def iterate(self, n: int) -> Sequence[Offer]:
+        """Return the best queued URLs."""
+        queued = (url for url in self._urls.values() if url.state is State.QUEUED)
+        return tuple(url.as_offer() for url in sorted(queued, key=lambda url: url.order)[:n])
+
+    # Tallies
+
+    def count(self, amounts: Mapping[str, float]) -> None:
+        """Add to numbers by name."""
+        for name, amount in amounts.items():
+            self._numbers[name] = self._numbers.get(name, 0.0) + amount
+
+    def stats(self) -> Mapping[str, float]:
+        """Return every number that was ever added to."""
+        return dict(self._numbers)
+
+    # What the operations are made of
+
+    def _slot(self, queue: str, batch: int) -> Slot:
+        return queue, self._crawl, batch
+
+    def _held(self, lease: Lease) -> KnownUrl | None:
+        url = self._leased.get(lease.url)
+        return url if url is not None and str(url.batch) == lease.token else None
+
+    def _is_open(self, queue: str, worker: str) -> bool:
+        return self._wait(queue) == 0 and not self._slots.is_anothers(queue, worker)
+
+    def _wait(self, queue: str) -> float | None:
+        return self._slots.wait(queue, self._settings.connections)
+
+    def _queue_counts(self, queue: str, found: Mapping[tuple[str, Kind, State], int]) -> QueueCounts:
+        queued, leased, done = (found[queue, "page", state] for state in (State.QUEUED, State.LEASED, State.DONE))
+        return QueueCounts(queued, leased, done, found[queue, "requisite", State.QUEUED])
+
+    def _best(self, queue: str) -> KnownUrl | None:
+        heads = (self._heaps.head(queue, kind) for kind in ("page", "requisite"))
+        fit = (url for url in heads if url is not None and self._allowed(url))
+        return min(fit, key=lambda url: url.order, default=None)
+
+    def _allowed(self, url: KnownUrl) -> bool:
+        pages, per_queue = self._settings.pages, self._settings.pages_per_queue
+        if url.kind == "requisite":
+            return True
+        return (not pages or self._taken_in_all < pages) and (not per_queue or self._taken[url.queue] < per_queue)
+
+    def _count_taken(self, url: KnownUrl, change: int) -> None:
+        if url.kind == "page":
+            self._taken[url.queue] += change
+            self._taken_in_all += change
+
+    def _take_back_lost(self) -> None:
+        now = self._slots.clock()
+        for url in [url for url in self._leased.values() if url.expires <= now]:
+            self._slots.rest_as_usual(url.queue)
+            self._requeue(url, last=LEASE_RAN_OUT)
+        self._slots.take_back_lost()
+        self._forget_finished(now - _REMEMBERED_SECONDS)
+
+    def _forget_finished(self, before: float) -> None:
+        for key, at in list(islice(self._finished.items(), _FORGOTTEN_AT_ONCE)):
+            if at > before:
+                break
+            del self._finished[key]
+
+    def _requeue(self, url: KnownUrl, *, last: str) -> None:
+        least = LEAST_LEASES if last == LEASE_RAN_OUT else 1
+        if url.attempt >= max(self._settings.attempts, least):
+            self._conclude(url, State.FAILED, last)
+        else:
+            self._put_back(url)
+
+    def _put_back(self, url: KnownUrl) -> None:
+        self._unlease(url)
+        url.state = State.QUEUED
+        self._count_taken(url, -1)
+        self._heaps.push(url)
+
+    def _conclude(self, url: KnownUrl, state: State, reason: str) -> None:
+        self._unlease(url)
+        url.state = state
+        if state is not State.DONE:
+            self._count_taken(url, -1)
+        if reason:
+            self._reasons[reason] += 1
+
+    def _unlease(self, url: KnownUrl) -> None:
+        del self._leased[url.url]
+        self._batches[url.batch] -= 1
+        if not self._batches[url.batch]:
+            del self._batches[url.batch]
+            self._slots.give_back(self._slot(url.queue, url.batch))

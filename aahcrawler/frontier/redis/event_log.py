@@ -1,0 +1,72 @@
+"""The events of all workers of a server in one place: a stream of bounded length."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import cast
+
+from redis import Redis
+
+from aahcrawler.frontier.event_log import LONGEST, WorkerEvent
+from aahcrawler.frontier.redis.connection import connect, unavailable
+from aahcrawler.frontier.redis.registry import TAG
+
+MOST = 100_000
+"""Events that are kept, about; the oldest go."""
+_AT_ONCE = 1000
+
+
+class RedisEventLog:
+    """Events on a Redis-protocol server, in the stream ``events``; at least ``most`` of them are kept."""
+
+    def __init__(self, server: Redis | str, most: int = MOST) -> None:
+        self._client = connect(server) if isinstance(server, str) else server
+        self._most = most
+
+    def put(self, events: Sequence[WorkerEvent]) -> None:
+        """See ``EventLog.put``."""
+        with unavailable():
+            pipeline = self._client.pipeline(transaction=False)
+            for event in events:
+                pipeline.xadd(_STREAM, dict(_written(event)), maxlen=self._most, approximate=True)
+            pipeline.execute()
+
+    def read(self, after: str = "") -> Iterator[tuple[str, WorkerEvent]]:
+        """See ``EventLog.read``."""
+        while True:
+            with unavailable():
+                part = cast(
+                    "list[tuple[bytes, dict[bytes, bytes]]]",
+                    self._client.xrange(_STREAM, f"({after}" if after else "-", count=_AT_ONCE),
+                )
+            for place, fields in part:
+                after = place.decode()
+                yield after, _read(fields)
+            if len(part) < _AT_ONCE:
+                return
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        self._client.close()
+
+
+_STREAM = f"{TAG}:events"
+
+
+def _written(event: WorkerEvent) -> Iterator[tuple[str, str]]:
+    yield from {
+        "at": f"{event.at.timestamp():.3f}",
+        "worker": event.worker,
+        "crawl": event.crawl,
+        "level": event.level,
+        "subsystem": event.subsystem,
+        "message": event.message[:LONGEST].encode("utf-8", "replace").decode(),
+    }.items()
+
+
+def _read(fields: Mapping[bytes, bytes]) -> WorkerEvent:
+    said = {name.decode("utf-8", "replace"): value.decode("utf-8", "replace") for name, value in fields.items()}
+    try:
+        at = datetime.fromtimestamp(float(said.get("at", "")), UTC)
+    except (ValueError, OverflowError, OSError):
+        at = datetime.fromtimestamp(0, UTC)
+    return WorkerEvent(at, *(said.get(name, "") for name in ("worker", "crawl", "level", "subsystem", "message")))

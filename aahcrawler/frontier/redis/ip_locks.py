@@ -1,0 +1,58 @@
+"""Locks of IP addresses on a Redis-protocol server.
+
+Their keys have a hash tag of their own, so that any node of a cluster may hold them.
+"""
+
+from collections.abc import Callable, Sequence
+
+from redis import Redis
+
+from aahcrawler.frontier.redis import scripts
+from aahcrawler.frontier.redis.connection import connect, unavailable
+
+_MICRO = 1_000_000
+_SERVER_TIME = -1
+
+
+class RedisIpLocks:
+    """``IpLocks`` for all workers of a Redis-protocol server.
+
+    Each operation is atomic and one round trip for an IP address.
+
+    ``server`` is a client that does not decode responses, or an IP address of a server. ``clock`` returns seconds; with
+    None the server's own is used. Errors are those of ``protocol.Scheduling``.
+    """
+
+    def __init__(self, server: Redis | str, clock: Callable[[], float] | None = None) -> None:
+        self._client = connect(server) if isinstance(server, str) else server
+        self._clock = clock
+        known = scripts.load(self._client)
+        self._claim, self._renew, self._release = known["claim"], known["reclaim"], known["unclaim"]
+
+    def claim(self, address: str, worker: str, delay: float, seconds: float) -> float:
+        """See ``IpLocks.claim``."""
+        arguments = self._now(), worker, round(delay * _MICRO), round(seconds * _MICRO)
+        with unavailable():
+            return int(self._claim(keys=[_key(address)], args=arguments)) / _MICRO
+
+    def renew(self, addresses: Sequence[str], worker: str, seconds: float) -> None:
+        """See ``IpLocks.renew``."""
+        with unavailable():
+            for address in addresses:
+                self._renew(keys=[_key(address)], args=(self._now(), worker, round(seconds * _MICRO)))
+
+    def release(self, address: str, worker: str, delay: float) -> None:
+        """See ``IpLocks.release``."""
+        with unavailable():
+            self._release(keys=[_key(address)], args=(self._now(), worker, round(delay * _MICRO)))
+
+    def close(self) -> None:
+        """See ``IpLocks.close``."""
+        self._client.close()
+
+    def _now(self) -> int:
+        return _SERVER_TIME if self._clock is None else round(self._clock() * _MICRO)
+
+
+def _key(address: str) -> str:
+    return f"{{a:{address}}}"

@@ -1,0 +1,125 @@
+"""What one partition keeps of a crawl: its keys, and the scripts that act on them in one step.
+
+``lua/state.lua`` lists the keys. All lie under one hash tag, so that one node of a cluster holds them.
+"""
+
+import math
+import struct
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, Final, cast
+from urllib.parse import quote
+
+from redis import Redis
+
+from aahcrawler.frontier.protocol import FrontierSettings, FrontierUnavailableError, Update
+from aahcrawler.frontier.redis import records, scripts
+from aahcrawler.frontier.redis.connection import unavailable
+
+PER_CALL: Final = 500
+"""What one script works on at most: the server is held for some ten milliseconds."""
+MICRO: Final = 1_000_000
+
+_CONTEXT = struct.Struct(">dcIIIdIIHH")
+_UPDATES = {Update.FIRST: b"f", Update.LAST: b"l", Update.MAX: b"m", Update.SUM: b"s", Update.AVG: b"a"}
+_LOAD = 32
+"""URLs a hash (``lua/records.lua``): few enough to be searched one by one, so many that its key does not count."""
+_CHUNK = 128
+"""URLs of a queue that are kept in one zset (``lua/order.lua``): what servers keep packed unless told otherwise."""
+_UNBOUNDED = 2**32 - 1
+_LONGEST = 10.0
+"""Seconds that may pass between two calls of one process; the server does not count more (``lua/clock.lua``)."""
+
+
+class Keyspace:
+    """The keys of a crawl in one partition.
+
+    ``client`` does not decode responses, ``tag`` is the partition's hash tag. ``clock`` returns seconds; with None the
+    server's own clock is used, so that workers need not agree on the time. Raise ``FrontierUnavailableError`` when the
+    server cannot be reached or keeps this crawl in another format.
+    """
+
+    def __init__(
+        self, client: Redis, tag: str, crawl: str, settings: FrontierSettings, clock: Callable[[], float] | None = None
+    ) -> None:
+        self.client = client
+        self._tag = tag
+        self._settings = settings
+        self._pages: int | None = None
+        self._clock = clock
+        self._called = -math.inf
+        self._crawl = quote(crawl, safe="")
+        self._own = f"{tag}:c:{self._crawl}:"
+        self._scripts = scripts.load(client)
+        self._check_format(crawl)
+
+    def use(self, settings: FrontierSettings) -> None:
+        """Act by other settings from the next call on."""
+        self._settings, self._pages = settings, None
+
+    def bound_pages(self, pages: int) -> None:
+        """Let this partition alone have so many pages leased and done, whatever the settings say."""
+        self._pages = pages
+
+    def call(self, script: str, *arguments: bytes | str | float) -> Any:
+        """Run a script in the name of the crawl."""
+        with unavailable():
+            return self._scripts[script](keys=[self._tag], args=[self._crawl, self._context(), *arguments])
+
+    def key(self, name: str) -> str:
+        """Return the name of one of the crawl's keys."""
+        return self._own + name
+
+    def shared(self, name: str) -> str:
+        """Return the name of a key that crawls share."""
+        return f"{self._tag}:s:{name}"
+
+    def buckets(self) -> int:
+        """Return in how many hashes URLs are kept."""
+        with unavailable():
+            return int(cast("bytes | None", self.client.hget(self.key("counts"), "buckets")) or 1)
+
+    def queues(self) -> Iterator[tuple[bytes, bytes]]:
+        """Yield the id and the record of each queue; one that is new meanwhile may be missing."""
+        yield from self.client.hscan_iter(self.key("queues"), count=PER_CALL)
+
+    def _context(self) -> bytes:
+        settings = self._settings
+        return _CONTEXT.pack(
+            self._time(),
+            _UPDATES[settings.update],
+            settings.balance,
+            (settings.pages or _UNBOUNDED) if self._pages is None else self._pages,
+            settings.pages_per_queue,
+            micros(settings.lease_seconds),
+            settings.attempts,
+            settings.connections,
+            _LOAD,
+            _CHUNK,
+        )
+
+    def _time(self) -> int:
+        """Return what time it is; by the server's clock, -1 less what has passed since the call before."""
+        if self._clock is not None:
+            return round(self._clock() * MICRO)
+        before, self._called = self._called, time.monotonic()
+        return -1 - round(min(self._called - before, _LONGEST) * MICRO)
+
+    def _check_format(self, crawl: str) -> None:
+        with unavailable():
+            pipeline = self.client.pipeline(transaction=True)
+            pipeline.set(self.key("format"), records.FORMAT, nx=True)
+            pipeline.get(self.key("format"))
+            kept = int(pipeline.execute()[1])
+        if kept != records.FORMAT:
+            raise FrontierUnavailableError(
+                f"the frontier of crawl {crawl!r} is kept in format {kept}, this version reads {records.FORMAT}; "
+                "go on with the version that began the crawl, or give the crawl another id"
+            )
+
+
+def micros(seconds: float) -> int:
+    """Return microseconds. Raise ValueError for what is no time to wait."""
+    if not 0 <= seconds < MICRO * MICRO:
+        raise ValueError(f"{seconds} is no number of seconds to wait; give one from 0")
+    return round(seconds * MICRO)

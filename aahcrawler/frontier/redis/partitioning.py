@@ -1,0 +1,41 @@
+"""Into how many partitions a server's queues are divided: fixed at its first use, by a hash of the queue's name."""
+
+import os
+from typing import Final, cast
+
+from redis import Redis
+
+from aahcrawler.frontier.protocol import FrontierUnavailableError
+from aahcrawler.frontier.redis.connection import unavailable
+from aahcrawler.frontier.redis.records import queue_id
+
+VARIABLE: Final = "AAH_PARTITIONS"
+"""The environment variable that says how many partitions a server gets at its first use; 1 where it is not set."""
+MOST: Final = 1024
+
+_KEY = "{p0}:partitions"
+
+
+def tags(client: Redis) -> tuple[str, ...]:
+    """Return the hash tags of a server's partitions, whose number all who use it agree on.
+
+    Raise ``FrontierUnavailableError`` where the variable is no number that a server that is new could have.
+    """
+    with unavailable():
+        kept = cast("bytes | None", client.get(_KEY))
+        if kept is None:
+            client.set(_KEY, _wanted(), nx=True)
+            kept = cast("bytes", client.get(_KEY))
+    return tuple(f"{{p{number}}}" for number in range(int(kept)))
+
+
+def partition_of(queue: str, partitions: int) -> int:
+    """Return the number of the partition that a queue lies in."""
+    return int.from_bytes(queue_id(queue), "big") % partitions
+
+
+def _wanted() -> int:
+    said = os.environ.get(VARIABLE, "1")
+    if not said.isdecimal() or not 1 <= int(said) <= MOST:
+        raise FrontierUnavailableError(f"{VARIABLE} is {said!r}; give a number from 1 to {MOST}")
+    return int(said)

@@ -1,0 +1,41 @@
+"""Posts from outside the crawl as the frontier's server takes and answers them."""
+
+import struct
+from collections.abc import Iterable
+
+from aahcrawler.frontier.posting import Effect, Post, Posted, UrlStatus, Wish
+from aahcrawler.frontier.redis import records
+
+_HEAD = struct.Struct(">c12s4s")
+_LETTERS = {Wish.SCORE: b"s", Wish.FRONT: b"f", Wish.BLOCK: b"b"}
+_EFFECTS = {
+    "a": Effect.ADDED,
+    "r": Effect.RESCORED,
+    "b": Effect.BLOCKED,
+    "k": Effect.KNOWN,
+    "!": Effect.MISUSED,
+}
+
+
+def pack_posts(posts: Iterable[Post]) -> bytes:
+    """Pack posts one after another. Raise ValueError for an offer that a frontier cannot keep."""
+    return b"".join(
+        _HEAD.pack(_LETTERS[post.wish], post.key, post.content) + records.pack_offers((post.offer,)) for post in posts
+    )
+
+
+def unpack_posted(letters: bytes) -> tuple[Posted, ...]:
+    """Read the answer of ``lua/post.lua``: effect, in capitals where it was repeated, and state of each post."""
+    said = letters.decode()
+    return tuple(
+        Posted(_EFFECTS[effect.lower()], records.STATES.get(state.encode()), effect.isupper())
+        for effect, state in zip(said[::2], said[1::2], strict=True)
+    )
+
+
+def unpack_status(raw: bytes, reason: str = "") -> UrlStatus:
+    """Read what the server keeps of a URL; ``reason`` is why one is blocked that has kept its record."""
+    if not records.is_record(raw):
+        return UrlStatus(records.state_of(raw), None, reason=records.reason_of(raw))
+    record = records.Record.unpack(raw)
+    return UrlStatus(record.state, record.offer(), record.is_at_front, reason)

@@ -1,0 +1,241 @@
+"""URLs as the frontier's server keeps them: fingerprints, packed offers, and the records of URLs.
+
+The encodings mirror ``lua/records.lua``, ``lua/queues.lua`` and ``lua/offers.lua``; ``FORMAT`` counts their versions.
+"""
+
+import struct
+from collections.abc import Iterable
+from functools import lru_cache
+from hashlib import blake2b
+from math import isfinite
+from typing import Final, NamedTuple
+
+from aahcrawler.frontier.hops import LETTERS as HOPS
+from aahcrawler.frontier.hops import MOST_HOPS
+from aahcrawler.frontier.protocol import Kind, Lease, Offer, QueueCounts, Rescore, State
+from aahcrawler.frontier.redis.bodies import Body, pack_body, queue_of_words, unpack_body, unpack_words
+
+FORMAT = 5
+
+STATES = {
+    b"q": State.QUEUED,
+    b"l": State.LEASED,
+    b"d": State.DONE,
+    b"f": State.FAILED,
+    b"b": State.BLOCKED,
+    b"w": State.DUE,
+}
+LETTERS = {state: letter.decode() for letter, state in STATES.items()}
+
+_RECORD: Final = 128
+_LEASED, _REQUISITE, _POSTED, _FRONT, _WIDE, _SEVERAL, _HELD = 1, 2, 4, 8, 16, 32, 64
+"""Flags, as in ``lua/records.lua``."""
+_KIND_LETTERS: dict[Kind, bytes] = {"page": b"p", "requisite": b"r"}
+_OFFER_HEAD = struct.Struct(">8scHd6sB")
+_RECORD_HEAD = struct.Struct(">BBH6s5s")
+_LEASED_HEAD = struct.Struct(">IBBH6s5sid5s")
+"""The size of a leased URL's record, and of that all but the body, where it has no wide value and but one offer."""
+_TAKEN = struct.Struct(">dH")
+_NARROW, _DOUBLE, _OFFERS, _LEASE = struct.Struct(">i"), struct.Struct(">d"), struct.Struct(">I"), struct.Struct(">d5s")
+_RESCORE = struct.Struct(">8sd")
+_QUEUE = struct.Struct(">cB5sdB5sdIIII")
+_LENGTH = struct.Struct(">I")
+_MILLION = 1_000_000
+_MAX_DEPTH = 65_535
+_MAX_SCORE = 1e9
+_CHUNKED = 2
+_ENDED_HEAD = 3
+"""Letter, and the mark of the lease that ended the URL; the reason follows."""
+
+
+def fingerprint(url: str) -> bytes:
+    """Return the eight bytes a URL is known by.
+
+    Two URLs of one crawl share them with a probability of 3 in a million at 10 million URLs and 3 % at a billion;
+    the later of the two is then taken for the earlier one.
+
+    >>> fingerprint("http://a.test/").hex() == fingerprint("http://a.test/").hex()
+    True
+    >>> len(fingerprint("http://a.test/"))
+    8
+    """
+    return blake2b(url.encode(), digest_size=8).digest()
+
+
+@lru_cache(maxsize=65_536)
+def queue_id(name: str) -> bytes:
+    """Return the six bytes that a queue is known by on the server.
+
+    Queues that share them take turns as if they were one: the chance is 1 in 500 among a million queues.
+    """
+    return blake2b(name.encode(), digest_size=6).digest()
+
+
+def pack_offers(offers: Iterable[Offer]) -> bytes:
+    """Pack offers one after another. Raise ValueError for one that a frontier cannot keep, saying which and why."""
+    return b"".join([_pack(offer) for offer in offers])
+
+
+def pack_rescores(scores: Iterable[Rescore]) -> bytes:
+    """Pack scores one after another. Raise ValueError for one that a frontier cannot keep."""
+    return b"".join([_RESCORE.pack(fingerprint(each.url), _micros(each.url, each.score)) for each in scores])
+
+
+def _pack(offer: Offer) -> bytes:
+    queue = offer.queue.encode()
+    _check(offer, queue)
+    body = pack_body(Body(offer.url, offer.queue, offer.via, offer.path))
+    head = _OFFER_HEAD.pack(
+        fingerprint(offer.url),
+        _KIND_LETTERS[offer.kind],
+        min(offer.depth, _MAX_DEPTH),
+        _micros(offer.url, offer.score),
+        queue_id(offer.queue),
+        len(queue),
+    )
+    return b"".join((head, queue, _LENGTH.pack(len(body)), body))
+
+
+def _micros(url: str, score: float) -> int:
+    if not isfinite(score) or abs(score) > _MAX_SCORE:
+        raise ValueError(f"the score of {url} is {score}; give a finite number below a billion")
+    return round(score * _MILLION)
+
+
+def _check(offer: Offer, queue: bytes) -> None:
+    if not 0 < len(queue) <= 255 or b"\0" in queue:
+        raise ValueError(f"{offer.queue!r} cannot name the queue of {offer.url}; use urls.queue_of")
+    if offer.depth < 0 or not offer.url or "\n" in offer.url or "\n" in offer.via:
+        raise ValueError(f"{offer.url!r} at depth {offer.depth} cannot be queued; offer canonical URLs, depth from 0")
+    if offer.path and (len(offer.path) > MOST_HOPS or not HOPS.issuperset(offer.path)):
+        raise ValueError(f"{offer.path!r} is no path to {offer.url}; give at most {MOST_HOPS} letters of hops.Hop")
+
+
+class Record(NamedTuple):
+    """What the server keeps of a URL that has not ended; ``value`` is its score, or the sum of ``offers`` scores."""
+
+    flags: int
+    attempt: int
+    depth: int
+    sequence: int
+    value: float
+    offers: int
+    token: str
+    state: State
+    body: bytes
+
+    @classmethod
+    def unpack(cls, raw: bytes) -> "Record":
+        """Read one."""
+        flags, attempt, depth, _queue, sequence = _RECORD_HEAD.unpack_from(raw)
+        at = _RECORD_HEAD.size
+        number = _DOUBLE if flags & _WIDE else _NARROW
+        (value,) = number.unpack_from(raw, at)
+        at += number.size
+        offers, token, state = 1, "", State.QUEUED
+        if flags & _SEVERAL:
+            (offers,) = _OFFERS.unpack_from(raw, at)
+            at += _OFFERS.size
+        if flags & _LEASED:
+            since, batch = _LEASE.unpack_from(raw, at)
+            at += _LEASE.size
+            token, state = _token(since, batch), State.LEASED
+        elif flags & _HELD:
+            state = STATES[raw[at : at + 1]]
+            at += 1
+        return cls(flags, attempt, depth, int.from_bytes(sequence, "big"), value, offers, token, state, raw[at:])
+
+    @property
+    def kind(self) -> Kind:
+        """Whether it is a page."""
+        return "requisite" if self.flags & _REQUISITE else "page"
+
+    @property
+    def is_at_front(self) -> bool:
+        """Whether it is a page that was moved to the front."""
+        return bool(self.flags & _FRONT)
+
+    @property
+    def score(self) -> float:
+        """The present score."""
+        return (self.value if self.offers == 1 else (self.value / self.offers + 0.5) // 1) / _MILLION
+
+    @property
+    def order(self) -> tuple[int, float, int, int]:
+        """What queued URLs sort by: at the front, the best, requisites before pages, the earliest offered."""
+        return 0 if self.is_at_front else 1, -self.score, 0 if self.flags & _REQUISITE else 1, self.sequence
+
+    def offer(self) -> Offer:
+        """Return the offer that would bring it where it is."""
+        body = unpack_body(self.body)
+        return Offer(body.url, body.queue, self.score, self.depth, self.kind, body.via, body.path)
+
+
+def is_record(raw: bytes) -> bool:
+    """Say whether this is what the server keeps of a URL that has not ended."""
+    return raw[0] >= _RECORD
+
+
+def state_of(raw: bytes) -> State:
+    """Return the state of a URL."""
+    return Record.unpack(raw).state if is_record(raw) else STATES[raw[:1].lower()]
+
+
+def is_held(raw: bytes) -> bool:
+    """Say whether this is the record of a URL that is neither queued nor leased."""
+    return is_record(raw) and raw[0] & (_HELD | _LEASED) == _HELD
+
+
+def held_reason(held: bytes | None) -> str:
+    """Return why a URL is blocked that has kept its record; empty for one that is not."""
+    return held[_DOUBLE.size :].decode() if held else ""
+
+
+def reason_of(raw: bytes) -> str:
+    """Return why a URL ended."""
+    return raw[_ENDED_HEAD:].decode()
+
+
+def unpack_leases(packed: bytes) -> list[Lease]:
+    """Read the answer of ``lua/lease.lua``."""
+    leases: list[Lease] = []
+    at = 0
+    while at < len(packed):
+        learned, taken = _TAKEN.unpack_from(packed, at)
+        at += _TAKEN.size
+        queue = token = ""  # Those of one are those of all that were taken together.
+        for _ in range(taken):
+            size, flags, attempt, depth, _queue, _place, value, since, batch = _LEASED_HEAD.unpack_from(packed, at)
+            end = at + _LENGTH.size + size
+            if flags & (_WIDE | _SEVERAL):
+                record = Record.unpack(packed[at + _LENGTH.size : end])
+                score, body = record.score, record.body
+                token = record.token
+            else:
+                score, body = value / _MILLION, packed[at + _LEASED_HEAD.size : end]
+                token = token or _token(since, batch)
+            url, via, path, named = unpack_words(body)
+            queue = queue or queue_of_words(url, named)
+            kind: Kind = "requisite" if flags & _REQUISITE else "page"
+            known = max(0.0, score)
+            leases.append(
+                Lease(url, queue, known, depth, kind, via, attempt, token, path, score >= 0, learned / _MILLION)
+            )
+            at = end
+    return leases
+
+
+def _token(since: float, batch: bytes) -> str:
+    return f"{int.from_bytes(batch, 'big')}-{since:.0f}"
+
+
+def unpack_queue(raw: bytes) -> tuple[str, QueueCounts]:
+    """Return the name and the counts in the record of a queue."""
+    pages, requisites, leased, done = _QUEUE.unpack_from(raw)[-4:]
+    return raw[_QUEUE.size :].decode(), QueueCounts(pages, leased, done, requisites)
+
+
+def is_chunked(raw: bytes) -> tuple[bool, bool]:
+    """Say of the record of a queue whether its pages, and its requisites, are kept in several parts (``order.lua``)."""
+    _place, pages, _page, _best, requisites, *_ = _QUEUE.unpack_from(raw)
+    return pages >= _CHUNKED, requisites >= _CHUNKED

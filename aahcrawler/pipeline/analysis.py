@@ -1,0 +1,110 @@
+"""What is understood of an answer, as its metadata record keeps it. Nothing here reads, writes or tells the time."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from aahcrawler import urls
+from aahcrawler.frontier.protocol import Lease
+from aahcrawler.helper.assistance import FailedAction, Failure, Refused
+from aahcrawler.metadata import Link, LinkType, Metadata
+from aahcrawler.page import Page, requisites
+from aahcrawler.pipeline.score import ScoredPage
+from aahcrawler.scores import Lesson
+from aahcrawler.traps import Verdict
+from aahcrawler.webobject import Container
+from online_analysis.aggregation import Scores
+from online_analysis.batching import Contribution
+from online_analysis.document import Document
+
+
+@dataclass(frozen=True, slots=True)
+class PageAnalysis:
+    """What was understood of one answer. ``refused`` are the links that the knowledge base calls junk.
+
+    ``containers`` are the threads and forums that its objects are parts of, ``failed`` the actions that did not do
+    their work, and ``learned`` names a learned action that did. ``error`` is the type of what was raised where nothing
+    could be understood. ``scores`` are what analysers said of a page that was looked at now, ``lesson`` what the
+    ranker learned from it, and ``contribution`` what it brings into the batch that its links are scored with, None
+    where they have their scores already. ``document`` is a page's text and links, where it was looked at now, and
+    ``verdict`` what it was found to be beside the pages before it.
+    """
+
+    metadata: Metadata
+    refused: tuple[Refused, ...] = ()
+    containers: tuple[Container, ...] = ()
+    failed: tuple[FailedAction, ...] = ()
+    learned: str = ""
+    error: str = ""
+    scores: tuple[Scores, ...] = ()
+    lesson: Lesson | None = None
+    document: Document | None = None
+    contribution: Contribution | None = None
+    verdict: Verdict | None = None
+
+
+def of_page(lease: Lease, page: Page, processed: ScoredPage, relevant_at: float) -> Metadata:
+    """Return what was understood of a page or an error answer; only pages are relevant, or are not."""
+    assistance = processed.assistance
+    match, document = assistance.match, assistance.document
+    level = match.level if match else None
+    score = processed.score if page.status < 300 else None
+    return Metadata(
+        media_type=page.media_type,
+        application=match.application.name if match else None,
+        level=level.name if level else None,
+        role=level.role if level else None,
+        variant=match.variant if match else "",
+        language=document.language,
+        title=document.title,
+        score=score,
+        relevant=None if score is None else score >= relevant_at,
+        priority=lease.score,
+        depth=lease.depth,
+        links=tuple(_links(processed)),
+        objects=assistance.objects,
+        failures=tuple(map(str, assistance.failed_actions)),
+        no_object=assistance.no_object or "",
+        source=document.source,
+    )
+
+
+def of_redirect(lease: Lease, page: Page) -> Metadata:
+    """Return where an answer redirects to; nothing where it says none, or its own URL."""
+    target = urls.resolve(page.url, page.headers.get("Location"))
+    links = () if target is None or target == lease.url else (Link(target, LinkType.REDIRECT),)
+    return Metadata(media_type=page.media_type, priority=lease.score, depth=lease.depth, links=links)
+
+
+def of_stylesheet(page: Page) -> Metadata:
+    """Return what a style sheet needs to be shown. That it has no priority tells it from pages."""
+    needed = requisites.of_stylesheet(page.text, page.url)
+    links = tuple(Link(url, LinkType.REQUISITE) for url in needed)
+    return Metadata(media_type=page.media_type, links=links)
+
+
+def not_understood(lease: Lease, page: Page, error: Exception) -> Metadata:
+    """Return all that is known of a page whose understanding raised an error."""
+    failure = " ".join(f"not understood: {type(error).__name__}: {error}".split())
+    return Metadata(media_type=page.media_type, priority=lease.score, depth=lease.depth, failures=(failure[:1000],))
+
+
+def leased_anew(metadata: Metadata, lease: Lease) -> Metadata:
+    """Return what is remembered of a page, as fetched with today's priority and depth."""
+    return replace(metadata, priority=lease.score, depth=lease.depth)
+
+
+def needs_requisites(metadata: Metadata) -> bool:
+    """Say whether an answer needs other files to be shown."""
+    return any(link.type is LinkType.REQUISITE for link in metadata.links)
+
+
+def is_doubtful(metadata: Metadata) -> bool:
+    """Say whether objects may have been on a page that were not found; a form that was not sent hides none."""
+    return any(f": {Failure.NOT_SENT}" not in failure for failure in metadata.failures)
+
+
+def _links(processed: ScoredPage) -> Iterator[Link]:
+    for link in processed.links:
+        yield Link(link.url, LinkType.PAGE, link.anchor, link.score, link.action)
+    for url in processed.assistance.requisites:
+        yield Link(url, LinkType.REQUISITE)

@@ -1,0 +1,171 @@
+"""Where an answer leads: its links as offers to the frontier, as far as the crawl wants them."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from aahcrawler import urls
+from aahcrawler.frontier.hops import Hop, extended, redirects_in_a_row
+from aahcrawler.frontier.protocol import Kind, Lease, Offer
+from aahcrawler.metadata import Link, LinkType, Metadata
+from aahcrawler.scope import Scope, SourceRefusal
+from aahcrawler.traps import Trap, Traps
+
+SCOPE = "scope:"
+"""What the reasons begin with for which a URL is blocked that was queued when the scope changed."""
+
+MOST_REDIRECTS = 20
+"""How many redirects in a row are followed, as by browsers (WHATWG Fetch, section 4.4)."""
+
+_TYPES = (LinkType.PAGE, LinkType.REQUISITE, LinkType.REDIRECT, LinkType.FEED)
+_SOURCES = {"feed": Hop.FEED, "document": Hop.DOCUMENT}
+
+
+@dataclass(frozen=True, slots=True)
+class LinkRules:
+    """What decides which links are offered: scope, traps, and whether links of feeds are followed."""
+
+    scope: Scope
+    traps: Traps
+    follows_feeds: bool = True
+
+    def offer(
+        self,
+        url: str,
+        lease: Lease,
+        score: float,
+        *,
+        depth: int | None = None,
+        kind: Kind = "page",
+        hop: Hop = Hop.LINK,
+    ) -> Offer:
+        """Return a canonical URL that the page of a lease leads to, as an offer; by default as deep as that page."""
+        deep, queue = lease.depth if depth is None else depth, urls.queue_of(url)
+        path = extended(lease.path, hop, is_off_site=not self.scope.is_of_seeds(queue))
+        return Offer(url, queue, score, deep, kind, lease.url, path)
+
+    def trap(self, offer: Offer, of_page: str = "") -> str | None:
+        """Return why a link to a page is a part of a trap: for where it stands (``of_page``), or where it leads."""
+        if offer.kind != "page":
+            return None
+        if of_page == Trap.SOFT_404 or (of_page and not is_chosen(offer.path)):
+            return of_page
+        return self.traps.admit(offer.url, trusted=is_chosen(offer.path))
+
+
+@dataclass(slots=True)
+class Admitted:
+    """Offers that a crawl wants, and by reason those that it does not."""
+
+    offers: list[Offer] = field(default_factory=list)
+    rejected: dict[str, list[Offer]] = field(default_factory=dict)
+
+    def add(self, offers: Iterable[Offer], rules: LinkRules) -> list[Offer]:
+        """Judge offers by scope and traps; return those that are wanted."""
+        wanted = []
+        for offer in offers:
+            refusal = rules.scope.admit(offer) or rules.trap(offer)
+            if refusal is None:
+                wanted.append(offer)
+            else:
+                self.rejected.setdefault(refusal, []).append(offer)
+        self.offers += wanted
+        return wanted
+
+    @property
+    def counts(self) -> dict[str, float]:
+        """How many were refused, by statistic."""
+        return {f"refused:{reason}": len(offers) for reason, offers in self.rejected.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class DiscoveredLinks:
+    """Where an answer leads: what is offered, requisites too.
+
+    ``pages`` are its links to pages in their order, and ``refused`` the positions of those that are not offered, by
+    reason. ``redirect`` is what it redirects to, None where that is nothing or is refused. ``rejected`` are the offers
+    of all kinds that the scope refuses, by reason, and ``counts`` what is to be added to the crawl's statistics.
+    """
+
+    offers: Sequence[Offer] = ()
+    pages: Sequence[Link] = ()
+    refused: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    redirect: str | None = None
+    rejected: Mapping[str, Sequence[Offer]] = field(default_factory=dict)
+    counts: Mapping[str, float] = field(default_factory=dict)
+
+
+NO_LINKS = DiscoveredLinks()
+
+
+def discover_links(
+    lease: Lease,
+    said: Metadata,
+    rules: LinkRules,
+    announced: Callable[[Iterable[str]], Iterable[Offer]] = lambda _: (),
+    *,
+    wants_requisites: bool = True,
+) -> DiscoveredLinks:
+    """Return what an answer leads to, as far as scope, traps and limits admit it.
+
+    ``announced`` returns offers of those of some feeds that are to be asked for.
+    """
+    pages, needed, targets, feeds = ([link for link in said.links if link.type is kind] for kind in _TYPES)
+    offers, positions, rejected = _follow(lease, said, pages, rules)
+    others = Admitted()
+    loops = bool(targets) and redirects_in_a_row(lease.path) >= MOST_REDIRECTS
+    redirects = others.add(() if loops else _redirects(lease, targets, rules), rules)
+    others.add(announced([link.url for link in feeds]), rules)
+    if wants_requisites:
+        wanted = (rules.offer(link.url, lease, lease.score, kind="requisite", hop=Hop.REQUISITE) for link in needed)
+        others.add(wanted, rules)
+    counts: dict[str, float] = {f"refused:{reason}": len(where) for reason, where in positions.items()}
+    for name, number in others.counts.items():
+        counts[name] = counts.get(name, 0) + number
+    if loops:
+        counts["refused:redirects"] = counts.get("refused:redirects", 0) + 1
+    for reason, refused in others.rejected.items():
+        rejected.setdefault(reason, []).extend(refused)
+    redirect = redirects[0].url if redirects else None
+    return DiscoveredLinks([*offers, *others.offers], pages, positions, redirect, rejected, counts)
+
+
+def _follow(
+    lease: Lease, said: Metadata, links: Sequence[Link], rules: LinkRules
+) -> tuple[list[Offer], dict[str, list[int]], dict[str, list[Offer]]]:
+    """Return the offers that links to pages become, and by reason the positions, and the offers, of those refused.
+
+    Links of a source that is not wanted at all are no offers that another scope could admit.
+    """
+    unwanted = SourceRefusal.SOURCE if said.source == "feed" and not rules.follows_feeds else None
+    offers: list[Offer] = []
+    positions: dict[str, list[int]] = {}
+    rejected: dict[str, list[Offer]] = {}
+    for position, link in enumerate(links):
+        offer = rules.offer(link.url, lease, link.score or 0.0, depth=lease.depth + 1, hop=_hop(said, link))
+        refusal = unwanted or rules.scope.admit(offer, said.language) or rules.trap(offer, said.trap)
+        if refusal is None:
+            offers.append(offer)
+            continue
+        positions.setdefault(refusal, []).append(position)
+        if unwanted is None:
+            rejected.setdefault(refusal, []).append(offer)
+    return offers, positions, rejected
+
+
+def _redirects(lease: Lease, targets: Sequence[Link], rules: LinkRules) -> list[Offer]:
+    """Return what an answer redirects to: as it is where its spelling would be that of the page which redirects."""
+    offers = []
+    for link in targets:
+        spelled = rules.scope.spelling(link.url) if lease.kind == "page" else link.url
+        url = link.url if spelled == lease.url else spelled
+        offers.append(rules.offer(url, lease, lease.score, kind=lease.kind, hop=Hop.REDIRECT))
+    return offers
+
+
+def _hop(said: Metadata, link: Link) -> Hop:
+    return _SOURCES.get(said.source) or (Hop.LINK if link.action is None else Hop.NAVIGATION)
+
+
+def is_chosen(path: str) -> bool:
+    """Say whether the last hop to a page was a link that navigation of a known application chose."""
+    return path[-1:].upper() == Hop.NAVIGATION

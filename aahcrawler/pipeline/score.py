@@ -1,0 +1,28 @@
+"""Score a page and its links by what the analysers say of them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from aahcrawler.helper import Assistance
+from online_analysis.aggregation import OnlineAnalyser, ScoredLink, Scores, aggregate, document_score
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredPage:
+    """What a page turned out to be: its relevance in [0, 1], its links with their scores, and the helper's findings.
+
+    ``scores`` are what each analyser said of the page and its links, the ranker last; ``links`` and theirs run parallel
+    to the document's outlinks.
+    """
+
+    assistance: Assistance
+    score: float
+    links: tuple[ScoredLink, ...]
+    scores: tuple[Scores, ...] = ()
+
+
+def score(assistance: Assistance, analysers: Sequence[OnlineAnalyser], weights: Mapping[str, float]) -> ScoredPage:
+    """Return what was understood of a page with its score and those of its links, averaged by the weights."""
+    document = assistance.document
+    scores = tuple(analyser.analyse(document) for analyser in analysers)
+    return ScoredPage(assistance, document_score(scores, weights), aggregate(document, scores, weights), scores)

@@ -1,0 +1,21 @@
+"""Where a URL is now: its crawl's frontier is asked, whether or not the crawl runs."""
+
+from contextlib import closing
+
+from aahcrawler.crawls import frontier_name
+from aahcrawler.frontier.posting import UrlStatus
+from aahcrawler.frontier.protocol import FrontierSettings
+from aahcrawler.frontier.redis.frontier import RedisFrontier
+from aahcrawler.frontiers import Crawl, server_of
+
+
+def status(crawl: Crawl, url: str) -> UrlStatus | None:
+    """Return where a canonical URL is, None where it was never offered.
+
+    The frontier's own server is started for the question where the crawl does not run. Raise
+    ``FrontierUnavailableError`` where it cannot be asked; the message says why.
+    """
+    with server_of(crawl.folder) as address:
+        name = frontier_name(crawl.id, crawl.number)
+        with closing(RedisFrontier(address, name, FrontierSettings())) as frontier:
+            return frontier.status(url)

@@ -1,0 +1,196 @@
+"""What has been seen of one URL: the links to it, and the row of features that they make."""
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from online_analysis.aggregation import ScoredLink, Weighed
+from online_analysis.document import Document, Outlink
+from online_analysis.hubs import leads_to_hub
+from online_analysis.ranking.features import Columns, address_steps, address_words, anchor_words, column
+from online_analysis.ranking.regression import Row, Rows
+
+_MOST_LINKS = 24
+"""Links to one URL of which anything is kept, the first ones: what a menu links to is linked to by every page."""
+_MOST_WORDS = 60
+_GROWTH = 1.5
+_DEEPEST = 8
+
+SCALES: Mapping[str, float] = {
+    "address": 1.0,
+    "steps": 1.0,
+    "anchors": 1.0,
+    "pages": 1.0,
+    "lists": 1.0,
+    "places": 1.0,
+    "figures": 1.0,
+}
+"""How much each group of features may say before anything is learned: the spread of its effect."""
+_FIGURES = ("worth of pages", "best page", "links", "score of links", "best link", "named as a hub")
+_FIGURE_COLUMNS = tuple(column("figure", name) for name in _FIGURES)
+
+
+class Seen(NamedTuple):
+    """A link to a URL, as features."""
+
+    page: int
+    list: int
+    places: Mapping[int, None]
+    anchor: Mapping[int, None]
+    worth: float
+
+
+class Group(NamedTuple):
+    """Features of one kind: columns, and the value in each."""
+
+    columns: Sequence[int]
+    values: Sequence[float]
+
+
+@dataclass(slots=True, eq=False)
+class LinkStatistics:
+    """A URL and the links to it; ``value`` is what it is or seems to be worth, in the units of the ranker.
+
+    ``said`` and ``weight`` are the mean of what the analysers said of the links, and the weight they said it with.
+    ``score`` is what is predicted, None as long as nothing is; ``told`` is what the frontier has, by its last
+    ``offers`` offers. ``is_explored``: it is to be fetched whatever it seems to be worth. ``made`` is its row, None
+    where that lacks so many links that it is to be made anew: the more it has, the less one more says.
+    """
+
+    url: str
+    value: float = 0.0
+    said: float = 0.0
+    weight: float = 0.0
+    is_hub: bool = False
+    score: float | None = None
+    told: float | None = None
+    offers: int = 1
+    is_explored: bool = False
+    _pages: list[int] = field(default_factory=list)
+    _lists: list[int] = field(default_factory=list)
+    _anchors: dict[int, None] = field(default_factory=dict)
+    _places: dict[int, None] = field(default_factory=dict)
+    _worth: float = 0.0
+    _best_page: float = 0.0
+    _best_link: float = 0.0
+    _address: tuple[Columns, Columns] | None = None
+    made: Row | None = None
+    _rowed: int = 0
+
+    @property
+    def is_linked(self) -> bool:
+        """Whether any link to it has been seen: seeds may have none."""
+        return bool(self._pages)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether nothing is kept of more links to it."""
+        return len(self._pages) >= _MOST_LINKS
+
+    def add(self, seen: Seen, link: ScoredLink) -> None:
+        """Take note of another link to the URL; the first one tells whether it is named as hubs are."""
+        n = len(self._pages) + 1
+        if n == 1:
+            self.is_hub = leads_to_hub(link.url, link.anchor)
+        if n > _MOST_LINKS:
+            return
+        self._pages.append(seen.page)
+        self._lists.append(seen.list)
+        self._anchors.update(seen.anchor)
+        self._places.update(seen.places)
+        self._worth += (seen.worth - self._worth) / n
+        self.said += (link.score - self.said) / n
+        self._best_page = max(self._best_page, seen.worth)
+        self._best_link = max(self._best_link, link.score)
+        self.weight = max(self.weight, link.weight)
+        if n > self._rowed * _GROWTH:
+            self.made = None
+
+    def reweigh(self, now: Weighed) -> None:
+        """Take over what is said of the links under other weights, and what the frontier has."""
+        self.said, self.weight, self.told, self.offers = now.said, now.weight, now.score, 1
+        self.made = None
+
+    def forget(self) -> None:
+        """Let go of all that was seen of a URL that will not be fetched: it is worth nothing to what led to it."""
+        for each in (self._pages, self._lists, self._anchors, self._places):
+            each.clear()
+        self.value, self.score, self.made, self._address = 0.0, None, None, None
+
+    def row(self, unit: float) -> Row:
+        """Return its features; worths are counted in units."""
+        row = self.made
+        if row is None:
+            columns: list[int] = []
+            values: list[float] = []
+            for name, found in self._columns():
+                columns += found
+                values += _shares(name, len(found))
+            if self._pages:
+                columns += _FIGURE_COLUMNS
+                values += self._figures(unit)
+            row = self.made = Row.of(columns, values)
+            self._rowed = len(self._pages)
+        return row
+
+    def groups(self, unit: float) -> Mapping[str, Group]:
+        """Return its features by groups."""
+        groups = {name: Group(found, _shares(name, len(found))) for name, found in self._columns()}
+        return {**groups, "figures": Group(_FIGURE_COLUMNS, self._figures(unit))} if self._pages else groups
+
+    def _columns(self) -> Iterator[tuple[str, Sequence[int]]]:
+        if self._address is None:
+            self._address = address_words(self.url), address_steps(self.url)
+        yield from zip(("address", "steps"), self._address, strict=True)
+        if self._pages:
+            yield "anchors", list(self._anchors)[:_MOST_WORDS]
+            yield "pages", self._pages
+            yield "lists", self._lists
+            yield "places", list(self._places)[:_MOST_WORDS]
+
+    def _figures(self, unit: float) -> Sequence[float]:
+        figures = (
+            self._worth / unit,
+            self._best_page / unit,
+            0.2 * math.log1p(len(self._pages)),
+            self.said / unit,
+            self._best_link / unit,
+            float(self.is_hub),
+        )
+        return [SCALES["figures"] * figure for figure in figures]
+
+
+def rows_of(sightings: Iterable[LinkStatistics], unit: float) -> Rows:
+    """Return the features of URLs, at least one; worths are counted in units."""
+    return Rows.of([each.made or each.row(unit) for each in sightings])
+
+
+class View:
+    """What a page shows of the URLs that it links to."""
+
+    def __init__(self, document: Document, worth: float, depth: int) -> None:
+        self._document = document
+        self._worth = worth
+        self._page = column("page", document.url)
+        self._depth = column("depth", str(min(depth, _DEEPEST)))
+        self._places: dict[tuple[str, str, str], tuple[int, Mapping[int, None]]] = {}
+
+    def of(self, link: Outlink) -> Seen:
+        """Return what a link shows."""
+        role = self._document.parts[link.part].role if link.part is not None else ""
+        place = (link.place, link.action or "", role)
+        known = self._places.get(place)
+        if known is None:
+            known = self._places[place] = self._stands(*place)
+        return Seen(self._page, known[0], known[1], anchor_words(link.anchor), self._worth)
+
+    def _stands(self, place: str, action: str, role: str) -> tuple[int, Mapping[int, None]]:
+        document = self._document
+        chosen = column("action", f"{document.application}/{document.level} {action} {role}")
+        return column("list", f"{document.url} {place}"), dict.fromkeys((column("place", place), chosen, self._depth))
+
+
+def _shares(name: str, n: int) -> Sequence[float]:
+    """Let the ``n`` features of a group share its scale, so that many say no more together than few."""
+    return [SCALES[name] / math.sqrt(n)] * n if n else ()

@@ -1,0 +1,12 @@
+import gc
+
+from aahcrawler.crawl.health.garbage_collection import YOUNG, seldom_collected
+
+
+def test_collecting_is_as_usual_again_afterwards() -> None:
+    usual, frozen = gc.get_threshold(), gc.get_freeze_count()
+    with seldom_collected():
+        assert gc.get_threshold() == (YOUNG, *usual[1:])
+        assert gc.get_freeze_count() > frozen
+    assert gc.get_threshold() == usual
+    assert gc.get_freeze_count() == 0
