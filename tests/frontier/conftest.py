@@ -7,8 +7,8 @@ from typing import cast
 import pytest
 
 from aahcrawler.frontier.protocol import Frontier, FrontierSettings
-from aahcrawler.frontier.redis.connection import connect
 from aahcrawler.frontier.redis.control import RedisControl
+from aahcrawler.frontier.redis.redis_client import connect
 from aahcrawler.frontier.server.embedded import EmbeddedServer
 from tests.frontier.cluster import cluster
 from tests.frontier.model import ModelFrontier, ModelServer
