@@ -13,7 +13,7 @@ from aahcrawler.crawls import DEFINITION, FRONTIER, number
 from aahcrawler.frontier.protocol import FrontierUnavailableError
 from aahcrawler.frontier.server.embedded import EmbeddedServer
 from aahcrawler.frontier.server.environment import REDIS_URL
-from aahcrawler.frontier.server.ownership import served_at
+from aahcrawler.frontier.server.server_process import served_at
 
 
 class NoCrawlError(Exception):

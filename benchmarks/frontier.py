@@ -37,8 +37,8 @@ from pathlib import Path
 from redis import Redis
 
 from aahcrawler.frontier.protocol import FrontierSettings, Offer, Rescore, State
-from aahcrawler.frontier.redis.connection import connect
 from aahcrawler.frontier.redis.frontier import RedisFrontier
+from aahcrawler.frontier.redis.redis_client import connect
 from aahcrawler.frontier.server.embedded import EmbeddedServer
 from benchmarks import frontier_peer
 from benchmarks.frontier_urls import pages

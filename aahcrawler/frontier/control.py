@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from aahcrawler.frontier.blocking_rules import Rule
 from aahcrawler.frontier.posting import UrlStatus
 from aahcrawler.frontier.protocol import Offer, State
-from aahcrawler.frontier.rules import Rule
 
 
 @dataclass(frozen=True, slots=True)

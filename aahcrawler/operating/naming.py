@@ -5,10 +5,10 @@ from contextlib import contextmanager
 
 from aahcrawler.definitions import DefinitionError
 from aahcrawler.exits import told
+from aahcrawler.frontier.blocking_rules import Rule, RuleKind
 from aahcrawler.frontier.protocol import FrontierUnavailableError
 from aahcrawler.frontier.redis.control import RedisControl
 from aahcrawler.frontier.registry import RegistryError
-from aahcrawler.frontier.rules import Rule, RuleKind
 from aahcrawler.frontiers import NoCrawlError
 from aahcrawler.operating.reaching import control_of
 from aahcrawler.urls import canonicalize, queue_of

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from aahcrawler.crawls import DEFINITION, FRONTIER, SUMMARY, frontier_name, number
 from aahcrawler.definitions import DefinitionError, read_definition
-from aahcrawler.frontier.server.ownership import served_at
+from aahcrawler.frontier.server.server_process import served_at
 from aahcrawler.service.admission import Admission
 from online_analysis.icd import Icd
 

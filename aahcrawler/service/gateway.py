@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from aahcrawler.crawls import frontier_settings
 from aahcrawler.frontier.protocol import FrontierFullError, FrontierSettings, FrontierUnavailableError
-from aahcrawler.frontier.redis.connection import connect
 from aahcrawler.frontier.redis.frontier import RedisFrontier
+from aahcrawler.frontier.redis.redis_client import connect
 from aahcrawler.frontier.server.environment import REDIS_URL
 from aahcrawler.service.catalog import Crawl
 from aahcrawler.service.problems import NOT_RUNNING, OVER, UNAVAILABLE, ProblemError

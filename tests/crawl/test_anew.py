@@ -14,8 +14,8 @@ from aahcrawler.archive.history import Former
 from aahcrawler.crawl.startup.seeding import Seeder, clear
 from aahcrawler.crawls import frontier_name, number
 from aahcrawler.frontier.protocol import FrontierSettings, Offer, Offered, State, Update
-from aahcrawler.frontier.redis.connection import connect
 from aahcrawler.frontier.redis.frontier import RedisFrontier
+from aahcrawler.frontier.redis.redis_client import connect
 from aahcrawler.frontier.server.embedded import EmbeddedServer
 from aahcrawler.objects import vocabulary as v
 from aahcrawler.scope import Scope

@@ -11,7 +11,7 @@ import pytest
 
 from aahcrawler.crawl.directory.folder import CrawlFolder
 from aahcrawler.crawl.directory.folder_lock import FolderLock
-from aahcrawler.crawl.startup.recovery import replayed_ranker
+from aahcrawler.crawl.startup.restart import replayed_ranker
 from aahcrawler.frontier.protocol import FrontierUnavailableError, Rescore, State
 from aahcrawler.pipeline.rank import AT_ONCE
 from aahcrawler.scores import Findings, Leads, Lessons

@@ -21,10 +21,10 @@ from aahcrawler.crawl.lease.frontier_executor import FrontierExecutor
 from aahcrawler.crawl.lease.lease_source import LeaseSource
 from aahcrawler.crawl.lease.renewal import LeaseRenewer
 from aahcrawler.frontier.protocol import FrontierAwayError, FrontierUnavailableError, Lease
-from aahcrawler.frontier.redis.connection import connect
+from aahcrawler.frontier.redis.redis_client import connect
 from aahcrawler.frontier.server.embedded import EmbeddedServer
 from aahcrawler.frontier.server.environment import REDIS_URL
-from aahcrawler.frontier.server.ownership import served_at
+from aahcrawler.frontier.server.server_process import served_at
 from tests.crawl.articles import article_site
 from tests.crawl.crawling import Running, aah, running, summary, until, write_icd
 from tests.crawl.gate import Gate

@@ -10,8 +10,8 @@ from aahcrawler.crawl.cluster.registered_crawl import RegisteredDefinition
 from aahcrawler.crawl.cluster.submission import Submission, SubmissionRefusedError, submit
 from aahcrawler.frontier.presence import Worker
 from aahcrawler.frontier.protocol import FrontierSettings, Offer, State
-from aahcrawler.frontier.redis.connection import connect
 from aahcrawler.frontier.redis.frontier import RedisFrontier
+from aahcrawler.frontier.redis.redis_client import connect
 from aahcrawler.frontier.redis.shared_server import Server, connected
 from aahcrawler.frontier.server.embedded import EmbeddedServer
 from tests.crawl.crawling import write_icd

@@ -8,8 +8,8 @@ import pytest
 from _pytest.mark import ParameterSet
 
 from aahcrawler.frontier.protocol import Frontier, FrontierSettings
-from aahcrawler.frontier.redis.connection import connect
 from aahcrawler.frontier.redis.control import RedisControl
+from aahcrawler.frontier.redis.redis_client import connect
 from aahcrawler.frontier.server.embedded import EmbeddedServer
 from tests.frontier.cluster import cluster
 from tests.frontier.model import ModelFrontier, ModelServer

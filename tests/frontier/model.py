@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
+from aahcrawler.frontier.blocking_rules import Rule, RuleKind
 from aahcrawler.frontier.control import Revisit
 from aahcrawler.frontier.posting import BLOCKED_FROM_OUTSIDE, Effect, Post, Posted, UrlStatus, Wish
 from aahcrawler.frontier.protocol import (
@@ -24,7 +25,6 @@ from aahcrawler.frontier.protocol import (
     State,
     Update,
 )
-from aahcrawler.frontier.rules import Rule, RuleKind
 
 
 @dataclass

@@ -9,13 +9,13 @@ from typing import Protocol
 
 import pytest
 
+from aahcrawler.frontier.blocking_rules import Rule, RuleKind
 from aahcrawler.frontier.control import Blocking, Pausing, Revisit, Revisiting
 from aahcrawler.frontier.posting import Effect, Post, Posted, Posting, UrlStatus, Wish
 from aahcrawler.frontier.protocol import Frontier, FrontierSettings, Kind, Lease, Offer, Offered, State
-from aahcrawler.frontier.redis.connection import connect
 from aahcrawler.frontier.redis.control import RedisControl
 from aahcrawler.frontier.redis.frontier import RedisFrontier
-from aahcrawler.frontier.rules import Rule, RuleKind
+from aahcrawler.frontier.redis.redis_client import connect
 from aahcrawler.frontier.server.embedded import EmbeddedServer
 from tests.frontier.conftest import Clock
 

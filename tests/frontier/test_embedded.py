@@ -16,7 +16,7 @@ from aahcrawler.frontier.protocol import FrontierAwayError, FrontierSettings, Fr
 from aahcrawler.frontier.redis.frontier import RedisFrontier
 from aahcrawler.frontier.server import binary, embedded
 from aahcrawler.frontier.server.embedded import EmbeddedServer
-from aahcrawler.frontier.server.ownership import Ownership, claim
+from aahcrawler.frontier.server.server_process import Ownership, claim
 from tests.crawl.crawling import PATIENCE, until
 
 CRAWLER = """

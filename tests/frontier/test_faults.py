@@ -9,9 +9,9 @@ import pytest
 from redis import exceptions
 
 from aahcrawler.frontier.protocol import FrontierAwayError, FrontierSettings, Offer, State
-from aahcrawler.frontier.redis import records
-from aahcrawler.frontier.redis.connection import connect
+from aahcrawler.frontier.redis import url_records
 from aahcrawler.frontier.redis.frontier import RedisFrontier
+from aahcrawler.frontier.redis.redis_client import connect
 from aahcrawler.frontier.server.embedded import EmbeddedServer
 
 HOUR = 3600_000_000
@@ -58,9 +58,9 @@ def test_leases_whose_answer_was_lost_are_given_again(client: Any, monkeypatch: 
     assert all(frontier.renew(again))
     assert frontier.finish(again[0], State.DONE)
     # The call that was cut off may come late, after it was made again, and after later ones.
-    assert records.unpack_leases(calls[0]()) == list(again[1:])
+    assert url_records.unpack_leases(calls[0]()) == list(again[1:])
     assert len(frontier.lease("worker", 2)) == 1
-    assert records.unpack_leases(calls[0]()) == []
+    assert url_records.unpack_leases(calls[0]()) == []
     assert frontier.counts().pages[State.LEASED] == 3
 
 

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aahcrawler.frontier.ip_locks import IpLocks, LocalIpLocks
-from aahcrawler.frontier.redis.connection import connect
 from aahcrawler.frontier.redis.ip_locks import RedisIpLocks
+from aahcrawler.frontier.redis.redis_client import connect
 from aahcrawler.frontier.server.embedded import EmbeddedServer
 from tests.frontier.conftest import Clock, address_of, started
 

@@ -8,8 +8,8 @@ import pytest
 
 from aahcrawler.frontier.posting import Effect, Post, Posted, Posting, UrlStatus, Wish
 from aahcrawler.frontier.protocol import Frontier, FrontierSettings, Offer, Offered, Rescore, State, Update
-from aahcrawler.frontier.redis.connection import connect
 from aahcrawler.frontier.redis.frontier import RedisFrontier
+from aahcrawler.frontier.redis.redis_client import connect
 from aahcrawler.frontier.server.embedded import EmbeddedServer
 from tests.frontier.conftest import Clock
 from tests.frontier.test_contract import offer, paths

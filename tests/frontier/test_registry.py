@@ -10,9 +10,9 @@ from redis import Redis
 
 from aahcrawler.frontier.event_log import WorkerEvent
 from aahcrawler.frontier.presence import Worker
-from aahcrawler.frontier.redis.connection import connect
 from aahcrawler.frontier.redis.event_log import RedisEventLog
 from aahcrawler.frontier.redis.presence import RedisPresence
+from aahcrawler.frontier.redis.redis_client import connect
 from aahcrawler.frontier.redis.registry import RedisRegistry
 from aahcrawler.frontier.registry import LARGEST, CrawlState, Definition, Registry, RegistryError, UnknownCrawlError
 from tests.crawl.crawling import until

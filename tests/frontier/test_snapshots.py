@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 from redis import Redis
 
+from aahcrawler.frontier.blocking_rules import Rule, RuleKind
 from aahcrawler.frontier.control import Revisit, SnapshotError
 from aahcrawler.frontier.posting import Post, Wish
 from aahcrawler.frontier.protocol import FrontierSettings, Lease, Offer, State
-from aahcrawler.frontier.redis import records, snapshots
-from aahcrawler.frontier.redis.connection import connect
+from aahcrawler.frontier.redis import snapshots, url_records
 from aahcrawler.frontier.redis.control import RedisControl
-from aahcrawler.frontier.rules import Rule, RuleKind
+from aahcrawler.frontier.redis.redis_client import connect
 from aahcrawler.frontier.server.embedded import EmbeddedServer
 from tests.frontier.conftest import Clock
 
@@ -119,7 +119,7 @@ def test_a_torn_or_damaged_snapshot_is_refused_and_changes_nothing(
 
 def test_a_snapshot_of_another_format_is_refused(copy: RedisControl, tmp_path: Path) -> None:
     path = tmp_path / "one"
-    snapshots.write(path, snapshots.Head("one", records.FORMAT - 1), ())
+    snapshots.write(path, snapshots.Head("one", url_records.FORMAT - 1), ())
     with pytest.raises(SnapshotError, match="restore it with the version that wrote it"):
         copy.restore(path)
 

@@ -20,13 +20,13 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from aahcrawler.frontier.blocking_rules import Rule, RuleKind
 from aahcrawler.frontier.control import Revisit
 from aahcrawler.frontier.posting import Post, Wish
 from aahcrawler.frontier.protocol import UNSCORED, FrontierSettings, Lease, Offer, Outcome, Rescore, State, Update
 from aahcrawler.frontier.redis import keyspace
-from aahcrawler.frontier.redis.connection import connect
 from aahcrawler.frontier.redis.control import RedisControl
-from aahcrawler.frontier.rules import Rule, RuleKind
+from aahcrawler.frontier.redis.redis_client import connect
 from aahcrawler.frontier.server.embedded import EmbeddedServer
 from tests.frontier.conftest import Clock
 from tests.frontier.model import ModelFrontier, ModelServer

@@ -35,7 +35,7 @@ from aahcrawler.crawl.reporting.summary import summary
 from aahcrawler.crawl.scrapy.addon import knowledge_folders
 from aahcrawler.crawl.startup.factory import checked
 from aahcrawler.crawl.startup.frontier_connection import FrontierConnection, open_frontier
-from aahcrawler.crawl.startup.recovery import repair_folder
+from aahcrawler.crawl.startup.restart import repair_folder
 from aahcrawler.crawl.startup.store_opening import begin_delivery
 from aahcrawler.crawl.stats.collector import BEGUN, Stats
 from aahcrawler.crawl.stats.crawl_log import keep_events

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from aahcrawler.archive.delivery import Delivery
 from aahcrawler.crawl.core.context import CurrentContext
-from aahcrawler.crawl.core.fetching import Fetching
+from aahcrawler.crawl.core.fetch_control import FetchControl
 from aahcrawler.crawl.core.limits import most_bytes, reached, used_up
 from aahcrawler.crawl.core.stores import StoreWriter
 from aahcrawler.crawl.directory.crawl_runs import FINISHED
@@ -69,7 +69,7 @@ class Lifecycle:
         self,
         context: CurrentContext,
         stores: StoreWriter,
-        fetching: Fetching,
+        fetching: FetchControl,
         role: WorkerRole | None = None,
         reporting: Reporting | None = None,
     ) -> None:

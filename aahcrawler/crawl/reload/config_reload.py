@@ -15,7 +15,7 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from aahcrawler.crawl.core.context import CrawlContext, CurrentContext
-from aahcrawler.crawl.core.fetching import Fetching
+from aahcrawler.crawl.core.fetch_control import FetchControl
 from aahcrawler.crawl.core.stores import StoreWriter
 from aahcrawler.crawl.directory.definition_source import DefinitionSource
 from aahcrawler.crawl.directory.files import LOOK_EVERY, write_whole
@@ -69,7 +69,7 @@ class RunningCrawl:
 
     context: CurrentContext
     writer: StoreWriter
-    fetching: Fetching
+    fetching: FetchControl
     fail: Callable[[Exception], None]
 
 

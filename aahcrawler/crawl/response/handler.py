@@ -23,7 +23,7 @@ from aahcrawler.crawl.capture.recrawl import (
     UnreadableCaptureError,
 )
 from aahcrawler.crawl.core.context import CurrentContext
-from aahcrawler.crawl.core.fetching import Fetching
+from aahcrawler.crawl.core.fetch_control import FetchControl
 from aahcrawler.crawl.core.lifecycle import Lifecycle
 from aahcrawler.crawl.core.stores import StoreWriter
 from aahcrawler.crawl.fetch.download_handler import CapturedResponse
@@ -95,7 +95,7 @@ class ResponseHandler:
         self,
         context: CurrentContext,
         writer: StoreWriter,
-        fetching: Fetching,
+        fetching: FetchControl,
         lifecycle: Lifecycle,
         steps: ResponseSteps,
     ) -> None:

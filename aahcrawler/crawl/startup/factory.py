@@ -33,7 +33,7 @@ from aahcrawler.crawl.response.trap_detection import TrapsFile
 from aahcrawler.crawl.startup.fingerprint import files_digest, fingerprint
 from aahcrawler.crawl.startup.frontier_connection import FrontierConnection, join_frontier, open_frontier
 from aahcrawler.crawl.startup.job import Job, Surroundings, assemble
-from aahcrawler.crawl.startup.recovery import repair_folder, replayed_ranker, score_unscored
+from aahcrawler.crawl.startup.restart import repair_folder, replayed_ranker, score_unscored
 from aahcrawler.crawl.startup.seeding import Seeder
 from aahcrawler.crawl.startup.store_opening import (
     archive_exchange,

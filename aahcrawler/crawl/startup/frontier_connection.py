@@ -11,9 +11,9 @@ from aahcrawler.crawl.directory.crawl_runs import Start
 from aahcrawler.crawl.directory.folder import CrawlFolder
 from aahcrawler.crawl.startup.seeding import clear
 from aahcrawler.crawls import frontier_name, frontier_settings
-from aahcrawler.frontier.redis.connection import connect
 from aahcrawler.frontier.redis.control import RedisControl
 from aahcrawler.frontier.redis.ip_locks import RedisIpLocks
+from aahcrawler.frontier.redis.redis_client import connect
 from aahcrawler.frontier.server.embedded import EmbeddedServer
 from aahcrawler.frontier.server.environment import REDIS_URL
 from online_analysis.icd import Icd

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from aahcrawler.crawl.capture.recrawl import Recrawl
 from aahcrawler.crawl.core.context import CrawlContext, CurrentContext
-from aahcrawler.crawl.core.fetching import Fetching
+from aahcrawler.crawl.core.fetch_control import FetchControl
 from aahcrawler.crawl.core.lifecycle import Background, Lifecycle, Reporting, WorkerRole
 from aahcrawler.crawl.core.stores import Stores, StoreWriter
 from aahcrawler.crawl.fetch.client_settings import wire_settings
@@ -31,7 +31,7 @@ class Job:
 
     context: CurrentContext
     writer: StoreWriter
-    fetching: Fetching
+    fetching: FetchControl
     lifecycle: Lifecycle
     recrawl: Recrawl
     handler: ResponseHandler
@@ -60,7 +60,7 @@ def assemble(
     reporting, around = reporting or Reporting(), around or Surroundings()
     writer = StoreWriter(stores, DiskSpace(stores.folders, icd.archive.reserve, ending, around.measure))
     batch_scoring = BatchScoring(current, writer, reporting.peer_export)
-    fetching = Fetching.of(icd, writer, ending, batch_scoring, around.slots)
+    fetching = FetchControl.of(icd, writer, ending, batch_scoring, around.slots)
     lifecycle = Lifecycle(current, writer, fetching, around.role, reporting)
     recrawl = Recrawl(stores.history, lifecycle.number, lifecycle.begun_at, icd.limits.page_bytes)
     trap_detection = TrapDetection(current)

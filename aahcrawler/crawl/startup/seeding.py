@@ -9,7 +9,7 @@ from pathlib import Path
 from aahcrawler import urls
 from aahcrawler.archive.history import Former, History
 from aahcrawler.frontier.protocol import Frontier, Offer, Offered
-from aahcrawler.frontier.server.ownership import end_orphan
+from aahcrawler.frontier.server.server_process import end_orphan
 from aahcrawler.scope import Scope
 from aahcrawler.scores import ScoreLog, Source
 from online_analysis.analysers import ScoredSeed

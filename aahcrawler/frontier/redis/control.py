@@ -6,14 +6,14 @@ from pathlib import Path
 
 from redis import Redis
 
+from aahcrawler.frontier.blocking_rules import Rule
 from aahcrawler.frontier.control import Revisit, SnapshotError
 from aahcrawler.frontier.posting import UrlStatus
 from aahcrawler.frontier.protocol import FrontierSettings, State
-from aahcrawler.frontier.redis import records, snapshots
+from aahcrawler.frontier.redis import snapshots, url_records
 from aahcrawler.frontier.redis.controlled_partition import ControlledPartition
 from aahcrawler.frontier.redis.frontier import PartitionedFrontier
 from aahcrawler.frontier.redis.snapshots import Entry, Head
-from aahcrawler.frontier.rules import Rule
 from aahcrawler.urls import queue_of
 
 
@@ -86,14 +86,14 @@ class RedisControl(PartitionedFrontier[ControlledPartition]):
     def snapshot(self, path: Path) -> int:
         """See ``Snapshots.snapshot``. All URLs of the crawl are gone through."""
         entries = ((*entry, str(at).encode()) for at, each in enumerate(self._partitions) for entry in each.entries())
-        return snapshots.write(path, Head(self._crawl, records.FORMAT, len(self._partitions)), entries)
+        return snapshots.write(path, Head(self._crawl, url_records.FORMAT, len(self._partitions)), entries)
 
     def restore(self, path: Path, *, replace: bool = False) -> int:
         """See ``Snapshots.restore``. Some hundred URLs are one round trip.
 
         Raise ``SnapshotError``, too, for a snapshot of another number of partitions.
         """
-        parts = snapshots.read(path, records.FORMAT, len(self._partitions))
+        parts = snapshots.read(path, url_records.FORMAT, len(self._partitions))
         first = next(parts, ())
         if replace:
             self.remove()

@@ -5,16 +5,16 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from itertools import chain, islice
 from typing import Any, Final, TypeVar, cast
 
+from aahcrawler.frontier.blocking_rules import Rule
 from aahcrawler.frontier.control import Revisit
 from aahcrawler.frontier.posting import UrlStatus
 from aahcrawler.frontier.protocol import State
-from aahcrawler.frontier.redis import records
-from aahcrawler.frontier.redis.connection import unavailable
+from aahcrawler.frontier.redis import url_records
 from aahcrawler.frontier.redis.keyspace import PER_CALL
 from aahcrawler.frontier.redis.partition import Partition
 from aahcrawler.frontier.redis.posts import unpack_status
+from aahcrawler.frontier.redis.redis_client import unavailable
 from aahcrawler.frontier.redis.snapshots import Entry
-from aahcrawler.frontier.rules import Rule
 
 SCANNED: Final = frozenset({State.QUEUED, State.DUE, State.BLOCKED})
 """The states whose URLs can be gone through."""
@@ -48,11 +48,11 @@ class ControlledPartition(Partition):
 
     def pause_queue(self, queue: str) -> None:
         """See ``Pausing.pause_queue``."""
-        self.call("pause_queue", records.queue_id(queue), queue, 1)
+        self.call("pause_queue", url_records.queue_id(queue), queue, 1)
 
     def resume_queue(self, queue: str) -> None:
         """See ``Pausing.resume_queue``."""
-        self.call("pause_queue", records.queue_id(queue), queue, 0)
+        self.call("pause_queue", url_records.queue_id(queue), queue, 0)
 
     def paused_queues(self) -> frozenset[str]:
         """See ``Pausing.paused_queues``."""
@@ -76,7 +76,7 @@ class ControlledPartition(Partition):
         gone = {rule.reason for rule in rules} - {rule.reason for rule in self._book.rules}
         with unavailable():
             held = self.client.hscan_iter(self.key("held"), count=PER_CALL)
-            freed = (name for name, kept in held if records.held_reason(kept) in gone)
+            freed = (name for name, kept in held if url_records.held_reason(kept) in gone)
             return sum(sum(self._put_back(part)) for part in _batched(freed))
 
     def rules(self) -> frozenset[Rule]:
@@ -90,7 +90,7 @@ class ControlledPartition(Partition):
 
     def unblock_urls(self, urls: Sequence[str]) -> tuple[bool, ...]:
         """See ``Blocking.unblock_urls``."""
-        named = (records.fingerprint(url) for url in urls)
+        named = (url_records.fingerprint(url) for url in urls)
         return tuple(chain.from_iterable(map(self._put_back, _batched(named))))
 
     def again(self, revisits: Sequence[Revisit]) -> tuple[bool, ...]:
@@ -131,7 +131,7 @@ class ControlledPartition(Partition):
                 for name, value in self.client.hscan_iter(self.key(hashed), count=PER_CALL):
                     yield hashed.encode(), name, value
         for kept in self._pieces():
-            held = self._held(tuple(name for name, raw in kept.items() if records.is_held(raw)))
+            held = self._held(tuple(name for name, raw in kept.items() if url_records.is_held(raw)))
             yield from ((b"u", name, raw, held.get(name, b"")) for name, raw in kept.items())
         with unavailable():
             yield from ((b"q", name, raw) for name, raw in self.queues())
@@ -161,18 +161,18 @@ class ControlledPartition(Partition):
 
     def _scan(self, states: frozenset[State]) -> Iterator[UrlStatus]:
         for kept in self._pieces():
-            records_of = ((name, raw) for name, raw in kept.items() if records.is_record(raw))
-            wanted = {name: raw for name, raw in records_of if records.state_of(raw) in states}
+            records_of = ((name, raw) for name, raw in kept.items() if url_records.is_record(raw))
+            wanted = {name: raw for name, raw in records_of if url_records.state_of(raw) in states}
             with unavailable():
                 reasons = self.client.hmget(self.key("held"), list(wanted)) if wanted else []
             for raw, held in zip(wanted.values(), cast("list[bytes | None]", reasons), strict=True):
-                yield unpack_status(raw, records.held_reason(held))
+                yield unpack_status(raw, url_records.held_reason(held))
 
     def _again(self, revisits: Sequence[Revisit]) -> Iterator[bool]:
         self._book = self._read_rules()
         allowed = [each for each in revisits if not self._book.matching(each.offer.url)]
         waits = b"".join(_WAIT.pack(round(each.seconds * _MICRO)) for each in allowed)
-        answers = iter(self.call("again", records.pack_offers(each.offer for each in allowed), waits))
+        answers = iter(self.call("again", url_records.pack_offers(each.offer for each in allowed), waits))
         named = {each.offer.url for each in revisits} - {each.offer.url for each in allowed}
         return (each.offer.url not in named and bool(next(answers)) for each in revisits)
 
@@ -189,9 +189,9 @@ class ControlledPartition(Partition):
             self._book = self._read_rules()
 
     def _named_by(self, raw: bytes | None) -> str:
-        if raw is None or not self._book or not records.is_held(raw):
+        if raw is None or not self._book or not url_records.is_held(raw):
             return ""
-        rule = self._book.matching(records.Record.unpack(raw).offer().url)
+        rule = self._book.matching(url_records.Record.unpack(raw).offer().url)
         return rule.reason if rule else ""
 
     def _change_rules(self, change: Callable[[Any, str], object], rules: Sequence[Rule]) -> None:

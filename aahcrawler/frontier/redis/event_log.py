@@ -7,7 +7,7 @@ from typing import cast
 from redis import Redis
 
 from aahcrawler.frontier.event_log import LONGEST, WorkerEvent
-from aahcrawler.frontier.redis.connection import connect, unavailable
+from aahcrawler.frontier.redis.redis_client import connect, unavailable
 from aahcrawler.frontier.redis.registry import TAG
 
 MOST = 100_000

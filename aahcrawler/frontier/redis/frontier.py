@@ -26,9 +26,9 @@ from aahcrawler.frontier.protocol import (
     State,
 )
 from aahcrawler.frontier.redis import partitioning as partitions
-from aahcrawler.frontier.redis.connection import connect, unavailable
 from aahcrawler.frontier.redis.keyspace import PER_CALL
 from aahcrawler.frontier.redis.partition import Partition
+from aahcrawler.frontier.redis.redis_client import connect, unavailable
 from aahcrawler.urls import queue_of
 
 _P = TypeVar("_P", bound=Partition)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from redis import Redis
 
 from aahcrawler.frontier.redis import scripts
-from aahcrawler.frontier.redis.connection import connect, unavailable
+from aahcrawler.frontier.redis.redis_client import connect, unavailable
 
 _MICRO = 1_000_000
 _SERVER_TIME = -1

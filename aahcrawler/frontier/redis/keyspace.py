@@ -13,8 +13,8 @@ from urllib.parse import quote
 from redis import Redis
 
 from aahcrawler.frontier.protocol import FrontierSettings, FrontierUnavailableError, Update
-from aahcrawler.frontier.redis import records, scripts
-from aahcrawler.frontier.redis.connection import unavailable
+from aahcrawler.frontier.redis import scripts, url_records
+from aahcrawler.frontier.redis.redis_client import unavailable
 
 PER_CALL: Final = 500
 """What one script works on at most: the server is held for some ten milliseconds."""
@@ -108,12 +108,12 @@ class Keyspace:
     def _check_format(self, crawl: str) -> None:
         with unavailable():
             pipeline = self.client.pipeline(transaction=True)
-            pipeline.set(self.key("format"), records.FORMAT, nx=True)
+            pipeline.set(self.key("format"), url_records.FORMAT, nx=True)
             pipeline.get(self.key("format"))
             kept = int(pipeline.execute()[1])
-        if kept != records.FORMAT:
+        if kept != url_records.FORMAT:
             raise FrontierUnavailableError(
-                f"the frontier of crawl {crawl!r} is kept in format {kept}, this version reads {records.FORMAT}; "
+                f"the frontier of crawl {crawl!r} is kept in format {kept}, this version reads {url_records.FORMAT}; "
                 "go on with the version that began the crawl, or give the crawl another id"
             )
 

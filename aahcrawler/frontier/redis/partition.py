@@ -8,6 +8,7 @@ from uuid import uuid4
 
 from redis import Redis
 
+from aahcrawler.frontier.blocking_rules import Rule, RuleBook
 from aahcrawler.frontier.posting import BLOCKED_FROM_OUTSIDE, Effect, Post, Posted, UrlStatus
 from aahcrawler.frontier.protocol import (
     QUIET,
@@ -23,12 +24,11 @@ from aahcrawler.frontier.protocol import (
     Rescore,
     State,
 )
-from aahcrawler.frontier.redis import records
-from aahcrawler.frontier.redis.connection import unavailable
+from aahcrawler.frontier.redis import url_records
 from aahcrawler.frontier.redis.keyspace import MICRO, PER_CALL, Keyspace, micros
 from aahcrawler.frontier.redis.posts import pack_posts, unpack_posted, unpack_status
-from aahcrawler.frontier.redis.records import Record
-from aahcrawler.frontier.rules import Rule, RuleBook
+from aahcrawler.frontier.redis.redis_client import unavailable
+from aahcrawler.frontier.redis.url_records import Record
 
 _QUEUES_PER_CALL = 500
 
@@ -59,7 +59,7 @@ class Partition(Keyspace):
 
     def offer(self, offers: Sequence[Offer]) -> tuple[Offered, ...]:
         """See ``Scheduling.offer``. Up to 500 offers are one atomic round trip."""
-        packed = [records.pack_offers(part) for part in _parts(offers)]
+        packed = [url_records.pack_offers(part) for part in _parts(offers)]
         letters = chain.from_iterable(self.call("offer", part) for part in packed)
         answers = tuple(_ANSWERS[letter] for letter in letters)
         blocked = self._keep_out(offers)
@@ -71,7 +71,7 @@ class Partition(Keyspace):
 
     def rescore(self, scores: Sequence[Rescore]) -> tuple[bool, ...]:
         """See ``Scheduling.rescore``. Up to 500 scores are one atomic round trip."""
-        packed = [records.pack_rescores(part) for part in _parts(scores)]
+        packed = [url_records.pack_rescores(part) for part in _parts(scores)]
         answers = chain.from_iterable(self.call("rescore", part) for part in packed)
         return tuple(bool(answer) for answer in answers)
 
@@ -107,12 +107,12 @@ class Partition(Keyspace):
             raise ValueError(f"a URL ends as done, failed or blocked, not as {state}; use retry or release")
         held = self.call(
             "finish",
-            records.fingerprint(lease.url),
+            url_records.fingerprint(lease.url),
             lease.token,
-            records.LETTERS[state],
+            url_records.LETTERS[state],
             micros(delay),
             outcome.reason,
-            records.pack_offers(links),
+            url_records.pack_offers(links),
             "" if learned is None else micros(learned),
             *_numbers(outcome),
         )
@@ -123,7 +123,7 @@ class Partition(Keyspace):
         """See ``Scheduling.retry``. Raise ``LookupError`` for a URL this frontier never had."""
         letter = self.call(
             "retry",
-            records.fingerprint(lease.url),
+            url_records.fingerprint(lease.url),
             lease.token,
             micros(delay),
             outcome.reason or RETRIES_USED_UP,
@@ -132,7 +132,7 @@ class Partition(Keyspace):
         )
         if letter is None:
             raise LookupError(f"{lease.url} was never offered to this crawl")
-        return records.STATES[letter]
+        return url_records.STATES[letter]
 
     def release(self, leases: Sequence[Lease], *, delay: float = 0.0) -> None:
         """See ``Scheduling.release``."""
@@ -181,12 +181,12 @@ class Partition(Keyspace):
     def queue_counts(self) -> Mapping[str, QueueCounts]:
         """See ``Inspection.queue_counts``."""
         with unavailable():
-            return dict(records.unpack_queue(raw) for _id, raw in self.queues())
+            return dict(url_records.unpack_queue(raw) for _id, raw in self.queues())
 
     def state(self, url: str) -> State | None:
         """See ``Inspection.state``."""
         raw = self._kept(url)
-        return None if raw is None else records.state_of(raw)
+        return None if raw is None else url_records.state_of(raw)
 
     def post(self, posts: Sequence[Post]) -> tuple[Posted, ...]:
         """See ``Posting.post``. Up to 500 posts are one atomic round trip."""
@@ -203,11 +203,11 @@ class Partition(Keyspace):
     def status(self, url: str) -> UrlStatus | None:
         """See ``Posting.status``."""
         raw = self._kept(url)
-        if raw is None or not records.is_held(raw):
+        if raw is None or not url_records.is_held(raw):
             return None if raw is None else unpack_status(raw)
         with unavailable():
-            held = cast("bytes | None", self.client.hget(self.key("held"), records.fingerprint(url)))
-        return unpack_status(raw, records.held_reason(held))
+            held = cast("bytes | None", self.client.hget(self.key("held"), url_records.fingerprint(url)))
+        return unpack_status(raw, url_records.held_reason(held))
 
     def best(self, n: int) -> Iterator[Record]:
         """Yield the records of each queue's ``n`` best URLs."""
@@ -251,7 +251,7 @@ class Partition(Keyspace):
             arguments = n, worker, f"{self._id}:{worker}", asked, self._book.version
             answer: bytes | int = self.call("lease", *arguments)
             if not isinstance(answer, int):
-                return records.unpack_leases(answer)
+                return url_records.unpack_leases(answer)
             self._book = self._read_rules()
         return ()
 
@@ -273,7 +273,7 @@ class Partition(Keyspace):
     def _block(self, urls: Iterable[tuple[str, str, str]]) -> tuple[bool, ...]:
         """Block URLs, each with the token of its lease, if any, and the reason."""
         named: list[tuple[bytes | str, ...]] = [
-            (records.fingerprint(url), token, reason) for url, token, reason in urls
+            (url_records.fingerprint(url), token, reason) for url, token, reason in urls
         ]
         answers = (self.call("block", *chain.from_iterable(part)) for part in _parts(named))
         return tuple(bool(answer) for answer in chain.from_iterable(answers))
@@ -287,12 +287,12 @@ class Partition(Keyspace):
         return RuleBook(map(Rule.parse, (each.decode() for each in kept)), int(version or 0))
 
     def _kept(self, url: str) -> bytes | None:
-        kept: list[bytes | None] = self.call("known", records.fingerprint(url))
+        kept: list[bytes | None] = self.call("known", url_records.fingerprint(url))
         return kept[0]
 
     def _queue_keys(self) -> Iterator[bytes]:
         for name, raw in self.queues():
-            for kind, chunked in zip((b"p:", b"r:"), records.is_chunked(raw), strict=True):
+            for kind, chunked in zip((b"p:", b"r:"), url_records.is_chunked(raw), strict=True):
                 key = self.key("").encode() + kind + name
                 if chunked:
                     entries = cast("list[bytes]", self.client.zrange(key, 0, -1))
@@ -305,7 +305,7 @@ def _parts(items: Sequence[_Item]) -> Iterator[Sequence[_Item]]:
 
 
 def _names(leases: Sequence[Lease]) -> Iterator[bytes | str]:
-    return chain.from_iterable((records.fingerprint(lease.url), lease.token) for lease in leases)
+    return chain.from_iterable((url_records.fingerprint(lease.url), lease.token) for lease in leases)
 
 
 def _numbers(outcome: Outcome) -> Iterator[str | float]:
@@ -319,4 +319,4 @@ def _pairs(flat: Sequence[bytes]) -> dict[bytes, bytes]:
 
 
 def _by_state(counts: Mapping[bytes, bytes], kind: str) -> dict[State, int]:
-    return {state: int(counts.get((kind + letter).encode(), 0)) for state, letter in records.LETTERS.items()}
+    return {state: int(counts.get((kind + letter).encode(), 0)) for state, letter in url_records.LETTERS.items()}

@@ -6,8 +6,8 @@ from typing import Final, cast
 from redis import Redis
 
 from aahcrawler.frontier.protocol import FrontierUnavailableError
-from aahcrawler.frontier.redis.connection import unavailable
-from aahcrawler.frontier.redis.records import queue_id
+from aahcrawler.frontier.redis.redis_client import unavailable
+from aahcrawler.frontier.redis.url_records import queue_id
 
 VARIABLE: Final = "AAH_PARTITIONS"
 """The environment variable that says how many partitions a server gets at its first use; 1 where it is not set."""

@@ -4,7 +4,7 @@ import struct
 from collections.abc import Iterable
 
 from aahcrawler.frontier.posting import Effect, Post, Posted, UrlStatus, Wish
-from aahcrawler.frontier.redis import records
+from aahcrawler.frontier.redis import url_records
 
 _HEAD = struct.Struct(">c12s4s")
 _LETTERS = {Wish.SCORE: b"s", Wish.FRONT: b"f", Wish.BLOCK: b"b"}
@@ -20,7 +20,8 @@ _EFFECTS = {
 def pack_posts(posts: Iterable[Post]) -> bytes:
     """Pack posts one after another. Raise ValueError for an offer that a frontier cannot keep."""
     return b"".join(
-        _HEAD.pack(_LETTERS[post.wish], post.key, post.content) + records.pack_offers((post.offer,)) for post in posts
+        _HEAD.pack(_LETTERS[post.wish], post.key, post.content) + url_records.pack_offers((post.offer,))
+        for post in posts
     )
 
 
@@ -28,14 +29,14 @@ def unpack_posted(letters: bytes) -> tuple[Posted, ...]:
     """Read the answer of ``lua/post.lua``: effect, in capitals where it was repeated, and state of each post."""
     said = letters.decode()
     return tuple(
-        Posted(_EFFECTS[effect.lower()], records.STATES.get(state.encode()), effect.isupper())
+        Posted(_EFFECTS[effect.lower()], url_records.STATES.get(state.encode()), effect.isupper())
         for effect, state in zip(said[::2], said[1::2], strict=True)
     )
 
 
 def unpack_status(raw: bytes, reason: str = "") -> UrlStatus:
     """Read what the server keeps of a URL; ``reason`` is why one is blocked that has kept its record."""
-    if not records.is_record(raw):
-        return UrlStatus(records.state_of(raw), None, reason=records.reason_of(raw))
-    record = records.Record.unpack(raw)
+    if not url_records.is_record(raw):
+        return UrlStatus(url_records.state_of(raw), None, reason=url_records.reason_of(raw))
+    record = url_records.Record.unpack(raw)
     return UrlStatus(record.state, record.offer(), record.is_at_front, reason)

@@ -10,7 +10,7 @@ from typing import Any, cast
 from redis import Redis
 
 from aahcrawler.frontier.presence import SILENCE, Worker
-from aahcrawler.frontier.redis.connection import connect, unavailable
+from aahcrawler.frontier.redis.redis_client import connect, unavailable
 from aahcrawler.frontier.redis.registry import TAG
 
 

@@ -17,7 +17,7 @@ from redis import Redis
 from redis.client import Pipeline
 from redis.exceptions import WatchError
 
-from aahcrawler.frontier.redis.connection import connect, unavailable
+from aahcrawler.frontier.redis.redis_client import connect, unavailable
 from aahcrawler.frontier.registry import (
     LARGEST,
     MOST_CRAWLS,

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from aahcrawler.frontier.event_log import EventLog
 from aahcrawler.frontier.presence import Presence
-from aahcrawler.frontier.redis.connection import connect
 from aahcrawler.frontier.redis.event_log import RedisEventLog
 from aahcrawler.frontier.redis.presence import RedisPresence
+from aahcrawler.frontier.redis.redis_client import connect
 from aahcrawler.frontier.redis.registry import RedisRegistry
 from aahcrawler.frontier.registry import Registry
 

@@ -18,10 +18,10 @@ from urllib.parse import quote
 from redis.exceptions import BusyLoadingError, RedisError
 
 from aahcrawler.frontier.protocol import FrontierUnavailableError
-from aahcrawler.frontier.redis.connection import connect
+from aahcrawler.frontier.redis.redis_client import connect
 from aahcrawler.frontier.server import launch
 from aahcrawler.frontier.server.binary import server_binary
-from aahcrawler.frontier.server.ownership import Ownership, claim, disclaim, end_orphan
+from aahcrawler.frontier.server.server_process import Ownership, claim, disclaim, end_orphan
 
 _LOG = "frontier.log"
 _SOCKET_BYTES = 100

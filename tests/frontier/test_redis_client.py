@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from aahcrawler.frontier.protocol import FrontierSettings, FrontierUnavailableError, Lease, Offer, State
-from aahcrawler.frontier.redis.connection import connect
 from aahcrawler.frontier.redis.frontier import RedisFrontier
+from aahcrawler.frontier.redis.redis_client import connect
 from aahcrawler.frontier.server.embedded import EmbeddedServer
 
 OFFER = Offer("http://a.test/", "a.test", 0.5)

@@ -18,7 +18,7 @@ _HINDERED_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Fetching:
+class FetchControl:
     """The leases of a crawl, how polite it is to queues and IP addresses, and ``ending``, set when it is stopped."""
 
     stores: StoreWriter
@@ -36,7 +36,7 @@ class Fetching:
         ending: asyncio.Event,
         backlog: Backlog | None = None,
         slots: Slots | None = None,
-    ) -> "Fetching":
+    ) -> "FetchControl":
         """Return what fetches by a definition; ``slots`` are shared with other crawls, None where there are none."""
         worker, politeness, frontier = worker_name(), PolitenessTracker(icd.politeness), stores.stores.frontier
         leases = LeaseSource(
