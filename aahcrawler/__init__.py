@@ -1,3 +1,3 @@
 """AAHCrawler: an application-aware, focused, archiving web crawler."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

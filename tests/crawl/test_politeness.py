@@ -107,7 +107,7 @@ def crawled(site: Site, machines: dict[str, str], tmp_path_factory: pytest.TempP
 
 @pytest.mark.usefixtures("crawled")
 def test_the_user_agent_says_who_crawls_and_how_to_reach_them(site: Site) -> None:
-    assert {asked.agent for asked in site.asked} == {"AAHCrawler/0.1.0 (+test@example.org; Test archive; A test)"}
+    assert {asked.agent for asked in site.asked} == {"AAHCrawler/0.2.0 (+test@example.org; Test archive; A test)"}
 
 
 @pytest.mark.usefixtures("crawled")
