@@ -72,6 +72,7 @@ class Summary(BaseModel):
     mended: dict[str, int] = {}
     learned: dict[str, int] = {}
     listing: dict[str, int] = {}
+    no_object: dict[str, int] = {}
     frontier: dict[str, int]
     delivery: Delivery | None = None
 
@@ -121,6 +122,7 @@ def report(
         *((("What was learned of the topic", learned_topic(topic)),) if not topic.is_empty else ()),
         ("Pages by application and level", bars(_applications(rows), "No page yet.")),
         ("Web objects by type", bars(summary.object, "No web object was found.")),
+        ("Pages of no known kind without a web object, by reason", bars(summary.no_object, "There is none.")),
         ("Actions that failed, and what was learned", _adapted(summary, learned)),
         ("Domains", bars(_domains(rows), "No page yet.")),
         ("Complete listings, asked for where links ran out", bars(summary.listing, "None was asked for.")),

@@ -32,7 +32,7 @@ CALLS = ["documents", "documents_cut", "conditional", "asked_again", "retries", 
 BYTES = ["bytes", "requisite_bytes"]
 DERIVED = ["seconds", "failed_actions", "harvest_ratio"]
 GROUPS = ["application", "level", "object", "status", "type", "refused", "blocked", "error"]
-ADAPTED = ["failure", "failed", "mended", "learned", "trap", "listing"]
+ADAPTED = ["failure", "failed", "mended", "learned", "trap", "listing", "no_object"]
 FOLDERS = ["archive", "indexes", "objects", "scores", "frontier", "traps", "refused"]
 REQUISITES = ["/style.css", "/more.css", "/back.png", "/photo.jpg", "/app.js"]
 
@@ -115,6 +115,7 @@ def test_the_summary_has_every_count(crawl: Path) -> None:
     assert (found["answers"], found["robots"], found["requisites"]) == (11, 1, 5)
     assert found["frontier"]["pages_done"] == 6
     assert found["harvest_ratio"] == round(found["relevant"] / 4, 4)
+    assert found["no_object"] == {"no running text": 2}
 
 
 def test_requisites_are_captured_and_are_no_pages(world: Site, crawl: Path) -> None:

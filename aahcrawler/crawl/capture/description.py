@@ -72,6 +72,8 @@ def count(comparison: RecrawlComparison, reading: PageAnalysis, stats: Stats) ->
     stats.add("objects", len(said.objects))
     for web_object in said.objects:
         stats.add(f"object:{web_object.type}")
+    if is_page and said.no_object:
+        stats.add(f"no_object:{said.no_object}")
     for refused in reading.refused:
         stats.add(f"refused:{refused.reason}")
     stats.add("failed_actions", 0 if reading.error else len(said.failures))
