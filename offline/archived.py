@@ -11,7 +11,7 @@ from aahcrawler.wire.errors import WireError
 from aahcrawler.wire.reception import Bounds, Reception
 
 PAGE_BYTES = 10_000_000
-"""How much of an answer is looked at; the archive may hold more."""
+"""The most bytes of an answer that are read; the archive may hold more."""
 _PIECE = 1 << 16
 
 

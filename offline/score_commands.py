@@ -1,6 +1,6 @@
-"""``aah explain-score``: why a crawl thinks of a URL as it does.
+"""``aah explain-score``: explains the score of a URL in a crawl.
 
-The command imports what it needs when it runs: help has to answer at once.
+The command imports its modules when it runs: help has to answer at once.
 """
 # ruff: noqa: PLC0415
 
@@ -24,7 +24,7 @@ def explain_score(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Write one object of JSON.")] = False,
 ) -> None:
-    """Tell what a URL's score is made of, how it came about, and where the URL is now, also while the crawl runs."""
+    """Explain a URL's score: its parts, its history, and the state of the URL, also while the crawl runs."""
     from rich.console import Console
 
     from aahcrawler.frontiers import NoCrawlError

@@ -1,6 +1,6 @@
-"""``aah select`` and ``aah evaluate``: what was collected, chosen from and measured.
+"""``aah select`` and ``aah evaluate``: select from a collection, and measure it.
 
-Each command imports what it needs when it runs: help has to answer at once.
+Each command imports its modules when it runs: help has to answer at once.
 """
 # ruff: noqa: PLC0415
 
@@ -22,7 +22,7 @@ Crawl = Annotated[Path, typer.Argument(metavar="CRAWL", help="The folder of a cr
 
 @contextmanager
 def _counting(*what: str) -> Iterator[Callable[[str], None]]:
-    """Show how far a long run is, where somebody watches; the function counts one of ``what``."""
+    """Show the progress of a long run on a terminal; the function counts one of ``what``."""
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn
 
@@ -58,7 +58,7 @@ def select(
     ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="List the pages and write nothing.")] = False,
 ) -> None:
-    """Write the pages of a crawl that fulfil all of the criteria, with what they need, as a WARC file of its own."""
+    """Write the pages of a crawl that meet all criteria, with the records they need, as a WARC file of its own."""
     from aahcrawler.objects.reader import ReadError, page_rows
     from aahcrawler.segments import SegmentError
     from offline.selection.criteria import Criteria, CriteriaError, Threshold, moment, read_urls
@@ -131,7 +131,7 @@ def evaluate(
         Path | None, typer.Option("--plot", metavar="FILE.svg", help="Draw relevant pages by pages fetched.")
     ] = None,
 ) -> None:
-    """Measure what a crawl holds by its definition, alone or beside another crawl."""
+    """Measure the contents of a crawl by its definition, alone or beside another crawl."""
     import json
 
     from aahcrawler.helper import ApplicationAwareHelper

@@ -1,6 +1,6 @@
 """``aah simulate``: crawls of archived worlds, to compare strategies.
 
-The command imports what it needs when it runs: help has to answer at once.
+The command imports its modules when it runs: help has to answer at once.
 """
 # ruff: noqa: PLC0415
 
@@ -20,7 +20,7 @@ simulation_app = typer.Typer()
 
 @contextmanager
 def _progress(samples: int) -> Iterator[Watcher]:
-    """Show how far a simulation is, where somebody watches."""
+    """Show the progress of a simulation on a terminal."""
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 

@@ -18,7 +18,7 @@ from online_analysis.vocabulary import Floats, Integers, Units, Vocabulary
 
 
 class Hits(NamedTuple):
-    """Where terms of keywords were found, and whole keywords of several words: which ones, and in which units."""
+    """The occurrences of keywords, as terms and as whole phrases: their numbers, and the units they are in."""
 
     keywords: Integers
     units: Integers
@@ -57,7 +57,7 @@ class KeywordSide:
 
 
 class Comparer:
-    """Compares texts in one language with a topic. What was compared before changes nothing."""
+    """Compares texts in one language with a topic. It keeps no state between comparisons."""
 
     def __init__(self, topic: TopicVector) -> None:
         self._topic = topic
@@ -74,7 +74,7 @@ class Comparer:
 
 
 class Compared:
-    """What a comparison says of units, by their positions; ``weights`` are sums of ``count * idf``."""
+    """The result of comparing units with a topic, by position; ``weights`` are sums of ``count * idf``."""
 
     def __init__(self, units: Units, numbered: "_Numbered") -> None:
         self._numbered = numbered
@@ -85,7 +85,7 @@ class Compared:
         self.weights = self._sums(self._idf)
 
     def _sums(self, values: Floats) -> Floats:
-        """Sum what each term of a unit is worth."""
+        """Sum a value over the terms of each unit."""
         return sums(self._owners, values.take(self._terms), self._n)
 
     @cached_property
@@ -137,7 +137,7 @@ class Compared:
         return min(1.0, dot / math.sqrt(square))
 
     def _salience(self, terms: Integers) -> Floats:
-        """Return what terms count in a comparison with documents."""
+        """Return the salience of terms in a comparison with documents."""
         return salience(self._idf.take(terms))
 
     @cached_property
@@ -152,7 +152,7 @@ class Compared:
 
 
 def runs(*columns: Integers) -> Integers:
-    """Return where a value begins that is not the one before it, in any of some columns that run parallel."""
+    """Return the positions at which a value differs from the one before it, in any of several parallel columns."""
     changes = np.zeros(len(columns[0]), np.bool_)
     changes[:1] = True
     for column in columns:
@@ -175,7 +175,7 @@ def counted(keys: Integers) -> tuple[Integers, Integers]:
 
 
 class _Numbered:
-    """A topic by the numbers that a vocabulary gives its terms: ``products`` and ``keywords``, -1 where it is none.
+    """A topic by the numbers of its terms in a vocabulary: ``products`` and ``keywords``, -1 for a term of neither.
 
     ``phrases`` are keywords of several words by the first of them: the others, and the number of the whole.
     """

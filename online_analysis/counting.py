@@ -1,8 +1,8 @@
-"""What one tokenisation of a document gives: its terms by unit, for all who look at them.
+"""Counts the terms of a document by unit in one tokenisation, shared by all analysers.
 
 The text analyser, page notes and batch prioritisation read the same ``CountedDocument``, so that a page is split into
-words and stemmed once, whoever asks first (the units are those of ARCOMEM, section 4.2: the document, the paragraph
-around a link, its anchor).
+words and stemmed once (the units are those of ARCOMEM, section 4.2: the document, the paragraph around a link, its
+anchor).
 """
 
 from collections import Counter
@@ -18,7 +18,7 @@ from online_analysis.terms import Language, Lexicon
 from online_analysis.vocabulary import Terms, Vocabulary
 
 LONGEST_PARAGRAPH = 1_000
-"""Of a title, a paragraph and an anchor this many characters count."""
+"""The number of characters read of a title, a paragraph and an anchor."""
 
 
 class CountedDocument:
@@ -71,7 +71,7 @@ class CountedDocument:
 
     @property
     def has_rest(self) -> bool:
-        """Whether the rest has any terms."""
+        """Return whether the rest has any terms."""
         start, end = self.units.bounds[self.pieces[-3:-1]].tolist()
         return bool(start < end)
 
@@ -92,7 +92,7 @@ class CountedDocument:
 
     @cached_property
     def counts(self) -> Mapping[str, int]:
-        """How often each term occurs in title, parts, rest and outside of them: the vector of the whole page."""
+        """Return the count of each term in title, parts, rest and outside of them: the vector of the whole page."""
         return Counter(self.units.of(0, self.pieces[-1]))
 
     def _piece(self, place: int) -> Terms:
@@ -117,7 +117,7 @@ def _lines(document: Document) -> tuple[list[str], list[int]]:
 
 
 class Counting:
-    """Counts the terms of documents, each once: what was counted last is handed out again.
+    """Counts the terms of documents, each once: the last result is remembered.
 
     Not for several threads, as the lexicon. Equal documents have equal terms, whatever was counted before.
     """

@@ -1,7 +1,7 @@
-"""What a crawl keeps of its topic, as far as the definition does not say it: the content of ``topic.json``.
+"""The content of ``topic.json``: the part of a crawl's topic that the definition does not hold.
 
-It is an object with the texts of reference documents on the web by their addresses and, under ``learned``, what the
-crawl has learned. Without anything learned it is the texts alone.
+It is an object with the texts of reference documents on the web by their URLs and, under ``learned``, the terms that
+the crawl has learned. Without anything learned it is the texts alone.
 """
 
 import json
@@ -13,21 +13,21 @@ from pydantic import TypeAdapter, ValidationError
 from online_analysis.learning import NOTHING, Learned
 
 LEARNED = "learned"
-"""The field that holds what was learned; it is no address, as the others are."""
+"""The field of the learned terms; unlike the others it is not a URL."""
 
 _TEXTS: TypeAdapter[dict[str, str]] = TypeAdapter(dict[str, str])
 
 
 @dataclass(frozen=True, slots=True)
 class KeptTopic:
-    """What is kept of a topic: with equal definitions and equal ones of these, pages are scored the same."""
+    """The stored state of a topic: equal definitions with equal stored states score pages the same."""
 
     texts: Mapping[str, str] = field(default_factory=dict)
     learned: Learned = NOTHING
 
     @classmethod
     def parse(cls, content: bytes) -> "KeptTopic":
-        """Read the content of a file. Raise ``ValueError`` where it is none."""
+        """Read the content of a file. Raise ``ValueError`` where it is not a stored topic."""
         try:
             said = json.loads(content)
             learned = said.pop(LEARNED, None)
@@ -38,12 +38,12 @@ class KeptTopic:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing to keep."""
+        """Return whether there is nothing to store."""
         return not self.texts and self.learned.is_empty
 
     @property
     def meaning(self) -> Mapping[str, object]:
-        """All that is kept."""
+        """Return the stored state as JSON-ready values."""
         learned = {} if self.learned.is_empty else {LEARNED: self.learned.model_dump(mode="json", exclude_none=True)}
         return {**self.texts, **learned}
 

@@ -1,4 +1,4 @@
-"""What a crawl learns of its topic and of languages while it runs, and when that counts.
+"""Learns about the topic and the languages of a crawl while it runs, at fixed points.
 
 Two things are learned, each at one moment of the crawl, and from then on they stay as they are:
 
@@ -6,8 +6,8 @@ Two things are learned, each at one moment of the crawl, and from then on they s
 - When a hundred pages in a language have been understood of which no word list tells the frequencies, the frequencies
   of its terms are those on these pages (``Frequencies``).
 
-In between nothing that a page is scored by changes, so equal pages have equal scores. What was learned, and the notes
-of pages that something is still to be learned from, are all that a crawl which goes on needs to score as before.
+Between these points scoring does not change, so equal pages have equal scores. A continued crawl scores as before if it
+has the learned state and the notes of the pages that it has yet to learn from.
 """
 
 import hashlib
@@ -27,7 +27,7 @@ from online_analysis.terms import Frequencies, Lexicon, has_word_list
 from online_analysis.topic import Topic, build_topic
 
 LANGUAGE_PAGES = 100
-"""Pages of a language after which the frequencies of its terms are what they are on these."""
+"""The number of pages of a language after which the frequencies of its terms are those on these pages."""
 _FEWEST_HOLDERS = 2
 _MOST_BEST, _MOST_OTHERS = 1_000, 1_000
 
@@ -55,7 +55,7 @@ class KeptFrequencies(BaseModel):
 
 
 class Learned(BaseModel):
-    """All that was learned, as it is kept; languages by their codes (ISO 639-1)."""
+    """The learned state as it is stored; languages by their codes (ISO 639-1)."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -64,7 +64,7 @@ class Learned(BaseModel):
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing was learned yet."""
+        """Return whether nothing was learned yet."""
         return self.refinement is None and not self.frequencies
 
     @property
@@ -77,7 +77,7 @@ NOTHING = Learned()
 
 
 class News(StrEnum):
-    """What a page has brought about."""
+    """The changes that a page has brought about."""
 
     REFINED = "the topic is refined"
     NOT_REFINED = "the topic is not refined"
@@ -86,7 +86,7 @@ class News(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """What is to be learned: from how many pages the topic is refined, 0 for never, and what it is held to.
+    """The aim of learning: the pages after which the topic is refined, 0 for never, and its trusted texts.
 
     ``of`` identifies the topic as it was given.
     """
@@ -114,9 +114,9 @@ class _Notes:
 
 
 class TopicLearning:
-    """The topic of a crawl as it is at the moment, and what it takes to learn more of it. Not for several threads.
+    """The present topic of a crawl, and the state for learning more of it. Not for several threads.
 
-    Its state is a function of what was ``learned`` before and of the notes that it was given since, in their order.
+    Its state is a function of the ``learned`` state it began with and of the notes that it was given since, in order.
     """
 
     def __init__(self, given: Topic, goal: Goal, learned: Learned = NOTHING) -> None:
@@ -132,20 +132,20 @@ class TopicLearning:
 
     @property
     def is_over(self) -> bool:
-        """Whether the topic will not be refined any more."""
+        """Return whether the topic will not be refined any more."""
         return not self._goal.pages or self.learned.refinement is not None
 
     @property
     def of(self) -> str:
-        """What identifies the topic as it was given; notes for another one are worth nothing."""
+        """The identity of the topic as it was given; notes for another topic are worth nothing."""
         return self._goal.of
 
     def wants(self, language: str | None) -> bool:
-        """Tell whether anything is still to be learned from a page in a language."""
+        """Return whether anything is still to be learned from a page in a language."""
         return not self.is_over or self._is_to_learn(language)
 
     def note(self, document: Document, site: str, worth: float) -> PageNote | None:
-        """Return what is to be kept of a page, None where nothing is to be learned from it any more.
+        """Return the note to keep of a page, None where nothing is to be learned from it any more.
 
         ``worth`` is the page's score by the topic as it was given; ``site`` is its pay-level domain.
         """
@@ -154,7 +154,7 @@ class TopicLearning:
         return note_of(document, self.topic.counting.of(document), site, worth)
 
     def add(self, note: PageNote) -> tuple[News, ...]:
-        """Learn from a page; return what has changed with it. Of notes of one address only the first one counts."""
+        """Learn from a page and return the changes. Of several notes of one URL only the first counts."""
         news = []
         if self._is_to_learn(note.language) and self._hear(note.language or "", note):
             news.append(News.LANGUAGE)
@@ -200,7 +200,7 @@ class TopicLearning:
 def topic_learning(
     icd: Icd, texts: Mapping[str, str], seeds: Iterable[str], learned: Learned = NOTHING
 ) -> TopicLearning:
-    """Return what is learned of the topic of an ICD; ``texts`` holds its reference documents on the web by URL.
+    """Return the learning state for an ICD's topic; ``texts`` holds its reference documents on the web by URL.
 
     ``seeds`` are canonical addresses. A refinement that was learned for another topic is forgotten.
     """

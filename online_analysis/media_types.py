@@ -1,4 +1,4 @@
-"""What the end of an address tells of the media type of what is there."""
+"""Derives the media type of an answer from the ending of its URL."""
 
 from typing import Final
 from urllib.parse import unquote
@@ -64,7 +64,7 @@ _TYPES: Final = {ending: media_type for media_type, endings in _NAMES.items() fo
 
 
 def type_in_address(url: str) -> str | None:
-    """Return the media type that the ending of a URL's path stands for; None where it says nothing for certain.
+    """Return the media type that the ending of a URL's path stands for, None where it is not certain.
 
     Programs and pages end in anything, so only endings of files are known. A name with a colon is the title of a wiki's
     page about a file.

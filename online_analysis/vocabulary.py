@@ -1,9 +1,9 @@
 """Texts as arrays: many pieces of text are split into words, and these into numbered terms, in one go.
 
 A page has about a hundred pieces of a few words each, and most of its words were met before. So all pieces are put
-behind one another as bytes, of which a table makes small letters and blanks; a word is what is between blanks. Each has
-a hash, a polynomial of its bytes: of sums over the whole text the difference of two gives it, for all words at once.
-Terms are looked up by these hashes of 64 bits. Only words that were never met are looked at one by one.
+behind one another as bytes, of which a table makes small letters and blanks; a word is a stretch between blanks. Each
+has a hash, a polynomial of its bytes: of sums over the whole text the difference of two gives it, for all words at
+once. Terms are looked up by these hashes of 64 bits. Only words that were never met are looked at one by one.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ MOST_WORDS = 100_000
 _LONGEST_WORD = 64
 """Bytes of an ASCII word that says something."""
 _MOST_TERMS = 32
-"""Terms of what stands between blanks, where it is remembered: other scripts write long texts without any."""
+"""The most terms of a chunk that is remembered: other scripts write long texts without blanks."""
 _SLOT_BITS = 17
 _NO_TERM, _UNKNOWN, _SEVERAL = -1, -2, -3
 _SEPARATOR = "\0"
@@ -60,7 +60,7 @@ class Units:
 
     @property
     def owners(self) -> Integers:
-        """Which piece each term is of."""
+        """Return the number of the piece that each term belongs to."""
         return np.arange(len(self)).repeat(self.bounds[1:] - self.bounds[:-1])
 
     def of(self, start: int, end: int) -> Terms:
@@ -89,7 +89,7 @@ class Vocabulary:
 
     @property
     def is_full(self) -> bool:
-        """Whether it is time for another one."""
+        """Return whether the vocabulary is to be replaced by a new one."""
         return len(self._words) >= MOST_WORDS
 
     @property

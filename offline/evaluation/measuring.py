@@ -1,4 +1,4 @@
-"""Going through the pages of a crawl once, in the order of capture, and adding up what is found."""
+"""Measures the pages of a crawl in one pass, in the order of capture."""
 
 import math
 import sqlite3
@@ -17,7 +17,7 @@ from offline.evaluation.yardstick import EvaluationError, Reference, Yardstick
 from online_analysis.document import Document
 
 MOST_POINTS = 400
-"""How many points of the course over time are kept at least, once there are so many pages; at most twice as many."""
+"""The least number of points kept of the course over time, given as many pages; at most twice as many are kept."""
 
 
 @dataclass(slots=True)
@@ -52,7 +52,7 @@ class Similarity:
 
 @dataclass(slots=True)
 class Course:
-    """How many relevant pages there were after how many, at regular distances that double when there are too many."""
+    """The number of relevant pages after each number of pages, at regular distances that double when too many."""
 
     points: list[tuple[int, int]] = field(default_factory=list)
     _stride: int = 1
@@ -75,7 +75,7 @@ class Course:
 
 @dataclass(slots=True)
 class Measured:
-    """What was found in a crawl. ``similarities`` are by topic, ``keywords`` count the documents with each."""
+    """The measures of a crawl. ``similarities`` are by topic, ``keywords`` count the documents with each."""
 
     crawl: str
     documents: int
@@ -87,7 +87,7 @@ class Measured:
 def documents(crawl: Path, helper: ApplicationAwareHelper, number: int | None = None) -> Iterator[Document]:
     """Yield the document of each page of a crawl that was answered well, in the order of its WARC files.
 
-    Pages are what the crawl's RDF calls so. A folder of WARC files of another crawler has none: there, each HTML
+    Pages are those that the crawl's RDF calls so. A folder of WARC files of another crawler has none: there, each HTML
     answer is a page. With ``number``, the pages are those of that crawl among the ones of the folder. A payload that
     was captured several times is one document, read where it was captured first. Raises ``EvaluationError``,
     ``ReadError`` and ``SegmentError``.

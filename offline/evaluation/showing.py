@@ -1,4 +1,4 @@
-"""What was measured, as text for people, as JSON for programs, and as a chart."""
+"""Writes the measures of crawls: text for people, JSON for programs, and a chart."""
 
 from collections.abc import Iterator, Sequence
 from html import escape

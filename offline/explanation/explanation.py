@@ -1,4 +1,4 @@
-"""All that is known of one URL of a crawl, and what of it makes its score."""
+"""The explanation of one URL of a crawl: its state, its history, and the parts of its score."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,11 +23,11 @@ class UnknownUrlError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """What is known of a URL.
+    """The known facts of a URL.
 
-    ``present`` is None where the frontier does not know it or cannot be asked, ``unasked`` saying why. ``events`` are
-    those of all crawls of the folder. ``parts`` are what its score is made of in the crawl at hand, or was made of when
-    it was fetched; ``reasons`` what the ranker's part is made of, empty where it knows nothing of the URL.
+    ``present`` is None where the frontier does not know it or cannot be asked; ``unasked`` then gives the cause.
+    ``events`` are those of all crawls of the folder. ``parts`` make up its score in the latest crawl, or did when it
+    was fetched; ``reasons`` make up the ranker's part, empty where it knows nothing of the URL.
     """
 
     url: str
@@ -40,7 +40,7 @@ class Explanation:
 
     @property
     def state(self) -> str:
-        """Where the URL is, by the frontier or else by the log."""
+        """The state of the URL, by the frontier or else by the log."""
         if self.present is not None:
             return str(self.present.state)
         states = [event.state for event in self._own if event.state is not None]
@@ -57,7 +57,7 @@ class Explanation:
 
     @property
     def fetched(self) -> Event | None:
-        """How it was fetched last in the crawl at hand, None where it was not."""
+        """The last fetch of it in the latest crawl, None where it was not fetched."""
         return next((event for event in reversed(self._own) if event.what is Happened.FETCHED), None)
 
     @property
@@ -66,7 +66,7 @@ class Explanation:
 
 
 def explain(folder: Path, url: str, *, quick: bool = False) -> Explanation:
-    """Tell all that a crawl knows of a URL; ``quick`` leaves out what the ranker thinks, for which it has to learn.
+    """Explain a URL of a crawl; ``quick`` leaves out the ranker's part, for which the ranker has to be trained.
 
     Raise ``NoCrawlError`` for a folder without a crawl, ``ScoreLogError`` for a damaged log, and ``UnknownUrlError``.
     """
@@ -84,10 +84,10 @@ def explain(folder: Path, url: str, *, quick: bool = False) -> Explanation:
 
 
 def made_of(events: Sequence[Event], ranked: Ranked) -> tuple[Part, ...]:
-    """Return what the score of a URL is made of after the events of one crawl.
+    """Return the parts of the score of a URL after the events of one crawl.
 
-    That is what was said of the link at the event which changed it last. Where that set the score, it is what was said
-    of all links to it, on average, with the weights that there were then, and what the ranker says.
+    They are the analysers' scores of the link at the event which changed its score last. Where that event set the
+    score, they are the average scores of all links to it, with the weights of that time, and the ranker's prediction.
     """
     changing, before = None, None
     for event in events:

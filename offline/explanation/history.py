@@ -1,4 +1,4 @@
-"""What happened to a URL in a crawl: the entries of the score log about it, and what was posted about it."""
+"""The history of a URL in a crawl: its entries in the score log, and the postings of it."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,14 +16,14 @@ from aahcrawler.scores.updating import updated
 
 POSTED = "posted.jsonl"
 BLACKLISTED = "blacklisted"
-"""What the web service notes of a URL that is not to be fetched."""
+"""The web service's note for a URL that is not to be fetched."""
 
 
 class Happened(StrEnum):
-    """What can happen to a URL."""
+    """The kinds of events of a URL."""
 
     OFFERED = "offered"
-    """No page led to it: ``source`` says who offered it."""
+    """Offered without a page that links to it: ``source`` names who offered it."""
     LINKED = "linked"
     """A page that links to it was fetched: ``source`` is that page."""
     REDIRECTED = "redirected"
@@ -31,7 +31,7 @@ class Happened(StrEnum):
     REFUSED = "refused"
     """A page links to it, and the crawl does not want it, for the reason in ``note``."""
     POSTED = "posted"
-    """It was posted to the crawl from outside; ``note`` says what became of that."""
+    """Posted to the crawl from outside; ``note`` gives the outcome."""
     BATCHED = "scored in a batch"
     """Pages that link to it were looked at together; ``note`` says how many."""
     RESCORED = "re-scored"
@@ -39,14 +39,14 @@ class Happened(StrEnum):
     REWEIGHED = "re-weighed"
     """The definition gave the analysers other weights."""
     FETCHED = "fetched"
-    """``score`` is what its page turned out to be worth, None where that was no page; ``note`` has the status."""
+    """Fetched: ``score`` is the document score of its page, None where it was no page; ``note`` has the status."""
     ENDED = "ended"
-    """It will not be fetched: ``state`` says whether it failed or is blocked, ``note`` why."""
+    """It will not be fetched: ``state`` is failed or blocked, ``note`` the cause."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What one analyser said, and what that weighs."""
+    """The score of one analyser, and its weight."""
 
     analyser: str
     weight: float
@@ -55,10 +55,10 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that happened to a URL.
+    """An event of a URL.
 
-    ``score`` is the one that it was offered with or given, ``queued`` the one that it was then queued with, None
-    where it was not queued. ``state`` is where it was after that, None where the event does not tell.
+    ``score`` is the offered or assigned score, ``queued`` the score that it was then queued with, None where it was not
+    queued. ``state`` is its state after that, None where the event does not tell.
     """
 
     at: datetime
@@ -73,13 +73,13 @@ class Event:
     immediate: bool = False
     state: State | None = None
     is_unscored: bool = False
-    """Whether it was queued without its score, which was to be worked out with those of other pages."""
+    """Whether it was queued without a score, which was to be worked out with those of other pages."""
     weights: Mapping[str, float] = field(default_factory=dict)
-    """What analysers weighed when its score was set."""
+    """The weights of the analysers when its score was set."""
 
     @property
     def is_set(self) -> bool:
-        """Whether it sets the URL's score, whatever that was."""
+        """Whether it sets the URL's score, whatever the score before."""
         return self.what in (Happened.RESCORED, Happened.REWEIGHED)
 
     @property
@@ -92,7 +92,7 @@ class Event:
 
 
 def history(folder: Path, url: str) -> tuple[Event, ...]:
-    """Return what happened to a canonical URL in all crawls of a folder, in order.
+    """Return the events of a canonical URL in all crawls of a folder, in order.
 
     Raise ``ScoreLogError`` where the log is damaged.
     """
@@ -169,7 +169,7 @@ def _positions(urls: Sequence[str], url: str) -> Iterator[int]:
 
 
 def _posted(file: Path, url: str) -> Iterator[Event]:
-    """Yield what the web service noted; lines that are torn or of another kind are passed over."""
+    """Yield the notes of the web service; torn lines and lines of another kind are skipped."""
     needle = json.dumps(url, ensure_ascii=False)
     try:
         with file.open(encoding="utf-8", errors="replace") as lines:
@@ -205,7 +205,7 @@ def _moment(at: int) -> datetime:
 
 
 def _queued(events: Sequence[Event]) -> Iterator[Event]:
-    """Tell of each event what the URL was then queued with, as far as the log says."""
+    """Yield each event with the score that the URL was then queued with, as far as the log tells."""
     crawl, total, offers, update = 0, 0.0, 0, "max"
     for event in events:
         if event.crawl != crawl:

@@ -14,19 +14,19 @@ from online_analysis.ranking import LearningRanker, link_ranker
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """What the ranker's part of a score is made of, and what it weighs; no reasons where it knows nothing of a URL."""
+    """The parts and the weight of the ranker's prediction; no reasons where it knows nothing of a URL."""
 
     weight: float = 0.0
     reasons: tuple[Reason, ...] = ()
 
     @property
     def prediction(self) -> float:
-        """What the ranker says of the URL: its reasons add up to it."""
+        """The ranker's prediction for the URL: its reasons add up to it."""
         return sum(reason.effect for reason in self.reasons)
 
 
 def ranked(crawl: Crawl, url: str) -> Ranked:
-    """Return what the ranker thinks of a URL that waits, or thought when it was fetched.
+    """Return the ranker's part for a queued URL, or for a fetched one as it was when it was fetched.
 
     Takes a millisecond or two for each page of the crawl. Raise ``ScoreLogError`` where the log is damaged.
     """

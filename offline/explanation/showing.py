@@ -18,7 +18,7 @@ _NUMBER = "{:.4f}"
 
 
 def write_json(explained: Explanation, out: TextIO) -> None:
-    """Write everything as one object of JSON; what is not known is null."""
+    """Write everything as one JSON object; unknown values are null."""
     offer = explained.present.offer if explained.present is not None else None
     fetched = explained.fetched
     said = {
@@ -42,7 +42,7 @@ def write_json(explained: Explanation, out: TextIO) -> None:
 
 
 def write_tables(explained: Explanation, out: TextIO) -> None:
-    """Write what matters first: where the URL is and with which score, what that is made of, and what happened."""
+    """Write the most important first: the state and score of the URL, the parts of the score, and the events."""
     console = Console(file=out, highlight=False)
     for line in _head(explained):
         console.print(Text(line.translate(_CONTROLS)), soft_wrap=True)
@@ -129,7 +129,7 @@ def _table(title: str, *names: str) -> Table:
 
 
 def _shares(parts: Sequence[Part]) -> list[float]:
-    """Return how much of the average each part is."""
+    """Return the share of each part in the average."""
     weight = sum(part.weight for part in parts)
     return [part.weight * part.value / weight if weight else 0.0 for part in parts]
 

@@ -1,4 +1,4 @@
-"""What a crawl's RDF says of its pages: answers to SPARQL, and when what stands on them was published."""
+"""Asks a crawl's RDF about its pages: answers to SPARQL queries, and dates of publication."""
 
 import sqlite3
 from itertools import islice
@@ -17,7 +17,7 @@ from offline.store.queries import QueryError, Table, ask
 _VARIABLE = "page"
 _BATCH = 10_000
 _PATIENCE = 10.0
-"""For how many seconds another command may use the store before this one gives up."""
+"""The seconds that another command may use the store before this one gives up."""
 _DATED = f" <{v.DATE}> "
 
 
@@ -55,9 +55,9 @@ def published(crawl: Path, criteria: Criteria) -> Names:
 
 
 def answers(crawl: Path, sparql: str) -> frozenset[str]:
-    """Return the captures and canonical addresses that a SELECT query finds in a crawl's store.
+    """Return the captures and canonical URLs that a SELECT query finds in a crawl's store.
 
-    They are the values of ``?page``, else of the query's first variable. What is new in the crawl is loaded first.
+    They are the values of ``?page``, else of the query's first variable. The new part of the crawl is loaded first.
     Raises ``LoadError``, ``StoreError`` and ``QueryError``.
     """
     folder = objects_folder(crawl).parent / FOLDER

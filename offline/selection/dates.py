@@ -4,7 +4,7 @@ from enum import StrEnum
 
 
 class DateOf(StrEnum):
-    """Which date of a page is meant."""
+    """The kinds of dates of a page."""
 
     CAPTURED = "captured"
     PUBLISHED = "published"

@@ -1,4 +1,4 @@
-"""Where each record of a crawl's WARC files is, kept on disk: a crawl may have more records than memory has room."""
+"""Indexes the records of a crawl's WARC files on disk: a crawl may have more records than memory has room for."""
 
 import re
 import sqlite3
@@ -52,11 +52,11 @@ _Row = tuple[int, int, int, str, str, str, str, str, str, str, str, str, str]
 
 
 class Records:
-    """The records of the WARC files of a folder, in their order, and which of them are taken.
+    """The records of the WARC files of a folder, in their order, with a mark on those taken.
 
-    Torn files, and those still being written, are read up to their last complete record. What is known lies in a
-    temporary file that goes with this object. Raises ``SegmentError`` for a file that cannot be read or whose records
-    are no gzip members of their own.
+    Torn files, and those still being written, are read up to their last complete record. The index is a temporary file
+    that is removed with this object. Raises ``SegmentError`` for a file that cannot be read or whose records are no
+    gzip members of their own.
     """
 
     def __init__(self, folder: Path, seen: Callable[[], object]) -> None:
@@ -75,7 +75,7 @@ class Records:
         self._known.close()
 
     def take(self, ids: Iterable[str]) -> Iterator[str]:
-        """Take captures, each with its request and what else belongs to it; yield those that were not taken yet.
+        """Take captures, each with its request and dependent records; yield those that were not taken yet.
 
         With a revisit, the capture that holds its payload is taken as well.
         """
@@ -92,7 +92,7 @@ class Records:
                 yield from self.take((original,))
 
     def original(self, capture: str) -> str:
-        """Return the capture that holds the payload of a revisit; empty for any other, and where it is not there."""
+        """Return the capture that holds the payload of a revisit; empty for other captures, and where it is missing."""
         found = self._one(_ORIGINAL, capture)
         return str(found[0]) if found else ""
 
@@ -106,16 +106,16 @@ class Records:
         return [(str(capture), str(url)) for capture, url in rows.fetchall()]
 
     def targets(self, address: str) -> list[str]:
-        """Return where the captures of an address redirect to."""
+        """Return the redirect targets of the captures of a URL."""
         return self._ids("SELECT DISTINCT target FROM record WHERE url = ? AND target <> ''", address)
 
     def target_of(self, capture: str) -> str:
-        """Return where a capture redirects to; empty when it is no redirect."""
+        """Return the redirect target of a capture; empty when it is no redirect."""
         found = self._one("SELECT target FROM record WHERE id = ?", capture)
         return str(found[0]) if found else ""
 
     def page(self, capture: str) -> Page | None:
-        """Return what a capture holds, of a revisit what its original does; None where it cannot be read as a page."""
+        """Return the page of a capture, for a revisit that of its original; None where it cannot be read as a page."""
         named = self._one("SELECT url FROM record WHERE id = ?", capture)
         found = self._one(
             "SELECT file, begin FROM record WHERE id = ? AND kind = 'response'", self.original(capture) or capture
@@ -127,13 +127,13 @@ class Records:
             return page_of(_exchange(next(iter(ArchiveIterator(stream, parse_http=False))), named[0]))
 
     def taken(self, *kinds: str) -> int:
-        """Count what has been taken of some types of records."""
+        """Count the taken records of some types."""
         marks = ", ".join("?" * len(kinds))
         found = self._one(f"SELECT COUNT(*) FROM record WHERE taken AND kind IN ({marks})", *kinds)  # noqa: S608
         return int(found[0]) if found else 0
 
     def copies(self) -> Iterator[bytes]:
-        """Yield what was taken, compressed as it is, in the order of the archive, in pieces of bounded size."""
+        """Yield the taken records, compressed as they are, in the order of the archive, in pieces of bounded size."""
         opened: tuple[int, BinaryIO] | None = None
         try:
             rows = self._known.execute("SELECT file, begin, end FROM record WHERE taken ORDER BY place")
@@ -155,7 +155,7 @@ class Records:
 
 
 def _scanned(number: int, path: Path, seen: Callable[[], object]) -> Iterator[_Row]:
-    """Yield what is to be known of the records of a file; a record ends where the next one begins."""
+    """Yield the index rows of a file's records; a record ends where the next one begins."""
     try:
         with open_segment(path) as stream:
             last: tuple[int, tuple[str, ...]] | None = None
@@ -172,7 +172,7 @@ def _scanned(number: int, path: Path, seen: Callable[[], object]) -> Iterator[_R
 
 
 def _end(stream: BinaryIO, begin: int) -> int | None:
-    """Return where the last record of a file ends, None where it is torn."""
+    """Return the end of a file's last record, None where it is torn."""
     member = Member(stream, begin)
     try:
         while member.read():
@@ -203,7 +203,7 @@ def _told(record: WarcRecord) -> tuple[str, ...]:
 
 
 def _target(url: str, block: bytes) -> str:
-    """Return where a response redirects to, empty where it does not."""
+    """Return the redirect target of a response, empty where it has none."""
     end = _HEAD_END.search(block)
     head = block[: end.end()] if end else block
     status, location = _STATUS.match(head), _LOCATION.search(head)

@@ -1,8 +1,8 @@
-"""Writing the chosen pages of a crawl, and what they need, as a WARC file that stands by itself.
+"""Writes the selected pages of a crawl, and the records they need, as a self-contained WARC file.
 
-Records are copied as they lie in the crawl's files, compressed bytes and all: ids, dates, digests and blocks stay what
-they were. They come in the order of the crawl's files, each once, behind a ``warcinfo`` record that says what they
-were chosen by; the ``warcinfo`` records that they name come along.
+Records are copied as they lie in the crawl's files, compressed bytes and all: ids, dates, digests and blocks stay
+unchanged. They come in the order of the crawl's files, each once, behind a ``warcinfo`` record with the criteria; the
+``warcinfo`` records that they name are copied too.
 """
 
 import hashlib
@@ -31,12 +31,12 @@ EXTENSION = ".warc.gz"
 
 
 class SelectionError(Exception):
-    """The selection cannot be written; the message says why and what to do. What was there is as before."""
+    """Raised where the selection cannot be written; the message tells cause and remedy. No file has changed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What was written: pages chosen, and responses in all (requisites, redirects and robots.txt among them)."""
+    """The numbers of pages selected, and of responses in all (requisites, redirects and robots.txt included)."""
 
     pages: int
     responses: int
@@ -47,8 +47,8 @@ def chosen(crawl: Path, criteria: Criteria, records: Records) -> Iterator[PageRo
     """Yield the pages that fulfil all criteria, in the order of capture.
 
     Redirects are no pages: one that is listed or found by SPARQL stands for the page it leads to. Pages that a later
-    crawl found unchanged are. Error answers are chosen by lists and SPARQL only. Raises
-    ``ReadError`` and what ``answers`` does.
+    crawl found unchanged count as pages. Error answers are chosen by lists and SPARQL only. Raises ``ReadError`` and
+    the errors of ``answers``.
     """
     listed = [criteria.urls] if criteria.urls is not None else []
     found = [answers(crawl, criteria.sparql)] if criteria.sparql else []
@@ -80,7 +80,7 @@ def select(
 
     ``records`` are those of the crawl's archive, with none taken yet. The file appears whole or not at all; its CDXJ
     index is written beside it, under its name and ``.cdxj``. Raises ``SelectionError`` where the target exists, cannot
-    be written or would be empty, ``SegmentError`` for a damaged archive, and what ``chosen`` does.
+    be written or would be empty, ``SegmentError`` for a damaged archive, and the errors of ``chosen``.
     """
     refuse(target)
     pages = 0
@@ -124,7 +124,7 @@ def _expanded(names: Iterable[str], records: Records) -> Container[str]:
 
 
 def _take(capture: str, records: Records, *, with_requisites: bool) -> int:
-    """Take a page and what belongs to it; return 0 where it is not in the archive or was taken as a page before."""
+    """Take a page and its dependent records; return 0 where it is not in the archive or was taken as a page before."""
     page = records.page(capture)
     taken = any([True for _ in records.take((capture,))])  # noqa: C419 - all are to be taken
     if page is None:
@@ -147,7 +147,7 @@ def _take_redirects(url: str, records: Records) -> None:
 
 
 def _take_requisites(addresses: Iterable[str], records: Records) -> list[str]:
-    """Take the captures of requisites and what style sheets among them need; return the addresses that were new."""
+    """Take the captures of requisites, and those that their style sheets need; return the URLs that were new."""
     reached: list[str] = []
     waiting = list(addresses)
     while waiting:
@@ -162,7 +162,7 @@ def _take_requisites(addresses: Iterable[str], records: Records) -> list[str]:
 
 
 def _take_addresses(addresses: Iterable[str], records: Records) -> list[tuple[str, str]]:
-    """Take all captures of addresses and of what they redirect to; return those that were not taken before."""
+    """Take all captures of URLs and of their redirect targets; return those that were not taken before."""
     taken: list[tuple[str, str]] = []
     known: set[str] = set()
     waiting = list(addresses)

@@ -1,4 +1,4 @@
-"""The crawl with ``scoring.batch``: what ``aahcrawler.crawl.batches`` does, with pages of a world."""
+"""The crawl with ``scoring.batch``: the rules of ``aahcrawler.crawl.batches`` with pages of a world."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -33,7 +33,7 @@ class BatchedCrawl:
         self._queue.offer(seeds, repeat(SEED_SCORE, len(seeds)))
 
     def following(self) -> Sequence[int]:
-        """Lease the best; a batch ends before its time when nothing is better than what is unscored."""
+        """Lease the best; a batch ends early when no scored URL is better than an unscored one."""
         chosen = self._queue.lease()
         if not len(self._batch) or self._queue.are_scored(chosen):
             return chosen
@@ -42,7 +42,7 @@ class BatchedCrawl:
         return [*scored, *self._queue.lease(self._balance - len(scored))]
 
     def fetched(self, visit: Visit) -> None:
-        """Offer the links of a page, and keep what it says of them for when the batch ends."""
+        """Offer the links of a page, and keep its contribution until the batch ends."""
         page = replace(
             processed(visit, self._world), scores=self._briefing.analysis.analysed(self._world.understood(visit.number))
         )

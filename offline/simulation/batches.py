@@ -1,8 +1,8 @@
 """Batch prioritisation (ARCOMEM, section 5.1): links are scored when a batch of pages has been fetched.
 
 A URL's score is the mean of two similarities to the topic: that of the sum of the vectors of all pages of the batch
-that link to it, and that of the sum of the vectors of all anchors of these links. What the frontier knows already is
-re-scored by the update function.
+that link to it, and that of the sum of the vectors of all anchors of these links. URLs that the frontier knows already
+are re-scored by the update function.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""Fetching what comes to hand."""
+"""Fetches queued pages at random."""
 
 from collections.abc import Sequence
 from random import Random

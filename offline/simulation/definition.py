@@ -37,7 +37,7 @@ def read_template(path: Path | None) -> Mapping[str, object]:
 
 
 def definition(sample: Sample, template: Mapping[str, object]) -> Icd:
-    """Return the definition of a sample's crawl: its seeds are where it begins and the documents it is about.
+    """Return the definition of a sample's crawl: its seeds are both the starting points and the reference documents.
 
     All of the world is in its scope, and everything else is as it ships, unless the template says otherwise.
     Raises ``WorldError`` for seeds that no definition can hold.
@@ -57,7 +57,7 @@ def definition(sample: Sample, template: Mapping[str, object]) -> Icd:
 
 
 def frontier_settings(icd: Icd) -> FrontierSettings:
-    """Return what a definition says to the frontier, as far as it decides which page comes next."""
+    """Return the frontier settings of a definition, as far as they decide which page comes next."""
     return FrontierSettings(update=Update(icd.scoring.update), balance=icd.scoring.balance)
 
 
@@ -67,7 +67,7 @@ class AnalyserJudge:
     def __init__(self, icd: Icd, world: World, knowledge_base: KnowledgeBase) -> None:
         texts = {name: world.understood(world.seeds([name])[0]).document.text for name in icd.topic.documents}
         self.topic = build_topic(icd, texts)
-        """What the analysers compare with."""
+        """The topic that the analysers compare with."""
         self._analysers: Sequence[OnlineAnalyser] = analysers(icd, self.topic)
         self._weights = icd.scoring.weights
         self._helper = RecallingHelper(knowledge_base)
@@ -81,7 +81,7 @@ class AnalyserJudge:
         )
 
     def analysed(self, understood: Understood) -> tuple[Scores, ...]:
-        """Return what each analyser says of a page and of its outlinks."""
+        """Return the scores of a page and of its outlinks by each analyser."""
         return self._processed(understood).scores
 
     def _processed(self, understood: Understood) -> Processed:

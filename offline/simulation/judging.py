@@ -20,7 +20,7 @@ Counts = Mapping[str, int]
 
 
 class Judge(Protocol):
-    """What is used of the file."""
+    """The fields of the file that are used."""
 
     def read_world(self, folder: str) -> tuple[Mapping[str, int], Sequence[Counts], object]:
         """Return the number of each page by its key, and its term counts by its number."""
@@ -31,7 +31,7 @@ class Judge(Protocol):
         ...
 
     def key(self, url: str) -> str:
-        """Return what stands for an address."""
+        """Return the key of a URL."""
         ...
 
     def harvest(self, order: Sequence[int], relevance: Sequence[float], budget: int) -> float:
@@ -48,7 +48,7 @@ class Relevance:
 
 
 def load_judge(path: Path) -> Judge:
-    """Load a judge. Raises ``WorldError`` for a file that is none."""
+    """Load a judge. Raises ``WorldError`` for a file that is not a judge's."""
     specification = importlib.util.spec_from_file_location("judge_of_simulations", path)
     if not path.is_file() or specification is None or specification.loader is None:
         raise WorldError(f"{path}: is no file of Python; name the judge, judge.py")
@@ -78,7 +78,7 @@ def judge_samples(path: Path, folder: Path, samples: Sequence[Sample]) -> Releva
 
 
 class Bench:
-    """The judge and what it said of a world, by the numbers that the world's pages have here."""
+    """The judge and its judgements of a world, by the numbers that the world's pages have here."""
 
     def __init__(self, judge: Judge, relevance: Relevance, urls: Sequence[str]) -> None:
         self._judge = judge
@@ -91,7 +91,7 @@ class Bench:
         return array("d", [0.0 if position is None else said[position] for position in self._positions])
 
     def relevant(self, sample: Sample) -> int:
-        """Return how many pages of the world are relevant to a sample: its budget."""
+        """Return the number of the world's pages relevant to a sample: its budget."""
         said = self._relevance.by_sample[sample.name]
         return round(self._judge.harvest(range(len(said)), said, len(said)) * len(said)) if said else 0
 

@@ -1,4 +1,4 @@
-"""What was read of a world, kept for the next simulation as long as it would be read the same again."""
+"""Stores the reading of a world for the next simulation, until it would be read differently."""
 
 import hashlib
 import pickle
@@ -21,14 +21,13 @@ _READ_BY = (
     *(_HERE / name for name in ("reading.py", "understood.py", "world.py")),
     SHIPPED,
 )
-"""The software on which it depends what is understood of a page."""
+"""The software that the reading of a page depends on."""
 
 
 class Kept:
-    """A folder in which a reading of a world is kept, and what a judge said of it.
+    """A folder with the reading of a world, and a judge's judgements of it.
 
-    A stamp tells this world, this software and this knowledge base from others; what a judge says depends on the world
-    alone.
+    A stamp tells this world, this software and this knowledge base from others; judgements depend on the world alone.
     """
 
     def __init__(self, folder: Path, world: Path, knowledge_base: Sequence[Path]) -> None:
@@ -48,11 +47,11 @@ class Kept:
 
     @property
     def is_read(self) -> bool:
-        """Whether the folder holds this reading."""
+        """Return whether the folder holds this reading."""
         return _says(self.folder / "stamp", self._stamp)
 
     def begin(self) -> None:
-        """Forget what is kept: it is going to be overwritten."""
+        """Invalidate the stored reading: it is going to be overwritten."""
         (self.folder / "stamp").unlink(missing_ok=True)
 
     def end(self) -> None:
@@ -60,14 +59,14 @@ class Kept:
         (self.folder / "stamp").write_text(self._stamp, "utf-8")
 
     def relevance(self, judge: Path, samples: Sequence[Sample]) -> Relevance | None:
-        """Return what a judge said before; None where it was not asked, or is another one now."""
+        """Return the stored judgements; None where there are none, or they are another judge's."""
         if not _says(self.folder / "judged.stamp", self._judged_stamp(judge, samples)):
             return None
         relevance: Relevance = pickle.loads((self.folder / "judged").read_bytes())  # noqa: S301 - written by us
         return relevance
 
     def keep(self, relevance: Relevance, judge: Path, samples: Sequence[Sample]) -> None:
-        """Keep what a judge said."""
+        """Store a judge's judgements."""
         (self.folder / "judged.stamp").unlink(missing_ok=True)
         (self.folder / "judged").write_bytes(pickle.dumps(relevance))
         (self.folder / "judged.stamp").write_text(self._judged_stamp(judge, samples), "utf-8")

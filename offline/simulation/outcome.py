@@ -1,4 +1,4 @@
-"""What simulated crawls came to: measures of each strategy, after a judge that is none of ours."""
+"""Measures of each strategy of a simulation, after a judge that is independent of the crawler."""
 
 import csv
 import json
@@ -19,7 +19,7 @@ STEPS = 100
 
 @dataclass(frozen=True, slots=True)
 class Measures:
-    """How good a strategy was, in the mean of its samples (ARCOMEM, section 5.1).
+    """The quality of a strategy, in the mean of its samples (ARCOMEM, section 5.1).
 
     ``harvest`` is the share of relevant pages among as many as there are relevant ones, ``early`` among a third of
     these; ``similarity`` is the mean relevance of the fetched pages; ``subtopics`` the share of the subtopics with a

@@ -1,4 +1,4 @@
-"""The crawl as it ships: a ranker learns from each page, and re-scores what is queued as it learns."""
+"""The crawl as it ships: a ranker learns from each page, and re-scores queued URLs as it learns."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -14,14 +14,13 @@ from online_analysis.aggregation import LinkRanker, ScoredLink
 from online_analysis.document import Document, Outlink
 
 AT_ONCE = 200
-"""How many URLs are re-scored after a page, at most."""
+"""The most URLs that are re-scored after a page."""
 
 
 class RankedCrawl:
-    """Best-first by the frontier's order, with scores that the ranker has a part in.
+    """Fetches best-first in the frontier's order, with the ranker's part in the scores.
 
-    Pages are scored by the analysers once for all strategies; from there on it is what ``flow.process`` and a real
-    crawl do.
+    Pages are scored by the analysers once for all strategies; the rest is done as in ``flow.process`` and a real crawl.
     """
 
     def __init__(self, briefing: Briefing, ranker: LinkRanker) -> None:
@@ -38,7 +37,7 @@ class RankedCrawl:
         return self._queue.lease()
 
     def fetched(self, visit: Visit) -> None:
-        """Learn from a page, offer its links, and re-score what is worth something else than it seemed."""
+        """Learn from a page, offer its links, and re-score queued URLs whose predictions have changed."""
         found = self._ranking.learned(processed(visit, self._world), self._queue.depth(visit.number))
         self._queue.finish(visit.number, visit.targets, [found.links[position].score for position in visit.links])
         self._ranking.rescore(self._queue)
@@ -69,7 +68,7 @@ class Ranking:
 
 
 def processed(visit: Visit, world: World) -> Processed:
-    """Return what was made of a visited page before any ranker looked at it.
+    """Return the processed page as it was before any ranker.
 
     Links have the addresses that the pages of the world have, as different ones may lead to one page.
     """

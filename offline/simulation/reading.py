@@ -30,7 +30,7 @@ def knowledge(folders: tuple[Path, ...]) -> KnowledgeBase:
 
 
 def reader(folders: tuple[Path, ...]) -> Callable[[Page], Understood]:
-    """Return what understands pages with a knowledge base: the same page in the same way, whichever came before."""
+    """Return a reader of pages with a knowledge base: it reads a page the same, whichever page came before."""
     sites, lexicon = Sites(), Lexicon()
     helper = ApplicationAwareHelper(knowledge(folders), sites, Stopwatch(lambda: 0.0))
 

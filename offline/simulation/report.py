@@ -1,4 +1,4 @@
-"""Writing down what a simulation came to."""
+"""Writes the report of a simulation."""
 
 import json
 import tempfile

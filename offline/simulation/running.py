@@ -25,11 +25,11 @@ from offline.simulation.world import World, recorded
 
 @dataclass(frozen=True, slots=True)
 class Simulation:
-    """What is to be simulated.
+    """The settings of a simulation.
 
-    ``template`` are fields of a definition that all crawls share; ``seed`` is where chance begins; ``pages`` is a
-    budget for all samples, 0 for that of each. ``judge`` is the file of a judge, None where there is none. ``keep``
-    is a folder for what is read of the world, so that the next simulation need not; None forgets it.
+    ``template`` are fields of a definition that all crawls share; ``seed`` is that of the random numbers; ``pages`` is
+    a budget for all samples, 0 for that of each. ``judge`` is the file of a judge, None where there is none. ``keep``
+    is a folder for the reading of the world, which the next simulation then reuses; None discards it.
     """
 
     world: Path
@@ -61,7 +61,7 @@ class Cost:
     pages: int = 0
 
     def __add__(self, more: "Cost") -> "Cost":
-        """Add up what was spent on several things."""
+        """Add up two costs."""
         return Cost(self.reading + more.reading, self.crawling + more.crawling, self.pages + more.pages)
 
 
@@ -76,13 +76,13 @@ class Finished:
 
     @property
     def pages_per_second(self) -> float:
-        """How many pages the crawls fetched in each second of processor time, reading the world included."""
+        """The number of pages that the crawls fetched per second of processor time, reading the world included."""
         return sum(len(order.pages) for order in self.orders) / max(1e-9, self.cost.reading + self.cost.crawling)
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """All crawls of one sample."""
+    """The crawls of one sample."""
 
     simulation: Simulation
     folder: Path
@@ -125,9 +125,9 @@ def simulated(simulation: Simulation) -> tuple[Named, ...]:
 
 
 def simulate_sample(task: Task) -> tuple[list[Order], Cost]:
-    """Run every strategy on a sample; what is learned of a page is worked out once for all of them.
+    """Run every strategy on a sample; what fetching a page reveals is worked out once for all of them.
 
-    Return the orders and what was spent.
+    Return the orders and the cost.
     """
     started = time.process_time()
     simulation, sample = task.simulation, task.sample
@@ -156,7 +156,7 @@ def _read(
 ) -> tuple[Bench | None, Cost]:
     """Gather the world for the crawls, and let the judge read it in a process of its own, whose memory is given back.
 
-    What is kept is gathered by nobody. Return the judge and what gathering took.
+    A stored reading is not gathered again. Return the judge and the cost of gathering.
     """
     with ExitStack() as stack:
         judging, seconds = _judging(simulation, samples, kept, stack), 0.0

@@ -27,18 +27,18 @@ SHIPPED = "aahcrawler"
 UNLEARNED = "aahcrawler-unlearned"
 """The same without the ranker that learns."""
 BATCHED = "aahcrawler-batch"
-"""As shipped, with batches: of as many pages as the definition says, or of ``BATCH`` where it asks for none."""
+"""As shipped, with batches: of the definition's number of pages, or of ``BATCH`` where it asks for none."""
 WIDE = 5
 """The other balance that the paper tries (section 5.1)."""
 
 
 class StrategyError(Exception):
-    """A strategy that does not exist, or cannot be simulated; the message says what to do."""
+    """Raised for an unknown strategy, or one that cannot be simulated; the message tells the remedy."""
 
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A strategy by its name. ``needs_judge``: it cannot be simulated without knowing what the judge will say."""
+    """A strategy by its name. ``needs_judge``: it cannot be simulated without the judge's judgements."""
 
     name: str
     about: str
@@ -75,12 +75,12 @@ def chosen(names: Sequence[str]) -> tuple[Named, ...]:
 
 
 def update_name(update: Update, balance: int, *, batch: bool = False) -> str:
-    """Return what a combination is called, without the prefix of its scores."""
+    """Return the name of a combination, without the prefix of its scores."""
     return "-".join((update.value, *((f"balance{balance}",) if balance > 1 else ()), *(("batch",) if batch else ())))
 
 
 def _by_update(prefix: str, about: str, scoring: Callable[[], Scoring]) -> Sequence[Named]:
-    """All update functions, and those two of which the paper says what a larger balance does to them."""
+    """Return strategies for all update functions, and for two of them also with a larger balance, as in the paper."""
     combinations = [
         *((update, 1) for update in (Update.FIRST, Update.AVG, Update.MAX, Update.SUM, Update.LAST)),
         (Update.FIRST, WIDE),
@@ -117,7 +117,7 @@ def _batched(briefing: Briefing) -> Strategy:
 
 
 def _pages(briefing: Briefing) -> int:
-    """Return how many pages make a batch."""
+    """Return the number of pages of a batch."""
     return briefing.scoring.batch if briefing.scoring.batch > 1 else BATCH
 
 

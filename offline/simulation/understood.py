@@ -1,4 +1,4 @@
-"""What is kept of a page that was read once for all simulated crawls."""
+"""The stored data of a page that was read once for all simulated crawls."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ Terms = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Understood:
-    """A page as the helper understood it, free of any topic.
+    """A page as the helper understood it, independent of any topic.
 
     ``application`` and ``level`` are names, empty where there is none. ``terms`` counts the stems of all of the
     document's text. ``anchors`` and ``contexts`` run parallel to the document's outlinks: the stems of the link's
@@ -33,7 +33,7 @@ class Understood:
 
 
 def understand(page: Page, helper: ApplicationAwareHelper, lexicon: Lexicon) -> Understood:
-    """Read a page as every crawl does, and keep what strategies of all kinds look at."""
+    """Read a page as every crawl does, and keep the data that strategies of all kinds use."""
     assistance = helper.assist(page)
     document, match = assistance.document, assistance.match
     language = lexicon.language(document.language)
@@ -63,13 +63,13 @@ class RecallingHelper(ApplicationAwareHelper):
         self._recalled: Assistance | None = None
 
     def recall(self, understood: Understood) -> Page:
-        """Take a page for the next one to assist, and return what stands for it; it has an address and no content."""
+        """Store the result for the next page to assist, and return a stand-in for it with a URL and no content."""
         match = self._matches.get((understood.application, understood.level))
         self._recalled = Assistance(match, understood.document)
         return Page(understood.document.url, 200, Headers(), b"", datetime.fromtimestamp(0, UTC))
 
     def assist(self, page: Page, former: Metadata | None = None) -> Assistance:
-        """Say of the page that was recalled last what was said of it before. Of others, KeyError."""
+        """Return the stored result for the page that was recalled last. Raise KeyError for others."""
         del former
         if self._recalled is None or self._recalled.document.url != page.url:
             raise KeyError(page.url)

@@ -1,11 +1,11 @@
-"""How those who wait for a simulation hear how far it is."""
+"""Reports the progress of a simulation."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
 
 def _unheard(_: int) -> None:
-    """Tell nobody."""
+    """Report no progress."""
 
 
 @dataclass(frozen=True, slots=True)

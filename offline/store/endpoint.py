@@ -19,9 +19,9 @@ LEDGER = "urn:aahcrawler:loaded"
 """The graph in which an endpoint remembers up to where each segment has been loaded."""
 
 _BATCH = 512 << 10
-"""From how many bytes of statements on a batch is sent."""
+"""The size in bytes of statements at which a batch is sent."""
 _STATEMENTS = 5_000
-"""Of how many statements one update consists at most; some stores refuse more than 10,000 lines."""
+"""The most statements of one update; some stores refuse more than 10,000 lines."""
 _ASK = f"SELECT ?segment ?bytes {{ GRAPH <{LEDGER}> {{ ?segment <{LOADED_BYTES}> ?bytes }} }}"
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
 
 ATTEMPTS = 6
-"""How often a request is sent before it is given up."""
+"""The number of times a request is sent before it is given up."""
 
 _TIMEOUT = 300.0
 _LONGEST = 30.0
@@ -26,7 +26,7 @@ _ADVICE = {
 
 
 class HttpError(Exception):
-    """A store did not take a request; the message says what it answered and what to do."""
+    """Raised where a store refuses a request; the message tells its answer and the remedy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,8 @@ class HttpService:
     def post(self, body: bytes, content_type: str, accept: str) -> bytes:
         """Send a request until it is answered with success, waiting longer each time; return the answer.
 
-        Sent again is what may have been a moment's trouble: a broken connection, a busy store. Raises ``HttpError``.
+        A request is repeated after faults that may be temporary: a broken connection, a busy store. Raises
+        ``HttpError``.
         """
         headers = {"Content-Type": content_type, "Accept": accept, "User-Agent": "AAHCrawler", **self._authorization}
         trouble, pause = "", 0.0

@@ -1,4 +1,4 @@
-"""What was extracted from a page, looked up by its address."""
+"""Looks up the web objects of a page by its URL."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -13,7 +13,7 @@ _CHUNK = 1 << 16
 
 
 class DamagedError(Exception):
-    """A segment is not made of whole gzip members; the message says what it has instead."""
+    """Raised where a segment is not made of whole gzip members; the message tells what it has instead."""
 
 
 class Members:
@@ -79,7 +79,7 @@ class _Stream(io.RawIOBase):
 
 
 def identity(path: Path, file: BinaryIO) -> str:
-    """Return what a segment is known by, open or closed: its final name, and a digest of its first capture.
+    """Return the identity of a segment, open or closed: its final name, and a digest of its first capture.
 
     The name alone would not do: crawls of one id may have begun in the same second. Leaves ``file`` anywhere. Raises
     as ``Members`` does.

@@ -1,4 +1,4 @@
-"""What addresses and anchors tell of when the page behind them was published."""
+"""Reads the date of publication of a linked page from its URL and its anchor."""
 
 import calendar
 import re
@@ -85,7 +85,7 @@ class Span:
 
 
 def date_in_address(url: str) -> Span | None:
-    """Return when the page was published as far as its address says so, None where it does not.
+    """Return the date of publication that a URL names, None where it names none.
 
     >>> date_in_address("https://a.test/2024/05/storm").first.date().isoformat()
     '2024-05-01'
@@ -108,7 +108,7 @@ def date_in_address(url: str) -> Span | None:
 
 
 def date_in_anchor(anchor: str) -> Span | None:
-    """Return the date that an anchor's text names, None where it names none with its year.
+    """Return the date that an anchor names, None where it names none with its year.
 
     ``05/06/2024`` may be in May or in June: it spans both days and all between them.
 
@@ -129,7 +129,7 @@ def date_in_anchor(anchor: str) -> Span | None:
 
 
 def _is_number_of_post(found: re.Match[str], address: str) -> bool:
-    """Tell ``/t/the-storm/2019/12``, post 12 of topic 2019, from an archive's month: nothing follows either."""
+    """Return whether a number is that of a post (``/t/the-storm/2019/12``: post 12 of topic 2019), not of a month."""
     if found.re is not _SEGMENTS or found[3] or found.end() < len(address):
         return False
     return len(found[2]) == 1 or "-" in address[: found.start()].rpartition("/")[2]

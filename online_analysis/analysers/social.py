@@ -1,8 +1,8 @@
-"""Who links where: social postings that an ICD names, and the authors of posts that were met while crawling.
+"""Scores URLs by the people who link to them: authors of an ICD's social postings and of crawled posts.
 
 An author's **influence** is ``1 + log10(1 + followers)`` in postings of the ICD, and ``1 + log10(pages)`` where the
-author was met on so many crawled pages. The authors who link to an address, each counted once, have influence ``S``
-together, and the address has the score ``S / (S + 2)``: one author without followers gives a third, ten give 0.83.
+author was met on so many crawled pages. The authors who link to a URL, each counted once, have influence ``S``
+together, and the URL has the score ``S / (S + 2)``: one author without followers gives a third, ten give 0.83.
 """
 
 import html
@@ -71,10 +71,10 @@ def links_in(text: str) -> Iterator[str]:
 
 
 class SocialAnalyser:
-    """Scores links by the authors who link there; silent on those of fewer than two, unless the ICD's posts do.
+    """Scores links by the authors who link to the same URL; silent where they are fewer than two, except in ICD posts.
 
-    It remembers who linked where: its scores depend on the documents it has seen, in their order, and on nothing else.
-    A document that is seen twice in a row has the same scores twice. It remembers the last 100,000 addresses that
+    It remembers the authors of links: its scores depend on the documents it has seen, in their order, and on nothing
+    else. A document that is seen twice in a row has the same scores twice. It remembers the last 100,000 URLs that
     authors linked to, up to 32 authors of each, and the last 50,000 authors.
     """
 
@@ -129,7 +129,7 @@ class SocialAnalyser:
 
 
 def _strengths(posts: Sequence[Post], event: Event | None) -> Mapping[str, float]:
-    """Return the influence of all who posted each address together."""
+    """Return the joint influence of the authors who posted each URL."""
     followers: dict[str, int] = {}
     nearest: dict[tuple[str, str], float] = {}
     for post in posts:
@@ -148,7 +148,7 @@ def _saturated(strength: float) -> float:
 
 
 def _pages(bits: int) -> int:
-    """Estimate how many pages set these bits, each one of 64: by how many are unset (linear counting)."""
+    """Estimate from a bit set of 64 how many pages set bits in it, by its unset bits (linear counting)."""
     unset = _BITS - bits.bit_count()
     return round(_BITS * math.log(_BITS / max(unset, 0.5)))
 
@@ -158,7 +158,7 @@ def _key(text: str) -> bytes:
 
 
 def _trimmed(address: str) -> str:
-    """Leave out what ends a sentence, and a bracket that was opened before the address."""
+    """Strip the punctuation that ends a sentence, and a bracket that was opened before the URL."""
     while True:
         shorter = address.rstrip(_TRAILING)
         for opened, closed in ("()", "[]"):

@@ -1,4 +1,4 @@
-"""How close to an event in time a page was published (ARCOMEM, section 4.2: a module like any other).
+"""Scores pages by how close to an event they were published (ARCOMEM, section 4.2: a module like any other).
 
 A page of the event's span scores 1. Before its start the score halves with each ``lead``, after its end with each
 ``cool_down``; where one of these is zero, nothing of that side counts.
@@ -13,7 +13,7 @@ from online_analysis.icd import Event
 
 
 def nearness(event: Event, first: datetime, last: datetime | None = None) -> float:
-    """Return how near a moment, or the nearest moment of a stretch of time, is to an event, in [0, 1]."""
+    """Return the nearness to an event, in [0, 1], of a moment or of the nearest moment of a stretch of time."""
     if (last or first) < event.start:
         return _halved(event.start - (last or first), event.lead)
     return _halved(first - event.end, event.cool_down) if first > event.end else 1.0

@@ -1,4 +1,4 @@
-"""What the words of a link's address and the ICD's URL patterns say about it."""
+"""Scores links by the words of their URLs and by the ICD's URL patterns."""
 
 from collections.abc import Mapping, Sequence
 

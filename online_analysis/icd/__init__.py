@@ -1,4 +1,4 @@
-"""The Intelligent Crawl Definition (ICD): what to collect, why, from where, and within which limits."""
+"""The Intelligent Crawl Definition (ICD): the subject, purpose, seeds and limits of a crawl."""
 
 from online_analysis.icd.definition import Icd, ReferenceUrl, changes
 from online_analysis.icd.mistakes import IcdError, Mistake

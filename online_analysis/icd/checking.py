@@ -29,7 +29,7 @@ _USELESS = "single letters, punctuation and words such as 'the' do not count"
 
 
 Place = Callable[[str], Path]
-"""Says where a file lies that an ICD names."""
+"""Returns the path of a file that an ICD names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,5 +207,5 @@ def _phrases(topic: TopicWords) -> Iterator[tuple[FieldPath, str]]:
 
 
 def is_web_address(name: str) -> bool:
-    """Tell a reference document on the web from one that is a file."""
+    """Return whether a reference document is on the web, not a file."""
     return name.lower().startswith(("http://", "https://"))

@@ -111,7 +111,7 @@ def _field(model: type[BaseModel], names: list[str]) -> FieldInfo | None:
 
 
 def _is_mapping(field: FieldInfo) -> bool:
-    """Whether a field holds values by names that its author chooses."""
+    """Return whether a field maps names that the ICD's author chooses to values."""
     return get_origin(field.annotation) is Mapping
 
 

@@ -30,7 +30,7 @@ class Post:
 
 @dataclass(frozen=True, slots=True)
 class Postings:
-    """The posts of a file in its order, or what is wrong with its lines."""
+    """The posts of a file in its order, or the mistakes in its lines."""
 
     posts: tuple[Post, ...] = ()
     mistakes: tuple[Mistake, ...] = ()

@@ -16,7 +16,7 @@ class ReferenceFileError(Exception):
 
 
 def read_reference(path: Path) -> str:
-    """Return the plain text of a text or HTML file; raise ReferenceFileError where there is none to be had."""
+    """Return the plain text of a text or HTML file; raise ReferenceFileError where there is none."""
     body = read_bytes(path)
     if b"\0" in body[:100_000] and not body.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise ReferenceFileError("holds no text but binary data")
@@ -49,7 +49,7 @@ def read_hosts(path: Path) -> list[str]:
 
 
 def read_bytes(path: Path) -> bytes:
-    """Return what a file holds; raise ReferenceFileError where it cannot be had or is very large."""
+    """Return the content of a file; raise ReferenceFileError where it cannot be read or is very large."""
     try:
         if path.is_dir():
             raise ReferenceFileError("is a folder")

@@ -1,7 +1,7 @@
 """Rules about which URLs a crawl wants: conditions joined by and, or, not, compiled once, evaluated in microseconds.
 
-What a condition asks may not be known: nobody knows the type of an answer before it came, unless the address tells.
-Conditions are therefore true, false or unknown (Kleene's logic), and a rule refuses only where it is sure.
+A fact may be unknown: the type of an answer is not known before it arrives, unless the URL tells. Conditions are
+therefore true, false or unknown (Kleene's logic), and a rule refuses only where it is sure.
 """
 
 import fnmatch
@@ -20,11 +20,11 @@ Truth = bool | None
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What is known of a URL that a crawl may fetch.
+    """The known facts of a URL that a crawl may fetch.
 
     ``at_seeds`` says that it is on the pay-level domain of a seed. ``path`` are the hops that led there from a seed, a
-    letter each, in lower case where they led off the seeds' sites; ``via`` is the page that leads there, empty for a
-    seed, and ``language`` that page's language. ``media_type`` is that of the answer, where it has come.
+    letter each, in lower case for hops off the seeds' sites; ``via`` is the page that leads there, empty for a seed,
+    and ``language`` that page's language. ``media_type`` is that of the answer, where it has come.
     """
 
     url: str
@@ -67,15 +67,15 @@ class ScopeRules:
     def __init__(self, rules: Sequence[Rule]) -> None:
         self._rules = tuple(_compiled(rule, number) for number, rule in enumerate(rules, 1))
         self.ask_type = any(map(_asks_type, rules))
-        """Whether any rule asks for the type of an answer."""
+        """Whether any rule tests the type of an answer."""
 
     def __bool__(self) -> bool:
         return bool(self._rules)
 
     def refusal(self, facts: Facts) -> str | None:
-        """Return the name of the first rule that is sure to refuse a URL, None where none is.
+        """Return the name of the first rule that certainly refuses a URL, None where no rule does.
 
-        ``require`` binds pages only, as ``scope.allow`` does; ``refuse`` binds what they need to be shown as well.
+        ``require`` binds pages only, as ``scope.allow`` does; ``refuse`` binds page requisites as well.
         """
         for name, refuses, test in self._rules:
             if (refuses or not facts.is_requisite) and test(facts) is refuses:
@@ -189,7 +189,7 @@ _MAKERS: Final[Mapping[str, Callable[..., Test]]] = {
     "all": lambda conditions: _every(map(_test, conditions)),
     "any": lambda conditions: _some(map(_test, conditions)),
 }
-"""How the parts of a condition are compiled, the cheapest first."""
+"""The compilers of the parts of a condition, the cheapest test first."""
 
 
 def _asks_type(rule: Rule) -> bool:

@@ -1,4 +1,4 @@
-"""How scores become priorities, as an ICD says it."""
+"""Settings that turn scores into priorities."""
 
 from collections.abc import Mapping
 from typing import Annotated, Literal
@@ -17,11 +17,11 @@ DEFAULT_WEIGHTS: Mapping[str, float] = {
     "application": 0.25,
     "ranker": 20.0,
 }
-"""What an analyser weighs when the ICD does not say.
+"""The weight of each analyser that the ICD gives none.
 
-``spam`` speaks of the few links that it is sure of, and must then prevail. The others add to what ``text`` and ``url``
-say; those of plug-ins have no weight unless the ICD gives them one. What the ranker predicts is made of what the others
-say, so it prevails as soon as it knows enough to speak.
+``spam`` scores only the few links that it is sure of, and must then prevail. The others add to ``text`` and ``url``;
+those of plug-ins have no weight unless the ICD gives them one. The ranker's predictions are learned from the scores of
+the others, so it prevails as soon as it knows enough to predict.
 """
 
 ANALYSERS = tuple(DEFAULT_WEIGHTS)
@@ -53,7 +53,7 @@ class PostTo(Section):
 
 
 class Scoring(Section):
-    """How scores become priorities.
+    """Settings that turn scores into priorities.
 
     ``weights`` holds every analyser that ships, and those of plug-ins that the ICD weighs. ``batch`` counts pages.
     ``explore`` is a share of the fetches. ``entity_model`` names a spaCy pipeline, empty for none.

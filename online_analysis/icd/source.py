@@ -1,7 +1,7 @@
 """An ICD file as text: its values, all of them strings, and the line on which each stands.
 
-YAML's own guesses at types are left aside: the field decides what a value means. So ``languages: [no]`` is
-Norwegian, and ``title: 2024`` is a title.
+YAML's own guesses at types are ignored: the field decides the type of a value. So ``languages: [no]`` is Norwegian, and
+``title: 2024`` is a title.
 """
 
 import re

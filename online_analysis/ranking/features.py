@@ -1,4 +1,4 @@
-"""What a link shows of the page behind it, as numbered features: words, steps of the address, places.
+"""Derives the features of a link, numbered: words, steps of the URL, places.
 
 A feature is a group and a name, hashed into a fixed number of columns, so that a model of them has a fixed size and
 the same names have the same column in every process.
@@ -14,7 +14,7 @@ from online_analysis.addresses import split
 from online_analysis.terms import tokenize
 
 COLUMNS = 1 << 20
-"""How many columns there are: so many that two features of one crawl seldom share one."""
+"""The number of columns: so many that two features of one crawl seldom share one."""
 
 Columns = tuple[int, ...]
 
@@ -49,7 +49,7 @@ def address_words(url: str) -> Columns:
 
 
 def address_steps(url: str) -> Columns:
-    """Return the columns of where an address is: its host, each folder on the way, and the shape of what is left.
+    """Return the columns of a URL's location: its host, each folder on its path, and the shape of the remainder.
 
     The shape is the last step with its digits as one, and the names in the query: ``viewtopic.php?f&t``.
     """

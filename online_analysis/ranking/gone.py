@@ -1,4 +1,4 @@
-"""Which URLs are not to be spoken of again, in bounded memory."""
+"""Remembers, in bounded memory, the URLs that are settled."""
 
 from hashlib import blake2b
 from struct import Struct

@@ -1,11 +1,11 @@
-"""What the ranker believes: two regressions on the features of URLs, one for their worth and one for their promise.
+"""The ranker's model: two regressions on the features of URLs, one for their worth and one for their promise.
 
-**Worth** is the document score of a page, counted in units: a page as good as the best tenth of those fetched is
-worth 1. Before anything is known a page seems worth what is said of the links to it; learned is by how much more or
-less it is. **Promise** is what only leads to good pages: by how much the URLs that a page was the first to show exceed
-what would be fetched without it, which is the n-th best of all that wait where n pages have been fetched. It is
-counted up to a bound, as nobody can fetch everything at once. Before anything is known of it, the names that hubs have
-promise some (``online_analysis.hubs``).
+**Worth** is the document score of a page, counted in units: a page as good as the best tenth of those fetched is worth
+1. The prior of a page's worth is the analysers' score of the links to it; the regression learns the difference.
+**Promise** is the worth of a page that leads to good pages: by how much the URLs that it was the first to show exceed
+the n-th best of all queued URLs, which would be fetched without it, where n pages have been fetched. It is counted up
+to a bound, as a crawl cannot fetch everything at once. Before anything is known of it, the names that hubs have promise
+some (``online_analysis.hubs``).
 """
 
 import math
@@ -30,7 +30,7 @@ _LOW, _HIGH = 0.1, 0.5
 
 @dataclass(slots=True, eq=False)
 class Lesson:
-    """A fetched page, what it was worth, and the URLs that it was the first to show."""
+    """A fetched page, its worth, and the URLs that it was the first to show."""
 
     sighting: Sighting
     worth: float
@@ -38,23 +38,23 @@ class Lesson:
 
 
 class Belief:
-    """A linear model: where it begins, and what each column adds. It knows nothing before it is taught."""
+    """A linear model: its intercept and the weight of each column. It predicts nothing before it is trained."""
 
     def __init__(self) -> None:
         self.mean = 0.0
         self.weights = Weights(COLUMNS)
 
     def learn(self, ridge: Ridge, targets: Floats) -> None:
-        """Believe what the rows of a regression say."""
+        """Fit the model to the rows of a regression."""
         self.mean = float(targets.mean())
         ridge.fit(targets - self.mean, self.weights)
 
     def of(self, rows: Rows) -> Floats:
-        """Return what is believed of rows."""
+        """Return the predictions for rows."""
         return self.mean + rows.times(self.weights.all)
 
     def effect(self, group: Group) -> float:
-        """Return what a group of features adds."""
+        """Return the contribution of a group of features."""
         return sum(value * float(self.weights.all[column]) for column, value in zip(*group, strict=True))
 
 
@@ -67,7 +67,7 @@ class Model:
         self._promise = Belief()
 
     def learn(self, lessons: Sequence[Lesson], waiting: Sequence[Sighting]) -> None:
-        """Learn from all lessons that there are, and say anew what all that waits is worth."""
+        """Learn from all lessons, and predict the worth of all queued URLs anew."""
         worths = np.array([lesson.worth for lesson in lessons])
         self._unit = _quantile(worths, _GOOD) or float(worths.max()) or 1.0
         worths /= self._unit
@@ -84,7 +84,7 @@ class Model:
             self._score(waiting, rows, values)
 
     def predict(self, sightings: Sequence[Sighting]) -> None:
-        """Say what URLs are worth."""
+        """Predict the worth of URLs."""
         if sightings:
             rows = rows_of(sightings, self._unit)
             self._score(sightings, rows, self._value(sightings, rows))
@@ -103,7 +103,7 @@ class Model:
         return values
 
     def _said(self, sightings: Sequence[Sighting]) -> Floats:
-        """Return what the analysers said of the links to URLs, in units."""
+        """Return the analysers' scores of the links to URLs, in units."""
         return np.array([sighting.said for sighting in sightings]) / self._unit
 
     def _promises(self, lessons: Sequence[Lesson], values: Floats) -> Floats:
@@ -121,7 +121,7 @@ class Model:
             sighting.score = score
 
     def explain(self, sighting: Sighting) -> tuple[Reason, ...]:
-        """Say what the score of a URL would be made of now; the effects add up to it."""
+        """Return the reasons of a URL's score as it would be predicted now; the effects add up to it."""
         mean = self._worth.mean * self._unit
         reasons = [
             Reason("score of links", sighting.said, sighting.said),

@@ -1,4 +1,4 @@
-"""The URLs that wait to be fetched, as far as the ranker knows them, and what has been said of each."""
+"""The queued URLs that the ranker knows, with the predictions that the frontier has of each."""
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,13 +20,13 @@ _SLIGHT = 0.02
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """The ranker among the other analysers: its weight, above 0, and what the update function makes of two scores."""
+    """The ranker's standing among the analysers: its weight, above 0, and the update function of the frontier."""
 
     weight: float = 1.0
     update: Update = "max"
 
     def joined(self, said: float, weight: float, prediction: float) -> float:
-        """Return the average of what the others said, with their weight, and of a prediction."""
+        """Return the average of the others' score, with their weight, and of a prediction."""
         return (said * weight + prediction * self.weight) / (weight + self.weight)
 
     def joined_all(self, said: Floats, weights: Floats, predictions: Floats) -> Floats:
@@ -34,7 +34,7 @@ class Standing:
         return (said * weights + predictions * self.weight) / (weights + self.weight)
 
     def updated(self, sighting: Sighting, score: float) -> None:
-        """Take note that a URL was offered with a score: the frontier has what the update function makes of it."""
+        """Note that a URL was offered with a score: the frontier has the result of the update function."""
         if sighting.told is None or self.update == "last":
             sighting.told = score
         elif self.update == "max":
@@ -63,7 +63,7 @@ class Waiting:
         return iter(self._urls.values())
 
     def get(self, url: str) -> Sighting | None:
-        """Return what is known of a URL that waits."""
+        """Return the sighting of a queued URL."""
         return self._urls.get(url)
 
     def add(self, url: str) -> Sighting:
@@ -72,7 +72,7 @@ class Waiting:
         return sighting
 
     def take(self, url: str) -> Sighting | None:
-        """Let a URL go that has been fetched, and return what is known of it."""
+        """Remove a fetched URL and return its sighting."""
         self._touched.pop(url, None)
         return self._urls.pop(url, None)
 
@@ -90,7 +90,7 @@ class Waiting:
                 self.forget(sighting.url)
 
     def offered(self, links: Iterable[ScoredLink]) -> None:
-        """Take note of the links of a page that are offered now, each with its prediction if there is one."""
+        """Note the links of a page that are offered now, each with its prediction if there is one."""
         for link in links:
             sighting = self._urls.get(link.url)
             if sighting is not None:
@@ -102,7 +102,7 @@ class Waiting:
                 self._standing.updated(sighting, score)
 
     def reweigh(self, weight: float, waiting: Mapping[str, Weighed]) -> None:
-        """Join what is said of URLs by another weight from now on; the frontier has been told what ``waiting`` says."""
+        """Average with another weight from now on; the frontier already has the scores in ``waiting``."""
         self._standing = replace(self._standing, weight=weight)
         for url, now in waiting.items():
             sighting = self._urls.get(url)
