@@ -1,4 +1,4 @@
-"""Which files of a crawl have been copied to which target, so that nothing is copied twice.
+"""Records the files of a crawl that were copied to each target, so that nothing is copied twice.
 
 A file of the crawl's folder with a line for each copy. It can be thrown away at any time: the sizes at the target are
 compared then.
@@ -32,7 +32,7 @@ class Ready:
 
 @dataclass(slots=True)
 class Delivered:
-    """What is known to be at ``target``; ``crawl`` is the name of the crawl's folder there."""
+    """The files known to be at ``target``; ``crawl`` is the name of the crawl's folder there."""
 
     path: Path
     target: str = ""
@@ -43,7 +43,7 @@ class Delivered:
 
     @classmethod
     def read(cls, folder: Path) -> "Delivered":
-        """Read what was noted in a crawl's folder, the target that was used last included."""
+        """Read the record in a crawl's folder, the target that was used last included."""
         delivered = cls(folder / DELIVERED)
         with suppress(OSError):
             lines = delivered.path.read_bytes().split(b"\n")
@@ -53,13 +53,13 @@ class Delivered:
         return delivered
 
     def aim(self, target: str, crawl: str) -> None:
-        """Note where copies go from now on."""
+        """Set the target of copies from now on."""
         if (target, crawl) != (self.target, self.crawl):
             self.target, self.crawl = target, crawl
             self._append({"target": target, "crawl": crawl})
 
     def has(self, ready: Ready) -> bool:
-        """Whether this very file was copied to the target."""
+        """Return whether this very file was copied to the target."""
         return self._known.get((self._place, ready.name)) == (ready.size, ready.changed)
 
     def add(self, ready: Ready) -> None:

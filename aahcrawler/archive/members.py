@@ -18,7 +18,7 @@ class TornError(MemberError):
 
 
 class Member:
-    """One gzip member. ``offset`` is where it begins in the file; ``end`` where it ends, once it has been read."""
+    """A gzip member. ``offset`` is its begin in the file; ``end`` its end, once it has been read."""
 
     def __init__(self, file: BinaryIO, offset: int) -> None:
         self.offset = offset
@@ -34,7 +34,7 @@ class Member:
 
     @property
     def is_none(self) -> bool:
-        """Whether there is no gzip member at all at that place."""
+        """Return whether there is no gzip member at all at that place."""
         self._file.seek(self.offset)
         return self._file.read(len(_MAGIC)) != _MAGIC
 
@@ -66,8 +66,8 @@ class Member:
 def members(file: BinaryIO, begin: int = 0) -> Iterator[Member]:
     """Yield each member of a file from ``begin`` on, also those whose data turn out to be damaged.
 
-    After a damaged one, the next is where a whole record is found; bytes in between belong to no member. Whoever takes
-    a member reads as much of it as is wanted; the rest is read here.
+    After a damaged one, the next is where a whole record is found; bytes in between belong to no member. The caller
+    reads as much of a member as it wants; the rest is read here.
     """
     offset: int | None = begin
     while offset is not None and _has(file, offset):
@@ -82,7 +82,7 @@ def members(file: BinaryIO, begin: int = 0) -> Iterator[Member]:
 
 
 def following(file: BinaryIO, begin: int) -> int | None:
-    """Return where the next whole member with a WARC record begins, None where there is none."""
+    """Return the begin of the next whole member with a WARC record, None where there is none."""
     position, kept = begin, b""
     while True:
         file.seek(position)

@@ -1,6 +1,6 @@
-"""Reading one record where it is known to be, and what was appended to a WARC file with it.
+"""Reads one record at a known place, and the records appended to a WARC file with it.
 
-Files that are being written may be read as well: what has been appended to them is whole.
+Files that are being written may be read as well: the records appended to them are whole.
 """
 
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ _LONGEST_INFO = 1 << 20
 
 
 class RecordError(Exception):
-    """There is no whole record at that place."""
+    """Raised where there is no whole record at a place."""
 
 
 class Record:
@@ -84,7 +84,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Appended:
-    """A ``response`` or ``revisit`` record that can be read whole, and what stands in the file beside it.
+    """A ``response`` or ``revisit`` record that can be read whole, with the records of the same capture.
 
     ``http_head`` is the head of the HTTP message in it or, of a 304, beside it. ``metadata`` is the block of the
     metadata record that follows and names it, None where there is none; that begins at ``metadata_offset``. ``crawl``
@@ -118,7 +118,7 @@ def record_at(file: BinaryIO, offset: int) -> Record:
 
 
 def appended(file: BinaryIO, begin: int = 0) -> Iterator[Appended]:
-    """Yield what was appended to a file from the member at ``begin`` on; what is damaged is left out.
+    """Yield the captures appended to a file from the member at ``begin`` on; damaged ones are left out.
 
     Raises ``OSError`` alone. Memory use does not depend on the size of a response.
     """
@@ -144,7 +144,7 @@ def appended(file: BinaryIO, begin: int = 0) -> Iterator[Appended]:
 
 
 def _with_metadata(last: Appended, record: Record) -> Appended:
-    """Return an answer with what one of its metadata records says of it."""
+    """Return an answer with the content of one of its metadata records."""
     media_type = record.header.get("Content-Type")
     if media_type == HTTP_RESPONSE:
         return replace(last, http_head=_head_of(record))
