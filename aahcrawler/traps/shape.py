@@ -5,16 +5,16 @@ from collections.abc import Iterator, Sequence
 from aahcrawler.traps.reasons import Trap
 
 SAME = 4
-"""How often one segment with a letter may occur in a path, next to itself or not, before the path repeats."""
+"""The most times that one segment with a letter may occur in a path, adjacent or not, before the path repeats."""
 
 
 def misshapen(url: str, *, repeats: int, segments: int, parameters: int) -> Trap | None:
-    """Return why a canonical URL is a trap by its looks, None where it is not; each bound at 0 is none.
+    """Return the reason why a canonical URL looks like a trap, None where it does not; a bound of 0 is no bound.
 
     A path repeats where a stretch of it stands there more than ``repeats`` times in a row, or one segment more than
-    ``SAME`` times at all: relative links that are resolved against an error page make such paths. Heritrix has the
-    same rules (``PathologicalPathDecideRule``, ``TooManyPathSegmentsDecideRule``). Stretches of digits alone are dates
-    and numbers of files, and may repeat. ``parameters`` counts what ``&`` and ``;`` separate in the query.
+    ``SAME`` times at all: relative links that are resolved against an error page make such paths. Heritrix has the same
+    rules (``PathologicalPathDecideRule``, ``TooManyPathSegmentsDecideRule``). Stretches of digits alone are dates and
+    numbers of files, and may repeat. ``parameters`` counts the parts between ``&`` and ``;`` in the query.
 
     >>> misshapen("http://a.test/a/b/a/b/a/b/", repeats=2, segments=20, parameters=20)
     <Trap.REPEATING: 'repeating'>
@@ -42,7 +42,7 @@ def _lengths(size: int, repeats: int) -> Iterator[int]:
 
 
 def _longest_run(parts: Sequence[str], length: int) -> int:
-    """Return how many segments in a row, one with a letter among them, equal those ``length`` before them at most."""
+    """Return the longest run of segments, one with a letter among them, that equal those ``length`` before them."""
     longest = run = letters = 0
     for before, part in zip(parts, parts[length:], strict=False):
         same = before == part and part != ""
