@@ -19,7 +19,7 @@ LONGEST = 8_192
 
 
 class Reason(StrEnum):
-    """Why an address is not worth a request."""
+    """The reasons for which a URL is not worth a request."""
 
     LOGIN = "login"
     REGISTER = "register"
@@ -85,7 +85,7 @@ class Address:
 
     @cached_property
     def is_too_long(self) -> bool:
-        """Whether rules leave this address alone."""
+        """Return whether rules ignore this URL because of its length."""
         return len(self.path) + sum(map(len, self.query)) > LONGEST
 
 
@@ -132,7 +132,7 @@ class PathGlob:
         return f"PathGlob({self.source!r})"
 
     def matches(self, address: Address) -> bool:
-        """Say whether the whole path fits."""
+        """Return whether the whole path matches."""
         segments, parts = address.segments, self._parts
         if self._anywhere is not None:
             return any(map(self._anywhere, segments))
@@ -191,10 +191,10 @@ class QueryGlob:
 
 @dataclass(frozen=True, slots=True)
 class UrlRule:
-    """Which URLs are meant: all that is given must hold.
+    """A set of URLs: all given conditions must hold.
 
     ``present`` are parameters (name, glob of the value) that must be there, a ``*`` in the name standing for anything;
-    ``absent`` ones must not; with ``allowed`` given, no parameter other than those, the present ones and what
+    ``absent`` ones must not; with ``allowed`` given, no parameter other than those, the present ones and those that
     ``query`` covers may be there.
     """
 
@@ -205,7 +205,7 @@ class UrlRule:
     query: QueryGlob | None = None
 
     def matches(self, address: Address) -> bool:
-        """Say whether the address fits."""
+        """Return whether the URL matches."""
         if address.is_too_long or (self.path is not None and not self.path.matches(address)):
             return False
         rest = address.query if self.query is None else self.query.rest(address.query)
@@ -288,7 +288,7 @@ class AvoidRules:
 
 @dataclass(frozen=True, slots=True)
 class DropRule:
-    """What is left out of an address because the page is the same without it.
+    """The parts left out of a URL because the page is the same without them.
 
     ``parameter`` with ``value`` (a glob) goes from addresses that ``where`` fits and that have the parameter
     ``beside`` as well, where one is named. ``file`` goes from the end of the path when no parameters are left.
@@ -301,7 +301,7 @@ class DropRule:
     file: str = ""
 
     def apply(self, address: Address) -> Address:
-        """Return the address without what this rule drops; the same one where it drops nothing."""
+        """Return the URL without the parts that this rule drops; the same one where it drops nothing."""
         if self.file:
             return self._without_file(address)
         if self.parameter not in address.parameters or not self.where.matches(address):
@@ -323,7 +323,7 @@ class DropRule:
 
 @dataclass(frozen=True, slots=True)
 class Paging:
-    """How the pages of one list or thread differ: by a query parameter, or by a part of the path.
+    """The difference between the URLs of one list's or thread's pages: a query parameter, or a part of the path.
 
     In ``part`` the sign ``#`` stands for a number: ``/page/#`` or ``-page-#``; a path that is written behind the
     question mark counts as well.

@@ -1,4 +1,4 @@
-"""Which detection patterns can match a page at all, at a cost that hardly depends on how many patterns there are."""
+"""Finds the detection patterns that can match a page, at a cost that hardly depends on the number of patterns."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -80,7 +80,7 @@ class Candidates:
 
 
 class _Anchors:
-    """Of what a pattern needs together, what the fewest pages are likely to hold is its anchor.
+    """An index by anchors: of the texts that a pattern needs together, the likely rarest one is its anchor.
 
     One automaton looks for all anchors in one pass; the other texts are looked for where the anchor was seen.
     """
@@ -127,7 +127,7 @@ class _Anchors:
 
 
 def _symbols_of(anchor: Need) -> bytes:
-    """Return what the automaton looks for: a text that begins a value or a word comes after a delimiter."""
+    """Return the automaton's symbols for a need: a text that begins a value or a word comes after a delimiter."""
     delimiter = b"" if anchor.place is Place.ANYWHERE else _DELIMITER
     return delimiter + anchor.text.encode().translate(_SYMBOLS)
 

@@ -1,4 +1,4 @@
-"""The elements of a page by their classes and ids, so that who looks for one need not look at all others."""
+"""Indexes the elements of a page by their classes and ids, so that a search need not visit all elements."""
 
 import re
 from bisect import bisect_left
@@ -13,7 +13,7 @@ MOST_INDEXED = 50_000
 
 CLASS, ID = "class", "id"
 _BLANKS = re.compile("[ \t\r\n]+")
-"""What parts the words of an attribute in XPath; other white space is part of a word."""
+"""The separators between the words of an attribute in XPath; other white space is part of a word."""
 
 
 _LONGEST_KEPT = 200
@@ -73,7 +73,7 @@ class Elements:
         return found
 
     def may_hold(self, attribute: str, value: str) -> bool:
-        """Say whether there is an element with a word in its class, or of an id; of large documents it is not known."""
+        """Return whether an element may have a word in its class, or an id; always true for large documents."""
         return not self._all or bool(self._of(attribute, value))
 
     def order(self, found: Sequence[HtmlElement]) -> list[HtmlElement] | None:
@@ -102,7 +102,7 @@ class Elements:
         return [self._all[place] for place in self._of(attribute, value)] if context in self._places else None
 
     def are_apart(self, found: Sequence[HtmlElement]) -> bool:
-        """Say whether no element lies within another; they are of the document and in its order."""
+        """Return whether no element lies within another; they are of the document and in its order."""
         spans = [self._spans[each] if each in self._spans else self._spanned(each) for each in found]
         return all(a is not None and b is not None and a[1] < b[0] for a, b in pairwise(spans))
 

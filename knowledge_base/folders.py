@@ -1,4 +1,4 @@
-"""Which files make up a knowledge base that is spread over several folders."""
+"""Chooses the files of a knowledge base that is spread over several folders."""
 
 import os
 import re
@@ -19,7 +19,7 @@ _START = 64 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """The files that count, in the order in which they are read, and what is wrong with their arrangement."""
+    """The chosen files, in the order in which they are read, and the faults of their arrangement."""
 
     kinds: tuple[Path, ...]
     applications: tuple[Path, ...]
@@ -38,8 +38,8 @@ def named_folders(text: str) -> tuple[Path, ...]:
 def chosen_files(folders: Sequence[Path]) -> Files:
     """Choose among the files of several folders: of those with one name, that of the last folder counts.
 
-    Folders hold ``kinds/*.xml`` and ``applications/*.xml``. Where none holds a kind, the kinds that ship are taken.
-    Files whose name cannot be told are all kept, so that whoever reads them says what is wrong.
+    Folders hold ``kinds/*.xml`` and ``applications/*.xml``. Where none holds a kind, the kinds that ship are taken. All
+    files without a readable name are kept, so that their reader reports the fault.
     """
     problems = [
         Problem(str(folder), 0, "there is no folder kinds or applications here; name a folder that holds one")

@@ -83,7 +83,7 @@ class _Applications:
 
     @property
     def problems(self) -> list[Problem]:
-        """What is wrong with the files added so far."""
+        """Return the problems of the files added so far."""
         return [problem for notes in self._notes for problem in notes.problems]
 
     def add(self, root: etree._Element | None, notes: Notes) -> None:
@@ -136,7 +136,7 @@ class _Applications:
 
 
 def _valid_root(file: Path, schema: etree.XMLSchema, notes: Notes, expected: str) -> etree._Element | None:
-    """Return the root of a file that the schema accepts; note what is wrong otherwise."""
+    """Return the root of a file that the schema accepts; note the mistakes otherwise."""
     root = _root(file, notes)
     if root is None:
         return None

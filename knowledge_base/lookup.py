@@ -1,8 +1,8 @@
-"""Evaluates expressions from where their first step leads, where that is told by a class or an id.
+"""Evaluates expressions from the elements that their first step finds, if it names a class or an id.
 
 Most expressions of a knowledge base look for elements of one class, or for something within these. An XPath engine
-looks at every element for that; with an index of the page only those that have the class are looked at. What is found
-is the same.
+visits every element for that; with an index of the page only those that have the class are visited. The result is the
+same.
 """
 
 import re
@@ -46,9 +46,9 @@ _NODES = re.compile(rf"/{{0,2}}{_NODE}(?:/{{1,2}}{_NODE})*")
 class Lookup:
     """A path whose first step finds elements by a word of their class or by their id.
 
-    ``tag`` is the name that the elements have, where nothing else is asked of them. ``rest`` goes on from them, and
-    asks first for what else the first step asks; None where they are what is looked for. ``downward`` says that the
-    rest leads to nothing outside of them.
+    ``tag`` is the required name of the elements, where the step has no other condition. ``rest`` goes on from them,
+    beginning with the other conditions of the first step; None where they are the result. ``downward`` says that the
+    rest finds nothing outside of them.
     """
 
     attribute: str
@@ -59,7 +59,7 @@ class Lookup:
     downward: bool
 
     def found(self, context: HtmlElement, elements: Elements) -> Sequence[Node] | None:
-        """Return what the path finds, None where that has to be found in another way."""
+        """Return the result of the path, None where it has to be evaluated in another way."""
         where = elements.anywhere if self.absolute else elements.within
         begun = where(context, self.attribute, self.value)
         if not begun:
@@ -77,7 +77,7 @@ class Lookup:
 
 
 def look_up(source: str, context: HtmlElement, elements: Elements) -> list[Node] | None:
-    """Return what an expression finds, None where that has to be found in another way.
+    """Return the result of an expression, None where it has to be evaluated in another way.
 
     Raises `lxml.etree.XPathError` for an expression that fails on this page.
     """
@@ -121,7 +121,7 @@ def _united(found: Iterable[Sequence[Node]], elements: Elements) -> list[Node] |
 
 @lru_cache(MOST_REMEMBERED)
 def _ways(source: str) -> tuple[Lookup | etree.XPath, ...]:
-    """Return how to find what each branch of an expression finds; nothing where no branch can be looked up."""
+    """Return the way to evaluate each branch of an expression; empty where no branch can be looked up."""
     ways = [_way(branch.strip()) or branch for branch in branches(source)]
     if not any(isinstance(way, Lookup) for way in ways):
         return ()
@@ -129,7 +129,7 @@ def _ways(source: str) -> tuple[Lookup | etree.XPath, ...]:
 
 
 def _way(branch: str) -> Lookup | None:
-    """Return how to look up one path, None where its first step does not tell a class or an id."""
+    """Return the lookup of one path, None where its first step does not name a class or an id."""
     first = _FIRST.match(branch)
     if first is None:
         return None
@@ -173,7 +173,7 @@ def _flat(hidden: str, spans: Iterable[tuple[int, int]], end: int) -> str:
 
 
 def _is_truth(hidden: str) -> bool:
-    """Say whether a predicate is true or false of an element wherever among others it stands; in doubt it is not."""
+    """Return whether a predicate is a truth value independent of the element's position; False in doubt."""
     if _COUNTS.search(hidden):
         return False
     top = _without_nested(hidden).replace("[]", "")
@@ -185,7 +185,7 @@ def _is_truth(hidden: str) -> bool:
 
 
 def _key(shown: str, hidden: str) -> tuple[str, str] | None:
-    """Return the class or id that a predicate asks for, with which attribute that is; None where it asks for none."""
+    """Return the attribute and the class or id that a predicate asks for; None where it asks for none."""
     bare, text = without_negations(hidden, shown)
     for begin, end in reversed(predicates(bare)):
         bare, text = bare[:begin] + bare[end:], text[:begin] + text[end:]
@@ -198,7 +198,7 @@ def _key(shown: str, hidden: str) -> tuple[str, str] | None:
 
 
 def _is_plain(predicate: str) -> bool:
-    """Say whether a predicate asks for nothing but one class or id."""
+    """Return whether a predicate asks for only one class or id."""
     test = _PLAIN_CLASS.fullmatch(predicate)
     return _PLAIN_ID.fullmatch(predicate) is not None or (test is not None and test["same"] in (None, test["word"]))
 

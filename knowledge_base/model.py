@@ -1,4 +1,4 @@
-"""What the knowledge base says of an application (ARCOMEM, section 4.1): patterns, page levels, crawling actions.
+"""The model of an application (ARCOMEM, section 4.1): patterns, page levels, crawling actions.
 
 Values are immutable and expressions are compiled, so that one loaded knowledge base serves any number of pages.
 """
@@ -13,7 +13,7 @@ from knowledge_base.selectors import Selector
 
 
 class Strength(IntEnum):
-    """How much a detection pattern says: a proof stands alone, two hints make a strong sign."""
+    """The weight of a detection pattern: a proof suffices alone, two hints make a strong sign."""
 
     HINT = 1
     STRONG = 2
@@ -21,7 +21,7 @@ class Strength(IntEnum):
 
 
 class Signal(StrEnum):
-    """Where a detection pattern looks."""
+    """The part of a page that a detection pattern matches."""
 
     SELECTOR = "selector"
     GENERATOR = "generator"
@@ -38,10 +38,10 @@ class Signal(StrEnum):
 class Pattern:
     """A sign of an application.
 
-    ``value`` is what the signal must hold: the start of the generator's name, a part of a script's, style sheet's or
-    header's text, a glob of a cookie's name, a host in lower case and without ``www.`` (``*.`` before it stands for its
-    subdomains). ``literals`` are lower-case texts of which the URL, the header or the body holds at least one whenever
-    the pattern matches; hosts are looked up instead.
+    ``value`` is the required content of the signal: the start of the generator's name, a part of a script's, style
+    sheet's or header's text, a glob of a cookie's name, a host in lower case and without ``www.`` (``*.`` before it
+    stands for its subdomains). ``literals`` are lower-case texts of which the URL, the header or the body holds at
+    least one whenever the pattern matches; hosts are looked up instead.
     """
 
     signal: Signal
@@ -55,14 +55,14 @@ class Pattern:
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """What makes two patterns the same sign."""
+        """The key that equal signs share."""
         source = self.selector.source if self.selector else repr(self.rule) if self.rule else ""
         return (self.signal, f"{self.name}\n{self.value.lower()}", source)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Condition:
-    """A sign of a page level: all of what is given must hold."""
+    """A sign of a page level: all given conditions must hold."""
 
     selector: Selector | None = None
     rule: UrlRule | None = None
@@ -70,7 +70,7 @@ class Condition:
 
 
 class FieldKind(StrEnum):
-    """What the text of a field is read as."""
+    """The type that the text of a field is read as."""
 
     TEXT = "text"
     HTML = "html"
@@ -82,7 +82,7 @@ class FieldKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DateFormat:
-    """How dates are written: order of day and month, the zone's name, and optionally an strptime format."""
+    """The format of dates: order of day and month, the zone's name, and optionally an strptime format."""
 
     order: Literal["dmy", "mdy", "ymd"] | None = None
     zone: str = "UTC"
@@ -117,7 +117,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Identity:
-    """Where an object's number stands, and how the fragment of its address is made of it.
+    """The place of an object's number, and the way the fragment of its URL is made from it.
 
     Where no selector yields one it is made of the values of ``fields``, for objects that their pages do not number.
     """
@@ -128,7 +128,7 @@ class Identity:
     fields: tuple[str, ...] = ()
 
     def fragment(self, value: str) -> str | None:
-        """Turn the found text into a fragment; None where it is not of the expected form.
+        """Return the fragment for the found text; None where the text is not of the expected form.
 
         >>> Identity((), trims=("post_",), prefix="pid").fragment("post_12")
         'pid12'
@@ -143,12 +143,11 @@ class Identity:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Run:
-    """Objects that are no element: runs of blocks within a container, each up to and with its signature.
+    """Objects without an element of their own: runs of blocks within a container, each up to its signature.
 
-    ``blocks`` are what a run is made of, in document order; ``signature`` finds, within a block, the parts with which
-    a run ends (author, date); ``stops`` are elements that end a run without a signature, such as headings: what came
-    before them unsigned belongs to no object. ``headings`` are stops that head the runs behind them, whatever they
-    are called.
+    ``blocks`` are the elements of a run, in document order; ``signature`` finds, within a block, the parts with which a
+    run ends (author, date); ``stops`` are elements that end a run without a signature, such as headings: unsigned
+    blocks before them belong to no object. ``headings`` are stops that head the runs behind them, whatever their tags.
     """
 
     blocks: tuple[Selector, ...]
@@ -159,13 +158,13 @@ class Run:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Extract:
-    """An extraction action: which elements are objects, of what type, with which fields.
+    """An extraction action: the elements that are objects, their type and their fields.
 
-    ``items`` are alternatives; the first that finds anything wins, and without ``many`` only its first element
-    counts. ``first_type`` is the type of the first object of a first page (the post that opens a thread);
-    ``instead`` gives the type on pages that show a sign. Without ``identity`` the object is what the page itself is
-    about. With ``always``, a page of the level that has no such object is a failure, not an absence. With ``run``
-    the items are containers, and each run within them is an object.
+    ``items`` are alternatives; the first that finds anything wins, and without ``many`` only its first element counts.
+    ``first_type`` is the type of the first object of a first page (the post that opens a thread); ``instead`` gives the
+    type on pages that show a sign. Without ``identity`` the object is the subject of the page itself. With ``always``,
+    a page of the level that has no such object is a failure, not an absence. With ``run`` the items are containers, and
+    each run within them is an object.
     """
 
     name: str
@@ -191,11 +190,11 @@ class LinkSource:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Filler:
-    """A value put into an address or a form, under ``name``; the first of its sources that is given counts.
+    """A value put into a URL or a form, under ``name``; the first of its sources that is given counts.
 
-    ``selectors`` look at the page, ``parameter`` at a query parameter of its own address, ``icd`` at a list of the
-    Intelligent Crawl Definition (``keywords``, ``entities``), ``text`` is the value itself, and what counts where the
-    others find nothing. ``add`` is added to a number. With ``each``, every value found makes a request of its own.
+    ``selectors`` read the page, ``parameter`` a query parameter of its own URL, ``icd`` a list of the Intelligent Crawl
+    Definition (``keywords``, ``entities``), ``text`` is the value itself, used where the others find nothing. ``add``
+    is added to a number. With ``each``, every value found makes a request of its own.
     """
 
     name: str
@@ -233,8 +232,8 @@ class Navigate:
     """A navigation action: links that lead to pages of the level ``to``.
 
     The sources add up. ``when_none`` names actions of the same level; this one runs only where they find nothing.
-    ``pages`` follows the other pages of the same list or thread instead, as the level's paging tells them.
-    ``requests`` and ``forms`` make addresses that stand nowhere on the page.
+    ``pages`` follows the other pages of the same list or thread instead, as the level's paging tells them. ``requests``
+    and ``forms`` make URLs that are nowhere on the page.
     """
 
     name: str
@@ -254,7 +253,7 @@ Role = Literal["intermediate", "terminal"]
 class Variant:
     """A version or template of a level's pages, recognised by one of ``when``.
 
-    ``actions`` are complete: those of the level, with what the variant says in place of what it replaces.
+    ``actions`` are complete: those of the level, with the variant's replacements.
     """
 
     name: str
@@ -267,10 +266,10 @@ class PageLevel:
     """A kind of page of an application. Intermediate levels have navigation actions only.
 
     ``when`` are alternatives, ``unless`` exclude. ``addresses`` are the documented URLs of the level, ``start`` says
-    that its pages are worth fetching from anywhere on the site. ``own`` finds the address under which the page
-    names itself; without one the page's URL counts. The first of ``variants`` that holds gives the actions, else
-    ``actions`` does. ``type`` is that of what a page of the level with all of its further pages is, such as a thread,
-    where this is no object of its own but what objects are parts of.
+    that its pages are worth fetching from anywhere on the site. ``own`` finds the URL under which the page names
+    itself; without one the page's URL counts. The first of ``variants`` that holds gives the actions, else ``actions``
+    does. ``type`` is the type of a page of the level together with all of its further pages, such as a thread, where
+    these are not an object themselves but the whole that objects are parts of.
     """
 
     name: str
@@ -286,11 +285,11 @@ class PageLevel:
     type: str = ""
 
     def first_page(self, address: Address) -> Address:
-        """Return the address of the first page of what this page is a page of."""
+        """Return the URL of the first page of the list or thread that a URL belongs to."""
         return first_page(address, self.paging)
 
     def documents(self, address: Address) -> bool:
-        """Say whether an address of this level fits, on any of its pages."""
+        """Return whether a URL of this level matches, on any of its pages."""
         first = self.first_page(address)
         forms = (address,) if first is address else (address, first)
         return any(rule.matches(form) for rule in self.addresses for form in forms)
@@ -298,7 +297,7 @@ class PageLevel:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Kind:
-    """A kind of application and what its applications share."""
+    """A kind of application: the properties that its applications share."""
 
     name: str
     title: str
@@ -354,7 +353,7 @@ class Application:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Match:
-    """What a page was recognised as: the application, and the level where one fits.
+    """The application that a page was recognised as, and the level where one matches.
 
     ``variant`` names the variant of the level whose actions ran, empty where the level's own did.
     """
@@ -366,7 +365,7 @@ class Match:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KnowledgeBase:
-    """All applications, in the order of their names."""
+    """The applications, in the order of their names."""
 
     applications: tuple[Application, ...]
     kinds: tuple[Kind, ...] = ()

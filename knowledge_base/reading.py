@@ -1,4 +1,4 @@
-"""From one valid XML file to values of the model, noting every mistake with its line and what to write instead."""
+"""Reads one valid XML file into values of the model, noting every mistake with its line and its remedy."""
 
 from lxml import etree
 
@@ -33,8 +33,8 @@ def read_application(
 ) -> Application:
     """Read the file of an application; the result counts only when nothing was noted.
 
-    Of ``extended`` everything is taken over but its detection and the levels that this file has itself. What this
-    file says is tried first.
+    Everything of ``extended`` is taken over but its detection and the levels that this file has itself. The rules of
+    this file are tried first.
     """
     if extended is not None and extended.kind != kind.name:
         needed = f'kind="{extended.kind}"'

@@ -1,4 +1,4 @@
-"""The shapes of addresses: what of an address the URL rules of an application look at.
+"""The shapes of URLs: the parts of a URL that the rules of an application read.
 
 All addresses of one shape get the same answers from these rules, so that one of them has to be asked about. Forums
 have as many addresses as posts, and a handful of shapes.
@@ -10,7 +10,7 @@ from knowledge_base.addresses import LONGEST, Address, UrlRule
 from knowledge_base.model import Application
 
 Shape = tuple[str, tuple[str, ...]]
-"""The path, and for each raw parameter in its order what rules look at."""
+"""The path, and for each raw parameter in its order the parts that rules read."""
 
 
 class Shapes:
@@ -31,7 +31,7 @@ class Shapes:
         return address.path, tuple(map(self.part, address.query))
 
     def part(self, parameter: str) -> str:
-        """Return what rules look at of a raw parameter: its name, and its value where that matters."""
+        """Return the parts of a raw parameter that rules read: its name, and its value where that matters."""
         name, separator, _ = parameter.partition("=")
         is_plain = separator and name not in self._valued and "%" not in name and "+" not in name
         return name + separator if is_plain else parameter

@@ -1,4 +1,4 @@
-"""What several elements share: expressions, rules for addresses, signs of pages."""
+"""Reads the parts that several elements share: expressions, URL rules, signs of pages."""
 
 from lxml import etree
 
@@ -10,17 +10,17 @@ from knowledge_base.selectors import BadExpressionError, Selector, compile_selec
 
 
 def text(element: etree._Element, attribute: str) -> str:
-    """Return an attribute without the blanks around it, empty where it is not there."""
+    """Return an attribute without the blanks around it, empty where it is missing."""
     return (element.get(attribute) or "").strip()
 
 
 def words(element: etree._Element, attribute: str) -> tuple[str, ...]:
-    """Return what an attribute lists."""
+    """Return the words of an attribute."""
     return tuple(text(element, attribute).split())
 
 
 def yes(element: etree._Element, attribute: str) -> bool:
-    """Say whether an attribute is there and says yes."""
+    """Return whether an attribute is present and affirmative."""
     return element.get(attribute) == "yes"
 
 
@@ -30,12 +30,12 @@ def named(element: etree._Element, name: str) -> etree._Element:
 
 
 def has_expression(element: etree._Element) -> bool:
-    """Say whether an element has a CSS selector or an XPath expression."""
+    """Return whether an element has a CSS selector or an XPath expression."""
     return bool(text(element, "css") or text(element, "xpath"))
 
 
 def selector(element: etree._Element, notes: Notes) -> Selector:
-    """Compile the expression of an element; one that finds nothing where it is wrong."""
+    """Compile the expression of an element; an invalid one is noted, and finds nothing."""
     xpath, css = text(element, "xpath"), text(element, "css")
     try:
         if bool(xpath) == bool(css):
@@ -52,7 +52,7 @@ def selectors(element: etree._Element, tag: str, notes: Notes) -> tuple[Selector
 
 
 def names_url(element: etree._Element) -> bool:
-    """Say whether an element says anything of addresses."""
+    """Return whether an element has any URL rule."""
     return any(text(element, name) for name in ("path", "query", "parameters", "absent"))
 
 

@@ -15,7 +15,7 @@ _HOST = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.\-]*:)?//[^/?#]*|[^/?#{]*:")
 
 
 def navigate(element: etree._Element, earlier: Navigate | None, notes: Notes) -> Navigate:
-    """Read a navigation action; what the element does not say is taken from ``earlier``."""
+    """Read a navigation action; attributes that the element lacks are taken from ``earlier``."""
     start = earlier or Navigate(text(element, "name"), "")
     read = replace(
         start,

@@ -1,4 +1,4 @@
-"""Extraction actions, and what a variant puts in place of parts of one."""
+"""Reads extraction actions, and a variant's replacements for parts of one."""
 
 import zoneinfo
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,7 +12,7 @@ from knowledge_base.parsing.notes import Notes
 
 
 def extract(element: etree._Element, earlier: Extract | None, kind: Kind, notes: Notes) -> Extract:
-    """Read an extraction action; what the element does not say is taken from ``earlier``."""
+    """Read an extraction action; attributes that the element lacks are taken from ``earlier``."""
     types = [text(element, "type"), text(element, "first-type")]
     check_types(element, (*types, *(text(child, "type") for child in element.iterchildren("instead"))), kind, notes)
     start = _without(earlier, words(element, "drop")) if earlier else Extract(text(element, "name"), "", (), ())
@@ -59,7 +59,7 @@ def check_types(element: etree._Element, types: Iterable[str], kind: Kind, notes
 
 
 def _faults(action: Extract) -> Iterator[tuple[str, str]]:
-    """Yield what is wrong with the action as a whole: the child it is about, if any, and the message."""
+    """Yield the faults of the action as a whole: the child concerned, if any, and the message."""
     parts = (("type", action.type), ("<item>", action.items), ("<field>", action.fields))
     lacking = " and ".join(name for name, given in parts if not given)
     if lacking:

@@ -1,4 +1,4 @@
-"""What the schema finds wrong, in words for people who have never read a schema."""
+"""Rewords the mistakes that the schema finds, for people who have never read a schema."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -24,7 +24,7 @@ _FORMS = {
 
 
 class SchemaWords:
-    """Says what the validator of a schema complains of, with what the schema's own documentation says of it."""
+    """Rewords the complaints of the schema's validator, with the schema's own documentation."""
 
     def __init__(self, schema: etree._Element) -> None:
         self._schema = schema
