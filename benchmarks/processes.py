@@ -1,4 +1,4 @@
-"""Running a command and watching what memory it and its children hold together."""
+"""Runs a command and watches the memory of it and its children together."""
 
 import resource
 import subprocess

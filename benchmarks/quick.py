@@ -29,7 +29,7 @@ from knowledge_base.loader import load
 from knowledge_base.model import Application, KnowledgeBase
 
 Former = Mapping[str, Metadata]
-"""What an earlier crawl understood, by canonical address."""
+"""The metadata of an earlier crawl, by canonical URL."""
 
 FIRST_PAGES = 10
 """Pages that are read before anything is measured."""
@@ -39,7 +39,7 @@ SCORES = ("recall", "precision", "title", "author", "date", "false_objects")
 
 @dataclass
 class Known:
-    """A site that the knowledge base knows, and what is left of the knowledge base when all else is dropped.
+    """A site that the knowledge base knows, and the knowledge base trimmed to it.
 
     ``folder`` is where the trimmed knowledge base is written, ``source`` where the whole one is.
     """
@@ -64,13 +64,13 @@ class Known:
 
     @cached_property
     def trimmed(self) -> KnowledgeBase:
-        """What the site uses of the knowledge base."""
+        """The part of the knowledge base that the site uses."""
         trim(self.pages, self.folder, self.source, (self.application.name,))
         return load(self.folder)
 
     @cached_property
     def former(self) -> Former:
-        """What a crawl of the site with the trimmed knowledge base understands of its pages."""
+        """The metadata of the site's pages as a crawl with the trimmed knowledge base makes them."""
         reading = read(wanted(self.pages, self.application), ApplicationAwareHelper(self.trimmed).assist)
         return {self.address(seen.url): understood(seen.assistance) for seen in reading.seen}
 
@@ -91,7 +91,7 @@ class Known:
 
 
 def scores(site: RecordedSite, reading: Reading) -> dict[str, Cell]:
-    """Return what the scorer says of the objects that were read on a site's pages."""
+    """Return the scorer's results for the objects that were read on a site's pages."""
     with tempfile.TemporaryDirectory(prefix="aah-adaptation-") as name:
         objects, pages = reading.write(Path(name))
         scored = score(site, objects, pages=pages)
@@ -173,14 +173,14 @@ class Repairs:
 
 
 def measure(known: Known, site: RecordedSite, method: Method, memory: bool = False) -> dict[str, Cell]:
-    """Read a site with what is left of the knowledge base; return scores, pages until repair, and costs."""
+    """Read a site with the trimmed knowledge base; return scores, pages until repair, and costs."""
     reading, repairs = attempt(known, site, method, memory)
     taken = max(repairs.taken, default=None)
     return {**scores(site, reading), "pages_to_repair": taken, **costs(reading, repairs.first())}
 
 
 def attempt(known: Known, site: RecordedSite, method: Method, memory: bool = False) -> tuple[Reading, Repairs]:
-    """Read a site with what is left of the knowledge base; return what was read and how it was repaired."""
+    """Read a site with the trimmed knowledge base; return the reading and its repairs."""
     repairs = Repairs(known.trimmed)
     plain = ApplicationAwareHelper(known.trimmed)
     former = known.former if memory and method is Method.REPAIR else {}
@@ -194,7 +194,7 @@ def attempt(known: Known, site: RecordedSite, method: Method, memory: bool = Fal
 
 
 def costs(reading: Reading, repaired: Mapping[str, int]) -> dict[str, Cell]:
-    """Return what pages cost: ``repaired`` tells on which page the actions of a level had all been learned first.
+    """Return the cost of pages: ``repaired`` has, by level, the page on which all its actions were first learned.
 
     The pages of these levels up to there are those of learning; all others are those after it, or without need of it.
     """

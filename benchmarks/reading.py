@@ -1,7 +1,7 @@
 """Reads the recorded pages of a site with the application-aware helper, without a network: a crawl in seconds.
 
-All pages that a crawl could want are read, in the order of their recording, whether or not links lead to them: it is
-what extraction yields, apart from navigation.
+All pages that a crawl could want are read, in the order of their recording, whether or not links lead to them: so
+extraction is measured apart from navigation.
 """
 
 import json
@@ -21,12 +21,12 @@ from knowledge_base.addresses import Address
 from knowledge_base.model import Application
 
 Assist = Callable[[Page], Assistance]
-"""What reads a page: the helper's ``assist``, with what it needs to know of former crawls filled in."""
+"""A reader of pages: the helper's ``assist``, with the metadata of former crawls filled in."""
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """One page that was read: what was said of it, and the CPU seconds that it took to parse and read it."""
+    """One page that was read: the helper's result, and the CPU seconds of parsing and reading it."""
 
     url: str
     assistance: Assistance
@@ -35,7 +35,7 @@ class Seen:
 
 @dataclass
 class Reading:
-    """All pages of a site that were read."""
+    """The reading of a site's pages."""
 
     seen: list[Seen] = field(default_factory=list)
 
@@ -55,9 +55,9 @@ class Reading:
 
 
 def wanted(pages: Iterable[Page], application: Application) -> Iterator[Page]:
-    """Yield the pages that a crawl of the application would fetch: none that it avoids, each address once.
+    """Yield the pages that a crawl of the application would fetch: none that it avoids, each URL once.
 
-    Of several forms of an address the canonical one counts where it was recorded, else the first.
+    Of several forms of a URL the canonical one counts where it was recorded, else the first.
     """
     pages = tuple(pages)
     recorded = {page.url for page in pages}
@@ -89,7 +89,7 @@ def application_of(pages: Iterable[Page], helper: ApplicationAwareHelper) -> App
 
 
 def understood(assistance: Assistance) -> Metadata:
-    """Return what a crawl keeps of a page for the next crawl."""
+    """Return the metadata that a crawl stores of a page for the next crawl."""
     match, document = assistance.match, assistance.document
     level = match.level if match is not None else None
     return Metadata(

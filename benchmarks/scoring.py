@@ -1,4 +1,4 @@
-"""Measures what it costs to score a page against a topic: the document, every paragraph around a link, every anchor.
+"""Measures the cost of scoring a page against a topic: the document, every paragraph around a link, every anchor.
 
 Three ways do the same work on the same documents in one run: the crawler's text analyser; scikit-learn's
 ``HashingVectorizer`` over all units, and cosines; cosines of dictionaries, with cached stems. Beside them stands how
@@ -48,7 +48,7 @@ class Case:
 
     @property
     def units(self) -> int:
-        """How many texts are scored: title, parts, paragraphs and anchors."""
+        """The number of texts that are scored: title, parts, paragraphs and anchors."""
         return 1 + len(self.document.parts) + len(paragraphs(self.document)) + len(anchors(self.document))
 
 

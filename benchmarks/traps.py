@@ -1,4 +1,4 @@
-"""What traps cost a crawl that knows of them, and one that does not.
+"""Measures the cost of traps for a crawl with detection of traps and for one without.
 
     python -m benchmarks.traps [--pages N] [--site NAME] [--json FILE]
 
@@ -48,7 +48,7 @@ class CrawlError(Exception):
 
 
 def measure(name: str, pages: int, *, on: bool) -> Row:
-    """Crawl a site, with what the ICD says of traps or without any of it."""
+    """Crawl a site, with the ICD's settings of traps or with all of them off."""
     grounds = SITES[name]
     with tempfile.TemporaryDirectory() as place, serving(grounds) as (url, asked):
         definition, output = Path(place, "icd.yaml"), Path(place, "crawl")
