@@ -1,4 +1,4 @@
-"""Which addresses a crawl may connect to, and how host names become addresses."""
+"""Resolves host names, and decides which addresses a crawl may connect to."""
 
 import asyncio
 import ipaddress
@@ -25,7 +25,7 @@ _TRANSIENT = {getattr(socket, name) for name in ("EAI_AGAIN", "EAI_FAIL", "EAI_S
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """An address to connect to; ``sockaddr`` is what the socket of that family takes."""
+    """An address to connect to; ``sockaddr`` is the argument of the socket of that family."""
 
     family: socket.AddressFamily
     sockaddr: tuple[str, int] | tuple[str, int, int, int]
@@ -38,7 +38,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class AddressPolicy:
-    """Says where connections may go.
+    """Decides which addresses may be connected to.
 
     Only global unicast addresses are allowed by default. ``allow_private`` opens everything (True) or the networks
     given. ``resolve`` maps host names to ``address``, ``address:port`` or ``[address]:port`` without asking the name
@@ -54,7 +54,7 @@ class AddressPolicy:
             self.mapped(host, 80)
 
     def refusal(self, address: str) -> str | None:
-        """Say why an address must not be connected to, in a few words; None when it may be."""
+        """Return the reason why an address must not be connected to, in a few words; None when it may be."""
         parsed = ipaddress.ip_address(address.partition("%")[0])
         for inner in (parsed, *_embedded(parsed)):
             why = _not_public(inner)
@@ -63,7 +63,7 @@ class AddressPolicy:
         return None
 
     def mapped(self, host: str, port: int) -> Candidate | None:
-        """Return where ``resolve`` leads a host, None for a host it does not name."""
+        """Return the address that ``resolve`` gives a host, None for a host it does not name."""
         target = self.resolve.get(host) or self.resolve.get(host.rstrip("."))
         if target is None:
             return None
