@@ -1,4 +1,4 @@
-"""The score log: what was said of each page and link, when, and why; files of a crawl that only grow."""
+"""The score log: the scores of each page and link, their times and reasons; files of a crawl that only grow."""
 
 from aahcrawler.scores.entries import Lesson, Source
 from aahcrawler.scores.leftover import Leftover, left_over

@@ -1,4 +1,4 @@
-"""Links that a killed worker left unscored, with what the pages that link to them said one by one."""
+"""Finds links that a killed worker left unscored, with each linking page's scores of them."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,7 +11,7 @@ from online_analysis.batching import BatchScore
 
 @dataclass(slots=True)
 class Leftover:
-    """A URL that waits for a batch which will not end: what was said of each link to it, and its smallest depth."""
+    """A URL of a batch that will not end: the scores of each link to it, and its smallest depth."""
 
     depth: int
     scores: list[float] = field(default_factory=list)
@@ -20,13 +20,13 @@ class Leftover:
 
     @property
     def score(self) -> BatchScore:
-        """The means of what was said."""
+        """The means of the links' scores."""
         parts = {analyser: sum(values) / len(values) for analyser, values in self.parts.items()}
         return BatchScore(sum(self.scores) / len(self.scores), parts, len(self.pages))
 
 
 def left_over(folder: Path, crawl: int) -> dict[str, Leftover]:
-    """Return what was linked to in a crawl, and neither scored with a batch nor ended since, by its URL.
+    """Return the URLs linked to in a crawl that were neither scored with a batch nor ended since.
 
     Raise ``ScoreLogError`` where the log is damaged.
     """

@@ -1,4 +1,4 @@
-"""What a ranker was taught, written down so that another one can be taught the same without the pages."""
+"""Stores the lessons of a ranker, so that another one can learn the same without the pages."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -12,15 +12,15 @@ from online_analysis.document import Document, DocumentPart, Outlink, PartRole
 LONGEST_ANCHOR = 300
 """Characters of an anchor that a ranker is given."""
 DECIMALS = 6
-"""Of the scores that a ranker is given, as they are written down; the frontier keeps no more."""
+"""The decimals of the scores given to a ranker, as they are stored; the frontier keeps no more."""
 
 _ROLES: tuple[PartRole, ...] = ("content", "sidebar", "navigation")
 
 
 class Lessons:
-    """A ranker that keeps the last lesson that it was given, as far as lessons are written down.
+    """A ranker that keeps its last lesson in the form in which lessons are stored.
 
-    What is read back teaches the same, but for the seventh decimals of scores.
+    A stored lesson teaches the same, but for the seventh decimals of scores.
     """
 
     def __init__(self, ranker: LinkRanker) -> None:
@@ -62,7 +62,7 @@ class Lessons:
 
 
 def lesson(document: Document, worth: float, links: Sequence[ScoredLink]) -> Lesson:
-    """Write down what ``follow`` is given, the addresses of links apart."""
+    """Return the arguments of ``follow`` as a lesson, without the URLs of links."""
     outlinks = document.outlinks
     words = (
         [link.anchor for link in outlinks],

@@ -1,4 +1,4 @@
-"""How a crawl that goes on has its ranker learn again what it knew."""
+"""Retrains the ranker of a continued crawl from the score log."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ MOST_PAGES = 20_000
 
 @dataclass(slots=True)
 class Remembered:
-    """How many pages a ranker has learned from again, and what it said last that nobody acted upon.
+    """The number of pages that a ranker has relearned, and its last revisions that were not applied.
 
     ``passed`` is how many pages it is not to learn from, the first ones. ``weights`` are those that it learns under,
     whatever they were when a page was judged; None leaves them as they were.
@@ -43,9 +43,9 @@ def remember(
 ) -> None:
     """Make the calls to a new ranker again that the workers of a crawl made to theirs, in their order.
 
-    The log of one worker brings its ranker back as it was, but for what a power failure took. It ends before the
-    first entry that ``until`` is true of. Raise ``ScoreLogError`` for damage; what came before it has been learned
-    then, as ``remembered`` tells.
+    The log of one worker restores its ranker, but for entries lost in a power failure. It ends before the first entry
+    that ``until`` is true of. Raise ``ScoreLogError`` for damage; the entries before it have been learned then, as
+    ``remembered`` tells.
     """
     for found in read(folder, crawl=crawl):
         if until(found.entry):
@@ -82,7 +82,7 @@ def _again(ranker: LinkRanker, found: Read, remembered: Remembered) -> None:
 
 
 def _taught(ranker: LinkRanker, page: Judged, weights: Mapping[str, float] | None) -> bool:
-    """Teach what a page taught, and say whether it taught anything; what was not offered is settled at once."""
+    """Teach the lesson of a page, and return whether it had one; URLs that were not offered are settled at once."""
     if page.lesson is None:
         return False
     kept = page.lesson if weights is None else lesson(page, page.lesson, weights)

@@ -1,4 +1,4 @@
-"""What the update function makes of two scores (ARCOMEM, section 5.1), as the frontier does it."""
+"""Applies the update function to two scores (ARCOMEM, section 5.1), as the frontier does it."""
 
 
 def updated(update: str, total: float, offers: int, score: float) -> tuple[float, int]:

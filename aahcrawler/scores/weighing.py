@@ -1,4 +1,4 @@
-"""What a score log says of pages and links under other weights than those that they were scored with."""
+"""Recomputes the scores of a score log under other weights."""
 
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -24,13 +24,13 @@ class Share:
     of: int = 1
 
     def holds(self, url: str) -> bool:
-        """Say whether a URL is of this share; it is of no other."""
+        """Return whether a URL is of this share; it is of no other."""
         return self.of == 1 or zlib.crc32(url.encode()) % self.of == self.number
 
 
 @dataclass(slots=True)
 class _Waits:
-    """A URL that waits: its score so far, and what the analysers, the ranker apart, said of the links to it.
+    """A queued URL: its score so far, and the scores that the analysers, without the ranker, gave the links to it.
 
     ``said`` and ``weight`` are under the new weights, ``said_then`` and ``weight_then`` under those of the time.
     """
@@ -53,7 +53,7 @@ class _Waits:
         self.weight, self.weight_then = max(self.weight, now[1]), max(self.weight_then, then[1])
 
     def rescore(self, score: float, ranker: float, ranker_then: float) -> None:
-        """Take over what the ranker made of it: its prediction is what the score says beyond what the others said."""
+        """Take over the ranker's part: its prediction is the part of the score beyond the other analysers'."""
         if not self.links or not ranker_then:
             self.total, self.offers = score, 1
             return
@@ -64,10 +64,10 @@ class _Waits:
 
 
 def weighed(folder: Path, crawl: int, weights: Weights, share: Share = Share()) -> dict[str, Weighed]:
-    """Return what is said of the URLs of a share that wait in a crawl, had they had these weights from the beginning.
+    """Return the scores of a share's queued URLs in a crawl, had they had these weights from the beginning.
 
-    What was offered without any parts keeps its score. Reads the whole log of the crawl. Raise ``ScoreLogError`` for
-    damage.
+    A URL that was offered without any parts keeps its score. Reads the whole log of the crawl. Raise ``ScoreLogError``
+    for damage.
     """
     weighing = _Weighing(weights, share)
     for found in read(folder, crawl=crawl):
@@ -77,7 +77,7 @@ def weighed(folder: Path, crawl: int, weights: Weights, share: Share = Share()) 
 
 
 def lesson(page: Judged, kept: Lesson, weights: Weights) -> Lesson:
-    """Return what a ranker would have been taught of a page under other weights."""
+    """Return a page's lesson for a ranker as it would have been under other weights."""
     urls = page.links.url if page.links is not None else []
     parts = page.links.parts if page.links is not None else {}
     said = [_average(row, weights) for row in _rows(parts, len(urls))] if parts else []
@@ -114,7 +114,7 @@ class _Weighing:
                 self.waiting.pop(entry.url, None)
 
     def _offer(self, begin: Begin, offers: Iterable[tuple[str, float, Mapping[str, float]]]) -> None:
-        """Take in URLs that are offered with a score, and what was said of each."""
+        """Take in URLs that are offered with a score, and the analysers' scores of each."""
         for url, score, said in offers:
             if self._share.holds(url):
                 now = _average(said, self._weights, ranker=True)[0] if said else score
@@ -143,7 +143,7 @@ class _Weighing:
 
 
 def _links(links: Links) -> Iterator[tuple[str, float, Mapping[str, float]]]:
-    """Yield the links that were not refused: URL, score, and what was said of each."""
+    """Yield the links that were not refused: URL, score, and the analysers' scores."""
     refused = {position for positions in links.refused.values() for position in positions}
     rows = _rows(links.parts, len(links.url))
     for position, link in enumerate(zip(links.url, links.score, rows, strict=True)):
@@ -160,7 +160,7 @@ def _rows(parts: Mapping[str, Column], n: int) -> Sequence[Mapping[str, float]]:
 
 
 def _average(said: Mapping[str, float], weights: Weights, *, ranker: bool = False) -> tuple[float, float]:
-    """Return the weighted average of what was said, and the weight of those who said it, with the ranker or without."""
+    """Return the weighted average of scores, and their total weight, with the ranker or without."""
     counted = [(weights.get(name, 1.0), value) for name, value in said.items() if ranker or name != LearningRanker.name]
     total = sum(weight for weight, _ in counted)
     return (sum(weight * value for weight, value in counted) / total if total else 0.0), total
