@@ -1,4 +1,4 @@
-"""Which posted URLs a crawl takes: by the rules that hold for the links of its pages."""
+"""Decides which posted URLs a crawl takes, by the rules that hold for the links of its pages."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -12,7 +12,7 @@ from aahcrawler.wire.addresses import AddressPolicy
 from online_analysis.icd import Icd
 
 PRIVATE = "private_address"
-"""Why a URL is out of scope that leads to an address the crawl must not connect to."""
+"""The reason for refusing a URL that leads to an address the crawl must not connect to."""
 
 _LOOPBACK = "127.0.0.1"
 _HOSTS = 4096
@@ -20,12 +20,12 @@ _ANY_PORT = 80
 
 
 class Fault(StrEnum):
-    """Why a URL is none that could be crawled."""
+    """The reasons for which a URL cannot be crawled."""
 
     URL = "url"
-    """It is no http or https URL."""
+    """The URL is not an http or https URL."""
     TOO_LONG = "too_long"
-    """It has more characters than any URL of a page."""
+    """The URL has more characters than any URL of a page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Target:
 
 
 class Admission:
-    """The rules of one definition. Names are not looked up: what a name leads to is judged when it is fetched."""
+    """The rules of one definition. Names are not looked up: a name's address is judged when it is fetched."""
 
     def __init__(self, icd: Icd) -> None:
         self._scope = Scope(icd)
@@ -48,7 +48,7 @@ class Admission:
         self._is_private_host = lru_cache(_HOSTS)(self._judge_host)
 
     def target(self, text: str) -> Target | Fault:
-        """Return what a URL is called in the crawl, or why it is none."""
+        """Return the crawl's form of a URL, or the reason why it has none."""
         url = self._scope.spelling.url(text)
         if url is None:
             return Fault.TOO_LONG if len(text) > urls.MAX_LENGTH else Fault.URL

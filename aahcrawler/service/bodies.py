@@ -17,7 +17,7 @@ AT_ONCE = 500
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one request may ask: items, bytes, bytes of a line of NDJSON, seconds between two pieces of a body."""
+    """The limits of a request: items, bytes, bytes of a line of NDJSON, seconds between two pieces of a body."""
 
     items: int = 10_000
     body: int = 16 * 2**20
@@ -31,7 +31,7 @@ async def read_whole(request: Request, limits: Limits) -> bytes:
 
 
 def parse_whole(body: bytes, limits: Limits) -> Sequence[Item | Result]:
-    """Return the items of a JSON body, an object or an array. Raise ``ProblemError`` for what is none or too much."""
+    """Return the items of a JSON body, an object or an array. Raise ``ProblemError`` for an invalid or large one."""
     try:
         raw = from_json(body, allow_inf_nan=False)
     except ValueError as error:
@@ -45,7 +45,7 @@ def parse_whole(body: bytes, limits: Limits) -> Sequence[Item | Result]:
 async def read_stream(request: Request, limits: Limits) -> AsyncIterator[Sequence[bytes]]:
     """Yield the lines of an NDJSON body as they arrive, a batch at a time; empty lines are left out.
 
-    Raise ``ProblemError`` when there is too much of it; what was yielded before stands.
+    Raise ``ProblemError`` when the body is too large; the lines yielded before stand.
     """
     batch: list[bytes] = []
     total = 0

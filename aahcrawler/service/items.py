@@ -1,4 +1,4 @@
-"""What is posted: items as their senders write them, and what is said of each in return."""
+"""Posted items as their senders write them, and the result of each."""
 
 import json
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ _EXAMPLE: JsonValue = {
 
 
 class Outcome(StrEnum):
-    """What became of an item."""
+    """The outcome of an item."""
 
     ACCEPTED = "accepted"
     """Its URL is new and queued."""
@@ -35,11 +35,11 @@ class Outcome(StrEnum):
     OUT_OF_SCOPE = "out_of_scope"
     """The crawl does not want its URL, as ``reason`` says."""
     INVALID = "invalid"
-    """It is no item, as ``reason`` and ``detail`` say."""
+    """The item is invalid, as ``reason`` and ``detail`` tell."""
 
 
 class Item(BaseModel):
-    """A URL and what somebody thinks of it."""
+    """A URL and a client's score of it."""
 
     model_config = ConfigDict(
         extra="forbid", frozen=True, strict=True, hide_input_in_errors=True, json_schema_extra={"examples": [_EXAMPLE]}
@@ -67,7 +67,7 @@ class Item(BaseModel):
 
     @property
     def wish(self) -> Wish:
-        """What the item asks of the frontier."""
+        """The operation that the item asks of the frontier."""
         if self.blacklist:
             return Wish.BLOCK
         return Wish.FRONT if self.immediate else Wish.SCORE
@@ -79,7 +79,7 @@ class Item(BaseModel):
 
 
 class Result(BaseModel):
-    """What became of one item. ``repeated``: it had been applied before, with this outcome, and changed nothing now."""
+    """The outcome of one item. ``repeated``: it had been applied before, with this outcome, and changed nothing now."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -92,7 +92,7 @@ class Result(BaseModel):
 
 
 class Answer(BaseModel):
-    """What became of the items of a request, in their order."""
+    """The outcomes of the items of a request, in their order."""
 
     crawl: str
     counts: Mapping[Outcome, int]
@@ -100,12 +100,12 @@ class Answer(BaseModel):
 
 
 def invalid(url: str, reason: str, detail: str) -> Result:
-    """Return what is said of an item that is none."""
+    """Return the result for an invalid item."""
     return Result(url=url[:MAX_LENGTH], outcome=Outcome.INVALID, reason=reason, detail=detail)
 
 
 def read_item(raw: object) -> Item | Result:
-    """Return an item from parsed JSON, or what is wrong with it."""
+    """Return an item from parsed JSON, or the result for an invalid one."""
     try:
         return Item.model_validate(raw)
     except ValidationError as error:
@@ -117,7 +117,7 @@ def read_item(raw: object) -> Item | Result:
 
 
 def read_line(line: bytes) -> Item | Result:
-    """Return the item of a line of NDJSON, or what is wrong with it."""
+    """Return the item of a line of NDJSON, or the result for an invalid one."""
     try:
         return read_item(from_json(line, allow_inf_nan=False))
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""Errors as problem details (RFC 9457): what went wrong, and what to do about it."""
+"""Errors as problem details (RFC 9457): the fault, and the remedy."""
 
 import logging
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""The process: what it listens on, how it logs, how it ends."""
+"""Runs the process of the service: listening, logging, ending."""
 
 import asyncio
 import logging
@@ -25,12 +25,12 @@ _LOG = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
 
 class RefusedToServeError(Exception):
-    """The service does not start; the message says why and what to do."""
+    """Raised where the service does not start; the message tells cause and remedy."""
 
 
 @dataclass(frozen=True, slots=True)
 class Listening:
-    """Where to listen, and the file that holds the token, if there is one."""
+    """The address to listen on, and the file that holds the token, if there is one."""
 
     host: str = HOST
     port: int = PORT
@@ -38,9 +38,9 @@ class Listening:
 
 
 def serve(places: Sequence[Path], listening: Listening) -> None:
-    """Serve the crawls in ``places`` until the process is told to end; what is under way is then answered.
+    """Serve the crawls in ``places`` until the process is told to end; requests in progress are then answered.
 
-    Raise ``RefusedToServeError`` where a place is none, where others than this machine could ask without a token, or
+    Raise ``RefusedToServeError`` where a place is not a crawl's, where other machines could ask without a token, or
     where the address cannot be listened on.
     """
     settings = prepare(places, listening)
@@ -64,7 +64,7 @@ def serve(places: Sequence[Path], listening: Listening) -> None:
 
 
 def prepare(places: Sequence[Path], listening: Listening) -> ServiceSettings:
-    """Check what was asked for, and read the token. Raise ``RefusedToServeError``."""
+    """Check the settings, and read the token. Raise ``RefusedToServeError``."""
     for place in places:
         if not place.is_dir():
             raise RefusedToServeError(f"{place}: is no folder; name folders of crawls, or one that holds them")
