@@ -18,7 +18,7 @@ _PERSON = "urn:aahcrawler:person:"
 
 @lru_cache(maxsize=4096)
 def iri(address: str) -> str:
-    """Return an IRI term. What is no valid IRI is percent-encoded where that helps, else named by a URN of ours.
+    """Return an IRI term. An invalid IRI is percent-encoded where that helps, else named by a URN of ours.
 
     >>> iri("http://a.test/x y"), iri("no address")
     ('<http://a.test/x%20y>', '<urn:aahcrawler:invalid:no%20address>')
