@@ -1,6 +1,6 @@
-"""``aah frontier``: what is queued, and what an operator does about it, while the crawl runs or not.
+"""``aah frontier``: shows the queue and changes it for an operator, while the crawl runs or not.
 
-Each command imports what it needs when it runs: help has to answer at once.
+Each command imports its modules when it runs: help has to answer at once.
 """
 # ruff: noqa: PLC0415
 
@@ -39,7 +39,7 @@ Patterns = Annotated[
 
 @frontier_app.command()
 def counts(crawl: Crawl, as_json: AsJson = False) -> None:
-    """Count URLs by state and by the reasons why they are blocked or failed; name what is paused, and the rules."""
+    """Count URLs by state and by reason for being blocked or failed; list paused domains and rules."""
     from aahcrawler.operating import telling
     from aahcrawler.operating.naming import reached
 
@@ -69,7 +69,7 @@ def top(
 
 @frontier_app.command()
 def pause(crawl: Crawl, host: Host = "") -> None:
-    """Fetch nothing more of a crawl, or of one domain, until it is resumed; what is being fetched is kept."""
+    """Fetch nothing more of a crawl, or of one domain, until it is resumed; fetches in progress are kept."""
     from aahcrawler.operating.naming import queue_named, reached
 
     with reached(crawl) as frontier:
@@ -83,7 +83,7 @@ def pause(crawl: Crawl, host: Host = "") -> None:
 
 @frontier_app.command()
 def resume(crawl: Crawl, host: Host = "") -> None:
-    """Fetch again what was paused."""
+    """Resume fetching after a pause."""
     from aahcrawler.operating.naming import queue_named, reached
 
     with reached(crawl) as frontier:
@@ -112,7 +112,7 @@ def block(
 def unblock(
     crawl: Crawl, url: Urls = None, prefix: Prefixes = None, host: Hosts = None, pattern: Patterns = None
 ) -> None:
-    """Remove rules of `block`, as they were given; what they kept out is queued again, with the score it had."""
+    """Remove rules of `block`, as they were given; the URLs they blocked are queued again, with their scores."""
     from aahcrawler.operating.naming import named, reached, rules_of
 
     rules = rules_of(url, prefix, host, pattern)
@@ -144,7 +144,7 @@ def restore(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="What `snapshot` has written.")],
     replace: Annotated[bool, typer.Option("--replace", help="Throw away what the frontier holds now.")] = False,
 ) -> None:
-    """Have a crawl that does not run go on from a snapshot. What was fetched since stays in its archive."""
+    """Restore a crawl that does not run from a snapshot. Pages fetched since stay in its archive."""
     from aahcrawler.frontier.control import SnapshotError
     from aahcrawler.operating.naming import reached
 

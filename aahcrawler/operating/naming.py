@@ -1,4 +1,4 @@
-"""What an operator names on the command line: crawls, URLs, domains and rules. What is wrong is told, and ends it."""
+"""Resolves an operator's arguments: crawls, URLs, domains and rules. A mistake is reported, and ends the command."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -40,7 +40,7 @@ def rules_of(
 
 
 def canonical(text: str) -> str:
-    """Return a URL as the crawl has it; raise ValueError for what is none."""
+    """Return a URL in the crawl's canonical form; raise ValueError for an invalid one."""
     url = canonicalize(text)
     if url is None:
         raise ValueError(f"{text!r} is no http or https URL")
@@ -48,7 +48,7 @@ def canonical(text: str) -> str:
 
 
 def seconds_of(text: str) -> float:
-    """Return how long a duration is; raise ValueError for what is none."""
+    """Return the seconds of a duration; raise ValueError for an invalid one."""
     try:
         return parse_duration(text).total_seconds()
     except ValueError as error:

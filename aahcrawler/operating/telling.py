@@ -1,4 +1,4 @@
-"""What a frontier holds, as tables for people or as JSON for programs."""
+"""Shows the content of a frontier, as tables for people or as JSON for programs."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,11 +16,11 @@ _CONTROLS = {code: " " if chr(code).isspace() else "�" for code in (*range(32)
 
 
 class Withheld(Pausing, Blocking, Protocol):
-    """What is kept from being fetched."""
+    """The queues and rules that keep URLs from being fetched."""
 
 
 def counts_of(counts: Counts, control: Withheld) -> Mapping[str, object]:
-    """Return what a frontier holds, as JSON has it."""
+    """Return the counts of a frontier in the form of the JSON output."""
     return {
         "paused": control.is_paused(),
         "paused_queues": sorted(control.paused_queues()),
@@ -54,7 +54,7 @@ def write_json(value: object, out: TextIO) -> None:
 
 
 def write_counts(found: Mapping[str, object], out: TextIO) -> None:
-    """Write what ``counts_of`` has found as tables."""
+    """Write the result of ``counts_of`` as tables."""
     console = Console(file=out, highlight=False)
     pages, requisites, reasons = (_numbers(found[name]) for name in ("pages", "requisites", "reasons"))
     table = _table("", "state", "pages", "requisites")
