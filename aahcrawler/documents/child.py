@@ -1,7 +1,7 @@
 """The reader's child process: bodies in, lines of JSON out, until its input ends.
 
-A body is preceded by its length, eight bytes, the highest first. The answer to it is a line with what the file says of
-itself, a line for each page, and ``null``.
+A body is preceded by its length, eight bytes, the highest first. The answer to it is a line with the file's own
+metadata, a line for each page, and ``null``.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Text and links of PDF files, page by page. Runs in the reader's child process, where it may take what it likes."""
+"""Extracts text and links of PDF files, page by page, in the reader's child process, which bounds its resources."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -23,7 +23,7 @@ MOST_ANCHOR = 300
 MOST_CONTEXT = 1_000
 _LONGEST = 4_096
 _NEAR = 30.0
-"""How far around a link its context reaches, in points: two lines or so."""
+"""The reach of a link's context around it, in points: two lines or so."""
 _SLACK = 3.0
 
 _ADDRESS = re.compile(r"(?:https?://|www\.(?=[\w-]+\.[a-z]{2}))[^\s<>\"{}|\\^`\[\]«»“”]{3,2000}", re.IGNORECASE)
@@ -32,7 +32,7 @@ _TRAILING = ".,;:!?'’*_"
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What a file says of itself; ``created`` is ISO 8601 with a zone, empty where it is not told."""
+    """A file's own metadata; ``created`` is ISO 8601 with a zone, empty where it is missing."""
 
     title: str = ""
     created: str = ""
@@ -40,7 +40,7 @@ class About:
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """A piece of text and where it begins, in points from the lower left corner."""
+    """A piece of text and its origin, in points from the lower left corner."""
 
     x: float
     y: float
@@ -158,7 +158,7 @@ def _around(box: tuple[float, float, float, float], pieces: Sequence[_Piece]) ->
 
 
 def _trimmed(address: str) -> str:
-    """Leave out what ends the sentence that an address stands in, closing brackets that it does not open included."""
+    """Strip the punctuation that ends the sentence around a URL, and closing brackets that it does not open."""
     trimmed = address.rstrip(_TRAILING)
     while trimmed.endswith(")") and trimmed.count(")") > trimmed.count("("):
         trimmed = trimmed[:-1].rstrip(_TRAILING)
