@@ -1,4 +1,4 @@
-"""The part of the report about actions that failed, and what was learned in their place."""
+"""Shows in the report the actions that failed, and the actions learned in their place."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -30,9 +30,9 @@ _ABSENT = (
 
 
 def failures(failed: Mapping[str, int], mended: Mapping[str, int]) -> str:
-    """Return a table of what failed where and why; ``failed`` and ``mended`` count pages by place and reason.
+    """Return a table of failures by place and reason; ``failed`` and ``mended`` count pages by these.
 
-    What was not found by any means is said to be absent: nothing was put in its place.
+    Content that was not found by any means is called absent: nothing was put in its place.
     """
     if not failed:
         return "<p>No action failed.</p>"
@@ -52,7 +52,7 @@ def _failure(place: str, count: int, mended: int) -> str:
 
 
 def learned(known: Sequence[Evidence], used: Mapping[str, int], begun: str) -> str:
-    """Return what was learned, with its evidence; ``used`` counts pages by the action that read them.
+    """Return the learned actions with their evidence; ``used`` counts pages by the action that read them.
 
     Actions that were learned before the crawl had ``begun`` are told from its own.
     """

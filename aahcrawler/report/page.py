@@ -1,4 +1,4 @@
-"""What the report says, from ``crawl.json`` and the pages that the crawl has kept."""
+"""The report, from ``crawl.json`` and the stored pages of the crawl."""
 
 import json
 from collections import Counter
@@ -24,11 +24,11 @@ MOST_DOMAINS = 30
 
 
 class ReportError(Exception):
-    """The folder holds no crawl that could be reported; the message says what is missing."""
+    """Raised for a folder without a reportable crawl; the message tells what is missing."""
 
 
 class Delivery(BaseModel):
-    """How many closed files are at the crawl's target, and how many are not yet."""
+    """The number of closed files that are at the crawl's target, and of those that are not yet."""
 
     files: int
     waiting: int
@@ -37,7 +37,7 @@ class Delivery(BaseModel):
 class Summary(BaseModel):
     """The part of ``crawl.json`` that the report shows; ``crawl`` is the number of the crawl among those of its ICD.
 
-    ``unchanged``, ``changed``, ``new`` and ``gone`` count pages beside what the crawls before had of them.
+    ``unchanged``, ``changed``, ``new`` and ``gone`` count pages compared with the crawls before.
     """
 
     id: str
@@ -107,7 +107,7 @@ def report(
     learned: Sequence[Evidence] = (),
     topic: Learned = NOTHING,
 ) -> str:
-    """Return the report as HTML, with what changed since the ``former`` crawl, where there was one.
+    """Return the report as HTML, with the changes since the ``former`` crawl, where there was one.
 
     ``learned`` is all that this crawl and those before it have learned of sites, and ``topic`` of their topic.
 

@@ -1,4 +1,4 @@
-"""The part of the report about what the crawl learned of its topic."""
+"""Shows in the report the terms that the crawl learned for its topic."""
 
 from html import escape
 from pathlib import Path
@@ -8,13 +8,13 @@ from online_analysis.learning import KeptRefinement, Learned
 
 
 def read_learned(crawl: Path) -> Learned:
-    """Return what ``topic.json`` in a crawl's folder says was learned. Raise ``OSError`` or ``ValueError``."""
+    """Return the learned terms of ``topic.json`` in a crawl's folder. Raise ``OSError`` or ``ValueError``."""
     kept = crawl / "topic.json"
     return (KeptTopic.parse(kept.read_bytes()) if kept.exists() else KeptTopic()).learned
 
 
 def learned_topic(learned: Learned) -> str:
-    """Return what was learned as HTML, empty where it is nothing."""
+    """Return the learned terms as HTML, empty where there are none."""
     said = _refinement(learned.refinement) if learned.refinement is not None else ""
     if learned.frequencies:
         languages = ", ".join(f"{escape(code)} ({kept.pages:,})" for code, kept in learned.frequencies.items())
