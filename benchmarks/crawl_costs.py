@@ -100,7 +100,7 @@ def crawl(icd: Path) -> Costs:
 def main() -> None:
     """Run the crawl and report."""
     started = perf_counter()
-    parser = argparse.ArgumentParser(description="Run one crawl and say what of its processor time went where.")
+    parser = argparse.ArgumentParser(description="Run one crawl and split its processor time by purpose.")
     parser.add_argument("icd", type=Path)
     icd = parser.parse_args().icd
     account = Account()

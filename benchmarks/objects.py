@@ -189,7 +189,7 @@ def measured(arguments: argparse.Namespace, folder: Path) -> Iterator[dict[str, 
 
 def main() -> None:
     """Run the rows that are asked for and report them."""
-    parser = argparse.ArgumentParser(description="Measure what keeping web objects as RDF costs.")
+    parser = argparse.ArgumentParser(description="Measure the cost of storing web objects as RDF.")
     parser.add_argument("--rows", nargs="+", choices=ROWS, default=ROWS, metavar="ROW", help=f"of {', '.join(ROWS)}")
     parser.add_argument("--pages", type=int, default=3000, help="how many pages of ten posts")
     parser.add_argument("--rounds", type=int, default=5, help="how often each way of loading is measured")

@@ -226,7 +226,7 @@ def there(system: System) -> bool:
 def main() -> None:
     """Crawl with each system and report."""
     names = ("aahcrawler", *PEERS, "wget")
-    parser = argparse.ArgumentParser(description="Measure what a page costs a crawler.")
+    parser = argparse.ArgumentParser(description="Measure the cost of a page for a crawler.")
     parser.add_argument("--systems", nargs="+", choices=names, default=names, metavar="NAME", help=", ".join(names))
     parser.add_argument("--workers", nargs="+", type=int, default=[1, 2], metavar="N", help="processes of aahcrawler")
     parser.add_argument("--pages", nargs=2, type=int, default=[500, 3000], metavar=("SMALL", "LARGE"))

@@ -78,6 +78,6 @@ def _leave_out_broken(target: Path, needed: Sequence[str]) -> tuple[str, ...]:
             broken = {Path(problem.file) for problem in error.problems}
             names = {etree.parse(file).getroot().get("name", "") for file in broken if file.is_file()}
             if not names or names.intersection(needed):
-                raise TrimmingError(f"what is left is not valid:\n{error}") from error
+                raise TrimmingError(f"the remainder is not valid:\n{error}") from error
             for file in broken:
                 file.unlink()

@@ -76,7 +76,7 @@ def query(
     ] = AnswerFormat.TABLE,
     ready: Annotated[str, typer.Option("--ready", metavar="NAME", help="Ask a ready-made query.")] = "",
     arg: Annotated[
-        list[str] | None, typer.Option("--arg", metavar="NAME=VALUE", help="What a ready-made query is given.")
+        list[str] | None, typer.Option("--arg", metavar="NAME=VALUE", help="An argument of a ready-made query.")
     ] = None,
     listing: Annotated[bool, typer.Option("--list", help="List the ready-made queries and their arguments.")] = False,
     store: Store = None,

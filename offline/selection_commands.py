@@ -37,7 +37,8 @@ def _counting(*what: str) -> Iterator[Callable[[str], None]]:
 def select(
     crawl: Crawl,
     to: Annotated[
-        Path | None, typer.Option("--to", metavar="FILE.warc.gz", help="What to write; never over a file.")
+        Path | None,
+        typer.Option("--to", metavar="FILE.warc.gz", help="The file to write, which must not exist."),
     ] = None,
     score: Annotated[
         list[str] | None, typer.Option("--score", metavar="'>=N'", help="Pages with such a score.")
@@ -84,7 +85,7 @@ def select(
         if criteria.are_none:
             raise CriteriaError("say which pages: --score, --from, --until, --application, --level, --urls or --sparql")
         if to is None and not dry_run:
-            raise CriteriaError("say what to write, --to FILE.warc.gz, or --dry-run to see the list")
+            raise CriteriaError("name the file to write, --to FILE.warc.gz, or --dry-run to see the list")
         if to is not None:
             refuse(to)
         next(page_rows(crawl), None)

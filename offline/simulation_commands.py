@@ -48,14 +48,14 @@ def simulate(
         str, typer.Option("--strategies", metavar="NAMES", help="Some strategies, with commas between. Default: all.")
     ] = "",
     orders: Annotated[
-        Path | None, typer.Option("--orders", metavar="FILE", help="Write what was fetched, a crawl a line, in JSON.")
+        Path | None, typer.Option("--orders", metavar="FILE", help="Write the fetched URLs, a crawl a line, in JSON.")
     ] = None,
     json_file: Annotated[
         Path | None, typer.Option("--json", metavar="FILE", help="Write strategies and tables as JSON.")
     ] = None,
     judge: Annotated[
         Path | None,
-        typer.Option("--judge", metavar="FILE", help="A judge (Python), which is run: it says what is relevant."),
+        typer.Option("--judge", metavar="FILE", help="A judge (Python) to run, which finds the relevant pages."),
     ] = None,
     plot: Annotated[
         Path | None, typer.Option("--plot", metavar="FILE", help="Draw relevance over time, SVG; needs a judge.")
@@ -73,7 +73,7 @@ def simulate(
     ] = 0,
     keep: Annotated[
         Path | None,
-        typer.Option("--keep", metavar="FOLDER", help="Keep what is read of the world there for the next time."),
+        typer.Option("--keep", metavar="FOLDER", help="Store the reading of the world there for the next run."),
     ] = None,
     seed: Annotated[int, typer.Option("--seed", metavar="N", help="Where chance begins.")] = 0,
     processes: Annotated[
@@ -105,7 +105,7 @@ def simulate(
         simulated(simulation)
         samples = read_samples(world)
         if plot is not None and judge is None:
-            raise WorldError("--plot shows what a judge calls relevant: name one with --judge FILE")
+            raise WorldError("--plot shows the pages that a judge calls relevant: name one with --judge FILE")
         if not pages and judge is None and any(sample.pages is None for sample in samples):
             raise WorldError(f"{world}: nothing says how many pages to fetch; write --pages N, or --judge FILE")
         with _progress(len(samples)) as watcher:

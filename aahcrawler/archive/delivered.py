@@ -91,5 +91,5 @@ class Delivered:
                 os.close(fd)
         except OSError as error:
             if not self._unwritable:
-                _logger.warning("%s: %s; what was copied will be compared by size", self.path, error)
+                _logger.warning("%s: %s; copied files will be compared by size", self.path, error)
             self._unwritable = True

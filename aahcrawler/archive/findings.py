@@ -28,7 +28,7 @@ ADVICE = {
     Problem.ORIGINAL_UNSAID: "it cannot be replayed; tell the makers of the software that wrote it",
     Problem.ORIGINAL_AWAY: "keep the file that holds it with these, or the page cannot be replayed as of that day",
     Problem.ORIGINAL_DIFFERS: f"replay would show the wrong content; {_WRITER}",
-    Problem.DETACHED: f"{_NOTHING}: nobody can tell what it describes",
+    Problem.DETACHED: f"{_NOTHING}: its subject is unknown",
     Problem.OPEN: "aah archive repair closes it; so does going on with the crawl",
     Problem.WRITING: "check again when the crawl has ended",
     Problem.UNREADABLE: "check the disk and its permissions",

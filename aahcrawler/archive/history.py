@@ -232,11 +232,11 @@ def _catch_up(ledger: Ledger, archive: Path) -> None:
     paths = {path.name.removesuffix(OPEN): path for path in segments(archive, EXTENSION)}
     known = {covered.name: covered for covered in ledger.files()}
     for name in sorted(known.keys() - paths.keys()):
-        _logger.warning("%s: has gone; what it held is not known any more, and is fetched anew", archive / name)
+        _logger.warning("%s: is gone; the history drops its captures, which are fetched anew", archive / name)
         ledger.forget(known[name].id)
     for name, path in paths.items():
         if (file := open_place(archive, name)) is None:
-            _logger.warning("%s: cannot be read; what it holds is not known", path)
+            _logger.warning("%s: cannot be read; the history lacks its captures", path)
             continue
         with file:
             try:
@@ -245,7 +245,7 @@ def _catch_up(ledger: Ledger, archive: Path) -> None:
                     _read_new(ledger, name, file, known.get(name))
                     ledger.settle(ledger.id_of(name), -1 if is_open(path) else size)
             except OSError as error:
-                _logger.warning("%s: cannot be read (%s); what it holds is not known", path, error)
+                _logger.warning("%s: cannot be read (%s); the history lacks its captures", path, error)
 
 
 def _read_new(ledger: Ledger, name: str, file: BinaryIO, known: Covered | None) -> None:

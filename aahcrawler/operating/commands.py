@@ -14,7 +14,7 @@ from aahcrawler.exits import MISTAKE, told
 
 frontier_app = typer.Typer(
     name="frontier",
-    help="The frontier of a crawl: what is queued, what becomes of it. All but `restore` works while the crawl runs.",
+    help="The frontier of a crawl: show its queue, and change it. All but `restore` works while the crawl runs.",
     no_args_is_help=True,
 )
 
@@ -141,8 +141,8 @@ def snapshot(
 @frontier_app.command()
 def restore(
     crawl: Crawl,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="What `snapshot` has written.")],
-    replace: Annotated[bool, typer.Option("--replace", help="Throw away what the frontier holds now.")] = False,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The file that `snapshot` has written.")],
+    replace: Annotated[bool, typer.Option("--replace", help="Discard the present content of the frontier.")] = False,
 ) -> None:
     """Restore a crawl that does not run from a snapshot. Pages fetched since stay in its archive."""
     from aahcrawler.frontier.control import SnapshotError

@@ -9,17 +9,17 @@ from aahcrawler.adaptation.overlay import Evidence
 _FAILURES: Mapping[str, str] = {
     "nothing-found": "found nothing, where each page of the level has something",
     "incomplete": "found objects without their texts",
-    "stopped-working": "found nothing any more of what it used to find",
+    "stopped-working": "found none of its former results any more",
     "changed-shape": "found less than it used to",
     "too-much": "found more than a page can hold",
     "error": "could not be run",
     "slow": "took too long and was switched off",
     "conflict": "two applications claim the page",
-    "needs-browser": "only a browser could show what the page holds",
+    "needs-browser": "only a browser could show the content of the page",
     "not-sent": "the form would change something, or lacks a value",
 }
 _METHODS: Mapping[str, str] = {
-    "memory": "by what the pages said in a former crawl",
+    "memory": "by the pages' content in a former crawl",
     "relaxed": "by relaxed expressions",
     "induced": "by the structure that the pages repeat",
 }
@@ -37,7 +37,7 @@ def failures(failed: Mapping[str, int], mended: Mapping[str, int]) -> str:
     if not failed:
         return "<p>No action failed.</p>"
     rows = "".join(_failure(place, count, mended.get(place, 0)) for place, count in failed.items())
-    head = "<tr><th>action</th><th>what happened</th><td>pages</td><td>found all the same</td></tr>"
+    head = "<tr><th>action</th><th>failure</th><td>pages</td><td>found all the same</td></tr>"
     absent = "" if sum(mended.values()) == sum(failed.values()) else _ABSENT
     return f"<table>{head}{rows}</table>{absent}"
 

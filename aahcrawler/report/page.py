@@ -117,10 +117,10 @@ def report(
     sections = (
         *((("Since the crawl before", _since(summary, former)),) if former is not None else ()),
         ("Relevance over time", _relevance(rows)),
-        *((("What was learned of the topic", learned_topic(topic)),) if not topic.is_empty else ()),
+        *((("Learned terms of the topic", learned_topic(topic)),) if not topic.is_empty else ()),
         ("Pages by application and level", bars(_applications(rows), "No page yet.")),
         ("Web objects by type", bars(summary.object, "No web object was found.")),
-        ("Actions that failed, and what was learned", _adapted(summary, learned)),
+        ("Failed actions and their replacements", _adapted(summary, learned)),
         ("Domains", bars(_domains(rows), "No page yet.")),
         ("Links not followed, by reason", bars(summary.refused, "Every link was followed.")),
         ("URLs not fetched, by reason", bars(summary.blocked, "None was blocked.")),

@@ -116,7 +116,7 @@ def _parsed(path: Path, line: bytes) -> Begin | Entry:
     try:
         return ENTRY.validate_json(line)
     except ValidationError as error:
-        raise ScoreLogError(f"{path}: holds what is no entry of a score log; move it elsewhere") from error
+        raise ScoreLogError(f"{path}: holds a line that is no entry of a score log; move it elsewhere") from error
 
 
 def _begun(path: Path) -> int:

@@ -80,6 +80,6 @@ def typed(error: OSError, path: Path) -> SegmentError:
     if error.errno in _FULL:
         return DiskFullError(
             f"{path.parent}: no space is left for {path.name} ({error.strerror}). Make room and go on; "
-            "what had been written is complete."
+            "everything written before is complete."
         )
     return SegmentError(f"{path}: cannot be written ({error.strerror or error}). Check the disk and its permissions.")

@@ -54,7 +54,7 @@ class Item(BaseModel):
     immediate: Annotated[bool, Field(description="Fetch it before everything that is not immediate.")] = False
     anchor: Annotated[str, Field(max_length=1000, description="The text of the link.")] = ""
     source: Annotated[
-        str, Field(max_length=MAX_LENGTH, description="The page the link stands on, or who scored it.")
+        str, Field(max_length=MAX_LENGTH, description="The page the link is on, or the name of its scorer.")
     ] = ""
 
     @model_validator(mode="after")

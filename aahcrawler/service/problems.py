@@ -90,7 +90,7 @@ def install(app: FastAPI) -> None:
         status = HTTPStatus(error.status_code) if isinstance(error, HTTPException) else INTERNAL.status
         headers = (error.headers or {}) if isinstance(error, HTTPException) else {}
         kind = Kind(status.phrase.lower().replace(" ", "-"), status, status.phrase)
-        return answer(ProblemError(kind, "see /docs for what can be asked", headers=headers))
+        return answer(ProblemError(kind, "see /docs for the possible requests", headers=headers))
 
     app.add_exception_handler(ProblemError, told)
     app.add_exception_handler(RequestValidationError, refused)

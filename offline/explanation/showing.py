@@ -47,11 +47,11 @@ def write_tables(explained: Explanation, out: TextIO) -> None:
     for line in _head(explained):
         console.print(Text(line.translate(_CONTROLS)), soft_wrap=True)
     if explained.parts:
-        console.print(_parts("What the score is made of", explained.parts))
+        console.print(_parts("Parts of the score", explained.parts))
     if explained.reasons:
         console.print(_reasons(explained.reasons))
     if explained.fetched is not None and explained.fetched.parts:
-        console.print(_parts("What the page was worth", explained.fetched.parts))
+        console.print(_parts("Scores of the page", explained.fetched.parts))
     if explained.events:
         console.print(_history(explained))
 
@@ -94,7 +94,7 @@ def _parts(title: str, parts: Sequence[Part]) -> Table:
 
 
 def _reasons(reasons: Sequence[Reason]) -> Table:
-    table = _table("What the ranker's part is made of", "reason", "value", "effect")
+    table = _table("Parts of the ranker's prediction", "reason", "value", "effect")
     for reason in reasons:
         _row(table, reason.name, f"{reason.value:.4g}", f"{reason.effect:+.4f}")
     table.add_section()

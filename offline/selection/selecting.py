@@ -88,7 +88,7 @@ def select(
         pages += _take(row.capture, records, with_requisites=with_requisites)
         seen(row)
     if not pages:
-        raise SelectionError(f"{crawl}: no page fulfils this ({criteria}); aah pages lists what there is")
+        raise SelectionError(f"{crawl}: no page fulfils this ({criteria}); aah pages lists the pages")
     info = CrawlInfo(
         crawl=crawl.resolve().name,
         software=f"AAHCrawler/{__version__}",

@@ -43,7 +43,7 @@ class Kept:
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise WorldError(f"{folder}: cannot be used to keep what is read ({error})") from error
+            raise WorldError(f"{folder}: cannot be used to store the reading ({error})") from error
 
     @property
     def is_read(self) -> bool:

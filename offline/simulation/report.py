@@ -40,7 +40,7 @@ def report(finished: Finished, simulation: Simulation, targets: Targets, say: Ca
     say("")
     say(_speed(finished))
     if simulation.judge is None:
-        say("Nobody judged what was fetched: with --judge FILE there are harvest ratios, the oracle, and a plot.")
+        say("The fetched pages were not judged: with --judge FILE there are harvest ratios, the oracle, and a plot.")
 
 
 def _judged(finished: Finished, simulation: Simulation, orders: Path | None) -> Sequence[JudgedRow]:

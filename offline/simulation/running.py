@@ -120,7 +120,7 @@ def simulated(simulation: Simulation) -> tuple[Named, ...]:
         return named
     needing = [each.name for each in named if each.needs_judge]
     if needing and simulation.strategies:
-        raise StrategyError(f"{needing[0]} knows what the judge will say: name the judge with --judge FILE")
+        raise StrategyError(f"{needing[0]} needs the judge's judgements: name the judge with --judge FILE")
     return tuple(each for each in named if not each.needs_judge)
 
 

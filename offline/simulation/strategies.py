@@ -60,7 +60,7 @@ def strategies() -> Mapping[str, Named]:
         Named("tag-path-bandit", "UCB1 over the places of links", lambda _: TagPathBandit()),
         Named("breadth-first", "in the order of discovery", partial(_with_update, EqualScoring, Update.FIRST, 1)),
         Named("random", "by lot", lambda briefing: RandomOrder(briefing.random)),
-        Named("oracle", "knows what the judge will say", _oracle, needs_judge=True),
+        Named("oracle", "knows the judgements in advance", _oracle, needs_judge=True),
     )
     return {each.name: each for each in named}
 

@@ -15,7 +15,7 @@ _LONGEST = 30.0
 _BUSY = frozenset({408, 425, 429, 500, 502, 503, 504})
 _SAID = 300
 _ADVICE = {
-    400: "it does not understand what was sent",
+    400: "it does not understand the request",
     401: "it wants a user and a password: write them into the address, http://user:password@...",
     403: "this user may not do that there",
     404: "there is nothing at this address: stores often have one for updates and another for queries",

@@ -99,7 +99,7 @@ def _told(items: Iterator[_Item]) -> Iterator[_Item]:
 def _explained(message: str, query: str) -> str:
     """Return a message with the place of the error in a query, and the tokens that the parser expected there."""
     if _CHANGES.match(query):
-        return "only questions can be asked (SELECT, ASK, CONSTRUCT, DESCRIBE); what a crawl wrote is not changed"
+        return "only questions can be asked (SELECT, ASK, CONSTRUCT, DESCRIBE); a crawl's statements never change"
     match = _POSITION.match(message)
     if match is None:
         return f"the query is not SPARQL: {message}"

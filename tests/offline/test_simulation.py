@@ -246,7 +246,7 @@ def test_mistakes_in_options_are_told(world: Path, tmp_path: Path) -> None:
     no_judge.write_text("x = 1")
     for arguments, problem in (
         (("--strategies", "best"), "there is no strategy 'best'"),
-        (("--strategies", "oracle"), "oracle knows what the judge will say"),
+        (("--strategies", "oracle"), "oracle needs the judge's judgements"),
         (("--strategies", "first", "--plot", tmp_path / "x.svg"), "--plot shows what a judge"),
         (("--strategies", "first", "--icd", nothing), "cannot be read"),
         (("--strategies", "first", "--judge", no_judge), "is no judge, it has no function read_world"),
