@@ -21,7 +21,7 @@ from time import perf_counter, process_time, thread_time
 from typing import Any
 
 from aahcrawler import metadata
-from aahcrawler.archive.history import History, Kept
+from aahcrawler.archive.history import History, HistoryRecord
 from aahcrawler.archive.writer import WarcWriter
 from aahcrawler.crawl import archiving, describing
 from aahcrawler.crawl.run import project_settings, run
@@ -31,7 +31,7 @@ SEAMS: tuple[tuple[str, Any, str], ...] = (
     ("warc", WarcWriter, "write"),
     ("warc", WarcWriter, "close"),
     ("warc", metadata, "write"),
-    ("warc", Kept, "of"),
+    ("warc", HistoryRecord, "of"),
     ("warc", History, "add"),
     ("warc", History, "original"),
     ("warc", History, "former"),

@@ -39,7 +39,7 @@ from aahcrawler.page import Headers, Page
 from benchmarks.mutants import Mutants, detection_only
 from benchmarks.recorded import RecordedSite, find_sites, recorded_sites
 from benchmarks.results import Cell, report
-from knowledge_base.folders import SHIPPED
+from knowledge_base.file_selection import SHIPPED
 from knowledge_base.loader import load, load_files
 from knowledge_base.matching import Detection, Detector, Sight, still_holds
 from knowledge_base.model import KnowledgeBase

@@ -28,7 +28,7 @@ from lxml.html import HtmlElement
 from aahcrawler.helper import ApplicationAwareHelper, Assistance
 from aahcrawler.page import Page
 from aahcrawler.page.text import plain_text
-from benchmarks.reading import Seen, application_of, read, wanted
+from benchmarks.page_reading import Seen, application_of, read, wanted
 from benchmarks.recorded import RecordedSite, find_sites
 from benchmarks.results import Cell, report
 from benchmarks.site_pages import fresh, site_pages

@@ -40,7 +40,7 @@ from benchmarks.forum_server import serving
 from benchmarks.results import Cell, report
 from offline.store.loading import load
 from offline.store.local import LocalStore
-from offline.store.lookup import page_objects
+from offline.store.page_objects import page_objects
 
 SEED = 20140630
 POSTS = 10

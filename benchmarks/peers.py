@@ -24,8 +24,8 @@ from lxml.html import HtmlElement
 from aahcrawler.helper.values import as_date
 from aahcrawler.page import Headers, Page
 from benchmarks import peer_runner
+from benchmarks.page_reading import wanted
 from benchmarks.quick import SCORES, Known
-from benchmarks.reading import wanted
 from benchmarks.recorded import PROJECT, RecordedSite, score
 from benchmarks.results import Cell
 from benchmarks.site_pages import FETCHED_AT, fresh, site_pages

@@ -18,15 +18,15 @@ from aahcrawler.helper.adapter import Question
 from aahcrawler.helper.outcome import Outcome, Runner
 from aahcrawler.metadata import Metadata
 from aahcrawler.page import Page
-from benchmarks.reading import Reading, application_of, read, understood, wanted
+from benchmarks.page_reading import Reading, application_of, read, understood, wanted
 from benchmarks.recorded import RecordedSite, score
 from benchmarks.results import Cell
 from benchmarks.site_pages import site_pages
 from benchmarks.trimming import TrimmingError, trim
-from knowledge_base.addresses import Address
-from knowledge_base.folders import SHIPPED
+from knowledge_base.file_selection import SHIPPED
 from knowledge_base.loader import load
 from knowledge_base.model import Application, KnowledgeBase
+from knowledge_base.url_rules import ParsedUrl
 
 Former = Mapping[str, Metadata]
 """The metadata of an earlier crawl, by canonical URL."""
@@ -76,7 +76,7 @@ class Known:
 
     def address(self, url: str) -> str:
         """Return the canonical form of an address of the site."""
-        return self.application.canonical(Address.parse(url)).url
+        return self.application.canonical(ParsedUrl.parse(url)).url
 
     def undamaged(self, site: RecordedSite) -> float | None:
         """Return the milliseconds that a page of a site costs with the whole knowledge base; measured once."""

@@ -18,7 +18,7 @@ from aahcrawler.adaptation.overlay import LEARNED, Overlay
 from aahcrawler.objects.reader import PageRow, page_rows
 from aahcrawler.objects.writer import EXTENSION
 from aahcrawler.segments import segments
-from benchmarks.processes import run
+from benchmarks.process_memory import run
 from benchmarks.recorded import RecordedSite, Served, score, start_site
 from benchmarks.results import Cell
 from benchmarks.sites import ICD, KNOWLEDGE_BASE, LIMITED, LONGEST, MOST_PAGES_UNKNOWN, BenchmarkError, table

@@ -27,7 +27,7 @@ from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.page import Page
 from benchmarks import results
 from benchmarks.scored_pages import TOPIC, archived, generated
-from knowledge_base.folders import SHIPPED
+from knowledge_base.file_selection import SHIPPED
 from knowledge_base.loader import load
 from online_analysis.analysers import TextAnalyser
 from online_analysis.document import Document

@@ -25,7 +25,7 @@ from xml.etree import ElementTree
 import knowledge_base
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.page import Headers, Page
-from benchmarks.processes import Finished, run
+from benchmarks.process_memory import Finished, run
 from benchmarks.recorded import RecordedSite, find_sites, score, start_site
 from benchmarks.results import Cell, report
 from knowledge_base.loader import load

@@ -43,7 +43,7 @@ from aahcrawler.frontier.binary import server_binary
 from benchmarks import throughput_peer
 from benchmarks.forum import Forum
 from benchmarks.forum_server import Served, boards, serving
-from benchmarks.processes import Finished, run
+from benchmarks.process_memory import Finished, run
 from benchmarks.recorded import PROJECT
 from benchmarks.results import Cell, report
 

@@ -22,7 +22,7 @@ from pathlib import Path
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from benchmarks import traps_recorded
-from benchmarks.processes import run
+from benchmarks.process_memory import run
 from benchmarks.recorded import RecordedSite, recorded_sites
 from benchmarks.results import Cell, Row, report
 from benchmarks.trap_sites import SITES, serving

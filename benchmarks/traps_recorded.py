@@ -14,7 +14,7 @@ from aahcrawler.traps import Traps, Verdict
 from benchmarks.recorded import RecordedSite
 from benchmarks.results import Row
 from benchmarks.site_pages import recorded_files
-from knowledge_base.folders import SHIPPED
+from knowledge_base.file_selection import SHIPPED
 from knowledge_base.loader import load
 from knowledge_base.model import KnowledgeBase
 from online_analysis.icd.scoping import Canonical

@@ -22,7 +22,7 @@ from aahcrawler.page import Page
 from benchmarks.pruning import prune
 from benchmarks.site_pages import fresh
 from benchmarks.usage import Usage, View
-from knowledge_base.folders import SHIPPED
+from knowledge_base.file_selection import SHIPPED
 from knowledge_base.loader import LoadError, load
 
 

@@ -18,13 +18,13 @@ from aahcrawler.helper.declared import main_item
 from aahcrawler.helper.runs import run_items
 from aahcrawler.page import Page, markup
 from benchmarks.alternatives import alternatives
-from knowledge_base.addresses import UrlRule
 from knowledge_base.matching import Sight, literals_of
 from knowledge_base.model import Pattern, Run, Signal
 from knowledge_base.parsing.attributes import has_expression, names_url, text, url_rule, words, yes
+from knowledge_base.parsing.detection_patterns import pattern
 from knowledge_base.parsing.notes import Notes
-from knowledge_base.parsing.signs import pattern
 from knowledge_base.selectors import Node, Selector, SourceLiterals, compile_selector
+from knowledge_base.url_rules import UrlRule
 
 _ON_PAGE = "ignore own instead select value form"
 _SIGNS = ("when", "unless", "needs-browser")
@@ -131,7 +131,7 @@ class _Sign:
     pattern: Pattern | None = None
 
     def look_at(self, view: View) -> bool:
-        if self.rule is not None and not self.rule.matches(view.sight.address):
+        if self.rule is not None and not self.rule.matches(view.sight.parsed_url):
             return False
         if self.expression is None:
             return self.pattern is None or view.sight.shows(self.pattern)

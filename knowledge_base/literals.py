@@ -30,7 +30,7 @@ tool tools top topic topics total true two type unread update updated url user u
 views visible web website widget widgets width wiki window wrap wrapper www xml your
 """
 _COMMON = frozenset(_COMMON_WORDS.split())
-"""Words of HTML, CSS and of the web that stand on pages of any software: elements, attributes, classes, addresses."""
+"""Words of HTML, CSS and of the web that stand on pages of any software: elements, attributes, classes, URLs."""
 
 _WORD = re.compile(r"[a-z]+")
 _AFTER = b"\"' >/\t\n\r\f"

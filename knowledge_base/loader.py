@@ -8,10 +8,10 @@ from pathlib import Path
 
 from lxml import etree
 
-from knowledge_base.folders import SHIPPED, chosen_files
+from knowledge_base.file_selection import SHIPPED, chosen_files
 from knowledge_base.model import Application, Kind, KnowledgeBase, Strength
 from knowledge_base.parsing.schema_words import SchemaWords
-from knowledge_base.reading import Notes, Problem, check_expressions, read_application, read_kind
+from knowledge_base.xml_reader import Notes, Problem, check_expressions, read_application, read_kind
 
 FOLDER = SHIPPED
 SCHEMA = FOLDER / "schema" / "knowledge-base.xsd"

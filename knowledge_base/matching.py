@@ -14,11 +14,11 @@ from typing import Protocol
 from lxml import etree
 from lxml.html import HtmlElement
 
-from knowledge_base.addresses import Address
-from knowledge_base.candidates import Candidates
-from knowledge_base.elements import Elements
+from knowledge_base.element_index import Elements
 from knowledge_base.model import Application, Condition, KnowledgeBase, PageLevel, Pattern, Signal, Strength
+from knowledge_base.pattern_filter import Candidates
 from knowledge_base.selectors import Selector, SourceLiterals
+from knowledge_base.url_rules import ParsedUrl
 
 HEAD, TAIL = 768 * 1024, 256 * 1024
 """Bytes at the start and the end of a body in which literals are looked for: software signs there."""
@@ -73,9 +73,9 @@ class Sight:
     page: PageView
 
     @cached_property
-    def address(self) -> Address:
+    def parsed_url(self) -> ParsedUrl:
         """The page's URL, taken apart."""
-        return Address.parse(self.page.url)
+        return ParsedUrl.parse(self.page.url)
 
     @cached_property
     def front(self) -> bytes:
@@ -106,7 +106,7 @@ class Sight:
             case Signal.SELECTOR:
                 return pattern.selector is not None and _is_there(pattern.selector, self.page)
             case Signal.URL:
-                return pattern.rule is not None and pattern.rule.matches(self.address)
+                return pattern.rule is not None and pattern.rule.matches(self.parsed_url)
             case Signal.GENERATOR:
                 return any(name.startswith(value) for name in _generators(self.page.tree))
             case Signal.SCRIPT:
@@ -124,7 +124,7 @@ class Sight:
 
     def meets(self, condition: Condition) -> bool:
         """Return whether all parts of a level's condition hold."""
-        if condition.rule is not None and not condition.rule.matches(self.address):
+        if condition.rule is not None and not condition.rule.matches(self.parsed_url):
             return False
         return condition.selector is None or condition.selector.holds(self.page.tree)
 

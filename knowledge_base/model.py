@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 from typing import Literal
 
-from knowledge_base.addresses import Address, AvoidRule, AvoidRules, DropRule, DropRules, Paging, UrlRule, first_page
 from knowledge_base.selectors import Selector
+from knowledge_base.url_rules import AvoidRule, AvoidRules, DropRule, DropRules, Paging, ParsedUrl, UrlRule, first_page
 
 
 class Strength(IntEnum):
@@ -182,7 +182,7 @@ class Extract:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinkSource:
-    """Elements (or address attributes) of links; ``documented`` keeps those that an address of the level fits."""
+    """Elements (or URL attributes) of links; ``documented`` keeps those that a URL of the level fits."""
 
     selector: Selector
     documented: bool = False
@@ -208,9 +208,9 @@ class Filler:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RequestTemplate:
-    """An address made of values: ``/wp-json/wp/v2/posts?page={next}``, each ``{name}`` replaced by a filler's value.
+    """A URL made of values: ``/wp-json/wp/v2/posts?page={next}``, each ``{name}`` replaced by a filler's value.
 
-    Values are percent-encoded, but for one that the address begins with: that is an address itself. No request is
+    Values are percent-encoded, but for one that the URL begins with: that is a URL itself. No request is
     made where none of ``when`` holds, if there are any, or where a value is missing.
     """
 
@@ -284,14 +284,14 @@ class PageLevel:
     variants: tuple[Variant, ...] = ()
     type: str = ""
 
-    def first_page(self, address: Address) -> Address:
+    def first_page(self, url: ParsedUrl) -> ParsedUrl:
         """Return the URL of the first page of the list or thread that a URL belongs to."""
-        return first_page(address, self.paging)
+        return first_page(url, self.paging)
 
-    def documents(self, address: Address) -> bool:
+    def documents(self, url: ParsedUrl) -> bool:
         """Return whether a URL of this level matches, on any of its pages."""
-        first = self.first_page(address)
-        forms = (address,) if first is address else (address, first)
+        first = self.first_page(url)
+        forms = (url,) if first is url else (url, first)
         return any(rule.matches(form) for rule in self.addresses for form in forms)
 
 
@@ -338,17 +338,17 @@ class Application:
         """Return a level by its name. Raises KeyError."""
         return self._by_name[name]
 
-    def canonical(self, address: Address) -> Address:
-        """Return the one address among all that lead to the same page of this application."""
-        return self.drops.apply(address)
+    def canonical(self, url: ParsedUrl) -> ParsedUrl:
+        """Return the one URL among all that lead to the same page of this application."""
+        return self.drops.apply(url)
 
-    def refusal(self, address: Address) -> AvoidRule | None:
-        """Return the first rule that says not to fetch a canonical address."""
-        return self.avoid.first(address)
+    def refusal(self, url: ParsedUrl) -> AvoidRule | None:
+        """Return the first rule that says not to fetch a canonical URL."""
+        return self.avoid.first(url)
 
-    def level_of(self, address: Address) -> PageLevel | None:
-        """Return the first level, in the order of the file, that documents a canonical address."""
-        return next((level for level in self.levels if level.documents(address)), None)
+    def level_of(self, url: ParsedUrl) -> PageLevel | None:
+        """Return the first level, in the order of the file, that documents a canonical URL."""
+        return next((level for level in self.levels if level.documents(url)), None)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

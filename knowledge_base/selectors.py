@@ -10,9 +10,9 @@ from cssselect.xpath import HTMLTranslator
 from lxml import etree
 from lxml.html import HtmlElement
 
-from knowledge_base.elements import Elements
+from knowledge_base.element_index import Elements
 from knowledge_base.literals import MOST_REMEMBERED, SHORTEST_LITERAL, branches, required_literals, safe_literal
-from knowledge_base.lookup import Node, compiled, first_asked, look_up
+from knowledge_base.xpath_lookup import Node, compiled, first_asked, look_up
 
 MOST_RESULTS = 20_000
 """Nodes of one result that are looked at; a page that holds more is hostile or broken."""

@@ -82,12 +82,12 @@ def query(
     store: Store = None,
 ) -> None:
     """Load the new part of a crawl, then answer a query: in SPARQL, or a ready-made one."""
+    from offline.store.answer_writer import write
     from offline.store.loading import LoadError
     from offline.store.loading import load as load_into
     from offline.store.local import FOLDER, LocalStore, StoreError
     from offline.store.queries import QueryError, ask
     from offline.store.ready import arguments, ready_query
-    from offline.store.showing import write
 
     _one_of(sparql, ready, listing=listing)
     if listing:

@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from aahcrawler.exits import told
-from offline.selection.dates import DateOf
+from offline.selection.page_dates import DateOf
 
 selection_app = typer.Typer()
 
@@ -63,9 +63,9 @@ def select(
     from aahcrawler.objects.reader import ReadError, page_rows
     from aahcrawler.segments import SegmentError
     from offline.selection.criteria import Criteria, CriteriaError, Threshold, moment, read_urls
-    from offline.selection.records import Records
-    from offline.selection.selecting import SelectionError, chosen, refuse
-    from offline.selection.selecting import select as select_pages
+    from offline.selection.record_index import Records
+    from offline.selection.warc_selection import SelectionError, chosen, refuse
+    from offline.selection.warc_selection import select as select_pages
     from offline.store.loading import LoadError
     from offline.store.local import StoreError
     from offline.store.queries import QueryError
@@ -138,17 +138,17 @@ def evaluate(
     from aahcrawler.helper import ApplicationAwareHelper
     from aahcrawler.objects.reader import ReadError
     from aahcrawler.segments import SegmentError
-    from knowledge_base.folders import named_folders
+    from knowledge_base.file_selection import named_folders
     from knowledge_base.loader import LoadError, load
-    from offline.evaluation import showing
-    from offline.evaluation.measuring import documents, measure, seed_documents
-    from offline.evaluation.yardstick import EvaluationError, Yardstick, kept_reference, reference_of
+    from offline.evaluation import report
+    from offline.evaluation.measurement import documents, measure, seed_documents
+    from offline.evaluation.relevance_metrics import EvaluationError, RelevanceMetrics, kept_reference, reference_of
 
     with told(EvaluationError, ReadError, SegmentError, LoadError), _counting("pages measured") as count:
         known = load(*named_folders(os.environ.get("AAH_KNOWLEDGE_BASE", "")))
         reference = reference_of(icd, crawl) if icd is not None else kept_reference(crawl)
         threshold = reference.relevant if relevant is None else relevant
-        yardstick = Yardstick(reference, seed_documents(crawl, reference, ApplicationAwareHelper(known), number))
+        yardstick = RelevanceMetrics(reference, seed_documents(crawl, reference, ApplicationAwareHelper(known), number))
         crawls = [
             measure(
                 str(each) if which is None else f"{each}, crawl {which}",
@@ -161,17 +161,17 @@ def evaluate(
             if each is not None
         ]
         if plot is not None:
-            _write(plot, showing.chart(crawls))
+            _write(plot, report.chart(crawls))
     for name in reference.missing:
         typer.echo(f"note: the reference document {name} is not kept with the crawl; --icd FILE brings it in", err=True)
     if as_json:
-        typer.echo(json.dumps(showing.as_json(crawls, threshold), ensure_ascii=False, indent=2))
+        typer.echo(json.dumps(report.as_json(crawls, threshold), ensure_ascii=False, indent=2))
     else:
-        typer.echo("\n".join(showing.as_text(crawls, threshold)))
+        typer.echo("\n".join(report.as_text(crawls, threshold)))
 
 
 def _write(file: Path, text: str) -> None:
-    from offline.evaluation.yardstick import EvaluationError
+    from offline.evaluation.relevance_metrics import EvaluationError
 
     try:
         file.write_text(text, "utf-8")

@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from aahcrawler.exits import told
-from offline.simulation.watching import Watcher
+from offline.simulation.progress import Watcher
 
 simulation_app = typer.Typer()
 
@@ -81,13 +81,13 @@ def simulate(
     ] = 1,
 ) -> None:
     """Crawl a folder of archived pages instead of the web, with each strategy and from each sample of seeds."""
-    from knowledge_base.folders import named_folders
+    from knowledge_base.file_selection import named_folders
     from knowledge_base.loader import LoadError
-    from offline.simulation.definition import read_template
     from offline.simulation.report import Targets, report
-    from offline.simulation.running import Simulation, simulated
-    from offline.simulation.running import simulate as run
     from offline.simulation.sample import WorldError, read_samples
+    from offline.simulation.sample_definition import read_template
+    from offline.simulation.simulation import Simulation, simulated
+    from offline.simulation.simulation import simulate as run
     from offline.simulation.strategies import StrategyError
 
     with told(WorldError, StrategyError, LoadError):

@@ -12,11 +12,11 @@ from itertools import chain
 
 from online_analysis.aggregation import Scores, document_score, said_of
 from online_analysis.analysers.text import TextAnalyser, link_score
-from online_analysis.counting import CountedDocument
 from online_analysis.document import Document
 from online_analysis.similarity import ANCHOR, PAGE, PARAGRAPH, Closeness, Expectation, counts_closeness
+from online_analysis.term_arrays import Terms
+from online_analysis.term_counts import CountedDocument
 from online_analysis.topic import Topic, TopicVector
-from online_analysis.vocabulary import Terms
 
 MOST_ENTRIES = 300_000
 """Terms of pages and links that a batch keeps, counted once a page: some 50 MB."""

@@ -10,7 +10,7 @@ import re
 from functools import lru_cache
 from urllib.parse import unquote
 
-from online_analysis.addresses import split
+from online_analysis.url_parts import split
 
 _NAMES = """
     index | site index | sitemap | site map | contents | table of contents | toc | a-z | a to z | a-z index
@@ -44,7 +44,7 @@ def leads_to_hub(url: str, anchor: str) -> bool:
     """Return whether a link's text, or the last step of its path, is a name of a list of a site's contents.
 
     Names of many languages are known. ``index.html`` and the like are no such name: it is how servers call the page of
-    a folder. A query makes an address one of many, so then the anchor alone counts.
+    a folder. A query makes a URL one of many, so then the anchor alone counts.
 
     >>> leads_to_hub("https://example.org/docs/Index", "The index"), leads_to_hub("https://example.org/p/7", "Site map")
     (True, True)

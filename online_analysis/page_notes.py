@@ -6,8 +6,8 @@ from itertools import pairwise
 
 from pydantic import BaseModel, ConfigDict
 
-from online_analysis.counting import CountedDocument
 from online_analysis.document import Document
+from online_analysis.term_counts import CountedDocument
 from online_analysis.terms import Language
 
 MOST_TERMS = 1_500

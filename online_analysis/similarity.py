@@ -33,9 +33,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from online_analysis.comparing import Compared, Comparer, Hits, KeywordSide, counted, runs, sums
+from online_analysis.term_arrays import Floats, Integers, Terms, Units, Vocabulary
 from online_analysis.topic import Number, Topic, TopicVector, salience
-from online_analysis.vocabulary import Floats, Integers, Terms, Units, Vocabulary
+from online_analysis.topic_comparison import Compared, Comparer, Hits, KeywordSide, counted, runs, sums
 
 _HALF_SHARE = 0.04
 _FIELDS_RELEVANT, _RELEVANT = 1 / 3, 0.2

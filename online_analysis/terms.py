@@ -3,7 +3,7 @@
 Background frequencies come from ``wordfreq`` (44 languages, Greek and Chinese among them): they need no state, so a
 page has the same score at the start of a crawl, at its end, after a restart, and on every worker. Its small lists
 cost about 0.2 s and 5 MB a language, paid when the first page of that language is met. For other languages terms are
-judged by their length, until the crawl has seen a hundred pages (``online_analysis.learning``).
+judged by their length, until the crawl has seen a hundred pages (``online_analysis.topic_learning``).
 """
 
 import math

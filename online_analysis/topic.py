@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
-from online_analysis.counting import Counting
 from online_analysis.icd import Icd
+from online_analysis.term_arrays import Floats
+from online_analysis.term_counts import Counting
 from online_analysis.terms import Language, Lexicon
-from online_analysis.vocabulary import Floats
 
 Phrase = tuple[str, ...]
 Number = TypeVar("Number", float, Floats)

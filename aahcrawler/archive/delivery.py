@@ -16,7 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Protocol, Self
 
-from aahcrawler.archive.delivered import Delivered, Ready
+from aahcrawler.archive.delivery_record import Delivered, Ready
 from aahcrawler.archive.folders import FILES, INDEXES, ArchiveError, ArchiveFolder
 from aahcrawler.archive.index import EXTENSION, INDEX, replace_lines
 from aahcrawler.archive.target import Target, TargetError, check_address, first_line, lasting_address

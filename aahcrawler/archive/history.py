@@ -21,16 +21,16 @@ from pathlib import Path
 from tempfile import SpooledTemporaryFile
 from typing import BinaryIO, Final, Self, TypeVar, cast
 
+from aahcrawler.archive.history_records import Former, HistoryRecord, Kind, understood
 from aahcrawler.archive.index import EXTENSION
-from aahcrawler.archive.kept import Former, Kept, Kind, understood
 from aahcrawler.archive.ledger import Covered, Ledger, Row, key_of
-from aahcrawler.archive.places import LONGEST_METADATA, Record, RecordError, appended, open_place, record_at
+from aahcrawler.archive.record_access import LONGEST_METADATA, Record, RecordError, appended, open_place, record_at
 from aahcrawler.archive.records import Original, warc_date
 from aahcrawler.exchange import Exchange, Truncation
 from aahcrawler.metadata import Metadata
 from aahcrawler.segments import OPEN, is_open, segments
 
-__all__ = ["HISTORY", "Former", "History", "Kept", "Kind", "Writers"]
+__all__ = ["HISTORY", "Former", "History", "HistoryRecord", "Kind", "Writers"]
 
 HISTORY: Final = "history.sqlite"
 
@@ -89,7 +89,7 @@ class History:
         except (sqlite3.Error, OSError) as error:
             self._give_up(error)
 
-    def add(self, kept: Kept) -> None:
+    def add(self, kept: HistoryRecord) -> None:
         """Take in a capture that has just been written, a revisit too. One file's captures come in their order."""
         self._tried(lambda ledger: _add(ledger, kept), None)
 
@@ -259,11 +259,11 @@ def _read_new(ledger: Ledger, name: str, file: BinaryIO, known: Covered | None) 
             ledger.forget(known.id)
             news = appended(file)
     for each in news:
-        if (kept := Kept.read(each, name)) is not None:
+        if (kept := HistoryRecord.read(each, name)) is not None:
             _add(ledger, kept)
 
 
-def _add(ledger: Ledger, kept: Kept) -> None:
+def _add(ledger: Ledger, kept: HistoryRecord) -> None:
     capture = kept.capture
     row = _row(kept, ledger.id_of(capture.file))
     settled = _seen_again(ledger, row) if capture.revisit else row
@@ -305,7 +305,7 @@ def _seen_again(ledger: Ledger, row: Row) -> Row | None:
     return row if is_known else None
 
 
-def _row(kept: Kept, file: int) -> Row:
+def _row(kept: HistoryRecord, file: int) -> Row:
     capture = kept.capture
     return Row(
         id=None,

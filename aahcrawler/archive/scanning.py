@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import BinaryIO
 
-from aahcrawler.archive.members import Member, MemberError, TornError, members
+from aahcrawler.archive.gzip_members import Member, MemberError, TornError, members
 from aahcrawler.archive.payload import HttpPayload
 
 LONGEST_HEADER = 1 << 20

@@ -130,7 +130,7 @@ class _Tried:
         self, application: Application, level: PageLevel, tag: str, index: int, condition: Condition
     ) -> ConditionTried:
         place, words = self.places.condition(application.name, level.name, tag, index)
-        fits = condition.rule is None or condition.rule.matches(self.sight.address)
+        fits = condition.rule is None or condition.rule.matches(self.sight.parsed_url)
         found = condition.selector is None or _finds(condition.selector, self.page.tree)
         steps: tuple[Step, ...] = ()
         if tag == "when" and not found and condition.selector is not None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from aahcrawler import metadata as metadata_record
-from aahcrawler.archive.history import History, Kept
+from aahcrawler.archive.history import History, HistoryRecord
 from aahcrawler.archive.records import UNIDENTIFIED, Identified, Original
 from aahcrawler.archive.writer import Capture, WarcWriter
 from aahcrawler.exchange import Exchange
@@ -60,7 +60,7 @@ class Archiving:
                 return await asyncio.to_thread(write) if exchange.response_size > LARGE else write()
 
             capture = await held(once)
-            self._history.add(Kept.of(capture, exchange, self._crawl, original=original, metadata=said))
+            self._history.add(HistoryRecord.of(capture, exchange, self._crawl, original=original, metadata=said))
         return capture
 
     def _known(self, exchange: Exchange) -> Original | None:

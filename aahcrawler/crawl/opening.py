@@ -14,7 +14,7 @@ from typing import Protocol
 from aahcrawler import __version__
 from aahcrawler.adaptation.overlay import LEARNED
 from aahcrawler.archive.delivery import Delivery
-from aahcrawler.archive.history import History, Kept, Writers
+from aahcrawler.archive.history import History, HistoryRecord, Writers
 from aahcrawler.archive.index import IndexWriter
 from aahcrawler.archive.records import CrawlInfo
 from aahcrawler.archive.target import target_mistakes
@@ -52,10 +52,10 @@ from aahcrawler.wire.addresses import AddressPolicy
 from knowledge_base.model import KnowledgeBase
 from online_analysis.analysers import analysers, seeds_of_posts
 from online_analysis.icd import Icd, IcdError, changes, parts
-from online_analysis.kept_topic import KeptTopic
-from online_analysis.learning import TopicLearning, topic_learning
 from online_analysis.ranking import link_ranker
 from online_analysis.topic import Topic
+from online_analysis.topic_learning import TopicLearning, topic_learning
+from online_analysis.topic_state import TopicState
 
 logger = logging.getLogger(__name__)
 
@@ -77,7 +77,7 @@ class KnowledgeChoice:
 
 
 class SharedTopic(Protocol):
-    """What all workers of a crawl know of its topic beyond its definition (``KeptTopic.text``)."""
+    """What all workers of a crawl know of its topic beyond its definition (``TopicState.text``)."""
 
     def read(self) -> str | None:
         """Return it, None where nobody has told yet."""
@@ -311,7 +311,7 @@ def _crawl_info(icd: Icd, number: int) -> CrawlInfo:
 
 
 def _keep(archive: WarcWriter, history: History, number: int, exchange: Exchange) -> None:
-    history.add(Kept.of(archive.write(exchange), exchange, number))
+    history.add(HistoryRecord.of(archive.write(exchange), exchange, number))
 
 
 def _refining(
@@ -329,7 +329,7 @@ def _refining(
     known = folder.known_topic
     kept = _kept_topic(known)
     if known is None and shared is not None and (told := shared.read()) is not None:
-        kept = KeptTopic.parse(told.encode())
+        kept = TopicState.parse(told.encode())
     texts = dict(kept.texts)
     wanted = [document for document in icd.document_urls() if document.url not in texts]
     if wanted:
@@ -338,7 +338,7 @@ def _refining(
             raise IcdError(fetched.mistakes)
         texts |= fetched.texts
     learning = partial(_learning, icd)
-    now = KeptTopic(texts, kept.learned)
+    now = TopicState(texts, kept.learned)
     if not folder.is_first:
         return Refining(folder, now, learning)
     if wanted or (not now.is_empty and known != folder.topic):
@@ -350,14 +350,14 @@ def _refining(
     return refining
 
 
-def _learning(icd: Icd, known: KeptTopic) -> TopicLearning:
+def _learning(icd: Icd, known: TopicState) -> TopicLearning:
     seeds = filter(None, map(Spelling(icd.scope.canonical).url, icd.seeds))
     return topic_learning(icd, known.texts, seeds, known.learned)
 
 
-def _kept_topic(path: Path | None) -> KeptTopic:
+def _kept_topic(path: Path | None) -> TopicState:
     try:
-        return KeptTopic.parse(path.read_bytes()) if path is not None else KeptTopic()
+        return TopicState.parse(path.read_bytes()) if path is not None else TopicState()
     except ValueError as error:
         raise CrawlRefusedError(f"{path}: is damaged ({error}); remove it, and the topic is learned anew") from error
 

@@ -22,8 +22,8 @@ from aahcrawler.helper import Assistance
 from aahcrawler.metadata import Metadata
 from aahcrawler.page import Page
 from aahcrawler.traps import Seen, Trap, Traps, Verdict
-from aahcrawler.traps.heard import Arrays
-from aahcrawler.traps.kept import packed, unpacked
+from aahcrawler.traps.persistence import packed, unpacked
+from aahcrawler.traps.seen_hashes import Arrays
 from aahcrawler.webobject import WebObject
 from online_analysis.document import Document
 

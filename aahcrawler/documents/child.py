@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import BinaryIO
 
-from aahcrawler.documents.extraction import about, opened, sheets
+from aahcrawler.documents.pdf_text import about, opened, sheets
 
 MEMORY = 1 << 30
 """Bytes of address space: a file that wants more is given up."""

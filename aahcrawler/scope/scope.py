@@ -10,7 +10,7 @@ from aahcrawler.scope.canonical import Spelling
 from aahcrawler.urls import MAX_LENGTH, queue_of
 from online_analysis.analysers.spam import SpamHosts
 from online_analysis.icd import Icd
-from online_analysis.icd.rules import Facts, ScopeRules
+from online_analysis.icd.scope_rules import Facts, ScopeRules
 from online_analysis.url_patterns import UrlPattern, first_match
 
 RULE: Final = "rule:"

@@ -13,14 +13,14 @@ from pydantic import BaseModel
 from aahcrawler import __version__, urls
 from aahcrawler.service import problems
 from aahcrawler.service.access import AccessLog, Door
-from aahcrawler.service.bodies import Limits, parse_whole, read_stream, read_whole
 from aahcrawler.service.catalog import Catalog, Crawl
 from aahcrawler.service.gateway import Gateway
 from aahcrawler.service.intake import Batch, Intake
-from aahcrawler.service.items import Answer, Item, Outcome, Result, read_line
 from aahcrawler.service.journal import Journal
 from aahcrawler.service.overview import CrawlShown, Overview, UrlShown
+from aahcrawler.service.posted_items import Answer, Item, Outcome, Result, read_line
 from aahcrawler.service.problems import BAD_TYPE, NO_CRAWL, ProblemDetails, ProblemError
+from aahcrawler.service.request_bodies import Limits, parse_whole, read_stream, read_whole
 
 JSON, NDJSON = "application/json", "application/x-ndjson"
 THREADS = 8

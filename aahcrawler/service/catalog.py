@@ -10,7 +10,7 @@ from pathlib import Path
 from aahcrawler.crawls import DEFINITION, FRONTIER, SUMMARY, frontier_name, number
 from aahcrawler.definitions import DefinitionError, read_definition
 from aahcrawler.frontier.ownership import served_at
-from aahcrawler.service.admission import Admission
+from aahcrawler.service.url_admission import Admission
 from online_analysis.icd import Icd
 
 _logger = logging.getLogger(__name__)

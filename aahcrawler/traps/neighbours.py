@@ -6,7 +6,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from aahcrawler.traps.heard import Arrays
+from aahcrawler.traps.seen_hashes import Arrays
 from aahcrawler.traps.sketch import Sketch
 
 NEAR = 3

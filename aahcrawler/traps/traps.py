@@ -12,11 +12,11 @@ import numpy as np
 
 from aahcrawler.traps.aliases import Aliases
 from aahcrawler.traps.budgets import Budgets
-from aahcrawler.traps.heard import Arrays, Heard, Lately
 from aahcrawler.traps.neighbours import Neighbours
+from aahcrawler.traps.path_shape import misshapen
 from aahcrawler.traps.patterns import pattern_of
 from aahcrawler.traps.reasons import Trap
-from aahcrawler.traps.shape import misshapen
+from aahcrawler.traps.seen_hashes import Arrays, Lately, SeenHashes
 from aahcrawler.traps.sketch import Hashes, distance, fingerprint, said, sketch
 from aahcrawler.traps.soft_errors import SoftErrors
 from online_analysis.icd.sections import Traps as TrapsSection
@@ -86,7 +86,7 @@ class Traps:
         self._neighbours = Neighbours()
         self._soft_errors = SoftErrors()
         self._aliases = Aliases()
-        self._heard = Heard()
+        self._heard = SeenHashes()
         self._links = Lately(MOST_LINKS)
         self._trials: OrderedDict[str, None] = OrderedDict()
 
@@ -187,7 +187,7 @@ class Traps:
             budgets.restore(tables["budgets"])
             soft_errors.restore(tables["hosts"])
             aliases.restore(tables["aliases"])
-            neighbours, heard = Neighbours.restored(state), Heard.restored(state)
+            neighbours, heard = Neighbours.restored(state), SeenHashes.restored(state)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"it is no state of traps ({error!r})") from error
         self._budgets, self._soft_errors, self._aliases = budgets, soft_errors, aliases

@@ -2,11 +2,11 @@
 
 from lxml import etree
 
-from knowledge_base.addresses import PathGlob, QueryGlob, UrlRule
 from knowledge_base.globs import BadGlobError, glob_test
 from knowledge_base.model import Condition
 from knowledge_base.parsing.notes import Notes
 from knowledge_base.selectors import BadExpressionError, Selector, compile_selector
+from knowledge_base.url_rules import PathGlob, QueryGlob, UrlRule
 
 
 def text(element: etree._Element, attribute: str) -> str:
@@ -57,7 +57,7 @@ def names_url(element: etree._Element) -> bool:
 
 
 def url_rule(element: etree._Element, notes: Notes, optional: frozenset[str] | None = None) -> UrlRule:
-    """Read the rule for addresses of an element; with ``optional``, other parameters may not be there."""
+    """Read the rule for URLs of an element; with ``optional``, other parameters may not be there."""
     path, query = text(element, "path"), text(element, "query")
     present = tuple(_parameter(word) for word in words(element, "parameters"))
     if query.startswith("?"):
@@ -86,7 +86,7 @@ def _parameter(word: str) -> tuple[str, str]:
 
 
 def condition(element: etree._Element, notes: Notes) -> Condition:
-    """Read a sign of a page: an expression, a rule for its address, or both."""
+    """Read a sign of a page: an expression, a rule for its URL, or both."""
     expressed, addressed = has_expression(element), names_url(element)
     if not expressed and not addressed:
         notes.add(element, "this sign is empty; write css, xpath, path, query, parameters or absent")

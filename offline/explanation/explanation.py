@@ -10,9 +10,9 @@ from aahcrawler import urls
 from aahcrawler.frontier.posting import Standing
 from aahcrawler.frontier.protocol import FrontierUnavailableError, State
 from aahcrawler.frontiers import Crawl, crawl_of
-from offline.explanation.history import Event, Happened, Part, history
-from offline.explanation.present import standing
-from offline.explanation.reasons import Ranked, ranked
+from offline.explanation.frontier_state import standing
+from offline.explanation.ranker_part import Ranked, ranked
+from offline.explanation.url_events import Event, Happened, Part, history
 from online_analysis.aggregation import Reason
 from online_analysis.ranking import LearningRanker
 

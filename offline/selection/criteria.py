@@ -9,7 +9,7 @@ from pathlib import Path
 
 from aahcrawler import urls
 from aahcrawler.objects.reader import PageRow
-from offline.selection.dates import DateOf
+from offline.selection.page_dates import DateOf
 
 _COMPARISONS: dict[str, Callable[[float, float], bool]] = {
     ">=": operator.ge,

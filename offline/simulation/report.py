@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from offline.simulation.judging import JudgedRow, judged_rows
-from offline.simulation.outcome import Row, rows, write_orders
+from offline.simulation.judge import JudgedRow, judged_rows
+from offline.simulation.measures import Row, rows, write_orders
 from offline.simulation.plot import chart
-from offline.simulation.running import Finished, Simulation
+from offline.simulation.simulation import Finished, Simulation
 from offline.simulation.tables import all_cells, as_text, tables
 
 

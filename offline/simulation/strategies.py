@@ -6,8 +6,8 @@ from functools import partial
 
 from aahcrawler.frontier.protocol import FrontierSettings, Update
 from offline.simulation.bandit import TagPathBandit
-from offline.simulation.batched import BatchedCrawl
-from offline.simulation.batches import BATCH, BatchBestFirst
+from offline.simulation.batch_scores import BATCH, BatchBestFirst
+from offline.simulation.batched_crawl import BatchedCrawl
 from offline.simulation.best_first import (
     AnalyserScoring,
     BestFirst,
@@ -16,8 +16,8 @@ from offline.simulation.best_first import (
     MeanCosineScoring,
     Scoring,
 )
-from offline.simulation.chance import RandomOrder
-from offline.simulation.ranked import RankedCrawl
+from offline.simulation.random_order import RandomOrder
+from offline.simulation.ranked_crawl import RankedCrawl
 from offline.simulation.shark import SharkScoring
 from offline.simulation.strategy import Briefing, MakeStrategy, Strategy
 from online_analysis.ranking import link_ranker

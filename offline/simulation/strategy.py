@@ -6,7 +6,7 @@ from random import Random
 from typing import Protocol
 
 from aahcrawler.frontier.protocol import FrontierSettings
-from offline.simulation.understood import Understood
+from offline.simulation.page_data import Understood
 from offline.simulation.visits import Visit, Visits
 from offline.simulation.world import World
 from online_analysis.aggregation import Scores

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from aahcrawler.frontier.protocol import Update
-from offline.simulation.judging import JudgedRow
-from offline.simulation.outcome import Measures, Row
+from offline.simulation.judge import JudgedRow
+from offline.simulation.measures import Measures, Row
 from offline.simulation.strategies import WIDE, update_name
 
 Cell = str | int | float | None

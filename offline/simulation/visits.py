@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from offline.simulation.understood import Understood, summed
+from offline.simulation.page_data import Understood, summed
 from offline.simulation.world import World
 
 _REMEMBERED_TEXTS = 20_000

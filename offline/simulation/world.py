@@ -15,7 +15,7 @@ import zstandard
 
 from aahcrawler import urls
 from aahcrawler.page import Page
-from offline.simulation.understood import Understood
+from offline.simulation.page_data import Understood
 
 _RECENT = 256
 _UNDERSTOOD = "understood.sqlite"

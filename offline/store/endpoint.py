@@ -13,7 +13,7 @@ import pyoxigraph as ox
 
 from offline.store.http import HttpError, HttpService
 from offline.store.loading import LOADED_BYTES, SEGMENT, LoadError
-from offline.store.members import Members
+from offline.store.segment_text import Members
 
 LEDGER = "urn:aahcrawler:loaded"
 """The graph in which an endpoint remembers up to where each segment has been loaded."""

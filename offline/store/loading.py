@@ -13,7 +13,7 @@ from typing import Protocol
 from aahcrawler.objects.vocabulary import AAH
 from aahcrawler.objects.writer import EXTENSION
 from aahcrawler.segments import open_segment, segments
-from offline.store.members import DamagedError, Members, identity
+from offline.store.segment_text import DamagedError, Members, identity
 
 SEGMENT = "urn:aahcrawler:segment:"
 """The beginning of the IRI of a segment in the store's records; its identity follows."""

@@ -12,7 +12,7 @@ from filelock import FileLock, Timeout
 
 from aahcrawler.objects.vocabulary import XSD_INTEGER
 from offline.store.loading import LOADED_BYTES, SEGMENT, LoadError
-from offline.store.members import Members
+from offline.store.segment_text import Members
 
 FOLDER = "store"
 """The name of the folder, within that of a crawl, where its store is unless another is named."""

@@ -7,7 +7,7 @@ A page of the event's span scores 1. Before its start the score halves with each
 from datetime import datetime, timedelta
 
 from online_analysis.aggregation import Scores
-from online_analysis.analysers.date_hints import Span, date_in_address, date_in_anchor
+from online_analysis.analysers.date_hints import Span, date_in_anchor, date_in_url
 from online_analysis.document import Document, Outlink
 from online_analysis.icd import Event
 
@@ -22,7 +22,7 @@ def nearness(event: Event, first: datetime, last: datetime | None = None) -> flo
 class TemporalAnalyser:
     """Scores pages by their date of publication, silent where they have none.
 
-    A link is scored by the date that its address has (``/2024/05/``), else by the one that a feed or sitemap gives it,
+    A link is scored by the date that its URL has (``/2024/05/``), else by the one that a feed or sitemap gives it,
     else by the one that its anchor names: a month or year by its nearest moment. Other links get the score of their
     page.
     """
@@ -38,7 +38,7 @@ class TemporalAnalyser:
         return Scores(self.name, page, tuple(self._link(link, page) for link in document.outlinks))
 
     def _link(self, link: Outlink, page: float | None) -> float | None:
-        hint: Span | None = date_in_address(link.url)
+        hint: Span | None = date_in_url(link.url)
         if hint is None and link.date is not None:
             return nearness(self._event, link.date)
         hint = hint or date_in_anchor(link.anchor)

@@ -13,7 +13,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from online_analysis.aggregation import Scores
-from online_analysis.counting import CountedDocument
 from online_analysis.document import Document, PartRole
 from online_analysis.similarity import (
     ANCHOR,
@@ -25,6 +24,7 @@ from online_analysis.similarity import (
     score,
     scores,
 )
+from online_analysis.term_counts import CountedDocument
 from online_analysis.topic import Number, Topic, TopicVector
 
 _DOCUMENT_WEIGHT, _PARAGRAPH_WEIGHT, _ANCHOR_WEIGHT = 2.0, 1.0, 2.0

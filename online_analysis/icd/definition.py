@@ -31,10 +31,10 @@ from online_analysis.icd.sections import (
     Sources,
     TopicWords,
     Traps,
-    WebAddress,
+    WebUrl,
     refuse,
 )
-from online_analysis.icd.source import LARGEST, Source, read_source
+from online_analysis.icd.yaml_source import LARGEST, Source, read_source
 
 
 def _contact(text: str) -> str:
@@ -82,9 +82,7 @@ class Icd(Section):
         default="", max_length=1000, examples=["Example City Archive"]
     )
     contact: Annotated[str, AfterValidator(_contact)] = Field(examples=["archive@example.org"])
-    seeds: Annotated[tuple[WebAddress, ...], AfterValidator(_some_seeds)] = Field(
-        examples=["[https://forum.example.org/]"]
-    )
+    seeds: Annotated[tuple[WebUrl, ...], AfterValidator(_some_seeds)] = Field(examples=["[https://forum.example.org/]"])
     topic: TopicWords = Field(examples=["{keywords: [solar power, photovoltaics]}"])
     event: Event | None = Field(default=None, examples=["{start: 2024-05-01, end: 2024-05-31}"])
     scope: Scope = Field(default=Scope(), examples=["{sites: anywhere}"])

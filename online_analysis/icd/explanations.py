@@ -9,7 +9,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from online_analysis.icd.mistakes import FieldPath, Mistake
-from online_analysis.icd.source import Source
+from online_analysis.icd.yaml_source import Source
 
 _FOLLOWS_FROM_ANOTHER = "default_factory_not_called"
 _MUST_BE = {

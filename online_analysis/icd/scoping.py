@@ -129,7 +129,7 @@ class Rule(Section):
 
 
 class Canonical(Section):
-    """The one spelling of each address."""
+    """The one spelling of each URL."""
 
     sessions: Literal["drop", "keep"] = Field(default="drop", examples=["keep"])
     drop: tuple[Annotated[str, AfterValidator(_parameter)], ...] = Field(default=(), examples=['["utm_*", fbclid]'])

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, ValidationInfo, field_validator
 
-from online_analysis.icd.sections import FileName, FolderName, Host, Pattern, Score, Section, WebAddress, refuse
+from online_analysis.icd.sections import FileName, FolderName, Host, Pattern, Score, Section, WebUrl, refuse
 
 DEFAULT_WEIGHTS: Mapping[str, float] = {
     "text": 1.0,
@@ -47,7 +47,7 @@ Seed = Annotated[int, Field(ge=0, le=2**63 - 1)]
 class PostTo(Section):
     """Another instance's web service that links scored at least ``at_least`` are posted to, and the crawl there."""
 
-    url: WebAddress = Field(examples=["https://crawler.example.net/"])
+    url: WebUrl = Field(examples=["https://crawler.example.net/"])
     crawl: FolderName = Field(examples=["solar-villages"])
     at_least: Score = Field(default=0.0, examples=["0.2"])
 

@@ -156,7 +156,7 @@ Duration = Annotated[timedelta, BeforeValidator(_duration), PlainSerializer(form
 Size = Annotated[int, BeforeValidator(_size), Field(ge=0)]
 Moment = Annotated[datetime, BeforeValidator(_moment)]
 Pattern = Annotated[str, AfterValidator(_pattern)]
-WebAddress = Annotated[str, AfterValidator(_web_address)]
+WebUrl = Annotated[str, AfterValidator(_web_address)]
 Line = Annotated[str, Field(max_length=1000), AfterValidator(_line)]
 Language = Annotated[str, AfterValidator(_language)]
 Host = Annotated[str, AfterValidator(as_host)]

@@ -10,10 +10,10 @@ from random import Random
 
 from online_analysis.aggregation import Reason, Revision, ScoredLink, Scores, Weighed
 from online_analysis.document import Document
-from online_analysis.ranking.gone import Gone
 from online_analysis.ranking.model import Lesson, Model
+from online_analysis.ranking.queued_urls import Standing, Waiting
+from online_analysis.ranking.settled_urls import Gone
 from online_analysis.ranking.sighting import Sighting, View
-from online_analysis.ranking.waiting import Standing, Waiting
 
 _FEWEST = 5
 _GROWTH = 0.05

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from online_analysis.aggregation import ScoredLink, Weighed
 from online_analysis.document import Document, Outlink
 from online_analysis.hubs import leads_to_hub
-from online_analysis.ranking.features import Columns, address_steps, address_words, anchor_words, column
+from online_analysis.ranking.features import Columns, anchor_words, column, url_steps, url_words
 from online_analysis.ranking.regression import Row, Rows
 
 _MOST_LINKS = 24
@@ -141,7 +141,7 @@ class Sighting:
 
     def _columns(self) -> Iterator[tuple[str, Sequence[int]]]:
         if self._address is None:
-            self._address = address_words(self.url), address_steps(self.url)
+            self._address = url_words(self.url), url_steps(self.url)
         yield from zip(("address", "steps"), self._address, strict=True)
         if self._pages:
             yield "anchors", list(self._anchors)[:_MOST_WORDS]

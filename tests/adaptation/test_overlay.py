@@ -20,7 +20,7 @@ from aahcrawler.adaptation.signs import LearnedSign
 from aahcrawler.authoring.promotion import PromotionError, chosen, compared, promote
 from aahcrawler.cli import app
 from aahcrawler.helper import ApplicationAwareHelper
-from knowledge_base.folders import SHIPPED
+from knowledge_base.file_selection import SHIPPED
 from knowledge_base.loader import SCHEMA, load
 from knowledge_base.model import DateFormat, Extract, Field, FieldKind, Identity, Navigate
 from knowledge_base.selectors import compile_selector

@@ -19,7 +19,7 @@ import pytest
 
 from aahcrawler import metadata
 from aahcrawler.archive import Capture, Identity, WarcWriter, recover_archive
-from aahcrawler.archive.history import HISTORY, Former, History, Kept
+from aahcrawler.archive.history import HISTORY, Former, History, HistoryRecord
 from aahcrawler.archive.ledger import Ledger
 from aahcrawler.archive.records import Original
 from aahcrawler.exchange import Exchange, Truncation
@@ -75,7 +75,7 @@ class Crawled:
         understood: Metadata | None = UNDERSTOOD,
         truncated: Truncation | None = None,
         former: Former | None = None,
-    ) -> Kept:
+    ) -> HistoryRecord:
         """Write an answer and tell the history, as a crawl does: known payloads become revisits."""
         if self.writer is None:
             identity = Identity(self.new_id, lambda: STARTED + timedelta(seconds=self.moment))
@@ -84,7 +84,7 @@ class Crawled:
         original = former.original if former else self.history.original(exchange.payload_digest)
         said = None if understood is None else metadata.write(understood)
         capture = self.writer.write(exchange, original=original, metadata=said)
-        kept = Kept.of(capture, exchange, self.number, original=original, metadata=understood)
+        kept = HistoryRecord.of(capture, exchange, self.number, original=original, metadata=understood)
         self.history.add(kept)
         return kept
 
@@ -256,12 +256,12 @@ def test_pages_can_be_added_while_they_are_gone_through(crawled: Crawled) -> Non
     assert set(seen) >= {imagined(number).capture.url for number in range(1200)}
 
 
-def imagined(number: int, file: str = "c-20260102030405-00000.warc.gz") -> Kept:
+def imagined(number: int, file: str = "c-20260102030405-00000.warc.gz") -> HistoryRecord:
     url = f"http://forum{number % 7}.test/some/section/view.php?topic={number:08d}&page={number % 9}"
     digest = hashlib.sha1(url.encode(), usedforsecurity=False).digest()
     record_id = f"urn:uuid:00000000-0000-4000-8000-{digest[:6].hex()}"
     capture = Capture(record_id, url, STARTED + timedelta(seconds=number), file, number * 8000, number * 8000 + 6000)
-    return Kept(
+    return HistoryRecord(
         capture,
         200,
         digest,

@@ -12,7 +12,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from aahcrawler.archive.history import HISTORY, Former, History, Kept
+from aahcrawler.archive.history import HISTORY, Former, History, HistoryRecord
 from aahcrawler.archive.scanning import scan
 from aahcrawler.exchange import Truncation
 from aahcrawler.metadata import Metadata
@@ -26,12 +26,12 @@ HEADS = [b"200 OK", b'200 OK\r\nETag: "1"', b"404 Not Found", b"503 Busy", b"301
 class Version:
     """What one address held; ``order`` is that of coming to be known."""
 
-    kept: Kept
+    kept: HistoryRecord
     order: int
     seen: datetime
     etag: str
     crawl: int
-    told: Kept | None
+    told: HistoryRecord | None
     own: bool
 
     @property
@@ -47,7 +47,7 @@ class Model:
         self.versions: dict[str, list[Version]] = {}
         self.count = 0
 
-    def add(self, kept: Kept) -> None:
+    def add(self, kept: HistoryRecord) -> None:
         url, capture = kept.capture.url, kept.capture
         self.count += 1
         if not capture.revisit:
@@ -63,7 +63,7 @@ class Model:
     def put(self, url: str, version: Version) -> None:
         self.versions.setdefault(url, []).append(version)
 
-    def renew(self, version: Version, kept: Kept) -> None:
+    def renew(self, version: Version, kept: HistoryRecord) -> None:
         if kept.capture.date < version.seen:
             return
         version.seen, version.crawl, version.etag = kept.capture.date, kept.crawl, kept.etag or version.etag
@@ -100,7 +100,7 @@ class Model:
         )
 
 
-def told(kept: Kept) -> Kept | None:
+def told(kept: HistoryRecord) -> HistoryRecord | None:
     return kept if kept.kind == "page" else None
 
 
@@ -122,13 +122,13 @@ class HistoryMachine(RuleBasedStateMachine):
         self.root = Path(tempfile.mkdtemp())
         self.crawled = Crawled(self.root)
         self.model = Model()
-        self.written: list[Kept] = []
+        self.written: list[HistoryRecord] = []
 
     def teardown(self) -> None:
         self.crawled.close()
         shutil.rmtree(self.root)
 
-    def take(self, kept: Kept) -> None:
+    def take(self, kept: HistoryRecord) -> None:
         self.written.append(kept)
         self.model.add(kept)
 
@@ -228,11 +228,11 @@ class HistoryMachine(RuleBasedStateMachine):
         return [shown(former) for former in formers]
 
 
-def places(kept: Kept) -> tuple[int, int | None]:
+def places(kept: HistoryRecord) -> tuple[int, int | None]:
     return kept.capture.offset, kept.capture.metadata_offset
 
 
-def cut_to(kept: Kept, ends: dict[int, int], size: int) -> Kept | None:
+def cut_to(kept: HistoryRecord, ends: dict[int, int], size: int) -> HistoryRecord | None:
     """Return what is left of a capture where its file ends earlier, None for nothing."""
     capture = kept.capture
     if ends[capture.offset] > size:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from aahcrawler import metadata as metadata_record
-from aahcrawler.archive.history import History, Kept
+from aahcrawler.archive.history import History, HistoryRecord
 from aahcrawler.archive.records import CrawlInfo
 from aahcrawler.archive.writer import Capture, WarcWriter
 from aahcrawler.crawl.recrawl import UNKNOWN, Asked, Change, LostError, Recrawl, Visit
@@ -58,7 +58,7 @@ class Bench:
             original = self.history.original(came.payload_digest) if came.truncated is None else None
             block = None if told is None else metadata_record.write(told)
             capture = writer.write(came, original=original, metadata=block)
-        self.history.add(Kept.of(capture, came, number, original=original, metadata=told))
+        self.history.add(HistoryRecord.of(capture, came, number, original=original, metadata=told))
         return capture
 
     @property

@@ -4,8 +4,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aahcrawler.traps.heard import Heard, Lately
 from aahcrawler.traps.neighbours import FEWEST, NEAR, Neighbours
+from aahcrawler.traps.seen_hashes import Lately, SeenHashes
 from aahcrawler.traps.sketch import LONGEST, distance, fingerprint, said, sketch
 
 WORDS = tuple(
@@ -102,20 +102,20 @@ def test_the_oldest_pages_are_forgotten_and_a_restored_state_goes_on() -> None:
 
 
 def test_what_was_heard_is_not_new() -> None:
-    heard = Heard()
+    heard = SeenHashes()
     said = [sketch(text(2000, seed)).said for seed in range(30)]
     assert all(heard.news(each) > 0.9 * len(each) for each in said)
     assert [heard.news(each) for each in said] == [0] * 30
 
 
 def test_memory_is_bounded_and_the_last_is_still_known() -> None:
-    heard, chance = Heard(most_bits=1 << 17), np.random.default_rng(1)
+    heard, chance = SeenHashes(most_bits=1 << 17), np.random.default_rng(1)
     for _ in range(300):
         said = chance.integers(0, 2**64, 300, np.uint64)
         assert heard.news(said) > 280
         assert heard.news(said) < 10, "a few were taken for known, and what they were taken for is forgotten"
         assert heard.size <= 3 * (1 << 17) // 8
-    restored = Heard.restored(heard.state(), most_bits=1 << 17)
+    restored = SeenHashes.restored(heard.state(), most_bits=1 << 17)
     assert restored.news(said) < 10
 
 

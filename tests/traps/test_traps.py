@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from aahcrawler.traps import Seen, Trap, Traps, Verdict, is_probe
 from aahcrawler.traps.aliases import Aliases
-from aahcrawler.traps.kept import packed, unpacked
+from aahcrawler.traps.persistence import packed, unpacked
 from aahcrawler.traps.soft_errors import PROBE, SoftErrors
 from online_analysis.icd.sections import Traps as Section
 from tests.traps.test_sketch import text

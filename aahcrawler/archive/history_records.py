@@ -1,0 +1,199 @@
+"""The history's record of a capture, as later crawls need it: as it is stored, and as it is looked up."""
+
+import base64
+import binascii
+import math
+import re
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from http import HTTPStatus
+from typing import Literal, Self
+
+from aahcrawler import metadata as metadata_record
+from aahcrawler.archive.payload import HEAD, beginning_of, is_chunked, status_of
+from aahcrawler.archive.record_access import Appended
+from aahcrawler.archive.records import Original
+from aahcrawler.archive.writer import Capture
+from aahcrawler.exchange import Exchange
+from aahcrawler.metadata import Metadata, MetadataError
+
+Kind = Literal["page", "requisite"]
+"""The purpose that a URL was fetched for; robots.txt is a requisite."""
+
+_DEEPEST = 1 << 31
+_ETAG = re.compile(rb"\netag[ \t]*:[ \t]*([^\r\n]{1,1024}?)[ \t]*\r?\n", re.IGNORECASE)
+_MODIFIED = re.compile(rb"\nlast-modified[ \t]*:[ \t]*([^\r\n]{1,100}?)[ \t]*\r?\n", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryRecord:
+    """A capture as it is added to the history.
+
+    ``digest`` is the SHA-1 of the payload, of a revisit that of its original. ``etag`` and ``last_modified`` stand as
+    the answer's head has them, empty where it has none. ``complete`` is false for a truncated answer. Of requisites,
+    ``priority``, ``score`` and ``relevant`` are None. ``crawl`` is the number of the crawl, 0 where it is not known.
+    ``chunked`` says whether the answer came in the chunked coding, ``terminal`` whether the page was recognised as one
+    of a terminal level; ``depth`` is how many links away from a seed it was.
+    """
+
+    capture: Capture
+    status: int
+    digest: bytes
+    etag: str = ""
+    last_modified: str = ""
+    complete: bool = True
+    kind: Kind = "requisite"
+    priority: float | None = None
+    score: float | None = None
+    relevant: bool | None = None
+    crawl: int = 0
+    chunked: bool = False
+    terminal: bool = False
+    depth: int = 0
+
+    @classmethod
+    def of(
+        cls,
+        capture: Capture,
+        exchange: Exchange,
+        crawl: int,
+        *,
+        original: Original | None = None,
+        metadata: Metadata | None = None,
+    ) -> Self:
+        """Return the record of an exchange that has just been written, given the writer's arguments.
+
+        It is a page where its metadata say with which priority it was fetched, else a requisite. The response is read
+        from its start and left there.
+        """
+        exchange.response.seek(0)
+        head = beginning_of(exchange.response.read(HEAD))
+        exchange.response.seek(0)
+        digest = original.digest if capture.revisit and original is not None else exchange.payload_digest
+        return cls._made(capture, head, (digest, exchange.truncated is None, crawl), metadata)
+
+    @classmethod
+    def read(cls, found: Appended, file: str) -> Self | None:
+        """Return the same from the records in a WARC file, None where they lack anything required."""
+        header = found.header
+        url, date = header.get("WARC-Target-URI").strip("<>"), _moment(header.get("WARC-Date"))
+        if not url or date is None or not header.record_id:
+            return None
+        capture = Capture(
+            header.record_id,
+            url,
+            date,
+            file,
+            found.offset,
+            found.metadata_offset,
+            header.get("WARC-Type").lower() == "revisit",
+            header.get("WARC-Refers-To").strip("<>"),
+        )
+        digest = _digest(header.get("WARC-Payload-Digest"))
+        # What a revisit record leaves out is with its original.
+        complete = capture.revisit or not header.get("WARC-Truncated")
+        kept = cls._made(capture, found.http_head, (digest, complete, found.crawl), understood(found.metadata))
+        if capture.revisit and header.get("WARC-Profile").endswith("/server-not-modified"):
+            # The head of a 304 is in a record of its own, which may have been cut off.
+            return replace(kept, status=HTTPStatus.NOT_MODIFIED)
+        return kept
+
+    @classmethod
+    def _made(cls, capture: Capture, head: bytes, known: tuple[bytes, bool, int], metadata: Metadata | None) -> Self:
+        digest, complete, crawl = known
+        etag, modified = _ETAG.search(head), _MODIFIED.search(head)
+        priority = _number(metadata.priority) if metadata else None
+        kept = cls(
+            capture,
+            status_of(head) or 0,
+            digest,
+            etag[1].decode("latin-1") if etag else "",
+            modified[1].decode("latin-1") if modified else "",
+            complete,
+            crawl=crawl,
+            chunked=is_chunked(head),
+        )
+        if metadata is None or priority is None:
+            return kept
+        return replace(
+            kept,
+            kind="page",
+            priority=priority,
+            score=_number(metadata.score),
+            relevant=None if metadata.relevant is None else bool(metadata.relevant),
+            terminal=metadata.role == "terminal",
+            depth=min(max(metadata.depth, 0), _DEEPEST),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Former:
+    """The newest capture of a URL that is worth knowing: a complete success where there was one.
+
+    ``record_id``, ``original_url``, ``warc_date``, ``file`` and ``offset`` are of the response record that holds the
+    payload, in the chunked coding where ``chunked`` says so; where the URL only ever gave a payload that another URL
+    had given before, they are those of the other's record. The rest is of the URL: ``status``, and ``complete``, false
+    for a truncated answer; ``etag`` and ``last_modified``, empty where unknown; the place of its newest metadata
+    record, and the id of the answer described there; ``crawl`` and ``last_seen``, the last time it was found to have
+    this payload; ``terminal`` and ``depth`` as in ``HistoryRecord``.
+    """
+
+    url: str
+    record_id: str
+    original_url: str
+    warc_date: str
+    digest: bytes
+    file: str
+    offset: int
+    status: int
+    complete: bool
+    etag: str
+    last_modified: str
+    metadata_file: str
+    metadata_offset: int | None
+    metadata_of: str
+    kind: Kind
+    priority: float | None
+    score: float | None
+    relevant: bool | None
+    crawl: int
+    last_seen: datetime
+    chunked: bool | None = None
+    terminal: bool = False
+    depth: int = 0
+
+    @property
+    def original(self) -> Original:
+        """The record that a revisit record of this payload refers to."""
+        return Original(self.record_id, self.original_url, self.warc_date, self.digest, self.chunked)
+
+
+def understood(block: bytes | None) -> Metadata | None:
+    """Return the content of a metadata record, None where there is none or it is of another kind."""
+    try:
+        return None if block is None else metadata_record.read(block)
+    except MetadataError:
+        return None
+
+
+def _moment(date: str) -> datetime | None:
+    try:
+        moment = datetime.fromisoformat(date)
+        return moment.astimezone(UTC) if moment.tzinfo is not None else None
+    except (ValueError, OverflowError):
+        return None
+
+
+def _digest(label: str) -> bytes:
+    try:
+        return base64.b32decode(label.removeprefix("sha1:"))
+    except binascii.Error:
+        return b""
+
+
+def _number(value: object) -> float | None:
+    try:
+        number = float(value) if isinstance(value, int | float) and not isinstance(value, bool) else math.nan
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None

@@ -1,0 +1,130 @@
+"""Remembers hashes that a crawl has seen: a set that forgets the oldest rather than grow without bound."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aahcrawler.traps.sketch import Hashes
+
+Arrays = Mapping[str, NDArray[np.generic]]
+"""A state to be kept: arrays by name."""
+
+FEWEST_BITS = 1 << 17
+MOST_BITS = 1 << 26
+"""Bits of the largest filter, 8 MiB; all together take three times that at most."""
+BITS_A_HASH = 12
+"""Bits for each hash: one in 150 that was never added is taken for known."""
+
+_NUMBERS = np.arange(4, dtype=np.uint64)[:, None]
+_MASKS = np.left_shift(1, np.arange(8)).astype(np.uint8)
+
+
+@dataclass(slots=True)
+class _Filter:
+    bits: NDArray[np.uint8]
+    count: int = 0
+
+    @property
+    def is_full(self) -> bool:
+        return self.count * BITS_A_HASH >= len(self.bits) * 8
+
+    def has(self, probes: Hashes) -> NDArray[np.bool_]:
+        at, masks = self._places(probes)
+        found: NDArray[np.bool_] = ((self.bits.take(at) & masks) != 0).all(axis=0)
+        return found
+
+    def add(self, probes: Hashes) -> None:
+        at, masks = self._places(probes)
+        np.bitwise_or.at(self.bits, at, masks)
+        self.count += probes.shape[1]
+
+    def _places(self, probes: Hashes) -> tuple[NDArray[np.intp], NDArray[np.uint8]]:
+        """Return bytes and masks of the bits of each hash, a row a probe."""
+        at = probes & np.uint64(len(self.bits) * 8 - 1)
+        return (at >> np.uint64(3)).view(np.intp), _MASKS.take((at & np.uint64(7)).view(np.intp))
+
+
+def _probes(hashes: Hashes) -> Hashes:
+    """Return the numbers that say which bits a hash has in filters of any size (Kirsch and Mitzenmacher, 2008)."""
+    return hashes + _NUMBERS * ((hashes >> np.uint64(32)) | np.uint64(1))
+
+
+class SeenHashes:
+    """A set of hashes in Bloom filters, each twice as large as the one before it, up to ``most_bits``.
+
+    An added hash is known until filters of twice that size have been filled since. A hash that was not added may be
+    taken for known, one in 150.
+    """
+
+    def __init__(self, most_bits: int = MOST_BITS) -> None:
+        self._most = most_bits
+        self._filters = [_Filter(np.zeros(min(FEWEST_BITS, most_bits) // 8, np.uint8))]
+
+    def news(self, hashes: Hashes) -> int:
+        """Add hashes, each given once; return how many of them were not known."""
+        if not len(hashes):
+            return 0
+        probes = _probes(hashes)
+        known = np.zeros(len(hashes), np.bool_)
+        for each in self._filters:
+            known |= each.has(probes)
+        new = len(hashes) - int(np.count_nonzero(known))
+        if new:
+            self._filters[-1].add(probes[:, ~known])
+            if self._filters[-1].is_full:
+                self._grow()
+        return new
+
+    def _grow(self) -> None:
+        size = min(self._most // 8, 2 * len(self._filters[-1].bits))
+        if len(self._filters) > 1 and len(self._filters[-1].bits) == size == len(self._filters[-2].bits):
+            self._filters = self._filters[-1:]
+        self._filters.append(_Filter(np.zeros(size, np.uint8)))
+
+    @property
+    def size(self) -> int:
+        """Bytes that the filters take."""
+        return sum(len(each.bits) for each in self._filters)
+
+    def state(self) -> Arrays:
+        """Return all of it as arrays; ``restored`` makes the set anew of them."""
+        counts = np.array([each.count for each in self._filters], np.int64)
+        return {"heard": counts} | {f"heard{place}": each.bits.copy() for place, each in enumerate(self._filters)}
+
+    @classmethod
+    def restored(cls, state: Arrays, most_bits: int = MOST_BITS) -> "SeenHashes":
+        """Return the set with this ``state``. Raise ``ValueError`` or ``KeyError`` where it is not a state."""
+        heard = cls(most_bits)
+        heard._filters = [
+            _Filter(_checked(state[f"heard{place}"]), int(count)) for place, count in enumerate(state["heard"])
+        ]
+        if not heard._filters or heard.size > 4 * most_bits // 8:
+            raise ValueError("no filters, or larger ones than there can be")
+        return heard
+
+
+def _checked(bits: NDArray[np.generic]) -> NDArray[np.uint8]:
+    size = bits.size
+    if bits.dtype != np.uint8 or bits.ndim != 1 or size == 0 or size & (size - 1):
+        raise ValueError("a filter is no array of bits")
+    return bits.astype(np.uint8)
+
+
+class Lately:
+    """The last numbers that were asked for: at least half of ``most``, and never more."""
+
+    def __init__(self, most: int) -> None:
+        self._half = max(1, most // 2)
+        self._now: set[int] = set()
+        self._before: set[int] = set()
+
+    def knows(self, number: int) -> bool:
+        """Return whether a number was asked for before, and remember it."""
+        if number in self._now:
+            return True
+        if len(self._now) >= self._half:
+            self._before, self._now = self._now, set()
+        self._now.add(number)
+        return number in self._before
