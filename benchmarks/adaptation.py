@@ -89,7 +89,7 @@ def crawled(plan: Plan, known: Known, shown: RecordedSite, method: Method, folde
 
 
 def changed(plan: Plan, site: RecordedSite, folder: Path) -> RecordedSite:
-    """Return the site as it is served: as it was recorded, or a copy of it with damage done to it."""
+    """Return the site to serve: as it was recorded, or a damaged copy of it."""
     if plan.damage is not None:
         site = damaged(site, folder / "damaged", plan.damage, plan.seed)
     return emptied(site, folder / "emptied") if plan.absent else site

@@ -125,7 +125,7 @@ class Lesson:
                             yield whole
 
     def values(self, name: str, page: Page) -> list[str]:
-        """Return the texts of a field on a page, as they stand there."""
+        """Return the texts of a field on a page, unchanged."""
         found = (nodes(selector, page.tree) for selector in self.selectors(name))
         return [text for node in next(filter(None, found), []) if (text := _text(node))]
 

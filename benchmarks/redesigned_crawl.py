@@ -44,7 +44,7 @@ class Redesign:
 
 
 def beside(known: RecordedSite, after: RecordedSite, scripts: Path, folder: Path) -> tuple[RecordedSite, RecordedSite]:
-    """Put two themes beside one another into a folder, as a server needs them; return them as they stand there.
+    """Put two themes beside one another into a folder, as a server needs them; return them as placed there.
 
     A server and a scorer that stand in ``scripts``, or in the folder that holds it, serve them as well.
     """

@@ -98,7 +98,7 @@ class Expression:
         self._note(source for source, selector in self.pending.items() if view.holds(selector))
 
     def look_within(self, contexts: Iterable[HtmlElement], literals: SourceLiterals | None) -> None:
-        """Note which alternatives find something within elements; ``literals`` are those of the page they stand on."""
+        """Note which alternatives find something within elements; ``literals`` are those of the elements' page."""
         able = {
             source: selector
             for source, selector in self.pending.items()

@@ -145,7 +145,7 @@ class Elements:
 
 
 def _behind(element: HtmlElement) -> HtmlElement | None:
-    """Return the next element beside one; comments are none."""
+    """Return the next element beside one, skipping comments."""
     following = element.getnext()
     while following is not None and not isinstance(following.tag, str):
         following = following.getnext()

@@ -239,7 +239,7 @@ class SourceLiterals:
     def narrow(self, selector: Selector, elements: Elements | None = None) -> Selector | None:
         """Return the expression without the branches of its union that find nothing; None where none is left.
 
-        With the ``elements`` of the page, that is told of expressions that are evaluated on nothing but this document.
+        With the ``elements`` of the page, this holds for expressions that are evaluated on this document only.
         """
         if self._source is None:
             return selector
@@ -249,7 +249,7 @@ class SourceLiterals:
         return selector.branches(held) if any(held) else None
 
     def _held_by(self, selector: Selector, elements: Elements | None) -> tuple[bool, ...]:
-        """Return of each branch whether it may find something; nothing where that is told of none."""
+        """Return, for each branch, whether it may find something; empty where no branch can be judged."""
         asked = first_asked(selector.source) if elements is not None else ()
         if elements is None or not asked:
             return tuple(map(self._holds, selector.literals))

@@ -15,7 +15,7 @@ from urllib.parse import unquote, unquote_plus
 from knowledge_base.globs import glob_test, names_itself, numbers_as_one, varies
 
 LONGEST = 8_192
-"""Characters of a URL beyond which no rule matches it and it is left as it is."""
+"""The most characters of a URL; no rule matches a longer one, and it is left unchanged."""
 
 
 class Reason(StrEnum):

@@ -101,7 +101,7 @@ def look_up(source: str, context: HtmlElement, elements: Elements) -> list[Node]
 
 @lru_cache(MOST_REMEMBERED)
 def first_asked(source: str) -> tuple[tuple[str, str] | None, ...]:
-    """Return of each branch of an expression the attribute and the value that it asks for first, None where of none.
+    """Return, for each branch of an expression, the attribute and value that it asks for first, None for neither.
 
     Empty where no branch asks for any.
     """

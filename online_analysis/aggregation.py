@@ -125,9 +125,9 @@ class LinkRanker(Protocol):
 def aggregate(document: Document, scores: Sequence[Scores], weights: Mapping[str, float]) -> tuple[ScoredLink, ...]:
     """Give each outlink the weighted average of its analysers' scores.
 
-    An analyser that scores the document but no links passes its document score on to each outlink; one that is
-    silent about a link is left out of that link's average; a link nobody scores gets 0. An analyser that has no
-    weight counts 1.
+    An analyser that scores the document but no links passes its document score on to each outlink; one that is silent
+    about a link is left out of that link's average; a link without scores gets 0. An analyser that has no weight counts
+    1.
     """
     said = [
         (weights.get(each.analyser, 1.0), each.links, each.document)

@@ -166,7 +166,7 @@ def _with_learned(given: Mapping[str, float], learned: Mapping[str, float]) -> M
 
 
 def _keyword_weights(phrases: Mapping[Phrase, float], idf: Mapping[str, float]) -> Mapping[str, float]:
-    """Weigh the words of keywords and, for those of several words, the phrase; all have the say that is given.
+    """Weigh the words of keywords and, for those of several words, the phrase; all weigh what is given.
 
     Rare ones have more, but a long keyword weighs no more than a short one.
     """

@@ -52,7 +52,7 @@ class Writers(Enum):
     """The other processes that add to a history of captures."""
 
     ONE = auto()
-    """Nobody."""
+    """No other process."""
     FIRST = auto()
     """Others, from now on."""
     JOINED = auto()
@@ -413,7 +413,7 @@ def _time(microseconds: int) -> datetime:
 
 
 def _stored_id(record_id: str) -> bytes | str:
-    """Return a record id in 16 bytes, or as it is where that would not give it back."""
+    """Return a record id in 16 bytes, or unchanged where that would lose a part of it."""
     try:
         packed = bytes.fromhex(record_id.removeprefix(_URN).replace("-", ""))
     except ValueError:

@@ -33,7 +33,7 @@ class HistoryRecord:
     the answer's head has them, empty where it has none. ``complete`` is false for a truncated answer. Of requisites,
     ``priority``, ``score`` and ``relevant`` are None. ``crawl`` is the number of the crawl, 0 where it is not known.
     ``chunked`` says whether the answer came in the chunked coding, ``terminal`` whether the page was recognised as one
-    of a terminal level; ``depth`` is how many links away from a seed it was.
+    of a terminal level; ``depth`` is the number of links from a seed.
     """
 
     capture: Capture

@@ -1,4 +1,4 @@
-"""Mending WARC files whose ends are torn, losing no byte of them, and making their index anew."""
+"""Mends WARC files whose ends are torn, losing no byte of them, and makes their index anew."""
 
 import fcntl
 import os

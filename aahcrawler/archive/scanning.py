@@ -1,4 +1,4 @@
-"""Going through the records of a WARC file, with all that is wrong with each by itself (ISO 28500:2017)."""
+"""Goes through the records of a WARC file, and finds the faults of each by itself (ISO 28500:2017)."""
 
 import base64
 import hashlib

@@ -1,4 +1,4 @@
-"""Writing exchanges to WARC files as they passed over the connection (ARCOMEM, section 4.3)."""
+"""Writes exchanges to WARC files as they passed over the connection (ARCOMEM, section 4.3)."""
 
 import hashlib
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""Reading documents through a child process that is ended when it takes too long."""
+"""Reads documents through a child process that is ended when it takes too long."""
 
 import json
 import os

@@ -101,7 +101,7 @@ def double(value: float) -> str:
 
 @lru_cache(maxsize=1024)
 def person(somebody: Person, site: str) -> str:
-    """Return the IRI of somebody: the profile's address with ``#person``, or a URN of site and name.
+    """Return the IRI of a person: the profile's URL with ``#person``, or a URN of site and name.
 
     >>> person(Person("Jane", "http://a.test/u/7"), "a.test"), person(Person("Jane  Doe"), "a.test")
     ('<http://a.test/u/7#person>', '<urn:aahcrawler:person:a.test:Jane%20Doe>')

@@ -43,11 +43,11 @@ class ReadError(Exception):
 class ObjectRow:
     """A web object as its newest capture has it.
 
-    ``url`` is its own address, else that of the page it was found on. ``author`` is a name. ``date`` is ISO 8601 in
-    UTC; a date that the application's rules could not read stands as the page has it. Of several values the first is
-    given. ``part_of`` and ``iri`` are IRIs. ``deleted`` is the moment, ISO 8601 in UTC, at which a capture found the
-    object gone, None while there is one that has it: posts move between the pages of a thread. ``inferred`` names the
-    fields that no action of the knowledge base found, and their sources.
+    ``url`` is its own URL, else that of the page it was found on. ``author`` is a name. ``date`` is ISO 8601 in UTC; a
+    date that the application's rules could not read stands as the page has it. Of several values the first is given.
+    ``part_of`` and ``iri`` are IRIs. ``deleted`` is the moment, ISO 8601 in UTC, at which a capture found the object
+    gone, None while there is one that has it: posts move between the pages of a thread. ``inferred`` names the fields
+    that no action of the knowledge base found, and their sources.
     """
 
     url: str
@@ -67,8 +67,8 @@ class PageRow:
     """A captured page. ``level`` is the role of its page level, ``level_name`` that level's name.
 
     ``fetched_at`` is ISO 8601 in UTC, ``capture`` the id of the WARC response or revisit record. ``crawl`` is the
-    number of the crawl that fetched it, 1 where it is not told. ``unchanged`` is the id of the former capture that
-    holds the same payload, and so its objects; that of a page that answered 304 is a page as well. The rest is as in
+    number of the crawl that fetched it, 1 where unknown. ``unchanged`` is the id of the former capture that holds the
+    same payload, and so its objects; that of a page that answered 304 is a page as well. The rest is as in
     ``CaptureDescription``, None where that is empty.
     """
 
@@ -277,7 +277,7 @@ def _past(files: Sequence[Path]) -> _Past:
 
 
 def _deleted(files: Sequence[Path], past: _Past) -> dict[str, str]:
-    """Return when each object that is gone was found so."""
+    """Return the time at which each deleted object was found gone."""
     gone = dict(past.deletions)
     for group in _histories(files):
         held = [subject for subject in group.objects() if subject in gone]

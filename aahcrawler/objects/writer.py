@@ -1,4 +1,4 @@
-"""Writing captures and their web objects as N-Quads, one graph a capture (ARCOMEM, sections 3.1 and 4.1)."""
+"""Writes captures and their web objects as N-Quads, one graph a capture (ARCOMEM, sections 3.1 and 4.1)."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -23,10 +23,10 @@ class CaptureDescription:
     """The description of a capture itself.
 
     ``iri`` is the id of its WARC response record (``urn:uuid:...``). ``application`` and ``level`` are names of the
-    knowledge base, None where none was recognised. ``score`` is the page's relevance in [0, 1], None where nobody
-    scored it, ``relevant`` whether it reached the crawl's threshold. ``priority`` is the score it was leased with,
-    ``via`` the URL that linked to it, empty for a seed. ``crawl`` is the IRI of the crawl that made it
-    (``vocabulary.crawl``), empty where that is not told.
+    knowledge base, None where none was recognised. ``score`` is the page's relevance in [0, 1], None where it was not
+    scored, ``relevant`` whether it reached the crawl's threshold. ``priority`` is the score it was leased with, ``via``
+    the URL that linked to it, empty for a seed. ``crawl`` is the IRI of the crawl that made it (``vocabulary.crawl``),
+    empty where unknown.
 
     ``unchanged`` is the id of the former capture whose payload this one has again, None where there is none: its
     objects are those of that capture, and are not stated again. ``revision_of`` is the id of the former capture whose

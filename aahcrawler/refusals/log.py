@@ -1,4 +1,4 @@
-"""Writing a refusal log: one file or more a worker, a page at a time."""
+"""Writes a refusal log: one file or more a worker, a page at a time."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""Reading a refusal log."""
+"""Reads a refusal log."""
 
 import gzip
 import zlib

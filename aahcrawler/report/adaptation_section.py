@@ -54,7 +54,7 @@ def _failure(place: str, count: int, mended: int) -> str:
 def learned(known: Sequence[Evidence], used: Mapping[str, int], begun: str) -> str:
     """Return the learned actions with their evidence; ``used`` counts pages by the action that read them.
 
-    Actions that were learned before the crawl had ``begun`` are told from its own.
+    Actions that were learned before the crawl had ``begun`` are marked as of a former crawl.
     """
     if not known:
         return ""

@@ -1,4 +1,4 @@
-"""Reading a score log, the files of all workers as one sequence."""
+"""Reads a score log, the files of all workers as one sequence."""
 
 import gzip
 import heapq
@@ -120,7 +120,7 @@ def _parsed(path: Path, line: bytes) -> Begin | Entry:
 
 
 def _begun(path: Path) -> int:
-    """Return when a file was begun, in milliseconds since 1970; nothing in it is older."""
+    """Return the time at which a file was begun, in milliseconds since 1970; nothing in it is older."""
     match = _BEGUN.search(path.name.removesuffix(OPEN))
     if match is None:
         return 0

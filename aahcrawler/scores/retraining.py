@@ -57,7 +57,7 @@ def remember(
 
 
 def never_wanted(refused: Mapping[str, Sequence[int]]) -> Sequence[int]:
-    """Return the positions of links whose URLs the crawl does not want wherever they stand, in order.
+    """Return the positions of links whose URLs the crawl never wants, whatever the page, in order.
 
     >>> never_wanted({"too_deep": [0], "denied": [3], "spam": [1]})
     [1, 3]

@@ -1,4 +1,4 @@
-"""Writing a score log: one file or more a worker, an entry at a time."""
+"""Writes a score log: one file or more a worker, an entry at a time."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace

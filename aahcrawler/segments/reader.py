@@ -1,4 +1,4 @@
-"""Finding segments and reading them, those that are still being written too."""
+"""Finds segments and reads them, those that are still being written too."""
 
 import io
 import os

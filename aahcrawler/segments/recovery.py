@@ -1,4 +1,4 @@
-"""Making the segments of a writer that died whole again."""
+"""Makes the segments of a writer that died whole again."""
 
 import fcntl
 import os

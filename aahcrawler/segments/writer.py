@@ -1,4 +1,4 @@
-"""Appending gzip members to segments."""
+"""Appends gzip members to segments."""
 
 import fcntl
 import os

@@ -1,4 +1,4 @@
-"""The crawls that a service knows: found anew in their folders whenever somebody asks."""
+"""The crawls that a service knows: found anew in their folders for each request."""
 
 import json
 import logging

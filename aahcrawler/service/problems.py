@@ -16,7 +16,7 @@ _logger = logging.getLogger(__name__)
 
 
 class ProblemDetails(BaseModel):
-    """A problem as it is sent. ``applied``: how many items of the request took effect all the same."""
+    """A problem as it is sent. ``applied``: the number of the request's items that took effect all the same."""
 
     type: str
     title: str

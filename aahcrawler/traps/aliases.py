@@ -1,4 +1,4 @@
-"""Session ids that nobody has documented: parts of addresses that change while the page stays the same.
+"""Detects undocumented session ids: parts of URLs that change while the page stays the same.
 
 Which parts do not matter can be told from pages that were found to be near duplicates (Bar-Yossef, Keidar and
 Schonfeld, "Do not crawl in the DUST", WWW 2007). Here only parts count that look like ids.
@@ -53,7 +53,7 @@ class Aliases:
         return known if known != url else None
 
     def state(self) -> Mapping[str, Mapping[str, int]]:
-        """Return which parts are ids, by host; pages are found again. ``restore`` takes it."""
+        """Return the parts that are ids, by host; pages are found again. ``restore`` takes it."""
         return dict(self._evidence)
 
     def restore(self, state: Mapping[str, Mapping[str, int]]) -> None:

@@ -51,7 +51,7 @@ def _without(action: Extract, dropped: Sequence[str]) -> Extract:
 
 
 def check_types(element: etree._Element, types: Iterable[str], kind: Kind, notes: Notes) -> None:
-    """Note the types that objects of a kind of application do not have; empty ones are none."""
+    """Note the types that objects of a kind of application do not have; empty types are skipped."""
     for value in types:
         if value and value not in kind.types:
             known = ", ".join(sorted(kind.types))

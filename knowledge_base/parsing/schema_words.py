@@ -44,7 +44,7 @@ class SchemaWords:
         }
 
     def plain(self, message: str) -> str:
-        """Return a message of the validator in plain words; as it is where its form is not known."""
+        """Return a message of the validator in plain words; unchanged where its form is not known."""
         for name, form in _FORMS.items():
             found = form.fullmatch(message.strip())
             if found is not None:

@@ -79,12 +79,12 @@ class Event:
 
     @property
     def is_set(self) -> bool:
-        """Whether it sets the URL's score, whatever the score before."""
+        """Return whether it sets the URL's score, whatever the score before."""
         return self.what in (Happened.RESCORED, Happened.REWEIGHED)
 
     @property
     def is_offer(self) -> bool:
-        """Whether it brings a score to the frontier that the update function is applied to."""
+        """Return whether it brings a score to the frontier that the update function is applied to."""
         if self.is_unscored:
             return False
         posted = self.what is Happened.POSTED and self.note in ("accepted", "rescored")

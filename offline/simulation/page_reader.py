@@ -1,4 +1,4 @@
-"""Reading a world: its pages are gathered from WARC files once, and understood when a crawl meets them."""
+"""Reads a world: its pages are gathered from WARC files once, and understood when a crawl meets them."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
@@ -43,7 +43,7 @@ def reader(folders: tuple[Path, ...]) -> Callable[[Page], Understood]:
 
 @dataclass(slots=True)
 class Gathering:
-    """The pages of a world on their way into a folder. ``gathered`` is told of each."""
+    """Gathers the pages of a world into a folder. ``gathered`` is called with each."""
 
     folder: Path
     target: Path

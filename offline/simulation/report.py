@@ -15,7 +15,7 @@ from offline.simulation.tables import all_cells, as_text, tables
 
 @dataclass(frozen=True, slots=True)
 class Targets:
-    """The files to write; None for those that nobody wants."""
+    """The files to write; None for those not wanted."""
 
     orders: Path | None = None
     json: Path | None = None

@@ -1,4 +1,4 @@
-"""Simulating all crawls of a world, sample by sample, in one process or several."""
+"""Simulates all crawls of a world, sample by sample, in one process or several."""
 
 import tempfile
 import time

@@ -36,7 +36,7 @@ def key(url: str) -> str:
 class Catalogue:
     """The pages of a world in the order of their records. ``numbers`` holds their URLs and those that redirect to them.
 
-    ``recorded`` are their addresses as they stand in the records, by which others know them; ``urls`` are canonical.
+    ``recorded`` are their URLs as the records have them, by which other programs know them; ``urls`` are canonical.
     """
 
     recorded: list[str] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""Sending requests to a store over HTTP until it has taken them."""
+"""Sends requests to a store over HTTP until it has taken them."""
 
 import base64
 import http.client

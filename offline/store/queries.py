@@ -1,4 +1,4 @@
-"""Asking a store in SPARQL 1.1, with mistakes told in plain words."""
+"""Asks a store in SPARQL 1.1, and explains mistakes in plain words."""
 
 import re
 from collections.abc import Iterator, Mapping

@@ -1,4 +1,4 @@
-"""Reading the text of a segment by whole gzip members, from any of them on."""
+"""Reads the text of a segment by whole gzip members, from any of them on."""
 
 import hashlib
 import io

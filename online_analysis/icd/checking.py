@@ -1,4 +1,4 @@
-"""Reading all parts of an ICD, so that every mistake is found in one go."""
+"""Reads all parts of an ICD, so that every mistake is found in one go."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field

@@ -47,7 +47,7 @@ _COMPARISONS: Final[Mapping[str, Callable[[int, int], bool]]] = {
     "=": operator.eq,
 }
 _NO_STEPS = re.compile("[re]")
-"""Hops off the seeds' sites that are none for a reader: redirects, and files that show a page."""
+"""Hops off the seeds' sites that a reader does not notice: redirects, and files that show a page."""
 _OFF_SITE = re.compile("[a-z]*$")
 
 

@@ -25,7 +25,7 @@ the others, so it prevails as soon as it knows enough to predict.
 """
 
 ANALYSERS = tuple(DEFAULT_WEIGHTS)
-"""The names of the analysers that ship; other ones may be weighted when the loader is told of them."""
+"""The names of the analysers that ship; others may be weighted when the loader is given their names."""
 
 _SPEAK_OF_THE_TOPIC = frozenset({"text", "url"})
 """They have something to say in any crawl; the other ones that ship may be silent throughout."""
