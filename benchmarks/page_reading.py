@@ -35,7 +35,7 @@ class Seen:
 
 @dataclass
 class Reading:
-    """The reading of a site's pages."""
+    """The pages of a site as they were read."""
 
     seen: list[Seen] = field(default_factory=list)
 

@@ -82,7 +82,7 @@ class Finding:
 
 @dataclass(slots=True)
 class Tally:
-    """The number of files and records checked, and of those with faults."""
+    """The counts of a check: files and records read, faults and notes."""
 
     files: int = 0
     records: int = 0

@@ -90,7 +90,7 @@ class Entry:
 
     @property
     def is_complete(self) -> bool:
-        """Return whether the entry has a URL no longer than index readers accept, a time, and something to replay.
+        """Return whether the entry has a URL of an accepted length, a time, and something to replay.
 
         An answer that ended before its head began, or a 304 that is no revisit, would only hide better captures.
         """

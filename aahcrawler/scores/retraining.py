@@ -24,7 +24,7 @@ MOST_PAGES = 20_000
 class Remembered:
     """The number of pages that a ranker has relearned, and its last revisions that were not applied.
 
-    ``passed`` is how many pages it is not to learn from, the first ones. ``weights`` are those that it learns under,
+    ``passed`` is the number of first pages that it must not learn from. ``weights`` are those that it learns under,
     whatever they were when a page was judged; None leaves them as they were.
     """
 

@@ -24,7 +24,7 @@ Preamble = Callable[[str], Iterable[bytes]]
 class Span:
     """The place of an append: the segment's final name, and the bytes from ``offset`` on.
 
-    ``ends`` are where each of the members ends, counted from the beginning of the segment.
+    ``ends`` are the ends of its members, counted from the beginning of the segment.
     """
 
     file: str

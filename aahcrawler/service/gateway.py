@@ -20,7 +20,7 @@ _logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """The server of a frontier, and its connection."""
+    """The server's address, the name and the settings of a frontier."""
 
     address: str
     name: str

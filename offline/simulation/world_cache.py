@@ -59,7 +59,7 @@ class WorldCache:
         (self.folder / "stamp").write_text(self._stamp, "utf-8")
 
     def relevance(self, judge: Path, samples: Sequence[Sample]) -> Relevance | None:
-        """Return the stored judgements; None where there are none, or they are another judge's."""
+        """Return the judge's stored judgements; None where none are stored for this judge and these samples."""
         if not _says(self.folder / "judged.stamp", self._judged_stamp(judge, samples)):
             return None
         relevance: Relevance = pickle.loads((self.folder / "judged").read_bytes())  # noqa: S301 - written by us

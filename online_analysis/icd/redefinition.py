@@ -64,7 +64,7 @@ def parts(paths: Iterable[str]) -> frozenset[Part]:
 
 
 def redefined(running: Icd, wanted: Icd) -> Redefinition:
-    """Return the definition that a crawl follows from now on if it is given the definition ``wanted`` while it runs.
+    """Return the definition of a running crawl after it is given ``wanted``, with the changes taken over or left.
 
     Mistakes that are found in it later are placed in the file of ``wanted``.
     """

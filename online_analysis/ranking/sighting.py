@@ -167,7 +167,7 @@ def rows_of(sightings: Iterable[Sighting], unit: float) -> Rows:
 
 
 class View:
-    """The context in which a page shows its links."""
+    """The features that a page gives to each of its links."""
 
     def __init__(self, document: Document, worth: float, depth: int) -> None:
         self._document = document
