@@ -29,8 +29,8 @@ def explain_score(
 
     from aahcrawler.frontiers import NoCrawlError
     from aahcrawler.scores import ScoreLogError
-    from offline.explanation.explanation import UnknownUrlError, explain
     from offline.explanation.report import write_json, write_tables
+    from offline.explanation.score_explanation import UnknownUrlError, explain
 
     waiting = Console(stderr=True).status("asking the crawl, and its ranker")
     with told(NoCrawlError, UnknownUrlError, ScoreLogError), waiting:

@@ -1,7 +1,7 @@
 """The score log: the scores of each page and link, their times and reasons; files of a crawl that only grow."""
 
 from aahcrawler.scores.entries import Lesson, Source
-from aahcrawler.scores.lessons import Lessons
+from aahcrawler.scores.ranker_lessons import Lessons
 from aahcrawler.scores.reader import ScoreLogError, count_lessons
 from aahcrawler.scores.retraining import MOST_PAGES, Remembered, never_wanted, remember
 from aahcrawler.scores.reweighting import Share, weighed

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from aahcrawler.scope import RULE, Refusal
 from aahcrawler.scores.entries import Asked, Ended, Entry, Judged, Rescored
-from aahcrawler.scores.lessons import taught
+from aahcrawler.scores.ranker_lessons import taught
 from aahcrawler.scores.reader import Read, read
 from aahcrawler.scores.reweighting import lesson
 from aahcrawler.traps import Trap

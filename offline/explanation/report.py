@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
 
-from offline.explanation.explanation import Explanation
+from offline.explanation.score_explanation import Explanation
 from offline.explanation.url_events import Event, Happened, Part
 from online_analysis.aggregation import Reason
 

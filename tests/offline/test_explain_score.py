@@ -17,8 +17,8 @@ from aahcrawler.frontier.protocol import FrontierSettings, Offer, State
 from aahcrawler.frontier.redis_frontier import RedisFrontier
 from aahcrawler.frontiers import NoCrawlError
 from aahcrawler.scores import Findings, Leads, Lessons, ScoreLog, ScoreLogError, Source
-from offline.explanation.explanation import Explanation, UnknownUrlError, explain
 from offline.explanation.report import write_json, write_tables
+from offline.explanation.score_explanation import Explanation, UnknownUrlError, explain
 from offline.explanation.url_events import Happened
 from online_analysis.aggregation import Revision, ScoredLink, Scores
 from online_analysis.document import Document, Outlink
