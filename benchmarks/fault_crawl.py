@@ -74,7 +74,7 @@ class Worker:
         return self._process.poll() if self._process is not None else -1
 
     def start(self) -> None:
-        """Begin, or go on."""
+        """Start the worker's process, anew or once more."""
         with (self.folder / "output.txt").open("ab") as output:
             self._process = subprocess.Popen(self._command, env=self._environment, stdout=output, stderr=output)
 

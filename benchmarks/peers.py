@@ -43,7 +43,7 @@ _NO_STEPS = ("(", "/", "concat", "substring", "normalize", "translate")
 
 
 class Peer(StrEnum):
-    """Another library, in one of its ways to go on."""
+    """Another library, in one of its modes."""
 
     SCRAPLING = "scrapling"
     SCRAPLING_SIMILAR = "scrapling-similar"

@@ -131,7 +131,7 @@ class Watched(Adaptation):
 
 @dataclass
 class Repairs:
-    """Adaptation at work on one site: which actions were learned, and on the how-manieth page, counted from 0.
+    """The repairs of one site: the learned actions, and the number, from 0, of the page on which each was learned.
 
     ``taken`` says of each that was learned on how many pages it had failed, with the one on which it was learned.
     """

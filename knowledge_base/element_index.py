@@ -65,7 +65,7 @@ class Elements:
 
     @cached_property
     def _words(self) -> dict[str, list[str]]:
-        """The values of classes that each word stands in."""
+        """The values of classes that contain each word."""
         found: dict[str, list[str]] = {}
         for value in self._values[CLASS]:
             for word in _words(value) if len(value) <= _LONGEST_KEPT else _split(value):

@@ -7,7 +7,7 @@ from enum import Enum, auto
 from functools import lru_cache
 
 SHORTEST_LITERAL = 3
-"""Shorter literals stand on most pages and tell nothing."""
+"""The length of the shortest useful literal: shorter ones are on most pages."""
 
 MOST_REMEMBERED = 65_536
 """Expressions whose literals are kept: as many as the largest knowledge bases have, and several times so."""

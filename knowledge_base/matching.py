@@ -158,7 +158,7 @@ def _is_there(selector: Selector, page: PageView) -> bool:
 
 
 def _values(tree: HtmlElement, tag: str, attribute: str) -> Iterator[str]:
-    """Yield an attribute of all elements of a name, lower-case, in document order and none before it is asked for."""
+    """Yield an attribute of all elements of a name, lower-case, in document order, lazily."""
     return ((element.get(attribute) or "").lower() for element in tree.iter(tag))
 
 

@@ -216,6 +216,6 @@ def compiled(expression: str) -> etree.XPath:
 
 
 def _asked_cheaply_first(test: re.Match[str]) -> str:
-    """Ask of a class whether it holds the letters of a word before its words are told apart."""
+    """Test whether a class holds the letters of a word before its words are split."""
     cheap = f"contains(@class, '{test['word']}') and "
     return test[0] if test.string.endswith(cheap, 0, test.start()) else f"({cheap}{test[0]})"

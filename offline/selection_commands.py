@@ -148,12 +148,12 @@ def evaluate(
         known = load(*named_folders(os.environ.get("AAH_KNOWLEDGE_BASE", "")))
         reference = reference_of(icd, crawl) if icd is not None else kept_reference(crawl)
         threshold = reference.relevant if relevant is None else relevant
-        yardstick = RelevanceMetrics(reference, seed_documents(crawl, reference, ApplicationAwareHelper(known), number))
+        metrics = RelevanceMetrics(reference, seed_documents(crawl, reference, ApplicationAwareHelper(known), number))
         crawls = [
             measure(
                 str(each) if which is None else f"{each}, crawl {which}",
                 documents(each, ApplicationAwareHelper(known), which),
-                yardstick,
+                metrics,
                 threshold,
                 lambda: count("pages measured"),
             )

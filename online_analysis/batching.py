@@ -148,7 +148,7 @@ class _Texts:
         self._known: dict[tuple[int, ...], Closeness | None] = {}
 
     def score(self, mentions: Mapping[str | None, _Mention]) -> float | None:
-        """Return the text part of a URL: by language, each with as much of a say as pages of it link there."""
+        """Return the text part of a URL: the average over languages, weighted by the pages in each that link there."""
         found = [
             (value, len(mention.pages))
             for language, mention in mentions.items()

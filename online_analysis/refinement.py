@@ -61,7 +61,7 @@ class Refinement:
 
 @dataclass(frozen=True, slots=True)
 class Trusted:
-    """The yardstick of a refinement: URLs of seeds among the pages, and the texts of reference documents.
+    """The trusted references of a refinement: URLs of seeds among the pages, and the texts of reference documents.
 
     ``relevant`` is the worth from which on a page is relevant.
     """

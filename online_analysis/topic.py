@@ -128,8 +128,8 @@ class Topic:
 def salience(idf: Number) -> Number:
     """Return the salience of terms of some idf in a comparison with documents: rare ones count more, but not by far.
 
-    With its whole idf a page is told by a handful of rare words; without any, by the words that all pages of its kind
-    share. In between, the exponent matters little.
+    With its whole idf a handful of rare words decides; without any, the words that all pages of its kind share. In
+    between, the exponent matters little.
     """
     found: Number = idf**0.5
     return found

@@ -33,7 +33,7 @@ _MOST_BEST, _MOST_OTHERS = 1_000, 1_000
 
 
 class KeptRefinement(BaseModel):
-    """A refinement as it is kept; ``of`` identifies the topic that it was learned for."""
+    """A stored refinement; ``of`` identifies the topic that it was learned for."""
 
     model_config = ConfigDict(frozen=True)
 

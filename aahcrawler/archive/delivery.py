@@ -74,7 +74,7 @@ class Rhythm:
     chance: Callable[[], float] = random.random
 
     def pause(self, failures: int) -> float:
-        """Return for how long to wait after so many failures in a row.
+        """Return the seconds to wait after so many failures in a row.
 
         >>> [Rhythm(chance=lambda: 1.0).pause(n) for n in (1, 2, 3, 40)]
         [1.0, 2.0, 4.0, 300.0]

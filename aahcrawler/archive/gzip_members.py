@@ -66,8 +66,8 @@ class Member:
 def members(file: BinaryIO, begin: int = 0) -> Iterator[Member]:
     """Yield each member of a file from ``begin`` on, also those whose data turn out to be damaged.
 
-    After a damaged one, the next is where a whole record is found; bytes in between belong to no member. The caller
-    reads as much of a member as it wants; the rest is read here.
+    After a damaged one, the next is the one at which a whole record is found; bytes in between belong to no member. The
+    caller reads as much of a member as it wants; the rest is read here.
     """
     offset: int | None = begin
     while offset is not None and _has(file, offset):

@@ -303,7 +303,7 @@ class Ledger:
         self._waiting = 0
 
     def close(self) -> None:
-        """Commit, and let go of the file."""
+        """Commit, and close the file."""
         try:
             self.commit()
         finally:

@@ -1,4 +1,4 @@
-"""WARC 1.1 record headers, made of plain values (ISO 28500:2017). Nothing here reads, writes or tells the time."""
+"""WARC 1.1 record headers, made of plain values (ISO 28500:2017). Nothing here reads, writes or uses a clock."""
 
 import base64
 import re

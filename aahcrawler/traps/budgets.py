@@ -140,7 +140,7 @@ class Budgets:
             self._spent.pop(host, None)
 
     def state(self) -> Mapping[str, Sequence[float]]:
-        """Return all of it, the oldest first; ``restore`` takes it."""
+        """Return the whole state, the oldest first; ``restore`` takes it."""
         return {name: astuple(budget) for name, budget in self._budgets.items()}
 
     def restore(self, state: Mapping[str, Sequence[float]]) -> None:

@@ -89,7 +89,7 @@ class SoftErrors:
         return host
 
     def state(self) -> Mapping[str, Sequence[str | int]]:
-        """Return all of it; ``restore`` takes it."""
+        """Return the whole state; ``restore`` takes it."""
         return {name: astuple(host) for name, host in self._hosts.items()}
 
     def restore(self, state: Mapping[str, Sequence[str | int]]) -> None:

@@ -120,16 +120,16 @@ def seed_documents(
 
 
 def measure(
-    crawl: str, found: Iterator[Document], yardstick: RelevanceMetrics, threshold: float, seen: Callable[[], object]
+    crawl: str, found: Iterator[Document], metrics: RelevanceMetrics, threshold: float, seen: Callable[[], object]
 ) -> Measured:
     """Measure documents in one pass; memory use does not depend on how many there are."""
-    measured = Measured(crawl, 0, dict.fromkeys(yardstick.words, 0), {name: Similarity() for name in yardstick.topics})
+    measured = Measured(crawl, 0, dict.fromkeys(metrics.words, 0), {name: Similarity() for name in metrics.topics})
     for document in found:
         measured.documents += 1
-        similarities = yardstick.similarities(document)
+        similarities = metrics.similarities(document)
         for similarity, value in zip(measured.similarities.values(), similarities, strict=True):
             similarity.add(value, threshold)
-        for word, held in zip(yardstick.words, yardstick.held(document), strict=True):
+        for word, held in zip(metrics.words, metrics.held(document), strict=True):
             measured.keywords[word] += held
         measured.course.add(relevant=similarities[0] >= threshold)
         seen()

@@ -1,4 +1,4 @@
-"""The ranker's reasons: a ranker learns the score log again, up to where a URL was fetched, and is asked."""
+"""The ranker's reasons: a new ranker learns from the score log, up to the fetch of the URL, and explains the URL."""
 
 from dataclasses import dataclass
 

@@ -27,7 +27,7 @@ class Strategy(Protocol):
     def following(self) -> Sequence[int]:
         """Return the pages to fetch next, in order: new pages only, and none when there are no more.
 
-        All of them are fetched before this is asked again.
+        All of them are fetched before the next call.
         """
         ...
 

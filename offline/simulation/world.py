@@ -56,7 +56,7 @@ class Catalogue:
         return number
 
     def redirect(self, redirects: Mapping[str, str]) -> None:
-        """Let addresses that redirect to a page, by way of others perhaps, stand for it."""
+        """Register URLs that redirect to a page, directly or by way of others, as that page's."""
         targets = {key(url): key(target) for url, target in redirects.items()}
         for start, step in targets.items():
             seen = {start}

@@ -1,4 +1,4 @@
-"""Any store that speaks the SPARQL 1.1 protocol, over HTTP: updates in batches, tried again when that may help."""
+"""Any store that speaks the SPARQL 1.1 protocol, over HTTP: updates in batches, repeated when that may help."""
 
 import re
 import time

@@ -19,8 +19,8 @@ class DamagedError(Exception):
 class Members:
     """The members of a segment from the byte ``begin`` on, each the statements of a capture.
 
-    ``end`` is where the last member that was read ends: reading can go on there another time. ``statements`` counts
-    the lines read. Reading raises ``DamagedError`` where there is no whole member.
+    ``end`` is the end of the last member that was read, from which reading can continue another time. ``statements``
+    counts the lines read. Reading raises ``DamagedError`` where there is no whole member.
     """
 
     def __init__(self, file: BinaryIO, begin: int = 0) -> None:

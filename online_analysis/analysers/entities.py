@@ -32,7 +32,7 @@ _DOCUMENT_WEIGHT, _PARAGRAPH_WEIGHT, _ANCHOR_WEIGHT = 2.0, 1.0, 2.0
 class Mention:
     """A place in a text that names an entity. ``overlap``, in (0, 1], says how much of the name it is.
 
-    ``short`` is true of a part of the name, such as a family name, that may stand for the whole.
+    ``short`` marks a part of the name, such as a family name, that may stand for the whole.
     """
 
     entity: str

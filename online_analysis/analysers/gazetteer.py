@@ -126,7 +126,7 @@ class _Capitals(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class _Pattern:
-    """A name, or one word of it, as it is looked for. ``share`` is that of the word in the name, 1 for a whole name."""
+    """A search pattern for a name or one word of it. ``share`` is the word's share in the name, 1 for a whole name."""
 
     entity: str
     written: str

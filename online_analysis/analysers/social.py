@@ -43,8 +43,8 @@ class ScoredSeed:
 def seeds_of_posts(icd: Icd) -> tuple[ScoredSeed, ...]:
     """Return the URLs that the ICD's social postings link to, the highest scores first.
 
-    Several posts of an author count once for a URL. With an event in the ICD a post counts as much as it is near
-    to it; one without a date counts whole. URLs that no post near the event links to are left out.
+    Several posts of an author count once for a URL. With an event in the ICD a post counts by its nearness to it; one
+    without a date counts whole. URLs that no post near the event links to are left out.
     """
     strengths = _strengths(icd.posts, icd.event)
     seeds = (ScoredSeed(url, _saturated(strength)) for url, strength in strengths.items() if strength > 0)

@@ -41,7 +41,7 @@ class Source:
 
 
 def read_source(content: bytes, file: str) -> Source:
-    """Read an ICD's bytes; raise IcdError where nothing can be made of them.
+    """Read an ICD's bytes; raise IcdError where they are not readable as YAML.
 
     Mistakes that leave the rest readable (a field given twice) are kept in ``Source.mistakes``.
     """

@@ -137,7 +137,7 @@ class Model:
 
 
 def bounded(value: float) -> float:
-    """Return a value between 0.1 and 0.5 as it is, and any other so that it keeps its order and is in (0, 1).
+    """Map a value into (0, 1), keeping the order: values between 0.1 and 0.5 stay unchanged.
 
     >>> bounded(0.3), bounded(0.5), bounded(5.0)
     (0.3, 0.5, 0.95)

@@ -83,7 +83,7 @@ class Waiting:
             sighting.forget()
 
     def make_room(self) -> None:
-        """Forget the worst when there are too many."""
+        """Forget the worst sightings when there are too many."""
         if len(self._urls) > self._most:
             ranked = sorted(self._urls.values(), key=lambda sighting: sighting.score or 0.0)
             for sighting in ranked[: len(ranked) - self._most + int(self._most * _FORGOTTEN_AT_ONCE)]:

@@ -192,5 +192,5 @@ class View:
 
 
 def _shares(name: str, n: int) -> Sequence[float]:
-    """Let the ``n`` features of a group share its scale, so that many say no more together than few."""
+    """Let the ``n`` features of a group share its scale, so that the size of a group does not change its weight."""
     return [SCALES[name] / math.sqrt(n)] * n if n else ()
