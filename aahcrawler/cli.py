@@ -169,8 +169,8 @@ def serve(
     ] = None,
 ) -> None:
     """Serve the JSON web service that takes scored URLs for crawls, until Ctrl-C."""
-    from aahcrawler.service.serving import Listening, RefusedToServeError
-    from aahcrawler.service.serving import serve as run
+    from aahcrawler.service.server import Listening, RefusedToServeError
+    from aahcrawler.service.server import serve as run
 
     with told(RefusedToServeError):
         run(crawls or [Path("crawls")], Listening(host, port, token_file))

@@ -13,10 +13,10 @@ from benchmarks.site_pages import recorded_files
 from benchmarks.truth import WINDOW, Layout, Truth, folded
 
 LEAST_SHARE = 0.9
-"""How much of a body an element holds that counts as its container."""
+"""The share of a body that an element must hold to count as its container."""
 
 MOST_BESIDES = 40
-"""Words that may stand beside a body in what is cut out with it: who wrote it and when, its title, its buttons."""
+"""The most words beside a body that are cut out with it: its author and date, its title, its buttons."""
 
 _WHOLE = frozenset({"body", "html"})
 _TITLING = ("h1", "h2", "h3", "h4", "h5", "h6", "a", "b", "strong", "span", "div", "td", "p")
@@ -25,8 +25,8 @@ _TITLING = ("h1", "h2", "h3", "h4", "h5", "h6", "a", "b", "strong", "span", "div
 def emptied(site: RecordedSite, target: Path) -> RecordedSite:
     """Write a copy of a site to ``target/app/theme`` whose pages hold none of its objects.
 
-    Of each object its smallest container is cut out, with what stands around the body of that object alone. The copy
-    says of all of its pages that they hold nothing, so whatever is extracted there is a false object.
+    Of each object its smallest container is cut out, with the elements around the body of that object alone. The copy
+    declares all of its pages empty, so every object extracted there is false.
     """
     copy = copied(site, target)
     truth = Truth.of(site)
@@ -45,7 +45,7 @@ def _without_objects(row: dict[str, object]) -> dict[str, object]:
 
 
 def empty(tree: HtmlElement, truth: Truth) -> int:
-    """Cut the containers of all bodies out of a page, and what shows nothing but one of their titles.
+    """Cut the containers of all bodies out of a page, and elements that show only one of their titles.
 
     Return how many bodies were cut out.
     """
@@ -81,6 +81,6 @@ def _innermost(element: HtmlElement, layout: Layout, number: int, needed: float)
 
 
 def _is_alone(element: HtmlElement, layout: Layout, number: int) -> bool:
-    """Say whether an element holds one body and little else."""
+    """Return whether an element holds one body and little else."""
     besides = layout.size(element) - layout.share(element, number)
     return besides <= MOST_BESIDES and layout.bodies(element) <= {number}

@@ -1,14 +1,14 @@
-"""What is left of extraction when a site's theme changes, and what adaptation recovers of it.
+"""Measures the loss of extraction when a site's theme changes, and the part that adaptation recovers.
 
     python -m benchmarks.adaptation SITES_DIR --known app/themeA --site app/themeB [--memory] --json FILE
     python -m benchmarks.adaptation SITES_DIR --known app/themeA --damage N --seed S [--memory] --json FILE
     python -m benchmarks.adaptation SITES_DIR --all [--memory] --json FILE
 
 The knowledge base is trimmed to what the pages of theme A exercise (see `benchmarks.trimming`); theme B is then read
-with what is left, as a site never seen or, with ``--memory``, after theme A was read at the same addresses. With
+with the remainder, as a site never seen or, with ``--memory``, after theme A was read at the same addresses. With
 ``--damage`` the pages of B (without ``--site``, of A) are redesigned in N seeded steps (see `benchmarks.damage`); with
-``--absent`` their objects are cut out, so that all that is found is false. ``--quick`` reads recorded pages in-process
-instead of crawling them; what a page costs is always measured so. Several of N and S are measured one after the other.
+``--absent`` their objects are cut out, so that everything found is false. ``--quick`` reads recorded pages in-process
+instead of crawling them; the cost of a page is always measured so. Several of N and S are measured one after the other.
 """
 
 import argparse
@@ -30,7 +30,7 @@ from benchmarks.redesigned_crawl import Redesign, beside
 from benchmarks.results import Cell, Row, report
 
 LOW = 0.9
-"""Recall below which a theme is one that needs repair."""
+"""The recall below which a theme needs repair."""
 
 MEASURED = (
     *("recall", "precision", "title", "author", "date", "false_objects", "requests_per_needed_page"),
@@ -43,7 +43,7 @@ Pair = tuple[RecordedSite, RecordedSite]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is done to a new theme, and how it is read. ``damage`` is None where nothing is damaged.
+    """The changes to a new theme, and the way it is read. ``damage`` is None for an undamaged theme.
 
     ``scripts`` is the folder in which, or beside which, a server and a scorer may stand.
     """
@@ -82,21 +82,21 @@ def _measured(plan: Plan, known: Known, shown: RecordedSite, method: Method | Pe
 
 
 def crawled(plan: Plan, known: Known, shown: RecordedSite, method: Method, folder: Path) -> dict[str, Cell]:
-    """Return what a crawl over real HTTP yields in place of what reading the recorded pages does."""
+    """Return the results of a crawl over real HTTP, in the form of those of reading the recorded pages."""
     before, after = beside(known.site, shown, plan.scripts, folder / "served")
     redesign = Redesign(after, known.folder, method is Method.REPAIR, before if plan.memory else None)
     return redesigned_crawl.measure(redesign, folder / "crawled")
 
 
 def changed(plan: Plan, site: RecordedSite, folder: Path) -> RecordedSite:
-    """Return the site as it is served: as it was recorded, or a copy of it with damage done to it."""
+    """Return the site to serve: as it was recorded, or a damaged copy of it."""
     if plan.damage is not None:
         site = damaged(site, folder / "damaged", plan.damage, plan.seed)
     return emptied(site, folder / "emptied") if plan.absent else site
 
 
 def means(measured: Sequence[Row]) -> list[Row]:
-    """Return for each method the means over what the knowledge base alone has less than `LOW` recall of.
+    """Return for each method the means over the rows where the knowledge base alone has a recall below `LOW`.
 
     That is over pairs of themes, and over the damage done to each.
     """
@@ -169,12 +169,12 @@ def main() -> None:
 
 
 def _told(row: Row) -> str:
-    """Return one row in a line, for those who wait."""
+    """Return a row as a line of progress."""
     return " ".join(f"{name}={value}" for name, value in row.items() if value is not None)
 
 
 def plans(arguments: argparse.Namespace) -> list[Plan]:
-    """Return what is done to each pair, in turn."""
+    """Return the changes to each pair, in turn."""
     damage = arguments.damage or [None]
     return [
         Plan(arguments.sites, arguments.memory, steps, seed, arguments.absent, arguments.quick)

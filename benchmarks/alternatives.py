@@ -1,4 +1,4 @@
-"""Which alternatives an expression is made of: the branches of its unions, wherever in the expression they stand."""
+"""Splits an expression into its alternatives: the branches of its unions at any depth."""
 
 from collections.abc import Callable, Iterator
 
@@ -21,7 +21,7 @@ def pruned(expression: str, sign: str, keep: Keep) -> str:
 
 
 def alternatives(expression: str, sign: str) -> tuple[str, ...]:
-    """Return what `pruned` asks about, each expression once.
+    """Return the expressions to try for `pruned`, each once.
 
     >>> alternatives("//a | (//b | //c)[1]", "|")
     ('//a', '(//b | //c)[1]', '(//b)[1]', '(//c)[1]')

@@ -1,10 +1,10 @@
-"""Read pages of real articles, and score their texts, titles, authors and dates beside those of other libraries.
+"""Reads pages of real articles, and scores their texts, titles, authors and dates beside those of other libraries.
 
     python -m benchmarks.articles [ARTICLES_DIR] [--world NAME ...] [--method NAME ...] --json FILE
 
 ARTICLES_DIR (default: ``../shared/corpora/articles``) holds a folder for each world, with ``truth.json.gz`` and
 ``pages.tar.xz``, and beside them a scorer ``score.py``, which is run as a process. Each page is parsed and read once by
-each method, as if it had been fetched now; ``ms_per_page`` is processor time, parsing included. What is read of a page
+each method, as if it had been fetched now; ``ms_per_page`` is processor time, parsing included. The result for a page
 is its first object that is no comment and has a text. The rows of one method are those of all pages and, for ``ours``,
 those of the pages of each recognised application.
 """
@@ -40,10 +40,10 @@ from knowledge_base.model import KnowledgeBase
 SHARED = PROJECT.parent / "shared" / "corpora" / "articles"
 UNPACKED = PROJECT / ".cache" / "articles"
 FETCHED_AT = datetime(2026, 11, 21, 12, tzinfo=UTC)
-"""When all pages are taken to have been fetched."""
+"""The time at which all pages count as fetched."""
 
 WARMING = 5
-"""Pages that are read before anything is measured: what is loaded once is no cost of a page."""
+"""The number of pages read before measuring, so that loading costs are excluded."""
 
 UNKNOWN = "none"
 """Stands for the application of pages of which none is recognised."""
@@ -55,7 +55,7 @@ class Method(StrEnum):
     """Ways to read a page."""
 
     OURS = "ours"
-    """As a crawl reads."""
+    """As in a crawl."""
     WITHOUT_ADAPTATION = "ours_without_adaptation"
     EMPTY_KNOWLEDGE_BASE = "ours_empty_knowledge_base"
     TRAFILATURA = "trafilatura_fast"
@@ -80,14 +80,14 @@ class World:
                 yield name, Page(url, 200, Headers((("Content-Type", "text/html"),)), body, FETCHED_AT)
 
     def truth(self) -> Mapping[str, object]:
-        """Return what is known of each page."""
+        """Return the ground truth of each page."""
         with gzip.open(self.folder / "truth.json.gz", "rt", encoding="utf-8") as file:
             return dict(json.load(file))
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a method reads of a page; empty where it finds nothing. ``application`` is the one that is recognised."""
+    """The result of a method for a page; empty where it finds nothing. ``application`` is the recognised one."""
 
     text: str = ""
     title: str = ""
@@ -100,7 +100,7 @@ Reader = Callable[[Page], Answer]
 
 
 def reader(method: Method) -> Reader:
-    """Return what reads pages by a method; it may remember what it has read."""
+    """Return the reader of a method; it may remember pages it has read."""
     match method:
         case Method.TRAFILATURA:
             return by_trafilatura
@@ -112,7 +112,7 @@ def reader(method: Method) -> Reader:
 
 
 def of_assistance(assistance: Assistance) -> Answer:
-    """Return what the helper says of a page's first object that is no comment and has a text."""
+    """Return the first object of a page that is no comment and has a text."""
     application = assistance.match.application.name if assistance.match is not None else UNKNOWN
     said = (each for each in assistance.objects if each.type not in _NO_TEXT and each.first("body") is not None)
     found = next(said, None)
@@ -159,7 +159,7 @@ def measure(world: World, method: Method, scorer: Path) -> Iterator[Row]:
 
 
 def score(truth: Mapping[str, object], answers: Mapping[str, Answer], scorer: Path) -> Mapping[str, Cell]:
-    """Return what the scorer says of answers."""
+    """Return the scorer's results for answers."""
     with tempfile.TemporaryDirectory(prefix="aah-articles-") as name:
         folder = Path(name)
         with gzip.open(folder / "truth.json.gz", "wt", encoding="utf-8") as file:
@@ -188,7 +188,7 @@ def worlds(folder: Path, names: Iterable[str]) -> Iterator[World]:
 
 
 def _given(answer: Answer) -> Mapping[str, str | None]:
-    """Return an answer as the scorer reads it, with nothing for what is empty but the text."""
+    """Return an answer as the scorer reads it: None for every empty field but the text."""
     return {name: value or ("" if name == "text" else None) for name, value in asdict(answer).items()}
 
 

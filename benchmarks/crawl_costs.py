@@ -1,10 +1,10 @@
-"""Run one crawl in this process, and say what of its processor time went where.
+"""Runs one crawl in this process, and splits its processor time by purpose.
 
     python -m benchmarks.crawl_costs FILE
 
 The last line of the output is JSON: ``cpu``, seconds of processor time of this whole process from the first record that
 was written until the crawl had ended and everything was closed; ``triples`` and ``warc``, those of them that were spent
-in what writes the one and the other; ``whole_cpu`` and ``whole_seconds``, processor time and time from the start of the
+in writing the one and the other; ``whole_cpu`` and ``whole_seconds``, processor time and time from the start of the
 process, opening the crawl among them. The frontier's server is a process of its own.
 """
 
@@ -45,7 +45,7 @@ SEAMS: tuple[tuple[str, Any, str], ...] = (
     ("triples", ObjectWriter, "close"),
     ("triples", describing, "compare"),
 )
-"""What is timed, by name of the share it counts for."""
+"""The functions to time, by name of the share they count for."""
 
 
 class Account:
@@ -101,7 +101,7 @@ def crawl(icd: Path) -> Costs:
 def main() -> None:
     """Run the crawl and report."""
     started = perf_counter()
-    parser = argparse.ArgumentParser(description="Run one crawl and say what of its processor time went where.")
+    parser = argparse.ArgumentParser(description="Run one crawl and split its processor time by purpose.")
     parser.add_argument("icd", type=Path)
     icd = parser.parse_args().icd
     account = Account()

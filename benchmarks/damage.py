@@ -1,9 +1,9 @@
 """Redesigns a recorded site in steps: the same content in another template, the same one on all of its pages.
 
 A seed gives an endless row of steps; as many as are asked for are done one after the other, so that each further one
-adds to the damage of those before it. Ten are a heavy redesign: most classes and ids have other names, attributes
-have changed places, elements have other names, wrappers came and went, and parts stand in another order. No text is
-lost or torn, and addresses of links stay as they are, so what the scorer holds for true is still true.
+adds to the damage of those before it. Ten are a heavy redesign: most classes and ids have other names, attributes have
+changed places, elements have other names, wrappers came and went, and parts stand in another order. No text is lost or
+torn, and addresses of links stay as they are, so the scorer's ground truth still holds.
 """
 
 import random
@@ -42,7 +42,7 @@ def damaged(site: RecordedSite, target: Path, steps: int, seed: int) -> Recorded
 
 
 def copied(site: RecordedSite, target: Path) -> RecordedSite:
-    """Copy a recorded site to ``target/app/theme``, in place of what is there."""
+    """Copy a recorded site to ``target/app/theme``, replacing what that holds."""
     folder = target / site.app / site.theme
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(site.folder, folder)

@@ -16,12 +16,12 @@ from aahcrawler.authoring.drafting.begin import Wish, begin
 from aahcrawler.authoring.drafting.draft import DraftError
 from aahcrawler.authoring.drafting.levels import Given
 from aahcrawler.helper import ApplicationAwareHelper
+from benchmarks.page_reading import application_of, read, wanted
 from benchmarks.quick import SCORES, scores
-from benchmarks.reading import application_of, read, wanted
 from benchmarks.recorded import RecordedSite, find_sites
 from benchmarks.results import Row, report
 from benchmarks.site_pages import fresh, site_pages
-from knowledge_base.folders import SHIPPED
+from knowledge_base.file_selection import SHIPPED
 from knowledge_base.loader import load
 
 NAME = "Drafted"

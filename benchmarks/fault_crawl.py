@@ -34,7 +34,7 @@ _FAULTS = struct.Struct("dii")
 
 
 class Machine:
-    """What one process believes of its clock and its disk; see ``interposer.c``. Without a compiler, the truth."""
+    """The clock and the disk as one process sees them; see ``interposer.c``. Without a compiler, the real ones."""
 
     def __init__(self, path: Path, library: Path | None) -> None:
         self._path = path
@@ -44,7 +44,7 @@ class Machine:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What the process is to be started with."""
+        """The environment to start the process with."""
         return {"LD_PRELOAD": str(self._library), "FAULTS": str(self._path)} if self._library else {}
 
     def jump(self, seconds: float) -> None:
@@ -70,11 +70,11 @@ class Worker:
 
     @property
     def code(self) -> int | None:
-        """How it ended; None while it runs."""
+        """The exit code; None while it runs."""
         return self._process.poll() if self._process is not None else -1
 
     def start(self) -> None:
-        """Begin, or go on."""
+        """Start the worker's process, anew or once more."""
         with (self.folder / "output.txt").open("ab") as output:
             self._process = subprocess.Popen(self._command, env=self._environment, stdout=output, stderr=output)
 
@@ -85,7 +85,7 @@ class Worker:
             self._process.wait()
 
     def stops(self) -> int:
-        """Count how often it stopped the crawl because it had to."""
+        """Return how often it stopped the crawl because it had to."""
         return (self.folder / "output.txt").read_text("utf-8").count(": stopped: ")
 
     def archived(self) -> Iterator[str]:
@@ -114,7 +114,7 @@ class FaultCrawl:
 
     @property
     def is_over(self) -> bool:
-        """Whether every worker has ended by itself."""
+        """Return whether every worker has ended by itself."""
         return all(worker.code is not None for worker in self.workers)
 
     def revive(self) -> None:
@@ -149,7 +149,7 @@ class FaultCrawl:
         return Counter(url for worker in self.workers for url in worker.archived())
 
     def states(self) -> Mapping[str, State | None]:
-        """Return where each page is, as the frontier says."""
+        """Return the frontier's state of each page."""
         frontier = self.frontier()
         try:
             return {url: frontier.state(url) for url in self.site.urls()}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 class Cable:
-    """Passes on what comes to one unix socket to another, until it is cut. Everything is of one event loop."""
+    """Connects one unix socket to another, until it is cut. Everything runs in one event loop."""
 
     def __init__(self, here: Path, there: Path) -> None:
         self._here = here

@@ -40,7 +40,7 @@ class FaultSite:
         return [self._url(domain, 0) for domain in range(self.domains)]
 
     def network(self) -> dict[str, object]:
-        """Return how a crawl gets to the domains."""
+        """Return the network settings of a crawl of the domains."""
         resolve = {f"d{domain}.test": f"{address(domain)}:{self.port}" for domain in range(self.domains)}
         return {"allow_private": ["127.0.0.0/8"], "resolve": resolve}
 

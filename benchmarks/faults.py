@@ -1,4 +1,4 @@
-"""Let things go wrong at random points of a real crawl, and see at its end that nothing did.
+"""Injects faults at random points of a real crawl, and checks at its end that nothing was lost.
 
     python -m benchmarks.faults [--rounds N] [--faults NAME...] [--seed N] [--json FILE]
 
@@ -54,7 +54,7 @@ SETTLING = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Struck:
-    """When a fault lasted, in monotonic seconds."""
+    """The time of a fault, in monotonic seconds."""
 
     begin: float
     end: float
@@ -161,7 +161,7 @@ def strike(crawl: FaultCrawl, fault: Fault, rounds: int, chance: Random) -> list
 
 
 def run(name: str, rounds: int, seed: int, folder: Path, library: Path | None) -> Row:
-    """Crawl with a kind of fault and return what came of it."""
+    """Crawl with a kind of fault and return the outcome."""
     site = FaultSite(DOMAINS, max(LEAST_PAGES, PAGES_A_ROUND * rounds) // DOMAINS)
     with FaultCrawl(folder, site, library).running(WORKERS) as crawl:
         crawl.until(lambda: bool(site.requests), 60)

@@ -95,7 +95,7 @@ class Forum:
 
     @property
     def pages(self) -> int:
-        """How many pages there are: the board's index, lists of threads, and threads."""
+        """The number of pages: the board's index, lists of threads, and threads."""
         lists = sum(-(-self._size(forum) // LISTED) for forum in self._forums)
         return 1 + lists + self.threads - self.first
 

@@ -1,11 +1,11 @@
-"""Serve made-up forums from a process of its own, and count what it was asked for.
+"""Serves made-up forums from a process of its own, and counts requests.
 
     python -m benchmarks.forum_server --threads N [--hosts N]
 
 With one host it is 127.0.0.1; several are 127.0.0.2 and those after it, each with a board of its own, so many threads
-long. The port, the same for all, is the first line of the output; pages have been made by then, as far as they are
-kept. Each page has an entity tag and a date, by which conditional requests are answered with 304. ``/-/counts`` says in
-JSON what was asked and sent since it was last asked for.
+long. The port, the same for all, is the first line of the output; the pages to be held in memory have been made by
+then. Each page has an entity tag and a date, by which conditional requests are answered with 304. ``/-/counts`` counts
+in JSON the requests and answers since its last call.
 """
 
 import argparse
@@ -39,7 +39,7 @@ class Counts:
 
 
 class Boards:
-    """The boards of all hosts, and what was asked of them."""
+    """The boards of all hosts, and the counts of requests for them."""
 
     def __init__(self, boards: dict[str, Forum]) -> None:
         self._boards = boards
@@ -63,7 +63,7 @@ class Boards:
         return counts
 
     def page(self, host: str, target: str) -> bytes | None:
-        """Return the page at an address of a host, None where there is none."""
+        """Return the page at a path of a host, None where there is none."""
         key = (host, target)
         body = self._kept[key] if key in self._kept else self._made(host, target)
         if body is not None:
@@ -84,7 +84,7 @@ class Answering(asyncio.Protocol):
         self._pending = b""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Keep what answers go to."""
+        """Keep the transport for answers."""
         assert isinstance(transport, asyncio.WriteTransport)
         self._transport = transport
 
@@ -131,7 +131,7 @@ class Served:
     urls: tuple[str, ...]
 
     def counts(self) -> Counts:
-        """Return what was asked and sent since this was last asked."""
+        """Return the requests and answers since the last call."""
         with urlopen(self.url + COUNTS[1:]) as answer:
             return Counts(**json.load(answer))
 

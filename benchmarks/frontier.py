@@ -1,4 +1,4 @@
-"""Measure what a frontier costs: operations a second, processor time and memory, at several numbers of URLs.
+"""Measures the cost of a frontier: operations a second, processor time and memory, at several numbers of URLs.
 
     python -m benchmarks.frontier [--urls N] [--sizes N,N,...] [--json FILE]
 
@@ -12,13 +12,13 @@ waits for each answer.
 - ``scrapy-redis``: one request at a time, as its scheduler does it: ``RFPDupeFilter`` and ``SpiderPriorityQueue``. To
   re-score is to push again with another priority, which queues the URL twice.
 - ``zadd``: ``redis-benchmark``'s pipelined ZADD of random members into one sorted set, 100 at a time, where that
-  program is on the PATH, and the same from redis-py where it is not: what the server takes at most.
+  program is on the PATH, and the same from redis-py where it is not: the most that the server can take.
 
 Rates are those of the last operations (``MEASURED``) when the frontier holds ``urls`` URLs; ``offer_us``,
 ``rescore_us`` and so on are processor time of client and server together for each operation, which other work on the
-machine lengthens less. Bytes are the server's allocated memory without buffers, caches and what an empty server takes.
-A URL is finished with one call of its own. Nothing is measured while the server rewrites its file, as it
-does whenever that has doubled.
+machine lengthens less. Bytes are the server's allocated memory without buffers, caches and the memory of an empty
+server. A URL is finished with one call of its own. Nothing is measured while the server rewrites its file, as it does
+whenever that has doubled.
 """
 
 import argparse
@@ -73,7 +73,7 @@ def main() -> None:
 
 @dataclass
 class Meter:
-    """What the operations of one kind took: how many, wall seconds, and processor seconds of client and server."""
+    """The cost of the operations of one kind: number, wall seconds, and processor seconds of client and server."""
 
     server: Redis
     operations: int = 0

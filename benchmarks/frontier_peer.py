@@ -44,7 +44,7 @@ def fill(server: Any, queue: Any, seen: Any, source: Iterable[Any]) -> None:
 
 
 def timed(server: Any, operations: int, operation: Callable[[], object]) -> tuple[int, float]:
-    """Return how many operations a second a call does, and the microseconds of processor time of each."""
+    """Return the operations a second of a call, and the microseconds of processor time of each."""
     served, cpu, started = server_seconds(server), time.process_time(), time.perf_counter()
     operation()
     wall = time.perf_counter() - started

@@ -1,4 +1,4 @@
-"""URLs of a crawl that is made up: pages of many pay-level domains and the links on them. Nothing else is imported.
+"""Makes up the URLs of a crawl: pages of many pay-level domains and the links on them. Imports nothing else.
 
 A page has ``LINKS`` links, ``OWN`` of them to its own pay-level domain and the others anywhere. There is one domain for
 each ``PER_DOMAIN`` URLs; they differ in size as the squares of evenly spread numbers do: of 10,000 domains the largest

@@ -1,4 +1,4 @@
-"""Measure what recognising a page costs, by the number of applications that are known.
+"""Measures the cost of recognising a page, by the number of known applications.
 
     python -m benchmarks.knowledge_base [SITES_DIR] --json FILE
 
@@ -11,14 +11,14 @@ All figures are processor time, in milliseconds a page. Everything is measured i
 take turns after every ``BLOCK`` pages, in an order that rotates; these are parsed, then recognised, then verified. Of
 several rounds the median counts for each page, then the mean over pages.
 
-- ``ms_per_page``: recognising the application of a page of which nothing is remembered. The tree is there already;
+- ``ms_per_page``: recognising the application of a page of an unknown host. The tree is there already;
   everything else, such as lower-casing, is paid for.
 - ``known_host_ms_per_page``: the same on a site whose application is remembered: the evidence is verified, and where
   the page does not show it, it is recognised anew. Only pages whose application is known count.
 - ``parse_ms_per_page``: from bytes to the tree.
 - ``naive_ms_per_page``: a loop over the compiled expressions and all other signs of all applications, on the tree. It
   is measured once, on ``naive_pages`` pages that represent all sizes.
-- ``build_seconds`` and ``build_mib``: building the detector of a loaded knowledge base, and what memory it takes.
+- ``build_seconds`` and ``build_mib``: building the detector of a loaded knowledge base, and its memory.
 """
 
 import argparse
@@ -39,7 +39,7 @@ from aahcrawler.page import Headers, Page
 from benchmarks.mutants import Mutants, detection_only
 from benchmarks.recorded import RecordedSite, find_sites, recorded_sites
 from benchmarks.results import Cell, report
-from knowledge_base.folders import SHIPPED
+from knowledge_base.file_selection import SHIPPED
 from knowledge_base.loader import load, load_files
 from knowledge_base.matching import Detection, Detector, Sight, still_holds
 from knowledge_base.model import KnowledgeBase
@@ -117,7 +117,7 @@ def html_pages(site: RecordedSite, most: int, chance: random.Random) -> list[Sam
 
 
 def sample(sites: Sequence[RecordedSite], chance: random.Random) -> list[Sample]:
-    """Draw ``PAGES`` pages, as many of each site as of any other where it has so many."""
+    """Draw ``PAGES`` pages, equally many of each site where it has so many."""
     drawn = [page for site in sites for page in html_pages(site, -(-PAGES // len(sites)), chance)]
     chance.shuffle(drawn)
     return drawn[:PAGES]
@@ -201,7 +201,7 @@ def milliseconds(times: Sequence[Sequence[float]]) -> float:
 
 
 def row(it: Subject, parsing: Sequence[Sequence[float]]) -> Mapping[str, Cell]:
-    """Return what was measured of one knowledge base."""
+    """Return the measures of one knowledge base."""
     fresh, naive = milliseconds(it.fresh), 1000 * fmean(it.naive)
     return {
         "applications": len(it.knowledge_base.applications),

@@ -1,10 +1,10 @@
-"""Measure how much of the lists on recorded sites the document that is scored keeps.
+"""Measures how much of the lists on recorded sites the scored document keeps.
 
     python -m benchmarks.lists SITES_DIR [--only app/theme ...] [--unknown] [--pages N] [--worst N] --json FILE
 
 The list pages that a crawl would fetch (``intermediate`` in the recording's pages.jsonl, at most N of a site, evenly
-drawn) are read without a network. What a page has for itself are the words of its lines that stand on less than a
-quarter of the site's pages: menus, sidebars and footers are the same everywhere. The columns:
+drawn) are read without a network. A page's own words are those of its lines that are on less than a quarter of the
+site's pages: menus, sidebars and footers are the same everywhere. The columns:
 
 - ``kept``: the share of the words that pages have for themselves which their documents keep, over all pages;
 - ``median`` and ``lowest``: the same of single pages; ``scant`` are pages of which less than half is kept;
@@ -28,7 +28,7 @@ from lxml.html import HtmlElement
 from aahcrawler.helper import ApplicationAwareHelper, Assistance
 from aahcrawler.page import Page
 from aahcrawler.page.text import plain_text
-from benchmarks.reading import Seen, application_of, read, wanted
+from benchmarks.page_reading import Seen, application_of, read, wanted
 from benchmarks.recorded import RecordedSite, find_sites
 from benchmarks.results import Cell, report
 from benchmarks.site_pages import fresh, site_pages
@@ -38,7 +38,7 @@ from knowledge_base.model import Application, KnowledgeBase
 
 MOST_PAGES = 100
 EVERYWHERE = 0.25
-"""The share of a site's pages from which on a line that they show is none of their own."""
+"""The share of a site's pages from which on a line on them is not their own."""
 SCANT = 0.5
 
 
@@ -53,7 +53,7 @@ class Kept:
 
     @property
     def share(self) -> float:
-        """Which part of its own words is kept."""
+        """The share of its own words that is kept."""
         return self.kept / self.own
 
 
@@ -92,7 +92,7 @@ def drawn(pages: Sequence[Page], most: int) -> Sequence[Page]:
 
 
 def measure(site: RecordedSite, known: KnowledgeBase, most: int, *, unknown: bool) -> Sequence[Kept]:
-    """Read the list pages of a site and return what is kept of each that has words of its own."""
+    """Read the list pages of a site and return the measures of each that has words of its own."""
     pages = [page for page in site_pages(site) if page.is_html]
     application = application_of(pages, ApplicationAwareHelper(known))
     if application is None:
@@ -123,7 +123,7 @@ def row(site: RecordedSite, found: Sequence[Kept]) -> dict[str, Cell]:
 
 
 def described(each: Kept) -> str:
-    """Say what is kept of a page, and what it was taken for."""
+    """Return a line about a page: the share that is kept, and the level it was recognised as."""
     return f"{each.kept:6} of {each.own:5}  {level_of(each.seen.assistance):20} {each.seen.url}"
 
 

@@ -1,4 +1,4 @@
-"""Made-up applications: the signs of real ones with letters replaced in what they look for."""
+"""Makes up applications: the signs of real ones with letters replaced in their texts."""
 
 import random
 import re
@@ -24,7 +24,7 @@ def detection_only(files: Sequence[Path], names: Sequence[str]) -> list[bytes]:
 
 
 class Mutants:
-    """Makes applications that look for what no page is known to hold; a seed makes the same ones again.
+    """Makes applications whose signs no known page holds; a seed makes the same ones again.
 
     Each is made from a random one of the sources. Its words change together, as those of a real application would, so
     that a text of a sign that is written apart (``literal``) still fits its expression.

@@ -1,4 +1,4 @@
-"""Measure what keeping web objects as RDF costs.
+"""Measures the cost of storing web objects as RDF.
 
     python -m benchmarks.objects [--rows ROW...] [--pages N] [--rounds N] [--crawled N] [--recrawled N] --json FILE
 
@@ -8,13 +8,13 @@ process of its own and crawled over loopback, by one process, with the shipped d
 
 - ``load``: bringing its segment into an empty store on disk, as ``aah load`` does, against pyoxigraph's own
   ``bulk_load`` of the same statements from a file that is not compressed. They take turns; ``ratio`` is the median of
-  the rounds' own ratios of wall time, so that what else the machine does falls on both. Goal: at least 0.8.
+  the rounds' own ratios of wall time, so that other work on the machine affects both. Goal: at least 0.8.
 - ``lookup``: the objects of the newest capture of a page, by the page's address, from that store, in milliseconds:
   median and 95th percentile over pages drawn by chance, and ``cpu_ms``, the processor's share of the median, which
   other work on the machine does not lengthen as much. Goal: under 1.
-- ``triples``, ``warc``: which part of a crawl's processor time goes into writing them; ``warc`` is all that the archive
-  takes: response, request and metadata records, index and history. Both are of the time from the first record to the
-  end of the crawl, so that starting up does not count. Goals: 0.03 and 0.15.
+- ``triples``, ``warc``: the share of a crawl's processor time for writing them; ``warc`` covers the whole archive:
+  response, request and metadata records, index and history. Both are of the time from the first record to the end of
+  the crawl, so that starting up does not count. Goals: 0.03 and 0.15.
 - ``recrawl``: a crawl of the unchanged forum after a first one, whose answers to conditional requests are 304:
   requests, bytes, wall and processor time, each as a part of the first crawl's; starting up counts in both.
 """
@@ -40,7 +40,7 @@ from benchmarks.forum_server import serving
 from benchmarks.results import Cell, report
 from offline.store.loading import load
 from offline.store.local import LocalStore
-from offline.store.lookup import page_objects
+from offline.store.page_objects import page_objects
 
 SEED = 20140630
 POSTS = 10
@@ -77,7 +77,7 @@ def post(thread: int, place: int, words: list[str], chance: random.Random) -> We
 
 
 def timed(work: Callable[[], object]) -> float:
-    """Return how many seconds something takes."""
+    """Return the seconds that a function takes."""
     started = perf_counter()
     work()
     return perf_counter() - started
@@ -158,7 +158,7 @@ def share_rows(pages: int, folder: Path) -> list[dict[str, Cell]]:
 
 
 def recrawl_row(pages: int, folder: Path) -> dict[str, Cell]:
-    """Measure a crawl of what has not changed since the last one."""
+    """Measure a crawl of pages that are unchanged since the last one."""
     with serving(pages) as forum:
         definition = define(folder, forum.url)
         first, asked = crawl(definition), forum.counts()
@@ -189,7 +189,7 @@ def measured(arguments: argparse.Namespace, folder: Path) -> Iterator[dict[str, 
 
 def main() -> None:
     """Run the rows that are asked for and report them."""
-    parser = argparse.ArgumentParser(description="Measure what keeping web objects as RDF costs.")
+    parser = argparse.ArgumentParser(description="Measure the cost of storing web objects as RDF.")
     parser.add_argument("--rows", nargs="+", choices=ROWS, default=ROWS, metavar="ROW", help=f"of {', '.join(ROWS)}")
     parser.add_argument("--pages", type=int, default=3000, help="how many pages of ten posts")
     parser.add_argument("--rounds", type=int, default=5, help="how often each way of loading is measured")

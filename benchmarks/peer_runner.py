@@ -19,7 +19,7 @@ from typing import Any
 Found = Mapping[str, Sequence[str]]
 """Texts by field, in document order."""
 Finder = Callable[[str, str], Iterator[Found]]
-"""Takes the address and the markup of a page and yields what each action finds there."""
+"""Takes the URL and the markup of a page and yields the text that each action finds there."""
 
 
 class Scrapling:
@@ -50,7 +50,7 @@ class Scrapling:
                 self._saved[key] = expression
 
     def find(self, url: str, markup: str) -> Iterator[Found]:
-        """Yield what each action finds on a page."""
+        """Yield the text that each action finds on a page."""
         page = self._page(url, markup)
         for action in self._actions:
             yield {

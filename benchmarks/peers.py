@@ -1,4 +1,4 @@
-"""Other libraries on the same task: trained on the known theme with what the knowledge base finds there.
+"""Runs other libraries on the same task: trained on the known theme with the results of the knowledge base there.
 
 Scrapling saves, in adaptive mode, the elements that the knowledge base's own expressions find for body, author and date
 on known pages, and looks for them on the new pages by similarity where the expressions find nothing; with
@@ -24,8 +24,8 @@ from lxml.html import HtmlElement
 from aahcrawler.helper.values import as_date
 from aahcrawler.page import Headers, Page
 from benchmarks import peer_runner
+from benchmarks.page_reading import wanted
 from benchmarks.quick import SCORES, Known
-from benchmarks.reading import wanted
 from benchmarks.recorded import PROJECT, RecordedSite, score
 from benchmarks.results import Cell
 from benchmarks.site_pages import FETCHED_AT, fresh, site_pages
@@ -43,7 +43,7 @@ _NO_STEPS = ("(", "/", "concat", "substring", "normalize", "translate")
 
 
 class Peer(StrEnum):
-    """Another library, in one of its ways to go on."""
+    """Another library, in one of its modes."""
 
     SCRAPLING = "scrapling"
     SCRAPLING_SIMILAR = "scrapling-similar"
@@ -55,7 +55,7 @@ class PeerError(Exception):
 
 
 def interpreter() -> Path:
-    """Return an interpreter that has the libraries; an environment is made where there is none."""
+    """Return an interpreter that has the libraries; an environment is made if there is none."""
     if all(importlib.util.find_spec(name) for name in ("scrapling", "autoscraper")):
         return Path(sys.executable)
     return _made(ENVIRONMENT, PINNED)
@@ -91,7 +91,7 @@ def measure(peer: Peer, known: Known, site: RecordedSite) -> dict[str, Cell]:
 
 
 def _found(peer: Peer, lessons: Sequence["Lesson"], pages: Sequence[Page], folder: Path) -> list[dict[str, str | None]]:
-    """Run a library; return its objects and, last, what they cost."""
+    """Run a library; return its objects and, last, their cost."""
     work, target = folder / "work.json", folder / "found.jsonl"
     said = {
         "actions": [lesson.work(folder / f"lesson-{number}") for number, lesson in enumerate(lessons)],
@@ -113,7 +113,7 @@ class Lesson:
     pages: tuple[Page, ...]
 
     def selectors(self, name: str) -> Iterator[Selector]:
-        """Yield what finds a field on a page as a whole, the best first; not all expressions can be put together."""
+        """Yield the selectors of a field on a page as a whole, the best first; not all expressions can be combined."""
         for item in self.action.items:
             for field in self.action.fields:
                 for step in field.selectors if field.name == name and not field.page else ():
@@ -125,12 +125,12 @@ class Lesson:
                             yield whole
 
     def values(self, name: str, page: Page) -> list[str]:
-        """Return the texts of a field on a page, as they stand there."""
+        """Return the texts of a field on a page, unchanged."""
         found = (nodes(selector, page.tree) for selector in self.selectors(name))
         return [text for node in next(filter(None, found), []) if (text := _text(node))]
 
     def work(self, folder: Path) -> dict[str, object]:
-        """Return what the runner needs to learn; pages are written to a folder."""
+        """Return the runner's input for learning; pages are written to a folder."""
         folder.mkdir()
         pages = [
             {**_written(page, folder / f"{number}.html"), "values": {name: self.values(name, page) for name in FIELDS}}

@@ -1,4 +1,4 @@
-"""Drops from one file of the knowledge base what a site does not use, and keeps the rest of it valid."""
+"""Drops the parts of a file of the knowledge base that a site does not use, and keeps the rest valid."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ _ACTIONS = ("navigate", "pages", "extract", "use")
 
 
 def prune(usage: Usage) -> bool:
-    """Change ``usage.root`` to what is used of it; say whether anything is left that describes an application.
+    """Reduce ``usage.root`` to its used parts; return whether it still describes an application.
 
     Used has to be told of all pages before.
     """
@@ -52,11 +52,11 @@ class _Pruning:
             parent.remove(element)
 
     def _has_lost_all(self, element: etree._Element, *tags: str) -> bool:
-        """Say whether an element had parts of these names and has none of them any more."""
+        """Return whether an element had parts of these names and has none of them any more."""
         return bool(self._lost[element].intersection(tags)) and all(element.find(tag) is None for tag in tags)
 
     def parts(self) -> None:
-        """Drop what found nothing, and the branches that found nothing of what found something."""
+        """Drop parts that found nothing, and of the other parts the branches that found nothing."""
         for element in self._all(*_PARTS, *_RUN_PARTS):
             if not self._usage.is_used(element):
                 if element.tag != "unless" or has_expression(element):
@@ -123,7 +123,7 @@ class _Pruning:
         return bool(names) or identity.find("select") is not None
 
     def navigations(self) -> None:
-        """Drop navigation actions without sources, what refers to actions that are gone, and empty variants."""
+        """Drop navigation actions without sources, references to actions that are gone, and empty variants."""
         for action in self._all("navigate"):
             if self._has_lost_all(action, "select", "request", "form"):
                 self._drop(action)
@@ -145,7 +145,7 @@ class _Pruning:
             action.set("when-none", " ".join(names))
 
     def levels(self) -> None:
-        """Drop levels without signs, but for what levels with signs refer to."""
+        """Drop levels without signs, except those that levels with signs refer to."""
         live = [level for level in self._all("level") if level.find("when") is not None]
         used = {found for level in live for use in level.iter("use") if (found := _used(use, self._root)) is not None}
         referred = {text(next(action.iterancestors("level")), "name") for action in used}

@@ -1,4 +1,4 @@
-"""Hold the index of a crawl against what pywb makes of the same WARC files, and let pywb replay them by our index.
+"""Compares the index of a crawl with pywb's index of the same WARC files, and has pywb replay them by our index.
 
     python -m benchmarks.pywb_index CRAWL [--replay N] [--environment DIR] --json FILE
 
@@ -49,7 +49,7 @@ LISTED = 20
 
 @dataclass(frozen=True, slots=True, order=True)
 class Line:
-    """What a line of an index says, in the notation that all indexers share; unknown values are empty."""
+    """A line of an index, in the notation that all indexers share; unknown values are empty."""
 
     key: str
     moment: str
@@ -88,13 +88,13 @@ def installed(environment: Path) -> Path:
 
 
 def made_by(program: Path, options: Sequence[str], files: Sequence[Path]) -> list[Line]:
-    """Return what an indexer says of some WARC files."""
+    """Return an indexer's lines for some WARC files."""
     done = subprocess.run([program, *options, *files], capture_output=True, check=True)
     return [Line.parse(line) for line in done.stdout.splitlines() if b" {" in line]
 
 
 def void_places(files: Sequence[Path]) -> set[tuple[str, int]]:
-    """Return where the records are that we leave out on purpose: metadata, and answers with nothing to replay."""
+    """Return the places of records that we leave out on purpose: metadata, and answers with nothing to replay."""
     found = set()
     for path in files:
         with path.open("rb") as file:
@@ -158,7 +158,7 @@ def wait_for(port: int) -> None:
 
 
 def replayed(port: int, line: Line) -> str:
-    """Return what is wrong with pywb's answer for a capture, empty where it is right."""
+    """Return the fault of pywb's answer for a capture, empty where it is right."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
     try:
         headers = {"Accept-Encoding": "gzip, deflate, br, zstd"}

@@ -18,18 +18,18 @@ from aahcrawler.helper.outcome import Outcome, Runner
 from aahcrawler.metadata import Metadata
 from aahcrawler.page import Page
 from aahcrawler.wrapper_induction.induce import induce
-from benchmarks.reading import Reading, application_of, read, understood, wanted
+from benchmarks.page_reading import Reading, application_of, read, understood, wanted
 from benchmarks.recorded import RecordedSite, score
 from benchmarks.results import Cell
 from benchmarks.site_pages import site_pages
 from benchmarks.trimming import TrimmingError, trim
-from knowledge_base.addresses import Address
-from knowledge_base.folders import SHIPPED
+from knowledge_base.file_selection import SHIPPED
 from knowledge_base.loader import load
 from knowledge_base.model import Application, KnowledgeBase
+from knowledge_base.url_rules import ParsedUrl
 
 Former = Mapping[str, Metadata]
-"""What an earlier crawl understood, by canonical address."""
+"""The metadata of an earlier crawl, by canonical URL."""
 
 FIRST_PAGES = 10
 """Pages that are read before anything is measured."""
@@ -39,7 +39,7 @@ SCORES = ("recall", "precision", "title", "author", "date", "false_objects")
 
 @dataclass
 class Known:
-    """A site that the knowledge base knows, and what is left of the knowledge base when all else is dropped.
+    """A site that the knowledge base knows, and the knowledge base trimmed to it.
 
     ``folder`` is where the trimmed knowledge base is written, ``source`` where the whole one is.
     """
@@ -64,19 +64,19 @@ class Known:
 
     @cached_property
     def trimmed(self) -> KnowledgeBase:
-        """What the site uses of the knowledge base."""
+        """The part of the knowledge base that the site uses."""
         trim(self.pages, self.folder, self.source, (self.application.name,))
         return load(self.folder)
 
     @cached_property
     def former(self) -> Former:
-        """What a crawl of the site with the trimmed knowledge base understands of its pages."""
+        """The metadata of the site's pages as a crawl with the trimmed knowledge base makes them."""
         reading = read(wanted(self.pages, self.application), ApplicationAwareHelper(self.trimmed).assist)
         return {self.address(seen.url): understood(seen.assistance) for seen in reading.seen}
 
     def address(self, url: str) -> str:
         """Return the canonical form of an address of the site."""
-        return self.application.canonical(Address.parse(url)).url
+        return self.application.canonical(ParsedUrl.parse(url)).url
 
     def undamaged(self, site: RecordedSite) -> float | None:
         """Return the milliseconds that a page of a site costs with the whole knowledge base; measured once."""
@@ -91,7 +91,7 @@ class Known:
 
 
 def scores(site: RecordedSite, reading: Reading) -> dict[str, Cell]:
-    """Return what the scorer says of the objects that were read on a site's pages."""
+    """Return the scorer's results for the objects that were read on a site's pages."""
     with tempfile.TemporaryDirectory(prefix="aah-adaptation-") as name:
         objects, pages = reading.write(Path(name))
         scored = score(site, objects, pages=pages)
@@ -131,7 +131,7 @@ class Watched(Adaptation):
 
 @dataclass
 class Repairs:
-    """Adaptation at work on one site: which actions were learned, and on the how-manieth page, counted from 0.
+    """The repairs of one site: the learned actions, and the number, from 0, of the page on which each was learned.
 
     ``taken`` says of each that was learned on how many pages it had failed, with the one on which it was learned.
     """
@@ -173,14 +173,14 @@ class Repairs:
 
 
 def measure(known: Known, site: RecordedSite, method: Method, memory: bool = False) -> dict[str, Cell]:
-    """Read a site with what is left of the knowledge base; return scores, pages until repair, and costs."""
+    """Read a site with the trimmed knowledge base; return scores, pages until repair, and costs."""
     reading, repairs = attempt(known, site, method, memory)
     taken = max(repairs.taken, default=None)
     return {**scores(site, reading), "pages_to_repair": taken, **costs(reading, repairs.first())}
 
 
 def attempt(known: Known, site: RecordedSite, method: Method, memory: bool = False) -> tuple[Reading, Repairs]:
-    """Read a site with what is left of the knowledge base; return what was read and how it was repaired."""
+    """Read a site with the trimmed knowledge base; return the reading and its repairs."""
     repairs = Repairs(known.trimmed)
     plain = ApplicationAwareHelper(known.trimmed)
     former = known.former if memory and method is Method.REPAIR else {}
@@ -194,7 +194,7 @@ def attempt(known: Known, site: RecordedSite, method: Method, memory: bool = Fal
 
 
 def costs(reading: Reading, repaired: Mapping[str, int]) -> dict[str, Cell]:
-    """Return what pages cost: ``repaired`` tells on which page the actions of a level had all been learned first.
+    """Return the cost of pages: ``repaired`` has, by level, the page on which all its actions were first learned.
 
     The pages of these levels up to there are those of learning; all others are those after it, or without need of it.
     """

@@ -1,4 +1,4 @@
-"""Recorded sites: find and unpack them, serve one on loopback, score what was extracted from it.
+"""Recorded sites: finds and unpacks them, serves one on loopback, scores the objects extracted from it.
 
 The sites, their server ``serve.py`` and their scorer ``score.py`` stand beside the project in ``../shared/sites``; the
 scripts are run as processes, never imported. Nothing here needs more than the standard library and filelock.
@@ -29,7 +29,7 @@ _PORTS_TRIED = 5
 
 
 class NoRecordedSitesError(Exception):
-    """There are no recorded sites to work with; the message says where they were looked for."""
+    """Raised where there are no recorded sites; the message names the folders searched."""
 
 
 class SiteServerError(Exception):
@@ -61,7 +61,7 @@ class Served:
 
 
 def required() -> bool:
-    """Say whether the absence of recorded sites is to be a failure."""
+    """Return whether the absence of recorded sites is to be a failure."""
     return os.environ.get(REQUIRED) == "1"
 
 
@@ -136,7 +136,7 @@ def score(
     pages: Path | None = None,
     scorer: Path | None = None,
 ) -> Mapping[str, float | int | None]:
-    """Return what the scorer says of extracted objects, as its ``--json`` prints it.
+    """Return the scorer's result for extracted objects, as its ``--json`` prints it.
 
     ``objects``, ``requests`` and ``pages`` are JSON lines as the scorer's documentation describes them.
     """

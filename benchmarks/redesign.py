@@ -1,7 +1,7 @@
-"""The single steps of a redesign, each of which does the same on all pages of a site.
+"""Single steps of a redesign, each of which does the same on all pages of a site.
 
-What happens to an element depends on its *shape* alone: its name with its id or its classes, numbers aside. So all
-posts of a site change alike, and a page can be changed without looking at any other.
+The change of an element depends on its *shape* alone: its name with its id or its classes, numbers aside. So all posts
+of a site change alike, and a page can be changed without looking at any other.
 """
 
 import re
@@ -52,11 +52,11 @@ _PARTS: Final[Mapping[str, frozenset[str]]] = {
     "dl": frozenset({"dt", "dd"}),
     "table": frozenset({"thead", "tbody", "tfoot", "tr", "td", "th", "caption"}),
 }
-"""What must change its name together with what it is a part of."""
+"""The tags that must change together with the element they are a part of."""
 
 
 class Change(StrEnum):
-    """What a step changes."""
+    """The target of a step's change."""
 
     CLASSES = "classes"
     IDS = "ids"
@@ -86,7 +86,7 @@ class Draft:
 
 
 def shape(element: HtmlElement) -> str:
-    """Return what elements of one sort on all pages of a site have in common.
+    """Return the shape that equal elements on all pages of a site share.
 
     >>> from lxml.html import fromstring
     >>> shape(fromstring('<div id="post_12" class="post even">x</div>'))
@@ -99,12 +99,12 @@ def shape(element: HtmlElement) -> str:
 
 
 def is_styled(element: HtmlElement) -> bool:
-    """Say whether an element has a class or an id: it belongs to the template, not to what somebody wrote."""
+    """Return whether an element has a class or an id: it belongs to the template, not to an author's text."""
     return bool(element.get("class") or element.get("id"))
 
 
 def renamed(draft: Draft, name: str) -> str:
-    """Return the new name of a class or an id; half of them stay, and numbers in them stay what they are."""
+    """Return the new name of a class or an id; half of them stay, and so do the numbers in them."""
     pattern = _NUMBER.sub("#", name)
     if draft.draw("rename", pattern) >= 0.5:
         return name
@@ -124,7 +124,7 @@ def rename_classes(tree: HtmlElement, draft: Draft) -> None:
 
 
 def rename_ids(tree: HtmlElement, draft: Draft) -> None:
-    """Give half of the ids other names, and let what refers to them within the page refer to them still."""
+    """Rename half of the ids, and update the references to them within the page."""
     ids = {identity: renamed(draft, identity) for element in tree.iter("*") if (identity := element.get("id"))}
     for element in tree.iter("*"):
         if element.get("id"):
@@ -212,7 +212,7 @@ def remove_wrappers(tree: HtmlElement, draft: Draft) -> None:
 
 
 def reorder(tree: HtmlElement, draft: Draft, layout: Layout) -> None:
-    """Let neighbours change places, unless both hold a part of what somebody wrote, or stand within it."""
+    """Swap neighbours, unless both hold a part of an author's text, or are within it."""
     for parent in list(tree.iter(*_PARENTS)):
         if (parent.text or "").strip() or any((child.tail or "").strip() for child in parent):
             continue

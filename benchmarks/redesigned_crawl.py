@@ -18,7 +18,7 @@ from aahcrawler.adaptation.store.overlay import LEARNED, Overlay
 from aahcrawler.objects.reader import PageRow, page_rows
 from aahcrawler.objects.writer import EXTENSION
 from aahcrawler.segments import segments
-from benchmarks.processes import run
+from benchmarks.process_memory import run
 from benchmarks.recorded import RecordedSite, Served, score, start_site
 from benchmarks.results import Cell
 from benchmarks.sites import ICD, KNOWLEDGE_BASE, LIMITED, LONGEST, MOST_PAGES_UNKNOWN, BenchmarkError, table
@@ -44,7 +44,7 @@ class Redesign:
 
 
 def beside(known: RecordedSite, after: RecordedSite, scripts: Path, folder: Path) -> tuple[RecordedSite, RecordedSite]:
-    """Put two themes beside one another into a folder, as a server needs them; return them as they stand there.
+    """Put two themes beside one another into a folder, as a server needs them; return them as placed there.
 
     A server and a scorer that stand in ``scripts``, or in the folder that holds it, serve them as well.
     """
@@ -96,7 +96,7 @@ def switch(served: Served, theme: str) -> None:
 
 
 def scores(redesign: Redesign, folder: Path, number: int) -> dict[str, Cell]:
-    """Return what the scorer says of one crawl of a folder."""
+    """Return the scorer's results for one crawl of a folder."""
     crawled = folder / "crawl"
     rows = tuple(page_rows(crawled, number))
     own = only(crawled, {name for row in rows for name in (row.capture, row.unchanged) if name}, folder / "own")
@@ -112,9 +112,9 @@ def scores(redesign: Redesign, folder: Path, number: int) -> dict[str, Cell]:
 
 
 def only(crawled: Path, captures: set[str], target: Path) -> Path:
-    """Write to ``target`` what a folder says of some captures, as if there had been no others; return it.
+    """Write to ``target`` the statements of a folder about some captures only; return it.
 
-    What a page yielded in an earlier crawl and not in this one must not count.
+    Objects of a page from an earlier crawl that this one did not find must not count.
     """
     (target / "objects").mkdir(parents=True)
     for path in segments(crawled / "objects", EXTENSION):
@@ -125,10 +125,10 @@ def only(crawled: Path, captures: set[str], target: Path) -> Path:
 
 
 def pages_to_repair(learned: Sequence[LearnedAction], rows: Sequence[PageRow]) -> Mapping[tuple[str, str], int]:
-    """Return for each level and action how many pages of the level were fetched while it failed, until it was learned.
+    """Return for each level and action the number of the level's pages that were fetched from failure to repair.
 
     That is from the first of the pages that it was first learned from, on which it had failed, to the last of them;
-    what was learned in another crawl does not count.
+    actions learned in another crawl do not count.
     """
     places = {row.url: place for place, row in enumerate(rows)}
     ends: dict[tuple[str, str], int] = {}

@@ -17,13 +17,13 @@ _WIDEST = 10_000
 
 
 def machine() -> str:
-    """Say what ran the benchmark: cores, memory, Python."""
+    """Return a description of the machine: cores, memory, Python."""
     gib = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     return f"{os.cpu_count()} cores, {gib:.0f} GiB, {platform.machine()}, Python {platform.python_version()}"
 
 
 def report(rows: Sequence[Row], target: Path | None) -> None:
-    """Print rows as a table and, with a target, write them as JSON. Only a terminal's width cuts what does not fit."""
+    """Print rows as a table and, with a target, write them as JSON. Only a terminal's width truncates cells."""
     table = Table(*rows[0].keys()) if rows else Table()
     for row in rows:
         table.add_row(*(f"{value:.4g}" if isinstance(value, float) else str(value) for value in row.values()))

@@ -11,7 +11,7 @@ from wordfreq import get_frequency_list
 
 from aahcrawler.archive.reader import captures
 from aahcrawler.page import Headers, Page
-from offline.archived import page_of
+from offline.archived_pages import page_of
 
 TOPIC = ("wind turbine", "renewable energy", "offshore", "electricity grid", "rotor blade", "Hermann Scheer")
 """Keywords and an entity; every third page is about them."""

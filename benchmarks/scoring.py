@@ -1,4 +1,4 @@
-"""Measures what it costs to score a page against a topic: the document, every paragraph around a link, every anchor.
+"""Measures the cost of scoring a page against a topic: the document, every paragraph around a link, every anchor.
 
 Three ways do the same work on the same documents in one run: the crawler's text analyser; scikit-learn's
 ``HashingVectorizer`` over all units, and cosines; cosines of dictionaries, with cached stems. Beside them stands how
@@ -27,7 +27,7 @@ from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.page import Page
 from benchmarks import results
 from benchmarks.scored_pages import TOPIC, archived, generated
-from knowledge_base.folders import SHIPPED
+from knowledge_base.file_selection import SHIPPED
 from knowledge_base.loader import load
 from online_analysis.analysers import TextAnalyser
 from online_analysis.document import Document
@@ -48,7 +48,7 @@ class Case:
 
     @property
     def units(self) -> int:
-        """How many texts are scored: title, parts, paragraphs and anchors."""
+        """The number of texts that are scored: title, parts, paragraphs and anchors."""
         return 1 + len(self.document.parts) + len(paragraphs(self.document)) + len(anchors(self.document))
 
 

@@ -1,4 +1,4 @@
-"""Measure what the service takes: requests and scored URLs a second, over a loopback socket.
+"""Measures the throughput of the service: requests and scored URLs a second, over a loopback socket.
 
     python -m benchmarks.service [--seconds S] [--connections N] --json FILE
 

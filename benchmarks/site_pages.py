@@ -8,7 +8,7 @@ from aahcrawler.page import Headers, Page
 from benchmarks.recorded import RecordedSite
 
 FETCHED_AT = datetime(2026, 11, 21, 12, tzinfo=UTC)
-"""When all recorded pages are taken to have been fetched: the day of the recordings."""
+"""The time at which all recorded pages count as fetched: the day of the recordings."""
 
 
 def recorded_files(site: RecordedSite) -> Iterator[tuple[str, Page]]:
@@ -32,5 +32,5 @@ def site_pages(site: RecordedSite) -> Iterator[Page]:
 
 
 def fresh(page: Page) -> Page:
-    """Return the page as if it had never been parsed: whoever looks at it keeps the tree, and nobody else does."""
+    """Return the page as if it had never been parsed, so that only its next reader keeps the tree."""
     return Page(page.url, page.status, page.headers, page.body, page.fetched_at)

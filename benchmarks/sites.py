@@ -1,14 +1,14 @@
-"""Crawl recorded sites over real HTTP and score what was extracted.
+"""Crawls recorded sites over real HTTP and scores the extracted objects.
 
     python -m benchmarks.sites SITES_DIR [--only app/theme ...] [--unknown] [--scorer score.py] --json FILE
 
 SITES_DIR holds unpacked sites as <app>/<theme>/ beside or below a server ``serve.py`` and a scorer ``score.py`` (both
 are looked for in SITES_DIR and in ``../shared/sites``). Each site is served on loopback and crawled by ``aah crawl``
 from its front page with the shipped defaults, except that the delay between requests is 0 and loopback is allowed. The
-scorer compares the objects with what was put into the site when it was recorded.
+scorer compares the objects with the content put into the site when it was recorded.
 
 With ``--unknown`` the crawl gets a copy of the knowledge base without the application that recognises the site's front
-page, and stops after 1,500 pages: what is left is what a site of unheard-of software yields.
+page, and stops after 1,500 pages: it measures a site of unknown software.
 """
 
 import argparse
@@ -25,7 +25,7 @@ from xml.etree import ElementTree
 import knowledge_base
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.page import Headers, Page
-from benchmarks.processes import Finished, run
+from benchmarks.process_memory import Finished, run
 from benchmarks.recorded import RecordedSite, find_sites, score, start_site
 from benchmarks.results import Cell, report
 from knowledge_base.loader import load
@@ -49,7 +49,7 @@ limits: {{pages: {pages}}}
 """
 
 MOST_PAGES_UNKNOWN = 3_000
-"""How many pages of a site of an unknown application are fetched: nothing tells which of its pages are junk."""
+"""The most pages fetched of a site of an unknown application: nothing tells which of its pages are junk."""
 
 KNOWLEDGE_BASE = "AAH_KNOWLEDGE_BASE"
 """The environment variable that names the folders of the knowledge base that a crawl loads."""
@@ -68,7 +68,7 @@ FIELDS = (
 
 
 class BenchmarkError(Exception):
-    """A crawl of the benchmark did not end as it should; the message holds what it said."""
+    """Raised where a crawl of the benchmark failed; the message holds its output."""
 
 
 def crawl(site: RecordedSite, folder: Path, unknown: bool = False) -> tuple[Finished, Path]:
@@ -103,7 +103,7 @@ def without_application(site: RecordedSite, target: Path) -> Path:
 
 
 def front_page(site: RecordedSite) -> Page:
-    """Return the recorded front page of a site, or what it redirects to: the first page that was answered in HTML."""
+    """Return the recorded front page of a site, or its redirect target: the first page that was answered in HTML."""
     with (site.folder / "index.jsonl").open(encoding="utf-8") as lines:
         answers = (row for row in map(json.loads, lines) if row["status"] == 200 and row.get("file"))
         row = next(row for row in answers if (row["content_type"] or "").startswith("text/html"))

@@ -1,4 +1,4 @@
-"""Measure what a page costs, with everything that is done to it, beside other crawlers.
+"""Measures the cost of a page, with everything that is done to it, beside other crawlers.
 
     python -m benchmarks.throughput [--systems NAME...] [--pages SMALL LARGE] [--rounds N] --json FILE
 
@@ -16,12 +16,12 @@ fetches all of their pages from there, at most 64 at once and two from each host
 ``cpu_ms_per_page`` is processor time, user and system, of all processes of a system, servers that belong to it among
 them, the web server not; ``pages_per_second`` is by the clock. To leave out starting and ending, a crawl of a few pages
 is taken from a crawl of many: both are differences over the difference in pages, as the web server counted them.
-``peak_mib`` is resident memory of all processes together in the larger crawl, what they share counted once for each.
+``peak_mib`` is resident memory of all processes together in the larger crawl, shared memory counted once for each.
 Systems take turns, and of several rounds the median counts. ``ratio`` is that of processor time to plain Scrapy's in
 the same round, in the median. ``pages`` are those of the larger crawl, each counted once, of which none may be missing;
 ``requests`` are those that were sent for them.
 
-``--flat PAGES`` crawls so many pages with aahcrawler alone, and says what memory it held after each tenth of the time.
+``--flat PAGES`` crawls so many pages with aahcrawler alone, and prints its memory after each tenth of the time.
 
 Other crawlers are installed into ``.cache/peers/crawlers`` on first use. A system that is not there is left out.
 """
@@ -43,7 +43,7 @@ from aahcrawler.frontier.server.binary import server_binary
 from benchmarks import throughput_peer
 from benchmarks.forum import Forum
 from benchmarks.forum_server import Served, boards, serving
-from benchmarks.processes import Finished, run
+from benchmarks.process_memory import Finished, run
 from benchmarks.recorded import PROJECT
 from benchmarks.results import Cell, report
 
@@ -65,7 +65,7 @@ class System:
     workers: int = 1
 
     def command(self, served: Served, listed: dict[str, Forum], folder: Path) -> list[str]:
-        """Return what crawls all pages; files go into a folder."""
+        """Return the command that crawls all pages; files go into a folder."""
         match self.name:
             case "aahcrawler":
                 return self._ours(served, folder)
@@ -102,7 +102,7 @@ def _wget(served: Served, listed: dict[str, Forum], folder: Path) -> list[str]:
 
 
 def peer_work(served: Served, folder: Path) -> Path:
-    """Write into a folder what another crawler needs to know; return the file."""
+    """Write the input of another crawler into a folder; return the file."""
     work = {
         "seeds": [f"{url}index.php" for url in served.urls],
         "allow": WANTED,
@@ -116,7 +116,7 @@ def peer_work(served: Served, folder: Path) -> Path:
 
 
 def interpreter() -> Path:
-    """Return an interpreter that has the other crawlers; its environment is made where there is none."""
+    """Return an interpreter that has the other crawlers; its environment is made if there is none."""
     python, made = ENVIRONMENT / "bin" / "python", ENVIRONMENT / "made"
     if not made.is_file() or made.read_text("utf-8") != str(PINNED):
         venv.create(ENVIRONMENT, with_pip=True, clear=True)
@@ -127,7 +127,7 @@ def interpreter() -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Crawled:
-    """What a crawl took, and how many pages and requests the web server saw."""
+    """The cost of a crawl, and the numbers of pages and requests that the web server counted."""
 
     finished: Finished
     pages: int
@@ -148,7 +148,7 @@ def crawl(system: System, served: Served, listed: dict[str, Forum]) -> Crawled:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a page took beyond starting and ending."""
+    """The cost of a page without starting and ending."""
 
     cpu_ms: float
     seconds: float
@@ -176,7 +176,7 @@ def measure(systems: Sequence[System], sizes: Sequence[int], rounds: int) -> dic
 
 
 def threads_of(pages: int) -> int:
-    """Return how many threads each board has when all boards together have about so many pages.
+    """Return the number of threads of each board at which all boards together have about so many pages.
 
     >>> threads_of(2500)
     74
@@ -216,7 +216,7 @@ def flat(pages: int) -> list[dict[str, Cell]]:
 
 
 def there(system: System) -> bool:
-    """Whether a system can be run here; says so where it cannot."""
+    """Return whether a system can be run here; report the cause where it cannot."""
     is_missing = system.name == "wget" and shutil.which("wget") is None
     if is_missing:
         print("wget is not on the PATH: left out", file=sys.stderr)
@@ -226,7 +226,7 @@ def there(system: System) -> bool:
 def main() -> None:
     """Crawl with each system and report."""
     names = ("aahcrawler", *PEERS, "wget")
-    parser = argparse.ArgumentParser(description="Measure what a page costs a crawler.")
+    parser = argparse.ArgumentParser(description="Measure the cost of a page for a crawler.")
     parser.add_argument("--systems", nargs="+", choices=names, default=names, metavar="NAME", help=", ".join(names))
     parser.add_argument("--workers", nargs="+", type=int, default=[1, 2], metavar="N", help="processes of aahcrawler")
     parser.add_argument("--pages", nargs=2, type=int, default=[500, 3000], metavar=("SMALL", "LARGE"))

@@ -2,9 +2,9 @@
 
     python throughput_peer.py scrapy|scrapy-jobdir|scrapy-redis|crawlee WORK.json
 
-WORK.json holds ``seeds``, ``allow`` (an expression that the addresses of wanted pages match), ``concurrency`` (in
-all, and for each host), ``folder`` (for what has to be kept) and ``redis`` (the program of a server). Each crawler
-follows the wanted links of each page and keeps nothing of it. Nothing of the project is imported here.
+WORK.json holds ``seeds``, ``allow`` (an expression that the URLs of wanted pages match), ``concurrency`` (in all, and
+for each host), ``folder`` (for files) and ``redis`` (the program of a server). Each crawler follows the wanted links of
+each page and keeps nothing of it. Nothing of the project is imported here.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ Work = Mapping[str, Any]
 
 
 def settings(work: Work) -> dict[str, Any]:
-    """Return what all crawls with Scrapy are told: no delay, no log of pages, no second opinion by robots.txt."""
+    """Return the settings of all crawls with Scrapy: no delay, no log of pages, robots.txt not obeyed."""
     every, host = work["concurrency"]
     return {
         "CONCURRENT_REQUESTS": every,

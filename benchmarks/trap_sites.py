@@ -28,12 +28,12 @@ FILTERS: Mapping[str, tuple[str, ...]] = {
 Answer = tuple[int, str]
 """Status and HTML."""
 Page = Callable[[str, Mapping[str, str]], Answer | None]
-"""Answers a path and the parameters of its query; None for what it has no page for."""
+"""Answers a path and the parameters of its query; None where it has no page."""
 
 
 @dataclass(frozen=True, slots=True)
 class Grounds:
-    """A site: what answers, in order, and which paths (with their queries) are worth a visit.
+    """A site: its handlers, in order, and the paths (with their queries) that are worth a visit.
 
     ``entries`` are links on every page, the entry of the trap among them; ``decorate`` rewrites each page's links.
     """
@@ -44,7 +44,7 @@ class Grounds:
     decorate: Callable[[str], str] = field(default=lambda html: html)
 
     def answer(self, target: str) -> Answer:
-        """Return what the site answers to a path with its query."""
+        """Return the site's answer to a path with its query."""
         parts = urlsplit(target)
         query = dict(parse_qsl(parts.query, keep_blank_values=True))
         found = (page(parts.path, query) for page in self.pages)
@@ -123,7 +123,7 @@ def _article(number: int) -> str:
 
 
 def wiki(path: str, query: Mapping[str, str]) -> Answer | None:
-    """Show articles that lead to one another, to what edits them, and to their histories."""
+    """Show articles that lead to one another, to their edit pages, and to their histories."""
     names = [_article(number) for number in range(ARTICLES)]
     if path == "/wiki/Main":
         return 200, "<h1>Main page</h1>" + listed([f"/wiki/{name}" for name in names[:8]])
@@ -217,7 +217,7 @@ def lost(path: str, _: Mapping[str, str]) -> Answer | None:
 
 
 def _with_id(html: str) -> str:
-    """Write a new id into every link, as of a visitor who is seen for the first time each time."""
+    """Write a new session id into every link, as for a first-time visitor each time."""
     name = "".join(random.choices("abcdefghijkmnpqrstuvwxyz23456789", k=23)) + "7"
     parts = html.split('<a href="')
     with_id = []
@@ -248,7 +248,7 @@ class _Handler(BaseHTTPRequestHandler):
     server: "_Server"
 
     def do_GET(self) -> None:
-        """Answer, and note what was asked."""
+        """Answer, and note the request."""
         if self.path == "/robots.txt":
             status, html = 404, ""
         else:
@@ -262,7 +262,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 class _Server(ThreadingHTTPServer):
@@ -276,7 +276,7 @@ class _Server(ThreadingHTTPServer):
 
 @contextmanager
 def serving(grounds: Grounds) -> Iterator[tuple[str, list[str]]]:
-    """Serve a site until the block ends; yield its address, and what was asked for so far, robots.txt apart."""
+    """Serve a site until the block ends; yield its URL, and the requests so far, robots.txt apart."""
     server = _Server(grounds)
     thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
     thread.start()

@@ -1,4 +1,4 @@
-"""What traps cost a crawl that knows of them, and one that does not.
+"""Measures the cost of traps for a crawl with detection of traps and for one without.
 
     python -m benchmarks.traps [--pages N] [--site NAME] [--json FILE]
 
@@ -22,7 +22,7 @@ from pathlib import Path
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from benchmarks import traps_recorded
-from benchmarks.processes import run
+from benchmarks.process_memory import run
 from benchmarks.recorded import RecordedSite, recorded_sites
 from benchmarks.results import Cell, Row, report
 from benchmarks.trap_sites import SITES, serving
@@ -48,7 +48,7 @@ class CrawlError(Exception):
 
 
 def measure(name: str, pages: int, *, on: bool) -> Row:
-    """Crawl a site, with what the ICD says of traps or without any of it."""
+    """Crawl a site, with the ICD's settings of traps or with all of them off."""
     grounds = SITES[name]
     with tempfile.TemporaryDirectory() as place, serving(grounds) as (url, asked):
         definition, output = Path(place, "icd.yaml"), Path(place, "crawl")

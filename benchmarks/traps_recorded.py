@@ -1,4 +1,4 @@
-"""What is refused on recorded sites that have no traps: no page that is needed should be."""
+"""Checks trap detection on recorded sites without traps: no page that is needed should be refused."""
 
 from collections import deque
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ from aahcrawler.traps import Traps, Verdict
 from benchmarks.recorded import RecordedSite
 from benchmarks.results import Row
 from benchmarks.site_pages import recorded_files
-from knowledge_base.folders import SHIPPED
+from knowledge_base.file_selection import SHIPPED
 from knowledge_base.loader import load
 from knowledge_base.model import KnowledgeBase
 from online_analysis.icd.scoping import Canonical
@@ -23,7 +23,7 @@ from online_analysis.icd.sections import Traps as Section
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a recorded address leads to: URLs, and whether navigation chose each; ``assistance`` None for no page."""
+    """The links of a recorded URL, and whether navigation chose each; ``assistance`` None for no page."""
 
     links: Sequence[tuple[str, bool]]
     assistance: Assistance | None = None
@@ -68,7 +68,7 @@ def needed_pages(site: RecordedSite) -> frozenset[str]:
 
 
 def understood(site: RecordedSite, helper: ApplicationAwareHelper) -> Mapping[str, Answer]:
-    """Return what each recorded address leads to, in the order of the recording."""
+    """Return the links of each recorded URL, in the order of the recording."""
     found: dict[str, Answer] = {}
     for _, page in recorded_files(site):
         url = urls.canonicalize(page.url)
@@ -88,7 +88,7 @@ def _answer(url: str, page: Page, helper: ApplicationAwareHelper) -> Answer:
 
 
 def crawl(answers: Mapping[str, Answer], traps: Traps | None) -> Reached:
-    """Follow links from the first address, the first found first; what was not recorded is no page."""
+    """Follow links from the first URL, the first found first; URLs that were not recorded are no pages."""
     spelling, front = Spelling(Canonical()), next(iter(answers))
     queue, queued, fetched, refused = deque([(front, True)]), {front}, set[str](), 0
     while queue:

@@ -1,8 +1,8 @@
 """Trims a knowledge base to what one site exercises.
 
-Dropped is every sign, condition, action, field and selector that finds nothing on the site's pages, and every branch
-of a union (in CSS: every part of a list) that finds nothing there; see `benchmarks.usage` for what finding means.
-What remains is a valid knowledge base:
+Dropped is every sign, condition, action, field and selector that finds nothing on the site's pages, and every branch of
+a union (in CSS: every part of a list) that finds nothing there; see `benchmarks.usage` for the meaning of finding. The
+remainder is a valid knowledge base:
 
 - rules for addresses (``address``, ``paging``, ``canonical``, ``avoid``, and ``unless`` that name no element) stay:
   they say how the software makes its addresses, which no theme changes;
@@ -22,18 +22,18 @@ from aahcrawler.page import Page
 from benchmarks.pruning import prune
 from benchmarks.site_pages import fresh
 from benchmarks.usage import Usage, View
-from knowledge_base.folders import SHIPPED
+from knowledge_base.file_selection import SHIPPED
 from knowledge_base.loader import LoadError, load
 
 
 class TrimmingError(Exception):
-    """What is left is no knowledge base; the message says of which file and why."""
+    """Raised where the remainder is no valid knowledge base; the message tells the file and the cause."""
 
 
 def trim(pages: Iterable[Page], target: Path, source: Path = SHIPPED, needed: Sequence[str] = ()) -> tuple[str, ...]:
-    """Write to ``target`` what the pages use of the knowledge base in ``source``; return the applications left.
+    """Write to ``target`` the parts of the knowledge base in ``source`` that the pages use; return its applications.
 
-    What is in ``target`` already is replaced. Raises ``TrimmingError`` where an application of ``needed`` is not left.
+    Earlier content of ``target`` is replaced. Raises ``TrimmingError`` where an application of ``needed`` is lost.
     """
     shutil.rmtree(target, ignore_errors=True)
     (target / "applications").mkdir(parents=True)
@@ -51,7 +51,7 @@ def trim(pages: Iterable[Page], target: Path, source: Path = SHIPPED, needed: Se
 
 
 def _used(pages: Sequence[Page], source: Path) -> list[tuple[Usage, Path]]:
-    """Return what the pages use of each file that describes an application they show signs of."""
+    """Return the usage of each file that describes an application the pages show signs of."""
     parser = etree.XMLParser(remove_comments=True, remove_blank_text=True, resolve_entities=False, no_network=True)
     files = sorted((source / "applications").glob("*.xml"))
     usages = [(Usage(etree.parse(file, parser).getroot(), file), file) for file in files]
@@ -78,6 +78,6 @@ def _leave_out_broken(target: Path, needed: Sequence[str]) -> tuple[str, ...]:
             broken = {Path(problem.file) for problem in error.problems}
             names = {etree.parse(file).getroot().get("name", "") for file in broken if file.is_file()}
             if not names or names.intersection(needed):
-                raise TrimmingError(f"what is left is not valid:\n{error}") from error
+                raise TrimmingError(f"the remainder is not valid:\n{error}") from error
             for file in broken:
                 file.unlink()

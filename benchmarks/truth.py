@@ -1,4 +1,4 @@
-"""Where on a recorded page the content stands that was put into the site: told from the texts alone."""
+"""Locates on a recorded page the content that was put into the site, from the texts alone."""
 
 import json
 import re
@@ -74,7 +74,7 @@ def _windows(found: Sequence[str], size: int) -> Iterable[Words]:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The words of a page in their order, which of them belong to which bodies, and what each element spans."""
+    """The words of a page in their order, the bodies that each belongs to, and the span of each element."""
 
     words: Sequence[str]
     marks: Sequence[set[int]]
@@ -82,7 +82,7 @@ class Layout:
 
     @classmethod
     def of(cls, tree: HtmlElement, truth: Truth) -> "Layout":
-        """Lay out a page; what scripts and style sheets hold is no text."""
+        """Lay out a page; the content of scripts and style sheets is no text."""
         found: list[str] = []
         starts: dict[HtmlElement, int] = {}
         spans: dict[HtmlElement, tuple[int, int]] = {}
@@ -102,7 +102,7 @@ class Layout:
         return set().union(*self.marks[start:end])
 
     def share(self, element: HtmlElement, body: int) -> int:
-        """Return how many words of an element may belong to a body."""
+        """Return the number of words of an element that may belong to a body."""
         start, end = self.spans.get(element, (0, 0))
         return sum(body in marks for marks in self.marks[start:end])
 
@@ -112,6 +112,6 @@ class Layout:
         return self.words[start:end]
 
     def size(self, element: HtmlElement) -> int:
-        """Return how many words an element holds."""
+        """Return the number of words in an element."""
         start, end = self.spans.get(element, (0, 0))
         return end - start

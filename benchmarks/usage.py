@@ -1,9 +1,9 @@
-"""Which parts of a file of the knowledge base find anything on the pages of a site.
+"""Records the parts of a file of the knowledge base that find anything on the pages of a site.
 
-Every expression of the file is evaluated on every page, each branch of its unions for itself: signs, levels'
-conditions and items on the page, fields within every element that an item of their action finds, parts to leave out
-within what the field's expressions find. It does not matter which level a page has and whether an earlier alternative
-would have won: what finds nothing is of no use on the site, and all else is.
+Every expression of the file is evaluated on every page, each branch of its unions for itself: signs, levels' conditions
+and items on the page, fields within every element that an item of their action finds, parts to leave out within the
+results of the field's expressions. It does not matter which level a page has and whether an earlier alternative would
+have won: an expression that finds nothing is unused on the site, and all others are used.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,13 +18,13 @@ from aahcrawler.helper.declared import main_item
 from aahcrawler.helper.runs import run_items
 from aahcrawler.page import Page, markup
 from benchmarks.alternatives import alternatives
-from knowledge_base.addresses import UrlRule
 from knowledge_base.matching import Sight, literals_of
 from knowledge_base.model import Pattern, Run, Signal
 from knowledge_base.parsing.attributes import has_expression, names_url, text, url_rule, words, yes
+from knowledge_base.parsing.detection_patterns import pattern
 from knowledge_base.parsing.notes import Notes
-from knowledge_base.parsing.signs import pattern
 from knowledge_base.selectors import Node, Selector, SourceLiterals, compile_selector
+from knowledge_base.url_rules import UrlRule
 
 _ON_PAGE = "ignore own instead select value form"
 _SIGNS = ("when", "unless", "needs-browser")
@@ -32,7 +32,7 @@ _SIGNS = ("when", "unless", "needs-browser")
 
 @dataclass
 class View:
-    """A page that is looked at; what several expressions find on it as a whole is looked for once."""
+    """A page under examination; expressions that several parts evaluate on the whole page are evaluated once."""
 
     page: Page
     _found: dict[tuple[str, str], bool] = field(default_factory=dict)
@@ -44,7 +44,7 @@ class View:
 
     @cached_property
     def literals(self) -> SourceLiterals:
-        """Which expressions cannot find anything on it."""
+        """The literals of the page, which tell the expressions that cannot find anything on it."""
         return literals_of(self.page)
 
     @cached_property
@@ -54,7 +54,7 @@ class View:
         return frozenset(item.node) if item is not None else frozenset()
 
     def holds(self, selector: Selector) -> bool:
-        """Say whether an expression finds anything on the page."""
+        """Return whether an expression finds anything on the page."""
         key = (selector.source, selector.attribute)
         if key not in self._found:
             able = self.literals.narrow(selector) is not None
@@ -63,7 +63,7 @@ class View:
 
 
 def nodes(selector: Selector, context: HtmlElement) -> list[Node]:
-    """Return what an expression finds, nothing where it fails on this page."""
+    """Return the nodes that an expression finds, none where it fails on this page."""
     try:
         return selector.nodes(context)
     except etree.XPathError:
@@ -71,7 +71,7 @@ def nodes(selector: Selector, context: HtmlElement) -> list[Node]:
 
 
 def finds(selector: Selector, context: HtmlElement) -> bool:
-    """Say whether an expression finds an element, or text that is not empty."""
+    """Return whether an expression finds an element, or text that is not empty."""
     return any(not isinstance(node, str) or node.strip() for node in nodes(selector, context))
 
 
@@ -98,7 +98,7 @@ class Expression:
         self._note(source for source, selector in self.pending.items() if view.holds(selector))
 
     def look_within(self, contexts: Iterable[HtmlElement], literals: SourceLiterals | None) -> None:
-        """Note which alternatives find something within elements; ``literals`` are those of the page they stand on."""
+        """Note which alternatives find something within elements; ``literals`` are those of the elements' page."""
         able = {
             source: selector
             for source, selector in self.pending.items()
@@ -131,7 +131,7 @@ class _Sign:
     pattern: Pattern | None = None
 
     def look_at(self, view: View) -> bool:
-        if self.rule is not None and not self.rule.matches(view.sight.address):
+        if self.rule is not None and not self.rule.matches(view.sight.parsed_url):
             return False
         if self.expression is None:
             return self.pattern is None or view.sight.shows(self.pattern)
@@ -206,7 +206,7 @@ class _Field:
 
 
 class Usage:
-    """What a site uses of one file. Look at all of its pages first."""
+    """The parts of one file that a site uses. All of its pages must be examined first."""
 
     def __init__(self, root: etree._Element, file: Path) -> None:
         self.root = root
@@ -225,7 +225,7 @@ class Usage:
 
     @property
     def is_shown(self) -> bool:
-        """Whether any page showed a sign of the application."""
+        """Return whether any page showed a sign of the application."""
         return any(sign.element in self._used for sign in self._patterns)
 
     def prepare(self) -> None:
@@ -252,7 +252,7 @@ class Usage:
         return self._expressions.get(element)
 
     def is_used(self, element: etree._Element) -> bool:
-        """Say whether a sign held on any page, or the expression of another element found something."""
+        """Return whether a sign held on any page, or the expression of another element found something."""
         expression = self._expressions.get(element)
         return element in self._used or (expression is not None and bool(expression.used))
 
@@ -306,7 +306,7 @@ class Usage:
 
 
 def _counterparts(action: etree._Element) -> Iterator[etree._Element]:
-    """Yield the actions of the same name of the level and its variants: what one does not say, another does."""
+    """Yield the actions of the same name of the level and its variants, which complete one another."""
     level = next(action.iterancestors("level"))
     name = text(action, "name")
     return (other for other in level.iter("extract") if other is not action and text(other, "name") == name)

@@ -1,1 +1,1 @@
-"""Which web applications there are, how to recognise them and their page levels, and what to do on each."""
+"""The web applications: how to recognise them and their page levels, and the actions on each level."""

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 
 class BadGlobError(ValueError):
-    """A glob cannot be used; the message says what to write instead."""
+    """Raised for a glob that cannot be used; the message tells what to write instead."""
 
 
 _WILD = frozenset("*?[#")
@@ -19,11 +19,11 @@ _BRACKETS = "brackets stand for one of the signs within them, such as [a-f]"
 
 @lru_cache(_MOST_GLOBS)
 def glob_test(glob: str) -> Callable[[str], object]:
-    """Return a test whether a whole text fits.
+    """Return a test whether a whole text matches.
 
-    ``*`` stands for anything, ``?`` for one sign, ``[a-f]`` for one of these, ``#`` for a whole number: a run of
-    digits as long as it goes. What stands between two ``*`` is taken where it comes first, so that the test takes
-    time linear in the length of the text. Raises `BadGlobError`.
+    ``*`` stands for anything, ``?`` for one sign, ``[a-f]`` for one of these, ``#`` for a whole number: a run of digits
+    as long as it goes. A text between two ``*`` is matched at its first occurrence, so that the test takes time linear
+    in the length of the text. Raises `BadGlobError`.
 
     >>> [bool(glob_test("topic-#-*")(text)) for text in ("topic-12-knots", "topic-12x-knots", "topic--knots")]
     [True, False, False]
@@ -71,10 +71,10 @@ def numbers_as_one(text: str) -> str:
 
 
 def varies(glob: str) -> bool:
-    """Say whether more than the numbers of the texts that fit can differ."""
+    """Return whether the matching texts can differ in more than their numbers."""
     return not _VARYING.isdisjoint(glob)
 
 
 def names_itself(glob: str) -> bool:
-    """Say whether nothing fits but the text itself."""
+    """Return whether the glob matches only itself."""
     return _WILD.isdisjoint(glob)

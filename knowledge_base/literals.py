@@ -7,7 +7,7 @@ from enum import Enum, auto
 from functools import lru_cache
 
 SHORTEST_LITERAL = 3
-"""Shorter literals stand on most pages and tell nothing."""
+"""The length of the shortest useful literal: shorter ones are on most pages."""
 
 MOST_REMEMBERED = 65_536
 """Expressions whose literals are kept: as many as the largest knowledge bases have, and several times so."""
@@ -30,7 +30,7 @@ tool tools top topic topics total true two type unread update updated url user u
 views visible web website widget widgets width wiki window wrap wrapper www xml your
 """
 _COMMON = frozenset(_COMMON_WORDS.split())
-"""Words of HTML, CSS and of the web that stand on pages of any software: elements, attributes, classes, addresses."""
+"""Words of HTML, CSS and of the web that stand on pages of any software: elements, attributes, classes, URLs."""
 
 _WORD = re.compile(r"[a-z]+")
 _AFTER = b"\"' >/\t\n\r\f"
@@ -47,7 +47,7 @@ _UNDECIDED = re.compile(
     |\bconcat\s*\([^()]*'_+[^()]*""",
     re.VERBOSE,
 )
-"""What makes the texts of a predicate say nothing of the page."""
+"""Matches a predicate whose literals are not required in the page."""
 
 _PATH = re.compile(r"\(*\s*(?:\.|/|@|\*|[\w-]+::|[\w-]+\s*(?:[/\[)]|$))")
 _BRACKET = re.compile(r"[\[\]()|]")
@@ -55,7 +55,7 @@ _NEGATION = re.compile(r"\bnot\s*\(")
 
 
 class Place(Enum):
-    """Where a text stands: anywhere, or in the value of an attribute as its start, as a word of it, or as all of it."""
+    """The position of a text: anywhere, or in the value of an attribute as its start, as a word, or as all of it."""
 
     ANYWHERE = auto()
     START = auto()
@@ -65,14 +65,14 @@ class Place(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """A text that a page has to hold, in lower case, and where it has to stand."""
+    """A text that a page has to hold, in lower case, and its required position."""
 
     text: str
     place: Place = Place.ANYWHERE
     attribute: str = ""
 
     def stands(self, source: bytes, start: int) -> bool:
-        """Say whether the text, which is at ``start`` of a source, stands where it has to.
+        """Return whether the text, found at ``start`` of a source, is in its required position.
 
         In doubt it does; in a value that holds quotation marks within others it is not recognised.
         """
@@ -88,7 +88,7 @@ class Need:
         return self._begins(source, opening)
 
     def _begins(self, source: bytes, opening: int) -> bool:
-        """Say whether a value of the attribute begins there, in quotation marks or without."""
+        """Return whether a value of the attribute begins there, in quotation marks or without."""
         if source[max(0, opening - 1) : opening] in _QUOTES:
             opening -= 1
         if not _follows_sign(source, opening):
@@ -111,7 +111,7 @@ def safe_literal(text: str) -> str:
 
 
 def rarity(literal: str) -> tuple[int, int]:
-    """Return how rare a literal is likely to be: by its letters beyond common words, then by its length.
+    """Return the likely rarity of a literal: by its letters beyond common words, then by its length.
 
     >>> rarity("phpbb") > rarity("post-content")
     True
@@ -121,7 +121,7 @@ def rarity(literal: str) -> tuple[int, int]:
 
 
 def rarest(needs: tuple[Need, ...]) -> Need:
-    """Return what the fewest pages are likely to hold."""
+    """Return the need that the fewest pages are likely to meet."""
     return max(needs, key=lambda need: (rarity(need.text), need.place.value))
 
 
@@ -129,7 +129,7 @@ def rarest(needs: tuple[Need, ...]) -> Need:
 def required_literals(expression: str) -> tuple[str, ...]:
     """Return literals of which a matching page holds at least one; none where the expression does not tell.
 
-    Only what every match needs counts: predicates that hold alternatives, negations or computed texts tell nothing.
+    Only literals that every match needs count: predicates with alternatives, negations or computed texts give none.
 
     >>> required_literals("//body[@id='phpbb'] | //a[contains(@href,'viewtopic.php')]")
     ('phpbb', 'viewtopic.php')
@@ -165,7 +165,7 @@ _NEEDED = re.compile(
 
 
 def _needs(predicate: str) -> Iterator[Need]:
-    """Yield what the strings of a predicate ask for."""
+    """Yield the needs in the strings of a predicate."""
     for found in _NEEDED.finditer(predicate):
         text = found["single"] or found["double"] or ""
         literal = safe_literal(text)
@@ -195,7 +195,7 @@ def branches(expression: str) -> list[str]:
 
 
 def _decided(branch: str) -> Iterator[str]:
-    """Yield the predicates of a path that say what every element it finds needs, their negations cut out."""
+    """Yield the predicates of a path that every element it finds meets, their negations cut out."""
     hidden = masked(branch)
     if not _PATH.match(hidden.strip()):
         return

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from lxml import etree
 
-from knowledge_base.folders import SHIPPED, chosen_files
+from knowledge_base.file_selection import SHIPPED, chosen_files
 from knowledge_base.model import Application, Kind, KnowledgeBase, Strength
 from knowledge_base.parsing.schema_words import SchemaWords
-from knowledge_base.reading import Notes, Problem, check_expressions, read_application, read_kind
+from knowledge_base.xml_reader import Notes, Problem, check_expressions, read_application, read_kind
 
 FOLDER = SHIPPED
 SCHEMA = FOLDER / "schema" / "knowledge-base.xsd"
@@ -83,7 +83,7 @@ class _Applications:
 
     @property
     def problems(self) -> list[Problem]:
-        """What is wrong with the files added so far."""
+        """Return the problems of the files added so far."""
         return [problem for notes in self._notes for problem in notes.problems]
 
     def add(self, root: etree._Element | None, notes: Notes) -> None:
@@ -136,7 +136,7 @@ class _Applications:
 
 
 def _valid_root(file: Path, schema: etree.XMLSchema, notes: Notes, expected: str) -> etree._Element | None:
-    """Return the root of a file that the schema accepts; note what is wrong otherwise."""
+    """Return the root of a file that the schema accepts; note the mistakes otherwise."""
     root = _root(file, notes)
     if root is None:
         return None

@@ -14,11 +14,11 @@ from typing import Protocol
 from lxml import etree
 from lxml.html import HtmlElement
 
-from knowledge_base.addresses import Address
-from knowledge_base.candidates import Candidates
-from knowledge_base.elements import Elements
+from knowledge_base.element_index import Elements
 from knowledge_base.model import Application, Condition, KnowledgeBase, PageLevel, Pattern, Signal, Strength
+from knowledge_base.pattern_filter import Candidates
 from knowledge_base.selectors import Selector, SourceLiterals
+from knowledge_base.url_rules import ParsedUrl
 
 HEAD, TAIL = 768 * 1024, 256 * 1024
 """Bytes at the start and the end of a body in which literals are looked for: software signs there."""
@@ -38,7 +38,7 @@ class HeaderFields(Protocol):
 
 
 class PageView(Protocol):
-    """What recognition needs of a page. ``url`` is canonical; ``tree`` and ``elements`` are made once and shared."""
+    """The properties of a page for its recognition. ``url`` is canonical; ``tree`` and ``elements`` are made once."""
 
     @property
     def url(self) -> str: ...  # noqa: D102
@@ -56,7 +56,7 @@ class PageView(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Detection:
-    """Which application a page belongs to, and the patterns that say so, the strongest first.
+    """The application of a page, and the patterns that match, the strongest first.
 
     ``rivals`` names applications that claim the page with equal strength; there is no application then.
     """
@@ -68,14 +68,14 @@ class Detection:
 
 @dataclass(frozen=True)
 class Sight:
-    """A page as patterns look at it; what several of them need is prepared once."""
+    """A page as patterns see it; data shared by several of them are prepared once."""
 
     page: PageView
 
     @cached_property
-    def address(self) -> Address:
+    def parsed_url(self) -> ParsedUrl:
         """The page's URL, taken apart."""
-        return Address.parse(self.page.url)
+        return ParsedUrl.parse(self.page.url)
 
     @cached_property
     def front(self) -> bytes:
@@ -100,13 +100,13 @@ class Sight:
         return tuple(field.partition("=")[0].strip() for field in self.page.headers.all("Set-Cookie"))
 
     def shows(self, pattern: Pattern) -> bool:
-        """Say whether the page holds a sign."""
+        """Return whether the page matches a detection pattern."""
         value = pattern.value.lower()
         match pattern.signal:
             case Signal.SELECTOR:
                 return pattern.selector is not None and _is_there(pattern.selector, self.page)
             case Signal.URL:
-                return pattern.rule is not None and pattern.rule.matches(self.address)
+                return pattern.rule is not None and pattern.rule.matches(self.parsed_url)
             case Signal.GENERATOR:
                 return any(name.startswith(value) for name in _generators(self.page.tree))
             case Signal.SCRIPT:
@@ -123,14 +123,14 @@ class Sight:
                 return is_on_host(self.page.url, value)
 
     def meets(self, condition: Condition) -> bool:
-        """Say whether all parts of a level's sign hold."""
-        if condition.rule is not None and not condition.rule.matches(self.address):
+        """Return whether all parts of a level's condition hold."""
+        if condition.rule is not None and not condition.rule.matches(self.parsed_url):
             return False
         return condition.selector is None or condition.selector.holds(self.page.tree)
 
 
 def is_on_host(url: str, host: str) -> bool:
-    """Say whether a canonical URL is on a host, a leading ``www.`` left aside; ``*.`` stands for its subdomains.
+    """Return whether a canonical URL is on a host, ignoring a leading ``www.``; ``*.`` stands for its subdomains.
 
     >>> is_on_host("https://www.a.test/x", "a.test"), is_on_host("https://b.a.test/", "*.a.test")
     (True, True)
@@ -158,7 +158,7 @@ def _is_there(selector: Selector, page: PageView) -> bool:
 
 
 def _values(tree: HtmlElement, tag: str, attribute: str) -> Iterator[str]:
-    """Yield an attribute of all elements of a name, lower-case, in document order and none before it is asked for."""
+    """Yield an attribute of all elements of a name, lower-case, in document order, lazily."""
     return ((element.get(attribute) or "").lower() for element in tree.iter(tag))
 
 
@@ -235,7 +235,7 @@ class _Contest:
 
 
 def still_holds(page: PageView, evidence: Iterable[Pattern]) -> bool:
-    """Say whether a page of a known host shows one of the patterns that identified the host's application."""
+    """Return whether a page of a known host matches one of the patterns that identified the host's application."""
     sight = Sight(page)
     return any(sight.shows(pattern) for pattern in evidence if pattern.strength > Strength.HINT)
 

@@ -1,4 +1,4 @@
-"""What the knowledge base says of an application (ARCOMEM, section 4.1): patterns, page levels, crawling actions.
+"""The model of an application (ARCOMEM, section 4.1): patterns, page levels, crawling actions.
 
 Values are immutable and expressions are compiled, so that one loaded knowledge base serves any number of pages.
 """
@@ -8,15 +8,15 @@ from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 from typing import Final, Literal
 
-from knowledge_base.addresses import Address, AvoidRule, AvoidRules, DropRule, DropRules, Paging, UrlRule, first_page
 from knowledge_base.selectors import Selector
+from knowledge_base.url_rules import AvoidRule, AvoidRules, DropRule, DropRules, Paging, ParsedUrl, UrlRule, first_page
 
 PAGE_NUMBER: Final = "{page}"
 """What stands in the address of a listing for the number of its page."""
 
 
 class Strength(IntEnum):
-    """How much a detection pattern says: a proof stands alone, two hints make a strong sign."""
+    """The weight of a detection pattern: a proof suffices alone, two hints make a strong sign."""
 
     HINT = 1
     STRONG = 2
@@ -24,7 +24,7 @@ class Strength(IntEnum):
 
 
 class Signal(StrEnum):
-    """Where a detection pattern looks."""
+    """The part of a page that a detection pattern matches."""
 
     SELECTOR = "selector"
     GENERATOR = "generator"
@@ -41,10 +41,10 @@ class Signal(StrEnum):
 class Pattern:
     """A sign of an application.
 
-    ``value`` is what the signal must hold: the start of the generator's name, a part of a script's, style sheet's or
-    header's text, a glob of a cookie's name, a host in lower case and without ``www.`` (``*.`` before it stands for its
-    subdomains). ``literals`` are lower-case texts of which the URL, the header or the body holds at least one whenever
-    the pattern matches; hosts are looked up instead.
+    ``value`` is the required content of the signal: the start of the generator's name, a part of a script's, style
+    sheet's or header's text, a glob of a cookie's name, a host in lower case and without ``www.`` (``*.`` before it
+    stands for its subdomains). ``literals`` are lower-case texts of which the URL, the header or the body holds at
+    least one whenever the pattern matches; hosts are looked up instead.
     """
 
     signal: Signal
@@ -58,14 +58,14 @@ class Pattern:
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """What makes two patterns the same sign."""
+        """The key that equal signs share."""
         source = self.selector.source if self.selector else repr(self.rule) if self.rule else ""
         return (self.signal, f"{self.name}\n{self.value.lower()}", source)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Condition:
-    """A sign of a page level: all of what is given must hold."""
+    """A sign of a page level: all given conditions must hold."""
 
     selector: Selector | None = None
     rule: UrlRule | None = None
@@ -73,7 +73,7 @@ class Condition:
 
 
 class FieldKind(StrEnum):
-    """What the text of a field is read as."""
+    """The type that the text of a field is read as."""
 
     TEXT = "text"
     HTML = "html"
@@ -85,7 +85,7 @@ class FieldKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DateFormat:
-    """How dates are written: order of day and month, the zone's name, and optionally an strptime format."""
+    """The format of dates: order of day and month, the zone's name, and optionally an strptime format."""
 
     order: Literal["dmy", "mdy", "ymd"] | None = None
     zone: str = "UTC"
@@ -120,7 +120,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Identity:
-    """Where an object's number stands, and how the fragment of its address is made of it.
+    """The place of an object's number, and the way the fragment of its URL is made from it.
 
     Where no selector yields one it is made of the values of ``fields``, for objects that their pages do not number.
     """
@@ -131,7 +131,7 @@ class Identity:
     fields: tuple[str, ...] = ()
 
     def fragment(self, value: str) -> str | None:
-        """Turn the found text into a fragment; None where it is not of the expected form.
+        """Return the fragment for the found text; None where the text is not of the expected form.
 
         >>> Identity((), trims=("post_",), prefix="pid").fragment("post_12")
         'pid12'
@@ -146,12 +146,11 @@ class Identity:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Run:
-    """Objects that are no element: runs of blocks within a container, each up to and with its signature.
+    """Objects without an element of their own: runs of blocks within a container, each up to its signature.
 
-    ``blocks`` are what a run is made of, in document order; ``signature`` finds, within a block, the parts with which
-    a run ends (author, date); ``stops`` are elements that end a run without a signature, such as headings: what came
-    before them unsigned belongs to no object. ``headings`` are stops that head the runs behind them, whatever they
-    are called.
+    ``blocks`` are the elements of a run, in document order; ``signature`` finds, within a block, the parts with which a
+    run ends (author, date); ``stops`` are elements that end a run without a signature, such as headings: unsigned
+    blocks before them belong to no object. ``headings`` are stops that head the runs behind them, whatever their tags.
     """
 
     blocks: tuple[Selector, ...]
@@ -162,13 +161,13 @@ class Run:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Extract:
-    """An extraction action: which elements are objects, of what type, with which fields.
+    """An extraction action: the elements that are objects, their type and their fields.
 
-    ``items`` are alternatives; the first that finds anything wins, and without ``many`` only its first element
-    counts. ``first_type`` is the type of the first object of a first page (the post that opens a thread);
-    ``instead`` gives the type on pages that show a sign. Without ``identity`` the object is what the page itself is
-    about. With ``always``, a page of the level that has no such object is a failure, not an absence. With ``run``
-    the items are containers, and each run within them is an object.
+    ``items`` are alternatives; the first that finds anything wins, and without ``many`` only its first element counts.
+    ``first_type`` is the type of the first object of a first page (the post that opens a thread); ``instead`` gives the
+    type on pages that show a sign. Without ``identity`` the object is the subject of the page itself. With ``always``,
+    a page of the level that has no such object is a failure, not an absence. With ``run`` the items are containers, and
+    each run within them is an object.
     """
 
     name: str
@@ -186,7 +185,7 @@ class Extract:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinkSource:
-    """Elements (or address attributes) of links; ``documented`` keeps those that an address of the level fits."""
+    """Elements (or URL attributes) of links; ``documented`` keeps those that a URL of the level fits."""
 
     selector: Selector
     documented: bool = False
@@ -194,11 +193,11 @@ class LinkSource:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Filler:
-    """A value put into an address or a form, under ``name``; the first of its sources that is given counts.
+    """A value put into a URL or a form, under ``name``; the first of its sources that is given counts.
 
-    ``selectors`` look at the page, ``parameter`` at a query parameter of its own address, ``icd`` at a list of the
-    Intelligent Crawl Definition (``keywords``, ``entities``), ``text`` is the value itself, and what counts where the
-    others find nothing. ``add`` is added to a number. With ``each``, every value found makes a request of its own.
+    ``selectors`` read the page, ``parameter`` a query parameter of its own URL, ``icd`` a list of the Intelligent Crawl
+    Definition (``keywords``, ``entities``), ``text`` is the value itself, used where the others find nothing. ``add``
+    is added to a number. With ``each``, every value found makes a request of its own.
     """
 
     name: str
@@ -212,9 +211,9 @@ class Filler:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RequestTemplate:
-    """An address made of values: ``/wp-json/wp/v2/posts?page={next}``, each ``{name}`` replaced by a filler's value.
+    """A URL made of values: ``/wp-json/wp/v2/posts?page={next}``, each ``{name}`` replaced by a filler's value.
 
-    Values are percent-encoded, but for one that the address begins with: that is an address itself. No request is
+    Values are percent-encoded, but for one that the URL begins with: that is a URL itself. No request is
     made where none of ``when`` holds, if there are any, or where a value is missing.
     """
 
@@ -236,8 +235,8 @@ class Navigate:
     """A navigation action: links that lead to pages of the level ``to``.
 
     The sources add up. ``when_none`` names actions of the same level; this one runs only where they find nothing.
-    ``pages`` follows the other pages of the same list or thread instead, as the level's paging tells them.
-    ``requests`` and ``forms`` make addresses that stand nowhere on the page.
+    ``pages`` follows the other pages of the same list or thread instead, as the level's paging tells them. ``requests``
+    and ``forms`` make URLs that are nowhere on the page.
     """
 
     name: str
@@ -257,7 +256,7 @@ Role = Literal["intermediate", "terminal"]
 class Variant:
     """A version or template of a level's pages, recognised by one of ``when``.
 
-    ``actions`` are complete: those of the level, with what the variant says in place of what it replaces.
+    ``actions`` are complete: those of the level, with the variant's replacements.
     """
 
     name: str
@@ -270,10 +269,10 @@ class PageLevel:
     """A kind of page of an application. Intermediate levels have navigation actions only.
 
     ``when`` are alternatives, ``unless`` exclude. ``addresses`` are the documented URLs of the level, ``start`` says
-    that its pages are worth fetching from anywhere on the site. ``own`` finds the address under which the page
-    names itself; without one the page's URL counts. The first of ``variants`` that holds gives the actions, else
-    ``actions`` does. ``type`` is that of what a page of the level with all of its further pages is, such as a thread,
-    where this is no object of its own but what objects are parts of.
+    that its pages are worth fetching from anywhere on the site. ``own`` finds the URL under which the page names
+    itself; without one the page's URL counts. The first of ``variants`` that holds gives the actions, else ``actions``
+    does. ``type`` is the type of a page of the level together with all of its further pages, such as a thread, where
+    these are not an object themselves but the whole that objects are parts of.
     """
 
     name: str
@@ -288,20 +287,20 @@ class PageLevel:
     variants: tuple[Variant, ...] = ()
     type: str = ""
 
-    def first_page(self, address: Address) -> Address:
-        """Return the address of the first page of what this page is a page of."""
-        return first_page(address, self.paging)
+    def first_page(self, url: ParsedUrl) -> ParsedUrl:
+        """Return the URL of the first page of the list or thread that a URL belongs to."""
+        return first_page(url, self.paging)
 
-    def documents(self, address: Address) -> bool:
-        """Say whether an address of this level fits, on any of its pages."""
-        first = self.first_page(address)
-        forms = (address,) if first is address else (address, first)
+    def documents(self, url: ParsedUrl) -> bool:
+        """Return whether a URL of this level matches, on any of its pages."""
+        first = self.first_page(url)
+        forms = (url,) if first is url else (url, first)
         return any(rule.matches(form) for rule in self.addresses for form in forms)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Kind:
-    """A kind of application and what its applications share."""
+    """A kind of application: the properties that its applications share."""
 
     name: str
     title: str
@@ -377,10 +376,10 @@ class Application:
         """Return a level by its name. Raises KeyError."""
         return self._by_name[name]
 
-    def begins_at(self, address: Address, level: str | None) -> bool:
+    def begins_at(self, address: ParsedUrl, level: str | None) -> bool:
         """Say whether listings are relative to a page of a level: the top of a host, or a first page to start at.
 
-        >>> Application("X", "blog", (), ()).begins_at(Address.parse("https://a.test/"), None)
+        >>> Application("X", "blog", (), ()).begins_at(ParsedUrl.parse("https://a.test/"), None)
         True
         """
         if address.path == "/" and not address.query:
@@ -388,22 +387,22 @@ class Application:
         known = self._by_name.get(level or "")
         return known is not None and known.start and known.first_page(address) is address
 
-    def canonical(self, address: Address) -> Address:
+    def canonical(self, address: ParsedUrl) -> ParsedUrl:
         """Return the one address among all that lead to the same page of this application."""
         return self.drops.apply(address)
 
-    def refusal(self, address: Address) -> AvoidRule | None:
-        """Return the first rule that says not to fetch a canonical address."""
-        return self.avoid.first(address)
+    def refusal(self, url: ParsedUrl) -> AvoidRule | None:
+        """Return the first rule that says not to fetch a canonical URL."""
+        return self.avoid.first(url)
 
-    def level_of(self, address: Address) -> PageLevel | None:
-        """Return the first level, in the order of the file, that documents a canonical address."""
-        return next((level for level in self.levels if level.documents(address)), None)
+    def level_of(self, url: ParsedUrl) -> PageLevel | None:
+        """Return the first level, in the order of the file, that documents a canonical URL."""
+        return next((level for level in self.levels if level.documents(url)), None)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Match:
-    """What a page was recognised as: the application, and the level where one fits.
+    """The application that a page was recognised as, and the level where one matches.
 
     ``variant`` names the variant of the level whose actions ran, empty where the level's own did.
     """
@@ -415,7 +414,7 @@ class Match:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KnowledgeBase:
-    """All applications, in the order of their names."""
+    """The applications, in the order of their names."""
 
     applications: tuple[Application, ...]
     kinds: tuple[Kind, ...] = ()

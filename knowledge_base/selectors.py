@@ -10,9 +10,9 @@ from cssselect.xpath import HTMLTranslator
 from lxml import etree
 from lxml.html import HtmlElement
 
-from knowledge_base.elements import Elements
+from knowledge_base.element_index import Elements
 from knowledge_base.literals import MOST_REMEMBERED, SHORTEST_LITERAL, branches, required_literals, safe_literal
-from knowledge_base.lookup import Node, compiled, first_asked, look_up
+from knowledge_base.xpath_lookup import Node, compiled, first_asked, look_up
 
 MOST_RESULTS = 20_000
 """Nodes of one result that are looked at; a page that holds more is hostile or broken."""
@@ -35,14 +35,14 @@ __all__ = [
 
 
 class BadExpressionError(ValueError):
-    """An expression cannot be used; the message says what to write instead."""
+    """Raised for an expression that cannot be used; the message tells what to write instead."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Selector:
     """A compiled expression.
 
-    ``source`` is its XPath. ``cite`` says where the structure it looks for is documented; ``css`` is what was written
+    ``source`` is its XPath. ``cite`` names the documentation of the structure it looks for; ``css`` is the original
     where that was CSS.
     """
 
@@ -84,7 +84,7 @@ class Selector:
         return [value for value in values if value is not None]
 
     def found(self, context: HtmlElement, elements: Elements | None = None) -> list[Node]:
-        """Return what the expression itself finds, whatever ``attribute`` says."""
+        """Return the nodes of the expression itself, whatever ``attribute`` says."""
         known = look_up(self.source, context, elements) if elements is not None else None
         result = known if known is not None else self.xpath(context)
         return cast("list[Node]", result[:MOST_RESULTS] if isinstance(result, list) else [str(result)])
@@ -94,12 +94,12 @@ class Selector:
         return [node for node in self.found(context, elements) if isinstance(node, HtmlElement)]
 
     def holds(self, context: HtmlElement) -> bool:
-        """Say whether anything is there."""
+        """Return whether the expression finds anything."""
         result = self.xpath(context)
         return bool(result)
 
     def shows(self, document: HtmlElement, elements: Elements | None = None) -> bool:
-        """Say whether anything is on a page, whose document element this is: what `holds` says, in most cases sooner.
+        """Return the same for a whole page, given its document element, but mostly faster.
 
         Raises `lxml.etree.XPathError` for an expression that fails on this page.
         """
@@ -174,7 +174,7 @@ _IN_HEAD = frozenset({"meta", "link", "script", "title", "style", "base"})
 
 @lru_cache(MOST_REMEMBERED)
 def _shortcut(expression: str) -> etree.XPath | None:
-    """Return an expression that finds part of what the given one finds on a whole page, where that is found sooner.
+    """Return a faster expression that finds a part of the given one's result on a whole page, None if there is none.
 
     The parser keeps an index of ids, and the elements of the head come first: nothing else is looked at then.
     """
@@ -232,14 +232,14 @@ class SourceLiterals:
     """Tells from a page's source, lower-case bytes, which expressions cannot find anything on the page."""
 
     def __init__(self, source: bytes | None) -> None:
-        """Take the whole source, or None where it is not known as a whole: then every expression may find something."""
+        """Take the whole source, or None where it is not known: then every expression may find something."""
         self._source = source
         self._held: dict[str, bool] = {}
 
     def narrow(self, selector: Selector, elements: Elements | None = None) -> Selector | None:
         """Return the expression without the branches of its union that find nothing; None where none is left.
 
-        With the ``elements`` of the page, that is told of expressions that are evaluated on nothing but this document.
+        With the ``elements`` of the page, this holds for expressions that are evaluated on this document only.
         """
         if self._source is None:
             return selector
@@ -249,7 +249,7 @@ class SourceLiterals:
         return selector.branches(held) if any(held) else None
 
     def _held_by(self, selector: Selector, elements: Elements | None) -> tuple[bool, ...]:
-        """Return of each branch whether it may find something; nothing where that is told of none."""
+        """Return, for each branch, whether it may find something; empty where no branch can be judged."""
         asked = first_asked(selector.source) if elements is not None else ()
         if elements is None or not asked:
             return tuple(map(self._holds, selector.literals))

@@ -1,1 +1,1 @@
-"""Jobs over what a crawl has written: tables, reports, evaluation."""
+"""Jobs over the output of a crawl: tables, reports, evaluation."""

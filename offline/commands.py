@@ -1,6 +1,6 @@
 """``aah load`` and ``aah query``: the RDF of a crawl in a store that answers SPARQL.
 
-Each command imports what it needs when it runs: help has to answer at once.
+Each command imports its modules when it runs: help has to answer at once.
 """
 # ruff: noqa: PLC0415
 
@@ -16,7 +16,7 @@ from offline.store.formats import AnswerFormat
 store_app = typer.Typer()
 
 _PATIENCE = 10.0
-"""For how many seconds another command may use the store before this one gives up."""
+"""The seconds that another command may use the store before this one gives up."""
 
 Crawl = Annotated[Path, typer.Argument(metavar="CRAWL", help="The folder of a crawl.")]
 Store = Annotated[
@@ -47,7 +47,7 @@ def load(
         ),
     ] = "",
 ) -> None:
-    """Load what is new in a crawl's RDF into a store, also while it runs; what is there already stays."""
+    """Load the new part of a crawl's RDF into a store, also while it runs; earlier statements stay."""
     from offline.store.endpoint import Endpoint
     from offline.store.http import HttpError
     from offline.store.loading import LoadError
@@ -76,18 +76,18 @@ def query(
     ] = AnswerFormat.TABLE,
     ready: Annotated[str, typer.Option("--ready", metavar="NAME", help="Ask a ready-made query.")] = "",
     arg: Annotated[
-        list[str] | None, typer.Option("--arg", metavar="NAME=VALUE", help="What a ready-made query is given.")
+        list[str] | None, typer.Option("--arg", metavar="NAME=VALUE", help="An argument of a ready-made query.")
     ] = None,
     listing: Annotated[bool, typer.Option("--list", help="List the ready-made queries and their arguments.")] = False,
     store: Store = None,
 ) -> None:
-    """Load what is new in a crawl, then ask: in SPARQL, or by a ready-made query."""
+    """Load the new part of a crawl, then answer a query: in SPARQL, or a ready-made one."""
+    from offline.store.answer_writer import write
     from offline.store.loading import LoadError
     from offline.store.loading import load as load_into
     from offline.store.local import FOLDER, LocalStore, StoreError
     from offline.store.queries import QueryError, ask
     from offline.store.ready import arguments, ready_query
-    from offline.store.showing import write
 
     _one_of(sparql, ready, listing=listing)
     if listing:
@@ -114,7 +114,7 @@ def _one_of(sparql: str, ready: str, *, listing: bool) -> None:
 
 
 def _crawl_folder(crawl: Path) -> Path:
-    """Return a crawl's folder; nothing is made in a folder that is none."""
+    """Return a crawl's folder, and exit where the folder is not a crawl's: nothing is created there."""
     from offline.store.loading import objects_folder
 
     return objects_folder(crawl).parent

@@ -1,6 +1,6 @@
-"""``aah explain-score``: why a crawl thinks of a URL as it does.
+"""``aah explain-score``: explains the score of a URL in a crawl.
 
-The command imports what it needs when it runs: help has to answer at once.
+The command imports its modules when it runs: help has to answer at once.
 """
 # ruff: noqa: PLC0415
 
@@ -24,13 +24,13 @@ def explain_score(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Write one object of JSON.")] = False,
 ) -> None:
-    """Tell what a URL's score is made of, how it came about, and where the URL is now, also while the crawl runs."""
+    """Explain a URL's score: its parts, its history, and the state of the URL, also while the crawl runs."""
     from rich.console import Console
 
     from aahcrawler.frontiers import NoCrawlError
     from aahcrawler.scores import ScoreLogError
-    from offline.explanation.explanation import UnknownUrlError, explain
-    from offline.explanation.showing import write_json, write_tables
+    from offline.explanation.report import write_json, write_tables
+    from offline.explanation.score_explanation import UnknownUrlError, explain
 
     waiting = Console(stderr=True).status("asking the crawl, and its ranker")
     with told(NoCrawlError, UnknownUrlError, ScoreLogError), waiting:

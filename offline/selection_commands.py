@@ -1,6 +1,6 @@
-"""``aah select`` and ``aah evaluate``: what was collected, chosen from and measured.
+"""``aah select`` and ``aah evaluate``: select from a collection, and measure it.
 
-Each command imports what it needs when it runs: help has to answer at once.
+Each command imports its modules when it runs: help has to answer at once.
 """
 # ruff: noqa: PLC0415
 
@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from aahcrawler.exits import told
-from offline.selection.dates import DateOf
+from offline.selection.page_dates import DateOf
 
 selection_app = typer.Typer()
 
@@ -22,7 +22,7 @@ Crawl = Annotated[Path, typer.Argument(metavar="CRAWL", help="The folder of a cr
 
 @contextmanager
 def _counting(*what: str) -> Iterator[Callable[[str], None]]:
-    """Show how far a long run is, where somebody watches; the function counts one of ``what``."""
+    """Show the progress of a long run on a terminal; the function counts one of ``what``."""
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn
 
@@ -37,7 +37,8 @@ def _counting(*what: str) -> Iterator[Callable[[str], None]]:
 def select(
     crawl: Crawl,
     to: Annotated[
-        Path | None, typer.Option("--to", metavar="FILE.warc.gz", help="What to write; never over a file.")
+        Path | None,
+        typer.Option("--to", metavar="FILE.warc.gz", help="The file to write, which must not exist."),
     ] = None,
     score: Annotated[
         list[str] | None, typer.Option("--score", metavar="'>=N'", help="Pages with such a score.")
@@ -58,13 +59,13 @@ def select(
     ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="List the pages and write nothing.")] = False,
 ) -> None:
-    """Write the pages of a crawl that fulfil all of the criteria, with what they need, as a WARC file of its own."""
+    """Write the pages of a crawl that meet all criteria, with the records they need, as a WARC file of its own."""
     from aahcrawler.objects.reader import ReadError, page_rows
     from aahcrawler.segments import SegmentError
     from offline.selection.criteria import Criteria, CriteriaError, Threshold, moment, read_urls
-    from offline.selection.records import Records
-    from offline.selection.selecting import SelectionError, chosen, refuse
-    from offline.selection.selecting import select as select_pages
+    from offline.selection.record_index import Records
+    from offline.selection.warc_selection import SelectionError, chosen, refuse
+    from offline.selection.warc_selection import select as select_pages
     from offline.store.loading import LoadError
     from offline.store.local import StoreError
     from offline.store.queries import QueryError
@@ -84,7 +85,7 @@ def select(
         if criteria.are_none:
             raise CriteriaError("say which pages: --score, --from, --until, --application, --level, --urls or --sparql")
         if to is None and not dry_run:
-            raise CriteriaError("say what to write, --to FILE.warc.gz, or --dry-run to see the list")
+            raise CriteriaError("name the file to write, --to FILE.warc.gz, or --dry-run to see the list")
         if to is not None:
             refuse(to)
         next(page_rows(crawl), None)
@@ -131,28 +132,28 @@ def evaluate(
         Path | None, typer.Option("--plot", metavar="FILE.svg", help="Draw relevant pages by pages fetched.")
     ] = None,
 ) -> None:
-    """Measure what a crawl holds by its definition, alone or beside another crawl."""
+    """Measure the contents of a crawl by its definition, alone or beside another crawl."""
     import json
 
     from aahcrawler.helper import ApplicationAwareHelper
     from aahcrawler.objects.reader import ReadError
     from aahcrawler.segments import SegmentError
-    from knowledge_base.folders import named_folders
+    from knowledge_base.file_selection import named_folders
     from knowledge_base.loader import LoadError, load
-    from offline.evaluation import showing
-    from offline.evaluation.measuring import documents, measure, seed_documents
+    from offline.evaluation import report
+    from offline.evaluation.measurement import documents, measure, seed_documents
     from offline.evaluation.relevance_metrics import EvaluationError, RelevanceMetrics, kept_reference, reference_of
 
     with told(EvaluationError, ReadError, SegmentError, LoadError), _counting("pages measured") as count:
         known = load(*named_folders(os.environ.get("AAH_KNOWLEDGE_BASE", "")))
         reference = reference_of(icd, crawl) if icd is not None else kept_reference(crawl)
         threshold = reference.relevant if relevant is None else relevant
-        yardstick = RelevanceMetrics(reference, seed_documents(crawl, reference, ApplicationAwareHelper(known), number))
+        metrics = RelevanceMetrics(reference, seed_documents(crawl, reference, ApplicationAwareHelper(known), number))
         crawls = [
             measure(
                 str(each) if which is None else f"{each}, crawl {which}",
                 documents(each, ApplicationAwareHelper(known), which),
-                yardstick,
+                metrics,
                 threshold,
                 lambda: count("pages measured"),
             )
@@ -160,13 +161,13 @@ def evaluate(
             if each is not None
         ]
         if plot is not None:
-            _write(plot, showing.chart(crawls))
+            _write(plot, report.chart(crawls))
     for name in reference.missing:
         typer.echo(f"note: the reference document {name} is not kept with the crawl; --icd FILE brings it in", err=True)
     if as_json:
-        typer.echo(json.dumps(showing.as_json(crawls, threshold), ensure_ascii=False, indent=2))
+        typer.echo(json.dumps(report.as_json(crawls, threshold), ensure_ascii=False, indent=2))
     else:
-        typer.echo("\n".join(showing.as_text(crawls, threshold)))
+        typer.echo("\n".join(report.as_text(crawls, threshold)))
 
 
 def _write(file: Path, text: str) -> None:

@@ -1,6 +1,6 @@
 """``aah simulate``: crawls of archived worlds, to compare strategies.
 
-The command imports what it needs when it runs: help has to answer at once.
+The command imports its modules when it runs: help has to answer at once.
 """
 # ruff: noqa: PLC0415
 
@@ -13,14 +13,14 @@ from typing import Annotated
 import typer
 
 from aahcrawler.exits import told
-from offline.simulation.watching import Watcher
+from offline.simulation.progress import Watcher
 
 simulation_app = typer.Typer()
 
 
 @contextmanager
 def _progress(samples: int) -> Iterator[Watcher]:
-    """Show how far a simulation is, where somebody watches."""
+    """Show the progress of a simulation on a terminal."""
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
@@ -48,14 +48,14 @@ def simulate(
         str, typer.Option("--strategies", metavar="NAMES", help="Some strategies, with commas between. Default: all.")
     ] = "",
     orders: Annotated[
-        Path | None, typer.Option("--orders", metavar="FILE", help="Write what was fetched, a crawl a line, in JSON.")
+        Path | None, typer.Option("--orders", metavar="FILE", help="Write the fetched URLs, a crawl a line, in JSON.")
     ] = None,
     json_file: Annotated[
         Path | None, typer.Option("--json", metavar="FILE", help="Write strategies and tables as JSON.")
     ] = None,
     judge: Annotated[
         Path | None,
-        typer.Option("--judge", metavar="FILE", help="A judge (Python), which is run: it says what is relevant."),
+        typer.Option("--judge", metavar="FILE", help="A judge (Python) to run, which finds the relevant pages."),
     ] = None,
     plot: Annotated[
         Path | None, typer.Option("--plot", metavar="FILE", help="Draw relevance over time, SVG; needs a judge.")
@@ -73,7 +73,7 @@ def simulate(
     ] = 0,
     keep: Annotated[
         Path | None,
-        typer.Option("--keep", metavar="FOLDER", help="Keep what is read of the world there for the next time."),
+        typer.Option("--keep", metavar="FOLDER", help="Store the reading of the world there for the next run."),
     ] = None,
     seed: Annotated[int, typer.Option("--seed", metavar="N", help="Where chance begins.")] = 0,
     processes: Annotated[
@@ -81,13 +81,13 @@ def simulate(
     ] = 1,
 ) -> None:
     """Crawl a folder of archived pages instead of the web, with each strategy and from each sample of seeds."""
-    from knowledge_base.folders import named_folders
+    from knowledge_base.file_selection import named_folders
     from knowledge_base.loader import LoadError
-    from offline.simulation.definition import read_template
     from offline.simulation.report import Targets, report
-    from offline.simulation.running import Simulation, simulated
-    from offline.simulation.running import simulate as run
     from offline.simulation.sample import WorldError, read_samples
+    from offline.simulation.sample_definition import read_template
+    from offline.simulation.simulation import Simulation, simulated
+    from offline.simulation.simulation import simulate as run
     from offline.simulation.strategies import StrategyError
 
     with told(WorldError, StrategyError, LoadError):
@@ -105,7 +105,7 @@ def simulate(
         simulated(simulation)
         samples = read_samples(world)
         if plot is not None and judge is None:
-            raise WorldError("--plot shows what a judge calls relevant: name one with --judge FILE")
+            raise WorldError("--plot shows the pages that a judge calls relevant: name one with --judge FILE")
         if not pages and judge is None and any(sample.pages is None for sample in samples):
             raise WorldError(f"{world}: nothing says how many pages to fetch; write --pages N, or --judge FILE")
         with _progress(len(samples)) as watcher:

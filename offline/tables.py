@@ -14,7 +14,7 @@ _LINE_BREAKS = {0x85: "\\u0085", 0x2028: "\\u2028", 0x2029: "\\u2029"}
 
 
 def write_jsonl(rows: Iterable[ObjectRow | PageRow], out: TextIO) -> None:
-    """Write a JSON object a line, its keys in the order of the row's fields; what is absent is null."""
+    """Write a JSON object a line, its keys in the order of the row's fields; missing values are null."""
     for row in rows:
         # JSON lets these characters stand, but they end lines for many readers.
         out.write(json.dumps(asdict(row), ensure_ascii=False).translate(_LINE_BREAKS) + "\n")

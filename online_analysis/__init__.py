@@ -1,1 +1,1 @@
-"""How relevant a page and its links are to what an Intelligent Crawl Definition asks for."""
+"""Scores the relevance of a page and of its links to an Intelligent Crawl Definition."""

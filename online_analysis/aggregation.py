@@ -9,7 +9,7 @@ from online_analysis.document import Document, Outlink
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """What one analyser says of a document: scores in [0, 1], None where it is silent.
+    """The scores that one analyser gives a document and its links, in [0, 1]; None where it gives none.
 
     ``links`` runs parallel to ``Document.outlinks``; it is empty when the analyser scores no links at all.
     """
@@ -31,7 +31,7 @@ class ScoredLink:
 
 
 _Said = tuple[float, tuple[float | None, ...], float | None]
-"""What an analyser weighs, and what it says of links and document."""
+"""An analyser's weight, its scores of the links, and its score of the document."""
 
 
 class OnlineAnalyser(Protocol):
@@ -57,10 +57,10 @@ class Revision:
 
 @dataclass(frozen=True, slots=True)
 class Weighed:
-    """What the analysers say of a URL that waits, under other weights.
+    """The scores of a queued URL under changed weights.
 
-    ``said`` is the mean of what they, the ranker apart, say of the links to it, ``weight`` what they say it with;
-    ``score`` is what the URL is queued with from now on.
+    ``said`` is the mean score that the analysers, without the ranker, give the links to it, and ``weight`` their summed
+    weight; ``score`` is the score that the URL is queued with from now on.
     """
 
     said: float
@@ -70,7 +70,7 @@ class Weighed:
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """One part of a prediction: what was looked at, what it was, and by how much that raised or lowered the score."""
+    """One part of a prediction: the feature, its value, and how much it raised or lowered the score."""
 
     name: str
     value: float
@@ -78,7 +78,7 @@ class Reason:
 
 
 class LinkRanker(Protocol):
-    """Learns while crawling what fetched pages are worth, and predicts it for those that are not fetched.
+    """Learns the worth of fetched pages while crawling, and predicts it for pages that are not fetched.
 
     Its state is a function of the sequence of calls and of its seed; it is bounded, and not for several threads.
     """
@@ -89,12 +89,12 @@ class LinkRanker(Protocol):
         ...
 
     def follow(self, document: Document, worth: float, links: Sequence[ScoredLink], depth: int) -> Scores:
-        """Learn that a page was worth ``worth``, its document score, and predict what its links are worth.
+        """Learn that a page was worth ``worth``, its document score, and predict the worth of its links.
 
-        ``links`` runs parallel to ``document.outlinks`` and has what the analysers said; ``depth`` counts links from
-        a seed. The links of the answer are None where too little is known, and its document score is None. Of the
-        document its address, application and level are read and, of its outlinks, address, anchor, place, action and
-        the role of the part: a log of these can teach the same again.
+        ``links`` runs parallel to ``document.outlinks`` and holds the analysers' scores; ``depth`` counts links from a
+        seed. The links of the answer are None where too little is known, and its document score is None. Of the
+        document only URL, application and level are read and, of its outlinks, URL, anchor, place, action and the role
+        of the part: a log of these can teach the same again.
         """
         ...
 
@@ -107,7 +107,7 @@ class LinkRanker(Protocol):
         ...
 
     def reweigh(self, weight: float, waiting: Mapping[str, Weighed]) -> None:
-        """Have another weight from now on, above 0, and take note of what the others say under theirs."""
+        """Change the ranker's weight, to one above 0, and take over the others' scores under their new weights."""
         ...
 
     def settled(self, url: str) -> None:
@@ -115,7 +115,7 @@ class LinkRanker(Protocol):
         ...
 
     def explain(self, url: str) -> tuple[Reason, ...]:
-        """Say what the present prediction for a queued URL is made of; nothing where there is none.
+        """Return the reasons of the present prediction for a queued URL; empty where there is no prediction.
 
         The effects, the first of which is where every prediction begins, add up to the prediction.
         """
@@ -123,11 +123,11 @@ class LinkRanker(Protocol):
 
 
 def aggregate(document: Document, scores: Sequence[Scores], weights: Mapping[str, float]) -> tuple[ScoredLink, ...]:
-    """Give each outlink the weighted average of what the analysers say of it.
+    """Give each outlink the weighted average of its analysers' scores.
 
-    An analyser that scores the document but no links passes its document score on to each outlink; one that is
-    silent about a link is left out of that link's average; a link nobody scores gets 0. An analyser that has no
-    weight counts 1.
+    An analyser that scores the document but no links passes its document score on to each outlink; one that is silent
+    about a link is left out of that link's average; a link without scores gets 0. An analyser that has no weight counts
+    1.
     """
     said = [
         (weights.get(each.analyser, 1.0), each.links, each.document)
@@ -160,7 +160,7 @@ def _joined(link: ScoredLink, score: float | None, weight: float) -> ScoredLink:
 
 
 def said_of(scores: Scores, index: int) -> float | None:
-    """Return what an analyser says of a link: its document score where it scores no links at all."""
+    """Return an analyser's score of a link: its document score where it scores no links at all."""
     return scores.links[index] if scores.links else scores.document
 
 

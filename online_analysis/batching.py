@@ -1,8 +1,8 @@
-"""Batch prioritisation: what several pages together say of the URLs that they link to (ARCOMEM, section 5.1).
+"""Batch prioritisation: scores URLs by several pages that link to them (ARCOMEM, section 5.1).
 
 The text part of a URL's score is worked out from sums: those of the terms of all pages of the batch that link there, of
-the paragraphs around these links, and of their anchors, weighed against one another as for the links of one page. What
-any other analyser says is averaged over the links. So is what a ranker predicted when it saw them.
+the paragraphs around these links, and of their anchors, weighed against one another as for the links of one page. The
+scores of any other analyser are averaged over the links. So are the predictions that a ranker made when it saw them.
 """
 
 from collections import Counter
@@ -12,11 +12,11 @@ from itertools import chain
 
 from online_analysis.aggregation import Scores, document_score, said_of
 from online_analysis.analysers.text import TextAnalyser, link_score
-from online_analysis.counting import CountedDocument
 from online_analysis.document import Document
 from online_analysis.similarity import ANCHOR, PAGE, PARAGRAPH, Closeness, Expectation, counts_closeness
+from online_analysis.term_arrays import Terms
+from online_analysis.term_counts import CountedDocument
 from online_analysis.topic import Topic, TopicVector
-from online_analysis.vocabulary import Terms
 
 MOST_ENTRIES = 300_000
 """Terms of pages and links that a batch keeps, counted once a page: some 50 MB."""
@@ -26,10 +26,10 @@ _TEXT = TextAnalyser.name
 
 @dataclass(frozen=True, slots=True)
 class Contribution:
-    """What one page brings into a batch.
+    """The contribution of one page to a batch.
 
     ``units`` are the terms of its pieces of text and ``counts`` those of all of them together. ``paragraphs`` and
-    ``anchors`` run parallel to ``urls``, and so do the links of ``scores``, which is what all analysers said.
+    ``anchors`` run parallel to ``urls``, and so do the links of ``scores``, the scores of all analysers.
     """
 
     language: str | None
@@ -43,7 +43,7 @@ class Contribution:
 
 @dataclass(frozen=True, slots=True)
 class BatchScore:
-    """What a batch says of a URL: its score in [0, 1], each analyser's part in that, and how many pages link there."""
+    """The score of a URL in a batch, in [0, 1], each analyser's part in it, and the number of pages that link there."""
 
     score: float
     parts: Mapping[str, float]
@@ -51,7 +51,7 @@ class BatchScore:
 
 
 def contribution(document: Document, counted: CountedDocument, scores: Sequence[Scores]) -> Contribution:
-    """Return what a page brings into a batch; it keeps neither the document nor its texts."""
+    """Return the contribution of a page to a batch; it keeps neither the document nor its texts."""
     return Contribution(
         document.language,
         (counted.title, *counted.parts, counted.rest, counted.outside),
@@ -65,7 +65,7 @@ def contribution(document: Document, counted: CountedDocument, scores: Sequence[
 
 @dataclass(slots=True)
 class _Mention:
-    """Where a URL is linked: the numbers of pages of one language, and the texts of the links with how often."""
+    """The links to a URL in one language: the numbers of the pages, and the texts of the links with their counts."""
 
     pages: list[int] = field(default_factory=list)
     paragraphs: Counter[Terms] = field(default_factory=Counter)
@@ -99,7 +99,7 @@ class Batch:
 
     @property
     def is_full(self) -> bool:
-        """Whether it is time to ask for its scores."""
+        """Return whether the batch is to be scored now."""
         return len(self._pages) >= self._most_pages or self._entries >= self._most_entries
 
     def add(self, page: Contribution, wanted: Container[str]) -> None:
@@ -112,7 +112,7 @@ class Batch:
                 self._mention(self._targets.setdefault(url, _Target()), number, page, place)
 
     def scores(self) -> Mapping[str, BatchScore]:
-        """Return what all pages together say of each URL, in the order of discovery."""
+        """Return the joint score that all pages give each URL, in the order of discovery."""
         texts = _Texts(self._topic, self._pages)
         return {url: self._score(target, texts) for url, target in self._targets.items()}
 
@@ -148,7 +148,7 @@ class _Texts:
         self._known: dict[tuple[int, ...], Closeness | None] = {}
 
     def score(self, mentions: Mapping[str | None, _Mention]) -> float | None:
-        """Return the text part of a URL: by language, each with as much of a say as pages of it link there."""
+        """Return the text part of a URL: the average over languages, weighted by the pages in each that link there."""
         found = [
             (value, len(mention.pages))
             for language, mention in mentions.items()

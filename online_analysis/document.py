@@ -13,11 +13,11 @@ LevelRole = Literal["intermediate", "terminal"]
 class DocumentPart:
     """A region of the page that is analysed by itself.
 
-    ``content`` is what the page is about: a post, an article, a comment, or the main content as a whole. A ``sidebar``
-    is a block of links beside it, such as related articles, an archive, tags or a blogroll. ``navigation`` are the
-    entries of a list that leads to pages of their own. Menus, advertising, footers and other boilerplate are in no
-    part. ``text`` is plain text with white space folded, never empty. ``author`` is the name of who wrote a ``content``
-    part, empty where that is not known.
+    ``content`` is the subject matter of the page: a post, an article, a comment, or the main content as a whole. A
+    ``sidebar`` is a block of links beside it, such as related articles, an archive, tags or a blogroll. ``navigation``
+    are the entries of a list that leads to pages of their own. Menus, advertising, footers and other boilerplate are in
+    no part. ``text`` is plain text with white space folded, never empty. ``author`` is the name of the author of a
+    ``content`` part, empty where that is not known.
     """
 
     role: PartRole
@@ -30,15 +30,14 @@ class Outlink:
     """A link of the page. ``url`` is absolute and canonical.
 
     ``context`` is the plain text of the paragraph (or list item, cell, heading) around the anchor, anchor included; of
-    the link of a list's entry, the entry's first paragraph.
-    ``part`` indexes ``Document.parts``, None where the link stands in none of them.
-    ``action`` names the navigation action of the knowledge base that chose the link, None for a link of the content
-    or of a page of unknown application. ``leads_to`` is the role of the page level that the action leads to, None
-    without an action.
-    ``place`` is the path of tags from the root of the page to the link, each with its first class, without digits:
-    ``html/body/div.post/p/a``. It is empty where the link stands on no element, as one does that an action made.
-    ``hidden`` tells that the page's markup hides it from readers: by an attribute ``hidden`` or an inline style.
-    ``date`` is when what it leads to was published or changed, aware, where a feed or a sitemap says so.
+    the link of a list's entry, the entry's first paragraph. ``part`` indexes ``Document.parts``, None where the link
+    stands in none of them. ``action`` names the navigation action of the knowledge base that chose the link, None for a
+    link of the content or of a page of unknown application. ``leads_to`` is the role of the page level that the action
+    leads to, None without an action. ``place`` is the path of tags from the root of the page to the link, each with its
+    first class, without digits: ``html/body/div.post/p/a``. It is empty for a link without an element, such as one that
+    an action made. ``hidden`` tells that the page's markup hides it from readers: by an attribute ``hidden`` or an
+    inline style. ``date`` is the time, aware, at which its target was published or changed, where a feed or a sitemap
+    gives it.
     """
 
     url: str
@@ -54,12 +53,12 @@ class Outlink:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """What analysers see of a page. ``language`` is an ISO 639-1 code; ``published`` is aware and in UTC.
+    """A page as analysers see it. ``language`` is an ISO 639-1 code; ``published`` is aware and in UTC.
 
     ``application``, ``kind`` and ``level`` are names of the knowledge base (an application, its kind, its page level),
-    empty where the page was recognised as none. ``rest`` is text that belongs to the page's content and is in no part,
-    such as an introduction to a list of posts; it is mostly empty. ``source`` tells what is no page:
-    ``feed`` or ``document`` (such as PDF).
+    empty where none was recognised. ``rest`` is text that belongs to the page's content and is in no part, such as an
+    introduction to a list of posts; it is mostly empty. ``source`` is ``feed`` or ``document`` (such as PDF) for a
+    document that is not a page.
     """
 
     url: str

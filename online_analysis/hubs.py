@@ -1,6 +1,6 @@
-"""Links to a page that lists what a site has: its index, its map, its table of contents.
+"""Recognises links to a page that lists the contents of a site: its index, its map, its table of contents.
 
-Such a hub may say little about any topic itself, yet what leads to everything else of a site is worth fetching early
+Such a hub may say little about any topic itself, yet it leads to everything else of a site and is worth fetching early
 (hubs and authorities: Kleinberg 1999; Chakrabarti et al. 1999 found that focused crawlers stagnate without hubs). No
 crawler can count a page's links before it has fetched it, but people have named such pages alike for as long as there
 have been sites, and books.
@@ -10,7 +10,7 @@ import re
 from functools import lru_cache
 from urllib.parse import unquote
 
-from online_analysis.addresses import split
+from online_analysis.url_parts import split
 
 _NAMES = """
     index | site index | sitemap | site map | contents | table of contents | toc | a-z | a to z | a-z index
@@ -41,10 +41,10 @@ _EXTENSION = re.compile(r"\.[A-Za-z0-9]{2,5}$")
 
 
 def leads_to_hub(url: str, anchor: str) -> bool:
-    """Tell whether a link's text, or the last step of its path, is the name of a list of what a site has.
+    """Return whether a link's text, or the last step of its path, is a name of a list of a site's contents.
 
     Names of many languages are known. ``index.html`` and the like are no such name: it is how servers call the page of
-    a folder. A query makes an address one of many, so then the anchor alone counts.
+    a folder. A query makes a URL one of many, so then the anchor alone counts.
 
     >>> leads_to_hub("https://example.org/docs/Index", "The index"), leads_to_hub("https://example.org/p/7", "Site map")
     (True, True)

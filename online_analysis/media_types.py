@@ -1,4 +1,4 @@
-"""What the end of an address tells of the media type of what is there."""
+"""Derives the media type of an answer from the ending of its URL."""
 
 from typing import Final
 from urllib.parse import unquote
@@ -63,15 +63,15 @@ _NAMES: Final = {
 _TYPES: Final = {ending: media_type for media_type, endings in _NAMES.items() for ending in endings.split()}
 
 
-def type_in_address(url: str) -> str | None:
-    """Return the media type that the ending of a URL's path stands for; None where it says nothing for certain.
+def type_by_url(url: str) -> str | None:
+    """Return the media type that the ending of a URL's path stands for, None where it is not certain.
 
     Programs and pages end in anything, so only endings of files are known. A name with a colon is the title of a wiki's
     page about a file.
 
-    >>> type_in_address("http://a.test/files/report.PDF?download=1")
+    >>> type_by_url("http://a.test/files/report.PDF?download=1")
     'application/pdf'
-    >>> type_in_address("http://a.test/wiki/File:Tower.jpg"), type_in_address("http://a.test/show.php?name=a.pdf")
+    >>> type_by_url("http://a.test/wiki/File:Tower.jpg"), type_by_url("http://a.test/show.php?name=a.pdf")
     (None, None)
     """
     rest = url.partition("://")[2].partition("#")[0].partition("?")[0]

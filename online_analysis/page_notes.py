@@ -1,4 +1,4 @@
-"""What is kept of a page that a crawl learns from: its words, short enough to keep a few thousand of them."""
+"""Notes of pages that a crawl learns from: their words, short enough to keep a few thousand of them."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -6,8 +6,8 @@ from itertools import pairwise
 
 from pydantic import BaseModel, ConfigDict
 
-from online_analysis.counting import CountedDocument
 from online_analysis.document import Document
+from online_analysis.term_counts import CountedDocument
 from online_analysis.terms import Language
 
 MOST_TERMS = 1_500
@@ -17,7 +17,7 @@ _PHRASE_SEPARATOR = " "
 
 
 class PageNote(BaseModel):
-    """The words of a page and what it was worth, from 0 to 1.
+    """The words of a page and its worth, from 0 to 1.
 
     ``site`` is its pay-level domain. ``counts`` counts its terms; ``phrases`` counts pairs of terms that stand beside
     one another more than once, by both with a blank between. ``words`` has the most frequent spelling of each term
@@ -41,7 +41,7 @@ class PageNote(BaseModel):
 
 
 def note_of(document: Document, counted: CountedDocument, site: str, worth: float) -> PageNote:
-    """Return what is kept of a document; links count by what is around them, sidebars not at all."""
+    """Return the note of a document; links count by the text around them, sidebars not at all."""
     speaking = [terms for part, terms in zip(document.parts, counted.parts, strict=True) if part.role != "sidebar"]
     units = [counted.title, *speaking, counted.rest]
     counts = _most(Counter(term for terms in units for term in terms), MOST_TERMS)

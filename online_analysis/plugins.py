@@ -1,4 +1,4 @@
-"""Analysers that other distributions bring along, and what keeps a broken one from doing harm.
+"""Loads analysers of other distributions, and keeps a broken one from doing harm.
 
 A distribution announces an analyser as an entry point of the group ``aahcrawler.analysers``, ``name = module:factory``.
 Of an analyser that an ICD weighs, ``factory(icd, topic)`` is called when the crawl is opened, and again
@@ -18,7 +18,7 @@ from online_analysis.topic import Topic
 logger = logging.getLogger(__name__)
 
 Factory = Callable[[Icd, Topic], OnlineAnalyser]
-"""What an entry point names: makes the analyser of a crawl, whose name is that of the entry point."""
+"""The target of an entry point: it makes the analyser of a crawl, whose name is that of the entry point."""
 
 
 def load_plugins(icd: Icd, topic: Topic) -> tuple[OnlineAnalyser, ...]:
@@ -38,9 +38,9 @@ def load_plugins(icd: Icd, topic: Topic) -> tuple[OnlineAnalyser, ...]:
 
 
 def versions(icd: Icd) -> Mapping[str, str]:
-    """Return what the scores of a crawl depend on beside this software and the ICD: plug-ins and model by their names.
+    """Return the versions, by name, of the plug-ins and models that a crawl's scores depend on.
 
-    Equal mappings mean that equal documents get equal scores; versions of what is not installed are empty.
+    Equal mappings mean that equal documents get equal scores; the version of a missing plug-in is empty.
     """
     found = {
         name: ", ".join(sorted({_distribution(entry) for entry in entry_points(group=PLUGINS, name=name)}))
@@ -53,7 +53,7 @@ def versions(icd: Icd) -> Mapping[str, str]:
 
 
 class GuardedAnalyser:
-    """An analyser that is silent of a document where the one inside fails: what it raises never ends a crawl.
+    """Wraps an analyser and gives no scores where it fails: its exceptions never end a crawl.
 
     It fails as well where its answer is no ``Scores`` for the document: another number of links, or a score outside
     [0, 1]. The first failure is logged with the analyser's name; later ones are counted in ``failures``.
@@ -65,7 +65,7 @@ class GuardedAnalyser:
         self._inner = inner
 
     def analyse(self, document: Document) -> Scores:
-        """Return what the analyser says, or nothing where it fails."""
+        """Return the analyser's scores, or none where it fails."""
         try:
             scores = self._inner.analyse(document)
             problem = next(_faults(scores, document), "")
@@ -130,7 +130,7 @@ def _mistake(icd: Icd, name: str, error: _PluginError) -> Mistake:
 
 
 def _faults(scores: object, document: Document) -> Iterator[str]:
-    """Say what is wrong with an answer; nothing where it is right."""
+    """Yield the faults of an answer; none where it is right."""
     if not isinstance(scores, Scores):
         yield f"it answers {type(scores).__name__} instead of Scores"
         return

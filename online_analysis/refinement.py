@@ -1,16 +1,16 @@
-"""What a reference crawl adds to a topic (ARCOMEM, section 3), by relevance feedback.
+"""Refines a topic by the pages of a reference crawl (ARCOMEM, section 3), with relevance feedback.
 
-The terms that pull a topic from what is not wanted to what is, are those of Rocchio's formula (J. J. Rocchio,
+The terms that move a topic towards relevant pages and away from others are those of Rocchio's formula (J. J. Rocchio,
 "Relevance feedback in information retrieval", in G. Salton, ed., The SMART Retrieval System, 1971)::
 
     mean of the relevant pages' vectors  -  mean of the other pages' vectors
 
-Nobody has said which pages are relevant, so it is the topic itself that does, and what it is taught may lead it away
-from what was meant. Hence the bounds: only the best third of the pages teach, and no fewer than five; a term has to be
-on a quarter of them, on several sites where they are of several, and twice as often as elsewhere; all that is learned
-has less say than what was given (``Topic.refined``); and a refinement that makes the seeds or the reference documents
-less relevant than what it was learned from, of which they speak hardly a word, or that prefers pages which the topic as
-it was given does not care for, is not taken.
+Relevance is judged by the topic itself, not by a person, so learned terms may lead it astray. Hence the bounds: only
+the best third of the pages teach, and no fewer than five; a term has to be on a quarter of them, on several sites where
+they are of several, and twice as often as elsewhere; all learned terms together weigh less than the given ones
+(``Topic.refined``); and a refinement that makes the seeds or the reference documents less relevant than the pages it
+was learned from, whose learned terms they hardly contain, or that prefers pages of little relevance to the topic as it
+was given, is rejected.
 """
 
 import math
@@ -35,7 +35,7 @@ _LEAST_AGREEMENT = 0.8
 
 
 class Outcome(StrEnum):
-    """What came of a reference crawl."""
+    """The outcome of a reference crawl."""
 
     TAKEN = "taken"
     TOO_FEW = "too few pages are relevant"
@@ -46,10 +46,10 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Refinement:
-    """What was learned: words and phrases as people write them, with weights in (0, 1], the heaviest first.
+    """The learned terms: words and phrases as people write them, with weights in (0, 1], the heaviest first.
 
-    ``terms`` is empty unless the outcome is TAKEN; ``refused`` has what would have been added where it would have led
-    away. ``pages`` is how many there were, and ``relevant`` how many of them taught.
+    ``terms`` is empty unless the outcome is TAKEN; ``refused`` has the terms that were rejected because they would have
+    led it astray. ``pages`` is the number of pages, and ``relevant`` the number of those that taught.
     """
 
     outcome: Outcome
@@ -61,7 +61,7 @@ class Refinement:
 
 @dataclass(frozen=True, slots=True)
 class Trusted:
-    """What a topic is held to: addresses of seeds among the pages, the texts of reference documents.
+    """The trusted references of a refinement: URLs of seeds among the pages, and the texts of reference documents.
 
     ``relevant`` is the worth from which on a page is relevant.
     """
@@ -150,7 +150,7 @@ class _Side:
         return self._holding.get(name, 0.0)
 
     def holds_often(self, name: str) -> bool:
-        """Tell whether a term is on enough pages, and not on those of one of several sites alone."""
+        """Return whether a term is on enough pages, and not only on those of one of several sites."""
         is_known = len(self._sites[name]) > 1 or not self._has_sites
         return self.presence(name) >= _PRESENCE and self._holders[name] >= _FEWEST_HOLDERS and is_known
 
@@ -184,7 +184,7 @@ def _apart(ranked: Iterable[str]) -> Iterator[str]:
 
 
 def _spelled(name: str, pages: Iterable[PageNote], language: Language) -> str:
-    """Return a word or phrase as the pages spell it most often; empty where it would not be read the same again."""
+    """Return a word or phrase in its most frequent spelling; empty where that would not be read the same again."""
     words = [_spelling(term, pages) for term in words_of_phrase(name)]
     text = words[0]
     for word in words[1:]:
@@ -204,7 +204,7 @@ def _heaviest(learned: Mapping[str, float]) -> Mapping[str, float]:
 
 
 def _drifts(topic: Topic, refined: Topic, pages: Sequence[PageNote], number: int, trusted: Trusted) -> bool:
-    """Tell whether what is trusted becomes less relevant, by itself or beside the ``number`` pages that teach.
+    """Return whether a trusted text becomes less relevant, by itself or beside the ``number`` pages that teach.
 
     So it does as well where the best pages become others, which were not good.
     """
@@ -222,7 +222,7 @@ def _drifts(topic: Topic, refined: Topic, pages: Sequence[PageNote], number: int
 
 
 def _is_foreign(learned: Mapping[str, float], topic: Topic, pages: Sequence[PageNote], trusted: Trusted) -> bool:
-    """Tell whether seeds that are relevant, and reference documents, speak hardly a word of what was learned."""
+    """Return whether seeds that are relevant, and reference documents, contain hardly any of the learned terms."""
     known: dict[str | None, set[str]] = {}
     for page in pages:
         if page.url in trusted.seeds and page.worth >= trusted.relevant / 2:
@@ -241,7 +241,7 @@ def _is_foreign(learned: Mapping[str, float], topic: Topic, pages: Sequence[Page
 
 
 def _standing(trusted: Iterable[float], best: Sequence[float]) -> float:
-    """Add up how relevant each of what is trusted is beside the mean of the pages that teach, 1 at most.
+    """Sum the relevance of each trusted text relative to the mean of the pages that teach, 1 at most.
 
     A reference document is the topic itself, so that it loses a little by whatever is learned.
     """

@@ -1,4 +1,4 @@
-"""How much a text speaks of a topic, measured on counts of terms.
+"""Measures the relevance of a text to a topic by its counts of terms.
 
 **Reference documents** are compared as in the simulations of ARCOMEM (section 5.1): by the cosine of a page's counts
 with the sum of the counts of all documents. Terms weigh by their salience, once (``online_analysis.topic``): the
@@ -14,7 +14,7 @@ falls with its length, and with the number of keywords. It is a product of two f
 
 - Share is the part of a text's weight, the sum of ``count * idf``, that lies in keywords. It is saturated:
   ``share / (share + 0.04)``, which is one half for a twenty-fifth. Repetition counts by its square root in the cosine:
-  a page repeats some words without end, whatever it is about.
+  a page repeats some words without end, whatever its subject.
 - Coverage is measured against the best that a text with as many of the keywords' terms could have, and a page is
   expected to have at least six, a paragraph two. A keyword is found whole or by some of its words (section 4.2): each
   word is a term, and so is the phrase, which weighs as much as its words together.
@@ -33,9 +33,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from online_analysis.comparing import Compared, Comparer, Hits, KeywordSide, counted, runs, sums
+from online_analysis.term_arrays import Floats, Integers, Terms, Units, Vocabulary
 from online_analysis.topic import Number, Topic, TopicVector, salience
-from online_analysis.vocabulary import Floats, Integers, Terms, Units, Vocabulary
+from online_analysis.topic_comparison import Compared, Comparer, Hits, KeywordSide, counted, runs, sums
 
 _HALF_SHARE = 0.04
 _FIELDS_RELEVANT, _RELEVANT = 1 / 3, 0.2
@@ -43,14 +43,14 @@ _POWER = math.log(_RELEVANT) / math.log(_FIELDS_RELEVANT)
 
 
 class Closeness(NamedTuple):
-    """How close a text is to each side of a topic, both in [0, 1]: 0 where the topic has no such side."""
+    """The closeness of a text to each side of a topic, both in [0, 1]: 0 where the topic has no such side."""
 
     keywords: float
     documents: float
 
 
 class Closenesses(NamedTuple):
-    """How close many texts are, as ``Closeness``; ``speaking`` is 1 for those that have words, and 0 for others."""
+    """The closeness of many texts, as ``Closeness``; ``speaking`` is 1 for those that have words, and 0 for others."""
 
     keywords: Floats
     documents: Floats
@@ -63,7 +63,7 @@ class Closenesses(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """What a text of some kind is held against: terms that it should have of the keywords, and the least weight.
+    """The expectation for a kind of text: how many of the keywords' terms it should have, and the least weight.
 
     A text counts as having at least the weight ``least``, so that one word does not make it relevant.
     """
@@ -86,7 +86,7 @@ def score(topic: TopicVector, closeness: Closeness) -> float:
 
 
 def scores(topic: TopicVector, keywords: Number, documents: Number) -> Number:
-    """Return what closenesses come to."""
+    """Combine both sides of closenesses into scores."""
     if not topic.documents.weights:
         return keywords
     raised: Number = documents**_POWER
@@ -110,14 +110,14 @@ class Measure:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """How close texts are to a topic, each by itself and several together."""
+    """The closeness of texts to a topic, each by itself and several together."""
 
     topic: TopicVector
     side: KeywordSide
     compared: Compared
 
     def near(self, expectations: Sequence[Expectation]) -> Sequence[Closenesses]:
-        """Return how close each text is, held against one expectation after the other."""
+        """Return the closeness of each text under one expectation after the other."""
         compared, n = self.compared, len(self.compared.weights)
         documents = compared.cosines if self.topic.documents.weights else np.zeros(n)
         found = _Found.of(compared.hits, self.side, n)
@@ -125,7 +125,7 @@ class Measured:
         return [Closenesses(each, documents, compared.speaking) for each in keywords]
 
     def together(self, shares: Floats, speaking: NDArray[np.bool_]) -> Closeness:
-        """Return how close the first texts are together, each with its share, to the documents.
+        """Return the closeness of the first texts together, each with its share, to the documents.
 
         Keywords are looked for in those that are ``speaking``.
         """
@@ -136,7 +136,7 @@ class Measured:
         return Closeness(keywords, documents)
 
     def groups(self, groups: Integers, n: int) -> Closenesses:
-        """Return how close ``n`` groups of the first texts are: pages of their own, ``groups`` has that of each text.
+        """Return the closeness of ``n`` groups of the first texts; ``groups`` has the group of each text.
 
         Groups ascend. All count as speaking.
         """
@@ -149,7 +149,7 @@ class Measured:
 
 
 class _Found(NamedTuple):
-    """What was found of keywords in those of ``n`` texts that have some: see ``to_keywords``."""
+    """The keywords found in those of ``n`` texts that have some: see ``to_keywords``."""
 
     n: int
     texts: Integers
@@ -182,7 +182,7 @@ class _Found(NamedTuple):
         )
 
     def closeness(self, weights: Floats, side: KeywordSide, expected: Expectation) -> Floats:
-        """Return how close all texts are to the keywords, by their weights; 0 for those that have none."""
+        """Return the closeness of all texts to the keywords, by their weights; 0 for those without keywords."""
         close = np.zeros(self.n)
         if len(self.texts):
             reach = side.reach[np.minimum(np.maximum(self.matched, expected.terms), len(side.reach) - 1)]
@@ -229,7 +229,7 @@ def counts_closeness(
 
 
 def to_keywords(found: Mapping[str, int], weight: float, topic: TopicVector, expectation: Expectation) -> float:
-    """Return how much of a text is keywords, and how many of them there are.
+    """Return the closeness to the keywords: their share of a text's weight, combined with their coverage.
 
     ``found`` counts the terms of keywords in it, at least one, and whole keywords of several words by their names;
     ``weight`` is the sum of ``count * idf`` over all of its terms.

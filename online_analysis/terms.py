@@ -3,7 +3,7 @@
 Background frequencies come from ``wordfreq`` (44 languages, Greek and Chinese among them): they need no state, so a
 page has the same score at the start of a crawl, at its end, after a restart, and on every worker. Its small lists
 cost about 0.2 s and 5 MB a language, paid when the first page of that language is met. For other languages terms are
-judged by their length, until the crawl has seen a hundred pages (``online_analysis.learning``).
+judged by their length, until the crawl has seen a hundred pages (``online_analysis.topic_learning``).
 """
 
 import math
@@ -80,7 +80,7 @@ def tokenize(text: str) -> list[str]:
 
 
 def is_unspaced(text: str) -> bool:
-    """Tell whether a text holds characters of a script that writes no spaces between words, or few.
+    """Return whether a text holds characters of a script that writes no spaces between words, or few.
 
     >>> is_unspaced("太阳 power"), is_unspaced("power")
     (True, False)
@@ -125,7 +125,7 @@ class TermVector:
 
 @dataclass(frozen=True, slots=True)
 class Frequencies:
-    """On how many of some pages in a language each term was; terms that are missing were on none, or on hardly any."""
+    """The number of pages in a language that have each term; missing terms were on none, or on hardly any."""
 
     pages: int
     holding: Mapping[str, int]
@@ -157,10 +157,10 @@ class _Stems(dict[str, str]):
 
 
 class _Chunks(dict[str, tuple[str, ...]]):
-    """Remembers the terms of what stands between white space, for a bounded number of such chunks.
+    """Remembers the terms of chunks between white space, for a bounded number of them.
 
     No word reaches over white space, and most of a text is chunks that were met before, so that hardly any of it is
-    folded, normalised and matched with an expression, which is what takes time.
+    folded, normalised and matched with an expression, which takes most of the time.
     """
 
     def __init__(self, stems: _Stems) -> None:
@@ -207,10 +207,10 @@ class _Idf(dict[str, float]):
 
 
 class _LearnedIdf(_Idf):
-    """The idf of each term of a language that no list holds, by the pages that were seen of it.
+    """The idf of each term of a language without a frequency list, by the pages seen in it.
 
-    What is thought of a term beforehand counts as ten pages (additive smoothing), so the idf of one that was on no page
-    grows with the number of pages, up to that of words that lists do not hold.
+    The prior of a term counts as ten pages (additive smoothing), so the idf of one that was on no page grows with the
+    number of pages, up to that of words that lists do not hold.
     """
 
     def __init__(self, frequencies: Frequencies) -> None:
@@ -263,7 +263,7 @@ class Language:
         return list(chain.from_iterable(map(self._chunks.__getitem__, text.split())))
 
     def terms_of(self, chunk: str) -> tuple[str, ...]:
-        """Return the same of what has no white space in it, for those who remember it themselves."""
+        """Return the terms of a chunk without white space, for callers that remember the result themselves."""
         return self._chunks.of(chunk)
 
     def stems(self, words: Sequence[str]) -> Sequence[str]:
@@ -303,8 +303,8 @@ class Lexicon:
     def language(self, code: str | None) -> Language:
         """Return a language by its ISO 639-1 code.
 
-        None, and what is no such code, is an undetermined one: nothing is stemmed, and words that are frequent in
-        one of some widely written languages count as frequent.
+        None, or another string, is an undetermined language: nothing is stemmed, and words that are frequent in one of
+        some widely written languages count as frequent.
         """
         if code is not None:
             code = code.lower().partition("-")[0]
@@ -322,7 +322,7 @@ class Lexicon:
         return str(code) if confidence >= _LIKELY else None
 
     def has_usable_term(self, text: str, languages: Iterable[str] = ()) -> bool:
-        """Tell whether a text holds anything but stop words and punctuation, in one of the languages given."""
+        """Return whether a text holds anything but stop words and punctuation, in one of the languages given."""
         return any(self.language(code).terms(text) for code in tuple(languages) or (None,))
 
 
@@ -332,7 +332,7 @@ def _identifier() -> LanguageIdentifier:
 
 
 def has_word_list(code: str | None) -> bool:
-    """Tell whether the frequencies of a language's words are known (ISO 639-1).
+    """Return whether the frequencies of a language's words are known (ISO 639-1).
 
     >>> has_word_list("el"), has_word_list("eu")
     (True, False)
@@ -353,11 +353,11 @@ def _word_lists(code: str | None) -> tuple[str, ...]:
 
 
 def _stop_words(name: str) -> Iterator[str]:
-    """Yield the words that say nothing of what a text is about; ``name`` is that of a word list.
+    """Yield the stop words of a language, which tell nothing of a text's subject; ``name`` is that of a word list.
 
     They are those that make up a hundredth of all words or more, and function words that make up a thousandth: many
-    others are as frequent and yet what a crawl can be about, such as time or people. The frequency list is grouped by
-    hundredths of a power of ten.
+    others are as frequent and yet possible subjects of a crawl, such as time or people. The frequency list is grouped
+    by hundredths of a power of ten.
     """
     groups = wordfreq.get_frequency_list(name, "small")[: 100 * _STOP_POWER + 1]
     function_words = _function_words(name)

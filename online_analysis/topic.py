@@ -1,4 +1,4 @@
-"""What a crawl is about, as vectors of terms in the language of the page that is judged."""
+"""The topic of a crawl as vectors of terms in the language of the page that is judged."""
 
 import math
 from collections import Counter
@@ -6,26 +6,26 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
-from online_analysis.counting import Counting
 from online_analysis.icd import Icd
+from online_analysis.term_arrays import Floats
+from online_analysis.term_counts import Counting
 from online_analysis.terms import Language, Lexicon
-from online_analysis.vocabulary import Floats
 
 Phrase = tuple[str, ...]
 Number = TypeVar("Number", float, Floats)
 
 _LEARNED_SHARE = 0.5
-"""How long the vector of what was learned is beside that of what was given: a fifth of the squared length of both."""
+"""The length of the learned vector relative to the given one: a fifth of the squared length of both."""
 
 
 @dataclass(frozen=True, slots=True)
 class Direction:
     """A unit vector over terms, and over phrases by their words with blanks between (``"wind turbin"``).
 
-    ``weights[term]`` is its component in the space of counts times the square root of what the term counts, its idf or,
-    of documents, its ``salience``; ``products[term]`` is what one occurrence of it in a text adds to the dot product.
-    ``reach[k]`` is the length of its k heaviest components: the best cosine that a text with k of its terms can have.
-    One that is empty has no weights.
+    ``weights[term]`` is its component in the space of counts times the square root of the term's idf or, of documents,
+    its ``salience``; ``products[term]`` is what one occurrence of it in a text adds to the dot product. ``reach[k]`` is
+    the length of its k heaviest components: the best cosine that a text with k of its terms can have. An empty
+    direction has no weights.
     """
 
     weights: Mapping[str, float]
@@ -35,7 +35,7 @@ class Direction:
 
 @dataclass(frozen=True, slots=True)
 class TopicVector:
-    """A topic in one language: what its keywords and entities say of it, and what its reference documents say.
+    """A topic in one language: the direction of its keywords and entities, and that of its reference documents.
 
     ``phrases`` lists keywords of several words by their first term; ``phrase_idf`` is the idf of each by its name.
     """
@@ -50,8 +50,8 @@ class TopicVector:
 class Topic:
     """Keywords and entities (phrases of one or more words) and reference texts; their order does not matter.
 
-    The same phrases are stemmed as the page's language asks, so a page in any language can match. ``counting`` is
-    what everybody who compares a document with the topic has its terms from.
+    The same phrases are stemmed as the page's language asks, so a page in any language can match. ``counting`` supplies
+    a document's terms to every comparison with the topic.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class Topic:
     def refined(self, learned: Mapping[str, float], lexicon: Lexicon | None = None) -> "Topic":
         """Return the topic with words and phrases that were learned, each with a weight in (0, 1], added to its sides.
 
-        They replace those that were learned before. All of them together have half the length of what was given.
+        They replace those that were learned before. All of them together have half the length of the given side.
         """
         return Topic(self._phrases, self._texts, lexicon or self._lexicon, learned)
 
@@ -126,10 +126,10 @@ class Topic:
 
 
 def salience(idf: Number) -> Number:
-    """Return what terms of some idf count in a comparison with documents: rare ones more, but not by far.
+    """Return the salience of terms of some idf in a comparison with documents: rare ones count more, but not by far.
 
-    With its whole idf a page is told by a handful of rare words; without any, by the words that all pages of its kind
-    share. In between, the exponent matters little.
+    With its whole idf a handful of rare words decides; without any, the words that all pages of its kind share. In
+    between, the exponent matters little.
     """
     found: Number = idf**0.5
     return found
@@ -157,7 +157,7 @@ def _phrase_idf(terms: Phrase, idf: Mapping[str, float]) -> float:
 
 
 def _with_learned(given: Mapping[str, float], learned: Mapping[str, float]) -> Mapping[str, float]:
-    """Add what was learned to a side of the topic that is there."""
+    """Add the learned terms to a side of the topic, unless it is empty."""
     length = _length(learned)
     if not given or not length:
         return given
@@ -166,7 +166,7 @@ def _with_learned(given: Mapping[str, float], learned: Mapping[str, float]) -> M
 
 
 def _keyword_weights(phrases: Mapping[Phrase, float], idf: Mapping[str, float]) -> Mapping[str, float]:
-    """Weigh the words of keywords and, for those of several words, the phrase; all have the say that is given.
+    """Weigh the words of keywords and, for those of several words, the phrase; all weigh what is given.
 
     Rare ones have more, but a long keyword weighs no more than a short one.
     """

@@ -1,4 +1,4 @@
-"""URL patterns of an ICD: what a person writes to name a set of URLs, matched in linear time."""
+"""URL patterns of an ICD: a person's notation for a set of URLs, matched in linear time."""
 
 import re
 from collections.abc import Iterable
@@ -52,7 +52,7 @@ class UrlPattern:
         return cls(written, tuple(_as_in_urls(written).split("*")))
 
     def matches(self, url: str) -> bool:
-        """Tell whether a canonical URL belongs to the set."""
+        """Return whether a canonical URL belongs to the set."""
         if self.host:
             host = urlsplit(url).hostname or ""
             return host == self.host or host.endswith("." + self.host)

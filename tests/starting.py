@@ -24,7 +24,7 @@ _STARTERS = frozenset(
         "create_server",
         "http.server",
         "multiprocessing",
-        "offline.simulation.running",
+        "offline.simulation.simulation",
         "socketserver",
         "start_server",
         "subprocess",

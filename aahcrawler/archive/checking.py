@@ -1,4 +1,4 @@
-"""Checking WARC files and their index: what is wrong, where, and what can be done about it."""
+"""Checks WARC files and their index: reports faults, their places and their remedies."""
 
 import fcntl
 import json
@@ -29,7 +29,7 @@ _LISTED = ("url", "mime", "status", "digest", "length", "offset", "filename")
 
 
 def check(path: Path, tally: Tally) -> Iterator[Finding]:
-    """Yield what is wrong with a WARC file, or with all those of a folder and their index, counting in ``tally``.
+    """Yield the faults of a WARC file, or of all those of a folder and their index, counting in ``tally``.
 
     Nothing is written but temporary files; a crawl may be running. Memory use is bounded whatever the size of a
     record; of each record of one file a number is kept. Raises ``ArchiveError`` where there are no WARC files.
@@ -152,7 +152,7 @@ def _usual(line: bytes) -> bytes:
 
 
 def _differences(expected: Iterable[bytes], found: Iterable[bytes]) -> Iterator[tuple[bytes, bool]]:
-    """Walk through both in their common order; yield what only one of them has, and whether that is ``expected``."""
+    """Walk through both in their common order; yield lines in only one of them, and whether that is ``expected``."""
     wanted, there = iter(expected), iter(found)
     left, right = next(wanted, None), next(there, None)
     while left is not None or right is not None:

@@ -1,6 +1,6 @@
-"""``aah archive``: the tools of people who keep WARC files.
+"""``aah archive``: tools for curators of WARC files.
 
-Each command imports what it needs when it runs: help has to answer at once.
+Each command imports its modules when it runs: help has to answer at once.
 """
 # ruff: noqa: PLC0415
 
@@ -28,7 +28,7 @@ def check_archive(
         typer.Argument(metavar="CRAWL|FOLDER|FILE", help="A crawl, a folder of WARC files, or one file.", exists=True),
     ],
 ) -> None:
-    """Check WARC files and their index: a line for each fault, with file, offset, record and what to do."""
+    """Check WARC files and their index: a line for each fault, with file, offset, record and remedy."""
     from aahcrawler.archive.checking import Tally, check
     from aahcrawler.archive.folders import ArchiveError
 
@@ -43,7 +43,7 @@ def check_archive(
 
 @archive_app.command("repair")
 def repair_archive(path: Folder) -> None:
-    """Move torn ends of WARC files beside them, close what was left open, and make the index anew."""
+    """Move torn ends of WARC files beside them, close files left open, and make the index anew."""
     from aahcrawler.archive.folders import ArchiveError
     from aahcrawler.archive.repair import repair
     from aahcrawler.segments import SegmentError
@@ -63,7 +63,7 @@ def deliver_archive(
         str, typer.Option(metavar="ADDRESS", help="Where to; without it, where archive.target said.")
     ] = "",
 ) -> None:
-    """Copy what is not yet at the target of a crawl, and compare the sizes of what is."""
+    """Copy the files that are not yet at a crawl's target, and compare the sizes of the others."""
     from aahcrawler.archive.delivery import DeliveryError, deliver
     from aahcrawler.archive.folders import ArchiveError
 

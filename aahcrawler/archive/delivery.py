@@ -1,7 +1,7 @@
-"""Copies of closed files, made beside a crawl that never waits for them.
+"""Copies closed files beside a crawl that never waits for them.
 
-A file is ready when it has lost the suffix ``.open``. The index, and the small files that say what the crawl was,
-follow when it has ended. Nothing is deleted on either side. Delivering twice changes nothing.
+A file is ready when it has lost the suffix ``.open``. The index, and the small files that describe the crawl, follow
+when it has ended. Nothing is deleted on either side. Delivering twice changes nothing.
 """
 
 import json
@@ -16,7 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Protocol, Self
 
-from aahcrawler.archive.delivered import Delivered, Ready
+from aahcrawler.archive.delivery_record import Delivered, Ready
 from aahcrawler.archive.folders import FILES, INDEXES, ArchiveError, ArchiveFolder
 from aahcrawler.archive.index import EXTENSION, INDEX, replace_lines
 from aahcrawler.archive.target import Target, TargetError, check_address, first_line, lasting_address
@@ -33,10 +33,10 @@ _logger = logging.getLogger(__name__)
 
 
 class Receiver(Protocol):
-    """What is asked of a target."""
+    """The operations needed of a target."""
 
     def size(self, name: str) -> int | None:
-        """Return how many bytes a file has, None where there is none."""
+        """Return the size of a file in bytes, None where it does not exist."""
 
     def put(self, source: BinaryIO, name: str) -> None:
         """Copy a file to this name, whole or not at all."""
@@ -46,7 +46,7 @@ Connect = Callable[[str], Receiver]
 
 
 class DeliveryError(Exception):
-    """Files could not be delivered; the message says why and what to do."""
+    """Raised where files could not be delivered; the message tells cause and remedy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class Rhythm:
     chance: Callable[[], float] = random.random
 
     def pause(self, failures: int) -> float:
-        """Return for how long to wait after so many failures in a row.
+        """Return the seconds to wait after so many failures in a row.
 
         >>> [Rhythm(chance=lambda: 1.0).pause(n) for n in (1, 2, 3, 40)]
         [1.0, 2.0, 4.0, 300.0]
@@ -118,7 +118,7 @@ class Delivery:
         self.close()
 
     def close(self) -> None:
-        """Deliver what is left, or give up when that takes too long. Calling it twice does no harm."""
+        """Deliver the remaining files, or give up when that takes too long. Calling it twice does no harm."""
         if self._given_up.is_set() or not self._thread.ident:
             return
         self._ending.set()
@@ -182,7 +182,7 @@ class Delivery:
         return Progress(self._delivered.target)
 
     def _note_progress(self) -> None:
-        """Put what has arrived and what waits into ``crawl.json``, before that is delivered itself."""
+        """Note the numbers of copied and waiting files in ``crawl.json``, before that is delivered itself."""
         path = self._folder / SUMMARY
         with suppress(OSError, ValueError, AttributeError):
             summary = json.loads(path.read_text("utf-8"))
@@ -201,7 +201,7 @@ class _Courier:
     def bring(self, ready: Ready, *, knows_best: bool = False) -> bool:
         """Copy a file unless its copy is there; return whether it was copied. One that has vanished is left out.
 
-        With ``knows_best`` what was noted is believed only as far as the target bears it out.
+        With ``knows_best`` a noted copy counts only if the target confirms it.
         """
         receiver = self._receiver = self._receiver or self._connect(self._delivered.target)
         name = f"{self._delivered.crawl}/{ready.name}"
@@ -243,7 +243,7 @@ def _ready(folder: Path, path: Path, *, grows_no_more: bool) -> Iterator[Ready]:
 
 
 def progress_of(delivered: Delivered, files: Iterable[Ready]) -> Progress:
-    """Return how much of the files is at the target."""
+    """Return how many of the files are at the target."""
     counts = {True: [0, 0], False: [0, 0]}
     for ready in files:
         count = counts[delivered.has(ready)]
@@ -253,7 +253,7 @@ def progress_of(delivered: Delivered, files: Iterable[Ready]) -> Progress:
 
 
 def deliver(path: Path, address: str = "", connect: Connect = Target) -> Iterator[str]:
-    """Copy what is not yet at the target, and compare the sizes of what is; yield a line for each copy, then a sum.
+    """Copy missing files to the target, and compare the sizes of the others; yield a line for each copy, then a sum.
 
     ``address`` empty is the target that the crawl used last. Raise ``ArchiveError`` for a folder that is of no crawl
     or in which one is running, and ``DeliveryError`` where files could not be delivered.

@@ -1,4 +1,4 @@
-"""What a check of WARC files may find, and what can be done about it."""
+"""The possible findings of a check of WARC files, and their remedies."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,7 +28,7 @@ ADVICE = {
     Problem.ORIGINAL_UNSAID: "it cannot be replayed; tell the makers of the software that wrote it",
     Problem.ORIGINAL_AWAY: "keep the file that holds it with these, or the page cannot be replayed as of that day",
     Problem.ORIGINAL_DIFFERS: f"replay would show the wrong content; {_WRITER}",
-    Problem.DETACHED: f"{_NOTHING}: nobody can tell what it describes",
+    Problem.DETACHED: f"{_NOTHING}: its subject is unknown",
     Problem.OPEN: "aah archive repair closes it; so does going on with the crawl",
     Problem.WRITING: "check again when the crawl has ended",
     Problem.UNREADABLE: "check the disk and its permissions",
@@ -50,12 +50,12 @@ NOTES = frozenset(
         Problem.WRITING,
     }
 )
-"""What is worth telling and makes an archive no worse."""
+"""Problems that are worth telling and make an archive no worse."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something that is wrong, or worth telling. ``offset`` is None where it concerns a whole file.
+    """A fault, or a note. ``offset`` is None where it concerns a whole file.
 
     ``record_id`` is without angle brackets, and empty where it is not known.
     """
@@ -68,7 +68,7 @@ class Finding:
 
     @property
     def is_note(self) -> bool:
-        """Whether the archive is as good as without it."""
+        """Return whether the finding is a note: the archive is none the worse for it."""
         return self.problem in NOTES
 
     def __str__(self) -> str:
@@ -82,7 +82,7 @@ class Finding:
 
 @dataclass(slots=True)
 class Tally:
-    """How much was looked at, and how much of it is wrong."""
+    """The counts of a check: files and records read, faults and notes."""
 
     files: int = 0
     records: int = 0

@@ -1,4 +1,4 @@
-"""Where WARC files, their index and the lock of a crawl are, given a crawl's folder or any other one."""
+"""Finds the WARC files, the index and the lock of a crawl, given a crawl's folder or any other one."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,13 +12,13 @@ from aahcrawler.segments import segments
 
 FILES = "archive"
 INDEXES = "indexes"
-"""Where in its folder a crawl keeps the index of ``FILES``."""
+"""The folder, in a crawl's, of the index of ``FILES``."""
 _LOCK = ".lock"
 _DEFINITION = "icd.json"
 
 
 class ArchiveError(Exception):
-    """The archive cannot be worked on; the message says why and what to do."""
+    """Raised where the archive cannot be worked on; the message tells cause and remedy."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,9 @@
-"""What was captured before, by address and by payload: what recrawls and revisit records need (ARCOMEM, section 4.1).
+"""Looks up earlier captures by URL and by payload, for recrawls and revisit records (ARCOMEM, section 4.1).
 
-The WARC files say it all; the history is derived from them and kept in a SQLite file beside their index. What a crash
-took from it is read from the WARC files at the next opening, files that are gone or were cut lose their part, and a
-history that is damaged or of another format is made anew. Trouble with it never stops a crawl: it is logged, and from
-then on nothing is known.
+The history is derived from the WARC files alone, and stored in a SQLite file beside their index. Entries lost in a
+crash are read from the WARC files at the next opening, entries of files that are gone or were cut are dropped, and a
+history that is damaged or of another format is made anew. A fault of the history never stops a crawl: it is logged, and
+from then on the history is empty.
 """
 
 import hashlib
@@ -24,7 +24,7 @@ from typing import BinaryIO, Final, Self, TypeVar, cast
 from aahcrawler.archive.history_record import Former, HistoryRecord, Kind, understood
 from aahcrawler.archive.index import EXTENSION
 from aahcrawler.archive.ledger import Covered, Ledger, Row, key_of
-from aahcrawler.archive.places import LONGEST_METADATA, Record, RecordError, appended, open_place, record_at
+from aahcrawler.archive.record_access import LONGEST_METADATA, Record, RecordError, appended, open_place, record_at
 from aahcrawler.archive.records import Original, warc_date
 from aahcrawler.exchange import Exchange, Truncation
 from aahcrawler.metadata import Metadata
@@ -41,7 +41,7 @@ _URN = "urn:uuid:"
 _IN_MEMORY = 1 << 20
 _PAGES_AT_ONCE = 500
 _ORIGINALS = 10
-"""How many records of one payload are looked at for a sound one."""
+"""The most records of one payload that are tried for a sound one."""
 _LOOKED_AT = 4 << 20
 _DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 _logger = logging.getLogger(__name__)
@@ -49,25 +49,24 @@ T = TypeVar("T")
 
 
 class Writers(Enum):
-    """Who else tells a history of captures."""
+    """The other processes that add to a history of captures."""
 
     ONE = auto()
-    """Nobody."""
+    """No other process."""
     FIRST = auto()
     """Others, from now on."""
     JOINED = auto()
-    """Others, who may be writing at this moment."""
+    """Others, who may be writing now."""
 
 
 class History:
-    """What is known of the WARC files in ``archive``, kept in ``folder``; whoever writes them tells it of each capture.
+    """The history of the WARC files in ``archive``, stored in ``folder``; every writer of them adds its captures.
 
-    When it is opened, it knows all that the WARC files hold; a kill costs nothing that had been appended to them. With
-    ``beside``, it works on a private copy and writes nothing to ``folder``: beside a crawl, or where nothing may be
-    written. Of ``writers`` there may be several, in processes of their own, each of which tells of what it writes
-    itself; those that join others take what is known already for all there is. No method raises for trouble of the
-    disk. Memory use does not depend on how much is known. Not for two threads at once. ``clock`` gives seconds that
-    only grow.
+    When it is opened, it covers all captures in the WARC files; a kill costs nothing that had been appended to them.
+    With ``beside``, it works on a private copy and writes nothing to ``folder``: beside a crawl, or where nothing may
+    be written. Of ``writers`` there may be several, in processes of their own, each of which adds its own captures;
+    those that join others take the stored entries as complete. No method raises for faults of the disk. Memory use does
+    not depend on the number of captures. Not for two threads at once. ``clock`` gives seconds that only grow.
     """
 
     def __init__(
@@ -95,7 +94,7 @@ class History:
         self._tried(lambda ledger: _add(ledger, kept), None)
 
     def former(self, url: str, before: datetime | None = None) -> Former | None:
-        """Return what is known of an address, None where nothing is.
+        """Return the newest capture of a URL worth knowing, None where there is none.
 
         Payloads that it was first found to hold at ``before`` or later are left out.
         """
@@ -131,7 +130,7 @@ class History:
                     yield former
 
     def is_readable(self, former: Former) -> bool:
-        """Say whether the response record that holds the payload is where it should be, and sound.
+        """Return whether the response record that holds the payload is at its place and sound.
 
         Of one with more than 4 MiB the rest is not looked at.
         """
@@ -140,12 +139,12 @@ class History:
     def exchange(self, former: Former) -> Exchange | None:
         """Return the response again, the whole of it, as an answer of ``former.url``; ``request`` is empty.
 
-        Whoever takes it closes it. None where its record has gone, is another one, or is damaged.
+        The caller closes it. None where its record is gone, is another one, or is damaged.
         """
         return self._with_record(former, lambda record: _exchange(record, former))
 
     def metadata(self, former: Former) -> Metadata | None:
-        """Return what was understood of the answer; None where nothing was, or its record has gone or is damaged."""
+        """Return the metadata of the answer; None where it had none, or its record is gone or damaged."""
         if former.metadata_offset is None or (file := open_place(self._archive, former.metadata_file)) is None:
             return None
         with file, suppress(RecordError, OSError):
@@ -156,7 +155,7 @@ class History:
         return None
 
     def close(self) -> None:
-        """Write down what has not been yet; nothing is known afterwards. Calling it twice does no harm."""
+        """Write pending entries and empty the history. Calling it twice does no harm."""
         ledger, self._ledger = self._ledger, None
         try:
             if ledger is not None:
@@ -233,11 +232,11 @@ def _catch_up(ledger: Ledger, archive: Path) -> None:
     paths = {path.name.removesuffix(OPEN): path for path in segments(archive, EXTENSION)}
     known = {covered.name: covered for covered in ledger.files()}
     for name in sorted(known.keys() - paths.keys()):
-        _logger.warning("%s: has gone; what it held is not known any more, and is fetched anew", archive / name)
+        _logger.warning("%s: is gone; the history drops its captures, which are fetched anew", archive / name)
         ledger.forget(known[name].id)
     for name, path in paths.items():
         if (file := open_place(archive, name)) is None:
-            _logger.warning("%s: cannot be read; what it holds is not known", path)
+            _logger.warning("%s: cannot be read; the history lacks its captures", path)
             continue
         with file:
             try:
@@ -246,11 +245,11 @@ def _catch_up(ledger: Ledger, archive: Path) -> None:
                     _read_new(ledger, name, file, known.get(name))
                     ledger.settle(ledger.id_of(name), -1 if is_open(path) else size)
             except OSError as error:
-                _logger.warning("%s: cannot be read (%s); what it holds is not known", path, error)
+                _logger.warning("%s: cannot be read (%s); the history lacks its captures", path, error)
 
 
 def _read_new(ledger: Ledger, name: str, file: BinaryIO, known: Covered | None) -> None:
-    """Take in what stands in a file after the last record that is known, or all of it where that is another one."""
+    """Read the records of a file after the last known one, or all of them where that is another record now."""
     begin = known.offset if known is not None and known.record is not None else -1
     news = appended(file, max(begin, 0))
     if known is not None and begin >= 0:
@@ -376,7 +375,7 @@ def _former(ledger: Ledger, row: Row | None) -> Former | None:
 
 
 def _is_sound(record: Record) -> bool:
-    """Say whether a record is whole; damage in it raises ``RecordError``."""
+    """Return whether a record is whole; damage in it raises ``RecordError``."""
     size = 0
     for piece in record.block():
         size += len(piece)
@@ -414,7 +413,7 @@ def _time(microseconds: int) -> datetime:
 
 
 def _stored_id(record_id: str) -> bytes | str:
-    """Return a record id in 16 bytes, or as it is where that would not give it back."""
+    """Return a record id in 16 bytes, or unchanged where that would lose a part of it."""
     try:
         packed = bytes.fromhex(record_id.removeprefix(_URN).replace("-", ""))
     except ValueError:

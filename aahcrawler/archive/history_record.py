@@ -1,4 +1,4 @@
-"""What of a capture is kept for later crawls, as it goes into the history and as it comes out of it."""
+"""The history's record of a capture, as later crawls need it: as it is stored, and as it is looked up."""
 
 import base64
 import binascii
@@ -11,14 +11,14 @@ from typing import Literal, Self
 
 from aahcrawler import metadata as metadata_record
 from aahcrawler.archive.payload import HEAD, beginning_of, is_chunked, status_of
-from aahcrawler.archive.places import Appended
+from aahcrawler.archive.record_access import Appended
 from aahcrawler.archive.records import Original
 from aahcrawler.archive.writer import Capture
 from aahcrawler.exchange import Exchange
 from aahcrawler.metadata import Metadata, MetadataError
 
 Kind = Literal["page", "requisite"]
-"""What an address was fetched for; robots.txt is a requisite."""
+"""The purpose that a URL was fetched for; robots.txt is a requisite."""
 
 _DEEPEST = 1 << 31
 _ETAG = re.compile(rb"\netag[ \t]*:[ \t]*([^\r\n]{1,1024}?)[ \t]*\r?\n", re.IGNORECASE)
@@ -30,10 +30,10 @@ class HistoryRecord:
     """A capture as the history takes it in.
 
     ``digest`` is the SHA-1 of the payload, of a revisit that of its original. ``etag`` and ``last_modified`` stand as
-    the answer's head has them, empty where it has none. ``complete`` is false for what was truncated. Of requisites,
+    the answer's head has them, empty where it has none. ``complete`` is false for a truncated answer. Of requisites,
     ``priority``, ``score`` and ``relevant`` are None. ``crawl`` is the number of the crawl, 0 where it is not known.
     ``chunked`` says whether the answer came in the chunked coding, ``terminal`` whether the page was recognised as one
-    of a terminal level; ``depth`` is how many links away from a seed it was.
+    of a terminal level; ``depth`` is the number of links from a seed.
     """
 
     capture: Capture
@@ -61,7 +61,7 @@ class HistoryRecord:
         original: Original | None = None,
         metadata: Metadata | None = None,
     ) -> Self:
-        """Return what is to be kept of an exchange that has just been written, given what the writer was given.
+        """Return the record of an exchange that has just been written, given the writer's arguments.
 
         It is a page where its metadata say with which priority it was fetched, else a requisite. The response is read
         from its start and left there.
@@ -74,7 +74,7 @@ class HistoryRecord:
 
     @classmethod
     def read(cls, found: Appended, file: str) -> Self | None:
-        """Return the same from the records in a WARC file, None where they do not say what they have to."""
+        """Return the same from the records in a WARC file, None where they lack anything required."""
         header = found.header
         url, date = header.get("WARC-Target-URI").strip("<>"), _moment(header.get("WARC-Date"))
         if not url or date is None or not header.record_id:
@@ -128,7 +128,7 @@ class HistoryRecord:
 
 @dataclass(frozen=True, slots=True)
 class Former:
-    """The newest capture of an address that is worth knowing: a complete success where there was one.
+    """The newest capture of a URL that is worth knowing: a complete success where there was one.
 
     ``record_id``, ``original_url``, ``warc_date``, ``file`` and ``offset`` are of the response record that holds the
     payload, in the chunked coding where ``chunked`` says so; where the address only ever gave what another had given
@@ -164,12 +164,12 @@ class Former:
 
     @property
     def original(self) -> Original:
-        """What a revisit record of this payload refers to."""
+        """The record that a revisit record of this payload refers to."""
         return Original(self.record_id, self.original_url, self.warc_date, self.digest, self.chunked)
 
 
 def understood(block: bytes | None) -> Metadata | None:
-    """Return what a metadata record says, None where there is none or it is of another kind."""
+    """Return the content of a metadata record, None where there is none or it is of another kind."""
     try:
         return None if block is None else metadata_record.read(block)
     except MetadataError:

@@ -1,13 +1,13 @@
 """The CDXJ index of a crawl's WARC files, written while crawling; it can always be made again from the WARC files.
 
-States of what is known of a WARC file: ``<file>.lines``, a line for each capture in the order of writing, while the
-file is written; ``<file>.cdxj``, sorted, once it has been closed; then its lines are in ``index.cdxj``, when the crawl
-has ended. At any time the ``*.cdxj`` files of the folder together are the index of all closed files, as pywb reads it.
+States of a WARC file's index: ``<file>.lines``, a line for each capture in the order of writing, while the file is
+written; ``<file>.cdxj``, sorted, once it has been closed; then its lines are in ``index.cdxj``, when the crawl has
+ended. At any time the ``*.cdxj`` files of the folder together are the index of all closed files, as pywb reads it.
 
 Several processes may write WARC files to one folder, and so their lines; they take turns at sorting.
 
-The lines of a file are always a beginning of what they should be: after a crash or a full disk, what follows the last
-of them is read from the WARC file itself. Trouble with the index never stops a crawl.
+The lines of a file are always a prefix of the complete ones: after a crash or a full disk, the captures behind the last
+line are read from the WARC file itself. A fault of the index never stops a crawl.
 """
 
 import fcntl
@@ -82,7 +82,7 @@ class Entry:
 
     @classmethod
     def of(cls, record: Scanned, file: str) -> "Entry | None":
-        """Return the entry of a record, None where it is not to be looked up or not to be trusted."""
+        """Return the entry of a record, None where the record is not to be looked up or not to be trusted."""
         if record.kind not in INDEXED or not record.is_whole:
             return None
         entry = cls.made(record.header.fields, record.http_head, (file, record.offset, record.size))
@@ -90,7 +90,7 @@ class Entry:
 
     @property
     def is_complete(self) -> bool:
-        """Whether there is a URL, of a length that readers of an index bear, a time, and something to replay.
+        """Return whether the entry has a URL of an accepted length, a time, and something to replay.
 
         An answer that ended before its head began, or a 304 that is no revisit, would only hide better captures.
         """
@@ -131,7 +131,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Which bytes of which file a line of the index speaks of."""
+    """The file and the bytes that a line of the index points to."""
 
     file: str
     offset: int
@@ -139,7 +139,7 @@ class Place:
 
 
 def place_of(line: bytes) -> Place | None:
-    """Return what a line of the index points to, None where it cannot be read."""
+    """Return the place that a line of the index points to, None where the line cannot be read."""
     try:
         fields = json.loads(line.split(b" ", 2)[2])
         offset = int(fields["offset"])
@@ -151,8 +151,8 @@ def place_of(line: bytes) -> Place | None:
 class IndexWriter:
     """Writes the index of the WARC files in ``archive`` to ``folder`` while they are written.
 
-    What is added is with the operating system when ``add`` returns. Files that are done with are sorted beside the
-    crawl. No method raises for trouble of the disk: the index is behind then until it is brought up to date.
+    An added line is with the operating system when ``add`` returns. Finished files are sorted beside the crawl. No
+    method raises for faults of the disk: the index is then behind until it is brought up to date.
     """
 
     def __init__(self, archive: Path, folder: Path) -> None:
@@ -213,8 +213,8 @@ class IndexWriter:
 def update(archive: Path, folder: Path) -> Path:
     """Bring ``index.cdxj`` in ``folder`` up to date with the closed WARC files of ``archive``; return its path.
 
-    Only what no index has yet is read from the WARC files. The old index stays until the new one is whole on disk.
-    Raises ``OSError`` where the disk refuses; what there was is then as before.
+    Only captures that no index has are read from the WARC files. The old index stays until the new one is whole on
+    disk. Raises ``OSError`` where the disk refuses; the old index is then unchanged.
     """
     folder.mkdir(parents=True, exist_ok=True)
     target = folder / INDEX
@@ -343,7 +343,7 @@ def _turn(folder: Path) -> Iterator[None]:
 
 
 def _settle(warc: Path, folder: Path) -> None:
-    """Make the sorted lines of a closed WARC file from those written with it and from what follows them in it."""
+    """Make the sorted lines of a closed WARC file from those written with it and from the records behind them."""
     lines, target = folder / (warc.name + LINES), folder / (warc.name + SORTED)
     if target.exists() and not lines.exists():
         return

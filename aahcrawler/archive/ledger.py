@@ -1,4 +1,4 @@
-"""The SQLite file behind ``history``: what was captured under which address, and how far each WARC file is known.
+"""The SQLite file behind ``history``: the captures of each URL, and the part of each WARC file that is covered.
 
 ``captures`` has a row for each ``response`` record, and one for each address at which a ``revisit`` record found a
 payload that is known from elsewhere; later revisits of that payload at that address change the row. ``current`` marks
@@ -95,12 +95,12 @@ _COVER = "UPDATE files SET covered = ?, record = ?, metadata = ?, settled = -1 W
 
 
 class Row(NamedTuple):
-    """A row of ``captures``, as SQLite gives it; ``id`` is None for one that is not in the table.
+    """A row of ``captures``, as SQLite gives it; ``id`` is None for a row that is not in the table.
 
-    ``own`` says whether the payload is in the record at this place, or else in the first with its digest; ``digest``
-    is None for an empty payload; ``chunked`` whether the answer came in the chunked coding. ``metadata_file`` is None
-    where it is ``file``, ``answer``, which the metadata are of, where it is ``record``. ``date`` is in microseconds
-    since 1970, ``later`` how much later it was last seen. Flags are 0 or 1.
+    ``own`` says whether the payload is in the record at this place, or else in the first with its digest; ``digest`` is
+    None for an empty payload; ``chunked`` whether the answer came in the chunked coding. ``metadata_file`` is None
+    where it equals ``file``; ``answer``, the id of the answer that the metadata describe, is None where it equals
+    ``record``. ``date`` is in microseconds since 1970, ``later`` how much later it was last seen. Flags are 0 or 1.
     """
 
     id: int | None
@@ -132,12 +132,12 @@ class Row(NamedTuple):
 
     @property
     def standing(self) -> tuple[int, int]:
-        """What decides which row of an address is the current one; the greatest is."""
+        """The sort key that makes the greatest row of a URL the current one."""
         return (200 <= self.status <= 299) * (1 + self.complete), self.date + self.later
 
 
 class Covered(NamedTuple):
-    """How far a WARC file is known: its last record, that one's metadata, and the size up to which it was read."""
+    """The covered part of a WARC file: its last record, that one's metadata, and the size up to which it was read."""
 
     id: int
     name: str
@@ -150,9 +150,9 @@ class Covered(NamedTuple):
 class Ledger:
     """The tables of one history. Every method may raise ``sqlite3.Error``.
 
-    What is added is committed after 500 rows or, with the next one, after a second; ``commit`` and ``close`` do so at
-    once. One that ``shares`` its file with other processes commits each capture, so that nobody waits for it. Not for
-    two threads at once.
+    Rows are committed after 500 or, with the next one, after a second; ``commit`` and ``close`` do so at once. One that
+    ``shares`` its file with other processes commits each capture, so that no other process waits for it. Not for two
+    threads at once.
     """
 
     shares = False
@@ -196,7 +196,7 @@ class Ledger:
     # Captures
 
     def current(self, url: str) -> Row | None:
-        """Return the current row of an address, None where there is none."""
+        """Return the current row of a URL, None where there is none."""
         found = self._connection.execute(_CURRENT, (key_of(url), url)).fetchone()
         return Row._make(found) if found else None
 
@@ -238,7 +238,7 @@ class Ledger:
     # Files
 
     def files(self) -> list[Covered]:
-        """Return how far each file is known that was ever covered."""
+        """Return the covered part of each file that was ever covered."""
         found = self._connection.execute("SELECT id, name, covered, record, metadata, settled FROM files")
         return [Covered._make(row) for row in found]
 
@@ -261,7 +261,7 @@ class Ledger:
         return number
 
     def cover(self, file: int, offset: int, record: bytes | str, metadata: int | None) -> None:
-        """Note the last record of a file that is known; what was put for it is committed with this, or before it."""
+        """Note the last covered record of a file; its earlier rows are committed with this, or before it."""
         self._begin()
         if self._cover is not None and self._cover[3] != file:
             self._connection.execute(_COVER, self._cover)
@@ -294,7 +294,7 @@ class Ledger:
     # Transactions
 
     def commit(self) -> None:
-        """Make what was done last, whatever happens to the process."""
+        """Commit the latest rows, so that they survive the end of the process."""
         if self._cover is not None:
             self._connection.execute(_COVER, self._cover)
             self._cover = None
@@ -303,14 +303,14 @@ class Ledger:
         self._waiting = 0
 
     def close(self) -> None:
-        """Commit, and let go of the file."""
+        """Commit, and close the file."""
         try:
             self.commit()
         finally:
             self._connection.close()
 
     def abandon(self) -> None:
-        """Let go of the file, whatever becomes of what has not been committed."""
+        """Close the file without committing pending rows."""
         with suppress(sqlite3.Error):
             self._connection.close()
 

@@ -1,4 +1,4 @@
-"""The payload of an HTTP message that comes in pieces: what follows the head, without its chunked coding."""
+"""Extracts the payload of an HTTP message that arrives in pieces: removes the head and the chunked coding."""
 
 import re
 
@@ -14,13 +14,13 @@ HEAD = 1 << 16
 
 
 def beginning_of(block: bytes) -> bytes:
-    """Return the head of an HTTP message, or what has come of it, given the first ``HEAD`` bytes of its block."""
+    """Return the head of an HTTP message, or its received part, given the first ``HEAD`` bytes of its block."""
     end = _HEAD_END.search(block, 0, HEAD)
     return block[: end.end()] if end else block[:HEAD]
 
 
 def is_whole_head(beginning: bytes) -> bool:
-    """Say whether what ``beginning_of`` returned ends as a head does."""
+    """Return whether the result of ``beginning_of`` ends as a head does."""
     return beginning.endswith((b"\n\r\n", b"\n\n"))
 
 
@@ -31,18 +31,18 @@ def status_of(head: bytes) -> int | None:
 
 
 def is_chunked(head: bytes) -> bool:
-    """Say whether the last transfer coding that a head names is the chunked one."""
+    """Return whether the last transfer coding that a head names is the chunked one."""
     codings = b",".join(match[1] for match in _CODING.finditer(_FOLDED.sub(b" ", head)))
     elements = [coding.strip().lower() for coding in codings.split(b",") if coding.strip()]
     return elements[-1:] == [b"chunked"]
 
 
 class HttpPayload:
-    """Takes the block of a ``response`` or ``request`` record and gives back its payload.
+    """Takes the block of a ``response`` or ``request`` record in pieces and returns its payload.
 
     Until the head has ended, ``head`` is None and nothing comes. A block whose first ``HEAD`` bytes hold no end of a
     head has no payload. ``rest`` are the bytes that followed the head in the piece that ended it. Where the chunked
-    coding is cut off or broken, the payload is what came up to there.
+    coding is cut off or broken, the payload ends there.
     """
 
     def __init__(self) -> None:
@@ -55,7 +55,7 @@ class HttpPayload:
 
     @property
     def beginning(self) -> bytes:
-        """The head, or what has come of it: ``HEAD`` bytes at most."""
+        """The head, or the part of it received: ``HEAD`` bytes at most."""
         return self._pending[:HEAD] if self.head is None else self.head
 
     def feed(self, piece: bytes) -> bytes:

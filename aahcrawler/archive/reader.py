@@ -1,4 +1,4 @@
-"""Reading back from WARC files what ``WarcWriter`` was given."""
+"""Reads captures back from the WARC files that ``WarcWriter`` wrote."""
 
 import base64
 import binascii
@@ -26,10 +26,10 @@ _WANTED = WarcRecordType.response | WarcRecordType.revisit | WarcRecordType.requ
 def captures(folder: Path, *, revisits: bool = False) -> Iterator[tuple[Capture, Exchange]]:
     """Yield each response of a folder of WARC files with the request that follows it, in the order of capture.
 
-    Files still being written are read up to their last complete record. Responses of more than 1 MiB lie on disk;
-    whoever takes an exchange closes it. A response without its request has an empty ``request`` and method ``GET``.
-    Revisits hold no payload, and what they refer to is yielded where it lies: they are left out unless asked for, and
-    then come with what their records hold. Raises ``SegmentError`` for a file that cannot be read.
+    Files still being written are read up to their last complete record. Responses of more than 1 MiB lie on disk; the
+    caller closes each exchange. A response without its request has an empty ``request`` and method ``GET``. Revisits
+    hold no payload, and the responses they refer to are yielded at their own places: they are left out unless asked
+    for, and then come with the content of their records. Raises ``SegmentError`` for a file that cannot be read.
     """
     for path in segments(folder, EXTENSION):
         file = path.name.removesuffix(OPEN)
@@ -59,7 +59,7 @@ def revisits(folder: Path) -> Iterator[tuple[str, str]]:
 
 
 def _together(file: str, stream: BinaryIO) -> Iterator[tuple[Capture, Exchange]]:
-    """Yield each answer when the next one comes: what belongs to it stands between them."""
+    """Yield each answer when the next one comes: its related records stand between them."""
     last: tuple[Capture, Exchange] | None = None
     try:
         for record in ArchiveIterator(stream, record_types=_WANTED, parse_http=False):

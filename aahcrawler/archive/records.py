@@ -1,4 +1,4 @@
-"""WARC 1.1 record headers, made of plain values (ISO 28500:2017). Nothing here reads, writes or tells the time."""
+"""WARC 1.1 record headers, made of plain values (ISO 28500:2017). Nothing here reads, writes or uses a clock."""
 
 import base64
 import re
@@ -23,7 +23,7 @@ _NO_URI = re.compile(r"[^\x21-\x3b\x3d\x3f-\x7e]")
 
 @dataclass(frozen=True, slots=True)
 class CrawlInfo:
-    """What the ``warcinfo`` record of each file says about the crawl; empty values are left out.
+    """The description of the crawl in the ``warcinfo`` record of each file; empty values are left out.
 
     ``crawl`` is the ICD's id and ``definition`` its meaning as one line of JSON; ``crawl_number`` says which crawl of
     that ICD it is, counted from 1. ``robots`` is the policy towards robots.txt (``obey`` or ``ignore``), ``software``
@@ -43,9 +43,10 @@ class CrawlInfo:
 
 @dataclass(frozen=True, slots=True)
 class Identified:
-    """What was found out about a payload apart from what its header claims; None where nothing was.
+    """The properties of a payload as detected, not as its header claims; None where not detected.
 
-    ``media_type`` is what the bytes are (``aahcrawler.page.sniff``), ``language`` an ISO 639 or BCP 47 code.
+    ``media_type`` is the type detected from the bytes (``aahcrawler.page.sniff``), ``language`` an ISO 639 or BCP 47
+    code.
     """
 
     media_type: str | None = None
@@ -71,7 +72,7 @@ class Original:
 
 
 class Profile(StrEnum):
-    """Why an answer counts as a revisit (WARC 1.1, sections 6.7.2 and 6.7.3)."""
+    """The reasons for which an answer counts as a revisit (WARC 1.1, sections 6.7.2 and 6.7.3)."""
 
     IDENTICAL_PAYLOAD = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
     NOT_MODIFIED = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"

@@ -1,4 +1,4 @@
-"""How the records of WARC files refer to one another, and where they do so in vain."""
+"""Checks the references among the records of WARC files."""
 
 import hashlib
 import json
@@ -25,7 +25,7 @@ _ORIGINAL, _REVISIT = b"0", b"1"
 
 @dataclass(slots=True)
 class Relations:
-    """How the records of one file refer to one another. Ids are kept as their hashes: there may be millions."""
+    """The references among the records of one file. Ids are stored as hashes: there may be millions."""
 
     path: Path
     ids: set[int] = field(default_factory=set)
@@ -35,7 +35,7 @@ class Relations:
     begun: bool = False
 
     def take(self, record: Scanned) -> Iterator[Finding]:
-        """Take the next record; yield what is wrong between it and those before it."""
+        """Take the next record; yield the faults of its references to those before it."""
         header, record_id = record.header, record.header.record_id
         if not self.begun and record.kind != "warcinfo":
             yield self._finding(record, Problem.NO_WARCINFO)
@@ -57,7 +57,7 @@ class Relations:
             yield self._finding(record, Problem.DETACHED)
 
     def unmet(self) -> Iterator[Finding]:
-        """Yield, when the file has ended, what was referred to and did not come."""
+        """Yield, at the end of the file, the references to records that did not come."""
         for offset, record_id, other in self.awaited.values():
             yield Finding(self.path, offset, record_id, Problem.UNLINKED, f"WARC-Concurrent-To {other[:200]}")
         for offset, record_id in self.alone.values():
@@ -89,7 +89,7 @@ class Relations:
 
 
 class Revisits:
-    """Whether what the revisits of any number of files refer to is there, found out in a bounded amount of memory.
+    """Checks in bounded memory that the originals of the revisits of any number of files exist.
 
     ``sorter`` is for this alone. Originals and revisits may come in any order.
     """
@@ -98,7 +98,7 @@ class Revisits:
         self._sorter = sorter
 
     def take(self, record: Scanned, path: Path) -> Iterator[Finding]:
-        """Take the next record; yield what is wrong with it as a revisit by itself."""
+        """Take the next record; yield its faults as a revisit by itself."""
         header = record.header
         if record.kind in {"response", "resource"}:
             place = _place(header.get("WARC-Target-URI"), header.get("WARC-Date"))
@@ -116,7 +116,7 @@ class Revisits:
                 self._put(named, _REVISIT, [*said, str(path), str(record.offset), header.record_id])
 
     def unmet(self) -> Iterator[Finding]:
-        """Yield, when all files have been read, which revisits refer to nothing, or to what they cannot mean."""
+        """Yield, when all files have been read, the revisits that refer to nothing, or to an impossible original."""
         for _, lines in groupby(self._sorter, lambda line: line.split(b" ", 1)[0]):
             originals: list[list[str]] = []
             for line in lines:
@@ -145,7 +145,7 @@ def _held_against(originals: list[list[str]], revisit: list[str]) -> Iterator[Fi
 
 
 def _contradict(digest: str, other: str) -> bool:
-    """Say whether two digests differ; those of different algorithms or notations cannot be compared."""
+    """Return whether two digests differ; those of different algorithms or notations cannot be compared."""
     one, another = digest.casefold().partition(":"), other.casefold().partition(":")
     return one[0] == another[0] and len(one[2]) == len(another[2]) and one[2] != another[2]
 
@@ -155,7 +155,7 @@ def _said_place(header: Header) -> str:
 
 
 def _place(url: str, date: str) -> str:
-    """Return what stands for an address at a second, empty where either is unknown."""
+    """Return a key of a URL at a second, empty where either is unknown."""
     moment = timestamp(date)
     return _hashed(f"{url.strip('<>')} {moment}") if url and moment else ""
 

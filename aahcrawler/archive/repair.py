@@ -1,4 +1,4 @@
-"""Mending WARC files whose ends are torn, losing no byte of them, and making their index anew."""
+"""Mends WARC files whose ends are torn, losing no byte of them, and makes their index anew."""
 
 import fcntl
 import os
@@ -14,14 +14,14 @@ from aahcrawler.archive.scanning import Problem, scan
 from aahcrawler.segments import OPEN, SegmentError, is_open, segments
 
 TORN = ".torn"
-"""What is appended to a file's name for the file with what was cut off its end."""
+"""The suffix of the file that takes the torn end of another."""
 _MARK = ".mark"
 _BROKEN = frozenset({Problem.TORN, Problem.DAMAGED, Problem.FOREIGN})
 
 
 @dataclass(frozen=True, slots=True)
 class Repaired:
-    """What became of a WARC file that was open or torn.
+    """The outcome of the repair of a WARC file that was open or torn.
 
     ``file`` is its name now; nothing of it is left when ``kept`` is 0. ``cut`` bytes were cut off and are in ``torn``.
     ``damaged`` places before its end cannot be mended.
@@ -44,11 +44,11 @@ class Repaired:
 
 
 def repair(path: Path) -> Iterator[Repaired]:
-    """Mend the archive of a crawl, or of a folder, and make its index anew; yield each file that is not as it was.
+    """Mend the archive of a crawl, or of a folder, and make its index anew; yield each file that has changed.
 
-    Files that were left open are closed; what follows the last whole record of a file is moved beside it. Files that
-    another process writes are left alone. Raises ``ArchiveError`` while a crawl runs in the folder or where there are
-    no WARC files, and ``OSError`` or ``SegmentError`` where the disk refuses; every byte is then still there.
+    Files that were left open are closed; the bytes behind the last whole record of a file are moved beside it. Files
+    that another process writes are left alone. Raises ``ArchiveError`` while a crawl runs in the folder or where there
+    are no WARC files, and ``OSError`` or ``SegmentError`` where the disk refuses; every byte is then still there.
     """
     archive = ArchiveFolder.at(path)
     with archive.alone():

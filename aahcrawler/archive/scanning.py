@@ -1,4 +1,4 @@
-"""Going through the records of a WARC file, with all that is wrong with each by itself (ISO 28500:2017)."""
+"""Goes through the records of a WARC file, and finds the faults of each by itself (ISO 28500:2017)."""
 
 import base64
 import hashlib
@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import BinaryIO
 
-from aahcrawler.archive.members import Member, MemberError, TornError, members
+from aahcrawler.archive.gzip_members import Member, MemberError, TornError, members
 from aahcrawler.archive.payload import HttpPayload
 
 LONGEST_HEADER = 1 << 20
@@ -25,7 +25,7 @@ _WITH_TARGET = frozenset({"response", "resource", "request", "revisit", "convers
 
 
 class Problem(StrEnum):
-    """What can be wrong; the value says it in words."""
+    """The possible faults of an archive; the value names the fault in words."""
 
     TORN = "the record is torn: the file ends in the middle of it"
     DAMAGED = "the compressed data are damaged"
@@ -41,10 +41,10 @@ class Problem(StrEnum):
     UNLINKED = "the record refers to one that is not in this file"
     ALONE = "the response has no request that names it"
     PROFILE = "the revisit has a profile that is not known"
-    ORIGINAL_UNSAID = "the revisit does not say what it refers to"
+    ORIGINAL_UNSAID = "the revisit does not name its original"
     ORIGINAL_AWAY = "the revisit refers to a record that is not here"
     ORIGINAL_DIFFERS = "the revisit does not agree with the record it refers to"
-    DETACHED = "the metadata record does not say what it is about"
+    DETACHED = "the metadata record does not name its subject"
     OPEN = "the file was left open by a crawl that was killed"
     WRITING = "the file is being written; it was looked at up to its last whole record"
     UNREADABLE = "the file cannot be read"
@@ -77,8 +77,8 @@ class Header:
 class Scanned:
     """A record as it was found at ``offset`` of its file, ``size`` compressed bytes long.
 
-    ``http_head`` is the head of the HTTP message in it, as much of it as there is. ``problems`` say what is wrong with
-    the record by itself, with details. A member without a readable record has an empty header.
+    ``http_head`` is the head of the HTTP message in it, as much of it as there is. ``problems`` are the faults of the
+    record by itself, with details. A member without a readable record has an empty header.
     """
 
     offset: int
@@ -94,13 +94,13 @@ class Scanned:
 
     @property
     def is_whole(self) -> bool:
-        """Whether the record can be read from its beginning to its end."""
+        """Return whether the record can be read from its beginning to its end."""
         broken = {Problem.TORN, Problem.DAMAGED, Problem.FOREIGN, Problem.LENGTH}
         return bool(self.header.fields) and not any(problem in broken for problem, _ in self.problems)
 
 
 def scan(file: BinaryIO, begin: int = 0) -> Iterator[Scanned]:
-    """Yield every record of a compressed WARC file from offset ``begin`` on, damaged ones with what is wrong.
+    """Yield every record of a compressed WARC file from offset ``begin`` on, damaged ones with their faults.
 
     Memory use depends neither on the size of a record nor on that of the file. Raises ``OSError`` alone.
     """
@@ -143,7 +143,7 @@ class _Block:
 
 
 class _Digest:
-    """A digest that a header claims, and what it really is; one of an unknown algorithm is believed."""
+    """A digest that a header claims, and the actual one; one of an unknown algorithm is trusted."""
 
     def __init__(self, label: str) -> None:
         self._algorithm, _, self._claimed = label.strip().partition(":")
@@ -179,7 +179,7 @@ class _Stream:
         self._pending = b""
 
     def until(self, mark: bytes, most: int) -> bytes | None:
-        """Return everything up to and with ``mark``; None where it does not come within ``most`` bytes."""
+        """Return everything up to and including ``mark``; None where it does not come within ``most`` bytes."""
         found = bytearray(self._pending)
         while (at := found.find(mark)) < 0:
             piece = self._member.read()
@@ -244,13 +244,13 @@ def _read_block(stream: _Stream, block: _Block) -> list[tuple[Problem, str]]:
 
 
 def parse_header(raw: bytes) -> tuple[Header, list[str]]:
-    """Return the header of a record that ends with an empty line, and what is wrong with it."""
+    """Return the header of a record that ends with an empty line, and its faults."""
     header, wrong = read_header(raw)
     return header, wrong + _wrong_fields(header)
 
 
 def read_header(raw: bytes) -> tuple[Header, list[str]]:
-    """Return the same; of what is wrong, only what keeps lines from being read."""
+    """Return the same, with only those faults that keep lines from being read."""
     version, *lines = raw.removesuffix(b"\r\n\r\n").split(b"\r\n")
     wrong = [] if _VERSION.fullmatch(version) else [f"it begins with {version[:40]!r} and not with a version"]
     fields: list[tuple[str, str]] = []

@@ -1,4 +1,4 @@
-"""Where copies of an archive go: a folder at any address that fsspec knows."""
+"""The target of an archive's copies: a folder at any address that fsspec knows."""
 
 import hashlib
 import os
@@ -16,13 +16,13 @@ from fsspec.core import url_to_fs
 from online_analysis.icd import WHERE_SECRETS_ARE, Icd, Mistake, secret_in
 
 PART = ".delivering"
-"""What the name of a copy ends in until it is whole, on file systems that show files while they are written."""
+"""The suffix of an unfinished copy, on file systems that show files while they are written."""
 
 _READ_ONLY = frozenset({"data", "gist", "git", "github", "http", "https", "libarchive", "reference", "tar", "zip"})
 _WHOLE = frozenset({"abfs", "abfss", "adl", "az", "gcs", "gs", "oci", "oss", "s3", "s3a", "tos", "tosfs"})
 """Object stores: a file is there when its upload has ended. Renaming it would copy it once more."""
 _REPLACING = frozenset({"file", "local", "memory", "sftp", "ssh"})
-"""Where a rename takes the place of a file of that name."""
+"""The file systems where a rename replaces a file of that name."""
 _PACKAGES = {"smbclient": "smbprotocol", "smbprotocol": "smbprotocol"}
 _KINDS = "write s3://, gs://, az://, sftp://, or a folder"
 _PIECE = 1 << 20
@@ -32,7 +32,7 @@ _SECRET = re.compile(r"://[^/@\s]*:[^@\s]*@")
 
 
 class TargetError(Exception):
-    """An address is of no use; ``problem`` completes a sentence that begins with it, ``advice`` says what to do."""
+    """Raised for an unusable URL; ``problem`` completes a sentence that begins with it, ``advice`` tells the remedy."""
 
     def __init__(self, problem: str, advice: str) -> None:
         super().__init__(f"{problem}; {advice}")
@@ -41,7 +41,7 @@ class TargetError(Exception):
 
 
 class DamagedCopyError(Exception):
-    """What arrived is not what was sent."""
+    """Raised where the file that arrived differs from the one sent."""
 
 
 def check_address(address: str) -> None:
@@ -70,7 +70,7 @@ def _check_package(protocol: str) -> None:
 
 
 def target_mistakes(icd: Icd) -> tuple[Mistake, ...]:
-    """Return what is wrong with the address that an ICD has its files copied to; nothing is connected to."""
+    """Return the mistakes in the address that an ICD has its files copied to; no connection is made."""
     address = icd.archive.target
     if not address:
         return ()
@@ -107,8 +107,8 @@ def _local_path(address: str) -> Path | None:
 class Target:
     """A folder at an address, connected to anew by each instance.
 
-    Credentials are fsspec's business: its configuration files, the environment, or what its packages read. Methods
-    raise whatever the file system raises.
+    Credentials are fsspec's concern: its configuration files, the environment, or the sources that its packages read.
+    Methods raise any error of the file system.
     """
 
     def __init__(self, address: str) -> None:
@@ -120,16 +120,16 @@ class Target:
         self._protocols = frozenset({names} if isinstance(names, str) else names)
 
     def size(self, name: str) -> int | None:
-        """Return how many bytes a file has, None where there is none."""
+        """Return the size of a file in bytes, None where it does not exist."""
         size = self._info(self._path(name)).get("size")
         return None if size is None else int(size)
 
     def put(self, source: BinaryIO, name: str) -> None:
-        """Copy a file to this name, in the place of one that is there already.
+        """Copy a file to this name, replacing one that is there already.
 
         The name is taken by a whole copy only: where a file can be seen while it is written, it is written under
         another name and renamed. Uses some tens of megabytes, whatever the file's size. Raise ``DamagedCopyError``
-        where size or checksum, if the file system gives one, are not those of what was sent.
+        where size or checksum, if the file system gives one, are not those of the source.
         """
         final = self._path(name)
         part = final if self._protocols & _WHOLE else final + PART
@@ -169,7 +169,7 @@ class Target:
 
 
 def _md5(info: Mapping[str, Any]) -> bytes | None:
-    """Return the MD5 digest that Google's and Azure's stores tell. An ETag of S3 is one only sometimes."""
+    """Return the MD5 digest that Google's and Azure's stores tell. An ETag of S3 is not always one."""
     settings = info.get("content_settings")
     given = info.get("md5Hash") or (settings.get("content_md5") if isinstance(settings, Mapping) else None)
     try:
@@ -180,6 +180,6 @@ def _md5(info: Mapping[str, Any]) -> bytes | None:
 
 
 def first_line(error: BaseException) -> str:
-    """Return what an error says, its kind and no more than a line: some quote whole answers."""
+    """Return the kind of an error and the first line of its message: some quote whole answers."""
     said = _SECRET.sub("://***@", str(error).strip().partition("\n")[0])[:200]
     return f"{type(error).__name__}: {said}" if said else type(error).__name__

@@ -1,4 +1,4 @@
-"""Writing exchanges to WARC files as they passed over the connection (ARCOMEM, section 4.3)."""
+"""Writes exchanges to WARC files as they passed over the connection (ARCOMEM, section 4.3)."""
 
 import hashlib
 from collections.abc import Callable, Iterator
@@ -41,9 +41,9 @@ _PIECE = 1 << 18
 class Capture:
     """A response or a revisit in the archive. ``record_id`` is its ``urn:uuid:...``, without angle brackets.
 
-    ``file`` is the name the WARC file has once it is closed; ``offset`` is where the record's gzip member begins, and
-    ``metadata_offset`` where that of its metadata record does, None where it has none. ``date`` is when the request
-    was started, in UTC. ``refers_to`` is the id of the record that a ``revisit`` refers to, empty where it says none.
+    ``file`` is the name the WARC file has once it is closed; ``offset`` is the begin of the record's gzip member, and
+    ``metadata_offset`` that of its metadata record, None where it has none. ``date`` is the start of the request, in
+    UTC. ``refers_to`` is the id of the record that a ``revisit`` refers to, empty where it says none.
     """
 
     record_id: str
@@ -63,7 +63,7 @@ class Capture:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Where a writer's record ids (``urn:uuid:...``) and times come from; fixed ones make files reproducible."""
+    """The source of a writer's record ids (``urn:uuid:...``) and times; fixed ones make files reproducible."""
 
     new_id: Callable[[], str] = lambda: uuid4().urn
     clock: Clock = lambda: datetime.now(UTC)
@@ -74,10 +74,10 @@ class WarcWriter:
 
     Each file begins with a ``warcinfo`` record and is left once it holds ``size`` bytes. It has the suffix ``.open``
     while it is written. When ``write`` returns, the records are with the operating system, so that a killed process
-    loses none of them; they are forced to disk at the latest after 64 MiB, on rotation and on close, which is what a
-    power failure can cost. Memory use does not depend on the size of a response. Not for two threads at once. ``index``
-    is told of each response after it has been written. ``name`` is what files are called by, the crawl where it is
-    empty.
+    loses none of them; they are forced to disk at the latest after 64 MiB, on rotation and on close, which is the most
+    that a power failure can cost. Memory use does not depend on the size of a response. Not for two threads at once.
+    ``index`` is told of each response after it has been written. ``name`` begins the names of files, the crawl's name
+    where it is empty.
     """
 
     def __init__(
@@ -105,7 +105,7 @@ class WarcWriter:
         original: Original | None = None,
         metadata: bytes | None = None,
     ) -> Capture:
-        """Append the response, the request that led to it and what was understood of it; all of them or none.
+        """Append the response, its request and the metadata about it; all of them or none.
 
         Response and request are kept byte for byte. ``metadata`` is the JSON of ``aahcrawler.metadata``. With an
         ``original``, a ``revisit`` record stands in the place of a response whose payload is the original's: of one
@@ -156,7 +156,7 @@ class WarcWriter:
             self._index.add(Entry.made(answer.fields, answer.http_head, where))
 
     def sync(self) -> None:
-        """Force what was written to disk; in any thread."""
+        """Force written records to disk; in any thread."""
         self._segments.sync()
 
     def close(self) -> None:
@@ -187,7 +187,7 @@ def recover_archive(folder: Path) -> tuple[Recovered, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """The first record of an exchange. ``http_head`` is what its block begins with.
+    """The first record of an exchange. ``http_head`` is the head that its block begins with.
 
     ``head_apart`` is the head of an answer that its block leaves out.
     """
@@ -211,13 +211,13 @@ class _Answer:
 
 
 def _head(exchange: Exchange) -> bytes:
-    """Return the head of a response, or what has come of it."""
+    """Return the head of a response, or the part of it received."""
     exchange.response.seek(0)
     return beginning_of(exchange.response.read(HEAD))
 
 
 def _profile(exchange: Exchange, head: bytes, original: Original) -> Profile | None:
-    """Return why an answer is a revisit of the original; None where it is not, or replay would be the worse for it."""
+    """Return the reason why an answer is a revisit of the original; None where it is not, or replay would suffer."""
     if not is_whole_head(head):
         return None
     if status_of(head) == HTTPStatus.NOT_MODIFIED:

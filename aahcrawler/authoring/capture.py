@@ -23,7 +23,7 @@ from aahcrawler.authoring.saved import (
 from aahcrawler.authoring.trial import Trial
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.page import Page
-from knowledge_base.folders import files_of
+from knowledge_base.file_selection import files_of
 from knowledge_base.model import KnowledgeBase, Signal
 
 _SHOWN_OBJECTS = 5

@@ -35,7 +35,7 @@ def check_files(
     from rich.markup import escape
 
     from aahcrawler.authoring.check import check
-    from knowledge_base.folders import SHIPPED
+    from knowledge_base.file_selection import SHIPPED
 
     console = Console(stderr=True)
     with console.status("reading the files") as status:
@@ -74,7 +74,7 @@ def try_pages(
     """Try the knowledge base on its saved pages: one line a page, and what differs from the expectation."""
     from aahcrawler.authoring.saved import SavedPageError
     from aahcrawler.authoring.trial import Selection, TrialError, all_pages, lines_of, notes, summary
-    from knowledge_base.folders import named_folders
+    from knowledge_base.file_selection import named_folders
     from knowledge_base.loader import LoadError, load
 
     with told(LoadError, SavedPageError, TrialError):
@@ -114,7 +114,7 @@ def capture_page(
     from aahcrawler.authoring.fetching import FetchError
     from aahcrawler.authoring.saved import SavedPageError
     from aahcrawler.authoring.source import SourceError, source
-    from knowledge_base.folders import named_folders
+    from knowledge_base.file_selection import named_folders
     from knowledge_base.loader import LoadError, load
 
     with told(LoadError, SavedPageError, SourceError, FetchError, CaptureError):
@@ -151,7 +151,7 @@ def begin_application(
     from aahcrawler.authoring.fetching import FetchError
     from aahcrawler.authoring.saved import SavedPageError
     from aahcrawler.authoring.source import SourceError, as_typed, source
-    from knowledge_base.folders import named_folders
+    from knowledge_base.file_selection import named_folders
     from knowledge_base.loader import LoadError
 
     with told(LoadError, SavedPageError, SourceError, FetchError, DraftError):
@@ -189,7 +189,7 @@ def explain_page(
     from aahcrawler.authoring.saved import SavedPageError
     from aahcrawler.authoring.source import SourceError
     from aahcrawler.segments import SegmentError
-    from knowledge_base.folders import chosen_files, named_folders
+    from knowledge_base.file_selection import chosen_files, named_folders
     from knowledge_base.loader import LoadError, load
 
     hops: list[str] = []

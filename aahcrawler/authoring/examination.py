@@ -14,7 +14,7 @@ from aahcrawler.authoring.check_findings import Finding, error, warning
 from aahcrawler.authoring.file_lines import Entry, Place, Places, read_files
 from aahcrawler.authoring.saved import SavedPage, SavedPageError, pages_folder, saved_pages
 from aahcrawler.authoring.structure import contradictions, rivalries
-from knowledge_base.folders import chosen_files
+from knowledge_base.file_selection import chosen_files
 from knowledge_base.loader import LoadError, load
 from knowledge_base.matching import Detector
 from knowledge_base.model import KnowledgeBase

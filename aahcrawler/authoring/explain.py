@@ -26,7 +26,6 @@ from aahcrawler.helper import ApplicationAwareHelper, Assistance, FailedAction
 from aahcrawler.page import Page
 from aahcrawler.urls import resolve
 from aahcrawler.webobject import Person, Reference, Value, WebObject
-from knowledge_base.addresses import Address
 from knowledge_base.matching import Detector, Sight
 from knowledge_base.model import (
     Action,
@@ -41,6 +40,7 @@ from knowledge_base.model import (
     Signal,
 )
 from knowledge_base.selectors import Selector
+from knowledge_base.url_rules import ParsedUrl
 
 NEAREST = 4
 """Applications named that a page almost is of."""
@@ -79,7 +79,7 @@ def explain(page: Page, knowledge_base: KnowledgeBase, places: Places) -> Explan
 
 def _listings(page: Page, application: Application | None, level: PageLevel | None) -> tuple[str, ...]:
     """Return where an application lists all that it holds, where the page is its front page."""
-    if application is None or not application.begins_at(Address.parse(page.url), level.name if level else None):
+    if application is None or not application.begins_at(ParsedUrl.parse(page.url), level.name if level else None):
         return ()
     urls = ((each.kind, resolve(page.url, each.reference(1))) for each in application.listings)
     return tuple(f"{kind} {url}" for kind, url in urls if url is not None)
@@ -141,7 +141,7 @@ class _Tried:
         self, application: Application, level: PageLevel, tag: str, index: int, condition: Condition
     ) -> ConditionTried:
         place, words = self.places.condition(application.name, level.name, tag, index)
-        fits = condition.rule is None or condition.rule.matches(self.sight.address)
+        fits = condition.rule is None or condition.rule.matches(self.sight.parsed_url)
         found = condition.selector is None or _finds(condition.selector, self.page.tree)
         steps: tuple[Step, ...] = ()
         if tag == "when" and not found and condition.selector is not None:

@@ -24,7 +24,7 @@ def list_learned(crawl: Crawl, kb: Folders = "") -> None:
     """List the actions and signs that a crawl has learned, beside what they replace, with the evidence."""
     from aahcrawler.adaptation.store.overlay import LEARNED, Overlay
     from aahcrawler.authoring.promotion import compared, described
-    from knowledge_base.folders import named_folders
+    from knowledge_base.file_selection import named_folders
     from knowledge_base.loader import LoadError, load
 
     with told(LoadError):
@@ -63,7 +63,7 @@ def promote_learned(
     from aahcrawler.authoring.archived import kept_page
     from aahcrawler.authoring.capture import CaptureError, told_of
     from aahcrawler.authoring.promotion import PromotionError, chosen, promote
-    from knowledge_base.folders import named_folders
+    from knowledge_base.file_selection import named_folders
     from knowledge_base.loader import LoadError, load
 
     folders = named_folders(kb)

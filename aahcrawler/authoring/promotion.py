@@ -20,7 +20,7 @@ from aahcrawler.authoring.insertion import Insertion, PromotionError, is_anywher
 from aahcrawler.authoring.promotion_proof import prove, taken_for
 from aahcrawler.authoring.spans import Span, root_of
 from aahcrawler.page import Page
-from knowledge_base.folders import SHIPPED, chosen_files
+from knowledge_base.file_selection import SHIPPED, chosen_files
 from knowledge_base.loader import LoadError, load
 from knowledge_base.matching import Sight
 from knowledge_base.model import Application, Extract, KnowledgeBase, Navigate, Strength, Variant

@@ -11,8 +11,8 @@ from aahcrawler.helper import ApplicationAwareHelper, Assistance
 from aahcrawler.helper.outcome import Runner
 from aahcrawler.page import Page
 from aahcrawler.webobject import WebObject
-from knowledge_base.addresses import Address
 from knowledge_base.model import Application, KnowledgeBase
+from knowledge_base.url_rules import ParsedUrl
 
 READ = ("title", "author", "date", "body")
 MOST_TOLD = 3
@@ -105,8 +105,8 @@ def _unfollowed(page: Page, application: Application, learned: LearnedLinks, fou
     (source,) = learned.navigate().sources
     hrefs = (element.get("href") for element in source.selector.elements(page.tree))
     resolved = {url for href in hrefs if href and (url := urls.resolve(page.base_url, href)) is not None}
-    addresses = {application.canonical(Address.parse(url)) for url in resolved}
-    here = application.canonical(Address.parse(page.url)).url
+    addresses = {application.canonical(ParsedUrl.parse(url)) for url in resolved}
+    here = application.canonical(ParsedUrl.parse(page.url)).url
     wanted = {
         address.url
         for address in addresses

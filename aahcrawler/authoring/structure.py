@@ -9,9 +9,9 @@ from lxml import etree
 from aahcrawler.authoring.check_findings import Finding, error, warning
 from aahcrawler.authoring.file_lines import Places
 from aahcrawler.authoring.saved import SavedPage
-from knowledge_base.addresses import Address, AvoidRule
 from knowledge_base.matching import Detector
 from knowledge_base.model import Application, Condition, Navigate, PageLevel
+from knowledge_base.url_rules import AvoidRule, ParsedUrl
 
 _HOST = "http://site.test"
 _SEGMENTS = ("", "a/b")
@@ -118,13 +118,13 @@ def _where(rule: AvoidRule) -> str:
     return f", path {rule.rule.path.source}" if rule.rule.path is not None else ""
 
 
-def _refusal(application: Application, level: PageLevel, example: Address) -> AvoidRule | None:
+def _refusal(application: Application, level: PageLevel, example: ParsedUrl) -> AvoidRule | None:
     """Return the rule that refuses an example of a level; None also where the example is none after all."""
     canonical = application.canonical(example)
     return application.refusal(canonical) if level.documents(canonical) else None
 
 
-def _examples(written: etree._Element) -> Iterator[Address]:
+def _examples(written: etree._Element) -> Iterator[ParsedUrl]:
     """Yield addresses that an address element describes."""
     parameters = [
         f"{name}={_filled(value) if sign else '1'}"
@@ -137,7 +137,7 @@ def _examples(written: etree._Element) -> Iterator[Address]:
     for chosen, _ in zip(product(*choices), range(_MOST_EXAMPLES), strict=False):
         last = chosen[-1]
         path = "/" + "/".join([*(part for part in chosen[:-1] if part), last])
-        yield Address.parse(f"{_HOST}{path}{'?' if parameters or shown else ''}{'&'.join([*shown, *parameters])}")
+        yield ParsedUrl.parse(f"{_HOST}{path}{'?' if parameters or shown else ''}{'&'.join([*shown, *parameters])}")
 
 
 def _filled(glob: str) -> str:

@@ -1,7 +1,7 @@
 """The reader's child process: bodies in, lines of JSON out, until its input ends.
 
-A body is preceded by its length, eight bytes, the highest first. The answer to it is a line with what the file says of
-itself, a line for each page, and ``null``.
+A body is preceded by its length, eight bytes, the highest first. The answer to it is a line with the file's own
+metadata, a line for each page, and ``null``.
 """
 
 import json
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import BinaryIO
 
-from aahcrawler.documents.extraction import about, opened, sheets
+from aahcrawler.documents.pdf_text import about, opened, sheets
 
 MEMORY = 1 << 30
 """Bytes of address space: a file that wants more is given up."""

@@ -1,4 +1,4 @@
-"""Reading documents through a child process that is ended when it takes too long."""
+"""Reads documents through a child process that is ended when it takes too long."""
 
 import json
 import os
@@ -16,12 +16,13 @@ from aahcrawler.page.transcript import Sheet, Transcript, TranscriptLink
 
 PDF: Final = "application/pdf"
 SECONDS: Final = 120.0
-"""How long one document may take in all; what was read until then counts. The child bounds the work: a busy machine is
-no reason to cut a document off."""
+"""The most seconds that one document may take in all; the pages read until then count. The child bounds the work: a
+busy machine is no reason to cut a document off.
+"""
 SERVED: Final = 100
-"""After how many documents a child is replaced: what one leaves behind in memory is gone then."""
+"""The number of documents after which a child is replaced, to free its leaked memory."""
 CHILD: Final = (sys.executable, "-P", "-m", "aahcrawler.documents.child")
-"""What answers as ``aahcrawler.documents.child`` does."""
+"""The command that runs ``aahcrawler.documents.child``."""
 _LONGEST_ANSWER = 32_000_000
 
 
@@ -29,7 +30,8 @@ class DocumentReader:
     """Reads PDF files, one at a time; any number of threads may ask.
 
     The child process is started with the first document and ends with ``close``, with this process, or with a document
-    that takes too long, too much memory, or the child with it. What such a document gave until then is returned.
+    that takes too long, too much memory, or the child with it. The pages of such a document that were read until then
+    are returned.
     """
 
     def __init__(self, seconds: float = SECONDS, command: Sequence[str] = CHILD) -> None:
@@ -40,7 +42,7 @@ class DocumentReader:
         self._served = 0
 
     def read(self, body: bytes) -> Transcript:
-        """Return what a PDF file says, an empty transcript for what is none. Nothing is raised for what it holds."""
+        """Return the transcript of a PDF file, an empty one for another file. No content of a file raises an error."""
         with self._lock:
             lines = _Lines(self._seconds)
             try:

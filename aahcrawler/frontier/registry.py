@@ -113,7 +113,7 @@ class Registry(Protocol):
         ...
 
     def keep_topic(self, crawl: str, number: int, topic: str) -> None:
-        """Keep what one worker knows of a crawl's topic beyond its definition, for all others (``KeptTopic.text``)."""
+        """Keep what one worker knows of a crawl's topic beyond its definition, for all others (``TopicState.text``)."""
         ...
 
     def topic(self, crawl: str, number: int) -> str | None:

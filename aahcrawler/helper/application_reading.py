@@ -27,9 +27,9 @@ from aahcrawler.helper.whereabouts import Whereabouts, named_address
 from aahcrawler.metadata import Metadata
 from aahcrawler.page import Page, generic, requisites
 from aahcrawler.webobject import Container
-from knowledge_base.addresses import Address
 from knowledge_base.matching import Sight
 from knowledge_base.model import Application, Extract, Match, Navigate, PageLevel
+from knowledge_base.url_rules import ParsedUrl
 from online_analysis.document import Document, DocumentPart, Outlink
 
 _SILENT = frozenset({Failure.NOTHING_FOUND, Failure.STOPPED_WORKING})
@@ -186,7 +186,7 @@ class ApplicationReading:
             self.attempts.fail(place.level.name, action, Failure.STOPPED_WORKING, detail, number)
         return followed.chosen
 
-    def _named_address(self, level: PageLevel) -> Address | None:
+    def _named_address(self, level: PageLevel) -> ParsedUrl | None:
         work = partial(named_address, self.page, self.application, level)
         return self.attempts.attempt(level.own, work, level=level.name, action="own") if level.own else None
 

@@ -5,8 +5,8 @@ from enum import StrEnum
 
 from aahcrawler.induction.model import NoObject
 from aahcrawler.webobject import Container, WebObject
-from knowledge_base.addresses import Reason
 from knowledge_base.model import Match
+from knowledge_base.url_rules import Reason
 from online_analysis.document import Document
 
 

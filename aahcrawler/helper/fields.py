@@ -16,7 +16,7 @@ from aahcrawler.helper.whereabouts import MOST_TRIES, Whereabouts, address_text
 from aahcrawler.page import markup, text
 from aahcrawler.page.schemaorg import Item
 from aahcrawler.webobject import Reference, Value
-from knowledge_base.elements import Elements
+from knowledge_base.element_index import Elements
 from knowledge_base.model import Field, FieldKind
 from knowledge_base.selectors import Node, Selector
 

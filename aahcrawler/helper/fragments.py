@@ -9,7 +9,7 @@ from lxml.html import HtmlElement
 
 from aahcrawler.page import text
 from aahcrawler.webobject import Person, Reference, Value
-from knowledge_base.elements import Elements
+from knowledge_base.element_index import Elements
 from knowledge_base.model import Identity
 from knowledge_base.selectors import Selector
 

@@ -15,9 +15,9 @@ from aahcrawler.helper.requests import Requests, Values, no_values
 from aahcrawler.helper.sites import Sites, Verdict, site_of
 from aahcrawler.helper.whereabouts import address_text
 from aahcrawler.page import Page
-from knowledge_base.addresses import Address
 from knowledge_base.model import Action, Application, Navigate, PageLevel
 from knowledge_base.selectors import Selector, SourceLiterals
+from knowledge_base.url_rules import ParsedUrl
 
 MOST_LINKS = 10_000
 """Different addresses of one page that are looked at."""
@@ -165,7 +165,7 @@ class Navigation:
 
         Avoid rules keep a crawler from what pages link to; an address that the target level documents was meant.
         """
-        canonical = self.application.canonical(Address.parse(url))
+        canonical = self.application.canonical(ParsedUrl.parse(url))
         if target.documents(canonical):
             return canonical.url
         verdict = self._verdict(url)

@@ -13,9 +13,9 @@ from aahcrawler.helper.sketching import Sketch, sketched
 from aahcrawler.helper.whereabouts import Whereabouts, named_address
 from aahcrawler.page import Page
 from aahcrawler.webobject import Value
-from knowledge_base.addresses import Address
 from knowledge_base.model import Application, Extract, PageLevel
 from knowledge_base.selectors import SourceLiterals
+from knowledge_base.url_rules import ParsedUrl
 
 LEAST_TEXT = 1_000_000
 """Characters that may be read for the objects of any page."""
@@ -55,7 +55,7 @@ class Runner:
         literals: SourceLiterals | None = None,
     ) -> "Runner":
         """Run actions on a page of a level. Raises `lxml.etree.XPathError` where its own address cannot be told."""
-        own: Address | None = named_address(page, application, level) if level.own else None
+        own: ParsedUrl | None = named_address(page, application, level) if level.own else None
         return cls.at(Whereabouts.of(page, application, level, literals or literals_on(page), own))
 
     def again(self) -> "Runner":

@@ -155,7 +155,7 @@ class _Look:
 
     def _meets(self, condition: Condition) -> bool:
         """Say whether all parts of a sign hold, looking for nothing whose texts are not on the page."""
-        if condition.rule is not None and not condition.rule.matches(self.sight.address):
+        if condition.rule is not None and not condition.rule.matches(self.sight.parsed_url):
             return False
         if condition.selector is None:
             return True

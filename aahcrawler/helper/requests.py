@@ -16,10 +16,10 @@ from aahcrawler.helper.forms import NotSentError, Submission, submission
 from aahcrawler.helper.sites import site_of
 from aahcrawler.page import Page, text
 from aahcrawler.page.jsontree import ITEM
-from knowledge_base.addresses import Address
 from knowledge_base.matching import Sight
 from knowledge_base.model import Filler, Form, Navigate, RequestTemplate
 from knowledge_base.selectors import Node, Selector
+from knowledge_base.url_rules import ParsedUrl
 
 MOST_REQUESTS = 200
 """Addresses that one page may make."""
@@ -142,7 +142,7 @@ class Requests:
             found = (self._found(selector, filler) for selector in filler.selectors)
             yield from next(filter(None, found), [])
         elif filler.parameter:
-            yield _Value(text.fold(Address.parse(self.page.url).parameters.get(filler.parameter, "")))
+            yield _Value(text.fold(ParsedUrl.parse(self.page.url).parameters.get(filler.parameter, "")))
         else:
             for word in self.values.get(filler.icd, ()) if filler.icd else ():
                 yield _Value(text.fold(word), _saying(word))

@@ -7,10 +7,10 @@ from functools import lru_cache
 
 from aahcrawler import urls
 from aahcrawler.page.dates import Order
-from knowledge_base.addresses import Address, Reason
 from knowledge_base.hosts import HostIndex
 from knowledge_base.model import Application, KnowledgeBase, PageLevel, Pattern
-from knowledge_base.shapes import Shape, Shapes
+from knowledge_base.url_rules import ParsedUrl, Reason
+from knowledge_base.url_shapes import Shape, Shapes
 
 MOST_HOSTS = 10_000
 MOST_VERDICTS = 50_000
@@ -26,7 +26,7 @@ class Verdict:
     """
 
     url: str
-    address: Address
+    address: ParsedUrl
     level: PageLevel | None
     reason: Reason | None
 
@@ -145,7 +145,7 @@ def site_of(url: str) -> str:
 
 def _whole(level: PageLevel, url: str) -> str:
     """Return the address of the first page of a list or thread of that level."""
-    return level.first_page(Address.parse(url)).url
+    return level.first_page(ParsedUrl.parse(url)).url
 
 
 class Verdicts:
@@ -157,7 +157,7 @@ class Verdicts:
 
     def of(self, application: Application, url: str) -> Verdict:
         """Return what an application says of an address."""
-        address = Address.parse(url)
+        address = ParsedUrl.parse(url)
         shapes = self._shapes.get(application) or self._shapes.setdefault(application, Shapes(application))
         shape = shapes.of(address)
         if shape is None:
@@ -172,11 +172,11 @@ class Verdicts:
         alike, kept = known
         query = tuple(raw for raw, part in zip(address.query, shape[1], strict=True) if part in kept)
         is_canonical = len(query) == len(address.query) and alike.address.path == address.path
-        canonical = address if is_canonical else Address(address.prefix, alike.address.path, query)
+        canonical = address if is_canonical else ParsedUrl(address.prefix, alike.address.path, query)
         return Verdict(canonical.url, canonical, alike.level, alike.reason)
 
 
-def _verdict(application: Application, address: Address) -> Verdict:
+def _verdict(application: Application, address: ParsedUrl) -> Verdict:
     canonical = application.canonical(address)
     refusal = application.refusal(canonical)
     level = application.level_of(canonical) if refusal is None else None

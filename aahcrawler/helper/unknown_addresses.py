@@ -3,7 +3,7 @@
 import re
 from functools import lru_cache
 
-from knowledge_base.addresses import Address, Reason
+from knowledge_base.url_rules import ParsedUrl, Reason
 
 _WORDS: tuple[tuple[Reason, str], ...] = (
     (Reason.LOGIN, "login logon logout signin sign_in sign-in signout wp-login lostpw lostpassword reminder"),
@@ -48,7 +48,7 @@ def junk(url: str) -> Reason | None:
     >>> junk("http://a.test/newreply.php?tid=1"), junk("http://a.test/2022/how-to-reply/")
     (<Reason.REPLY_FORM: 'reply-form'>, None)
     """
-    address = Address.parse(url)
+    address = ParsedUrl.parse(url)
     if address.is_too_long:
         return None
     for name, value in _parameters(address):
@@ -68,7 +68,7 @@ def junk(url: str) -> Reason | None:
     return _REASONS.get(last) if len(segments) == 1 or last in _DEEDS else None
 
 
-def _parameters(address: Address) -> list[tuple[str, str]]:
+def _parameters(address: ParsedUrl) -> list[tuple[str, str]]:
     """Return names and values in lower case, those parted by semicolons as well."""
     found: list[tuple[str, str]] = []
     for name, value in address.parameters.items():

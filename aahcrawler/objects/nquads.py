@@ -18,7 +18,7 @@ _PERSON = "urn:aahcrawler:person:"
 
 @lru_cache(maxsize=4096)
 def iri(address: str) -> str:
-    """Return an IRI term. What is no valid IRI is percent-encoded where that helps, else named by a URN of ours.
+    """Return an IRI term. An invalid IRI is percent-encoded where that helps, else named by a URN of ours.
 
     >>> iri("http://a.test/x y"), iri("no address")
     ('<http://a.test/x%20y>', '<urn:aahcrawler:invalid:no%20address>')
@@ -105,7 +105,7 @@ def double(value: float) -> str:
 
 @lru_cache(maxsize=1024)
 def person(somebody: Person, site: str) -> str:
-    """Return the IRI of somebody: the profile's address with ``#person``, or a URN of site and name.
+    """Return the IRI of a person: the profile's URL with ``#person``, or a URN of site and name.
 
     >>> person(Person("Jane", "http://a.test/u/7"), "a.test"), person(Person("Jane  Doe"), "a.test")
     ('<http://a.test/u/7#person>', '<urn:aahcrawler:person:a.test:Jane%20Doe>')

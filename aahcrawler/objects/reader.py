@@ -1,4 +1,4 @@
-"""Reading back from N-Quads segments what was captured and which web objects were found."""
+"""Reads captures and web objects back from N-Quads segments."""
 
 import gzip
 import re
@@ -24,7 +24,7 @@ _BATCH = 10_000
 _BUFFER = 1 << 16
 
 _Seen = tuple[datetime, int, str]
-"""When an object was seen, the how-manieth capture that was, and its name."""
+"""The time at which an object was seen, the ordinal of that capture, and the capture's name."""
 _PROVENANCE = re.compile(
     b" <(?:%s)> "
     % b"|".join(
@@ -36,7 +36,7 @@ _NEVER: _Seen = (datetime.min.replace(tzinfo=UTC), -1, "")
 
 
 class ReadError(Exception):
-    """A folder is no crawl's or one of its segments is damaged; the message says which and what to do."""
+    """Raised for a folder without a crawl or a damaged segment; the message tells the segment and the remedy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +67,9 @@ class PageRow:
     """A captured page. ``level`` is the role of its page level, ``level_name`` that level's name.
 
     ``fetched_at`` is ISO 8601 in UTC, ``capture`` the id of the WARC response or revisit record. ``crawl`` is the
-    number of the crawl that fetched it, 1 where it is not told. ``unchanged`` is the id of the former capture that
-    holds the same payload, and so its objects; that of a page that answered 304 is a page as well. The rest is as
-    in ``CaptureDescription``, None where that had nothing.
+    number of the crawl that fetched it, 1 where unknown. ``unchanged`` is the id of the former capture that holds the
+    same payload, and so its objects; that of a page that answered 304 is a page as well. The rest is as in
+    ``CaptureDescription``, None where that is empty.
     """
 
     url: str
@@ -90,7 +90,7 @@ class PageRow:
 
     @property
     def is_page(self) -> bool:
-        """Say whether there is a page to look at: no redirect, no error, and something where nothing changed."""
+        """Return whether there is a page to look at: no redirect, no error, and a body unless nothing changed."""
         return self.status < 300 or self.unchanged is not None
 
 
@@ -142,7 +142,7 @@ def statements(crawl: Path) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Graph:
-    """What one capture says: values by subject and predicate, in the order of writing."""
+    """The statements of one capture: values by subject and predicate, in the order of writing."""
 
     name: str
     said: dict[str, dict[str, list[str]]]
@@ -174,7 +174,7 @@ class _Graph:
         )
 
     def _inferred(self, subject: str) -> str | None:
-        """Return which fields of an object were inferred from what: ``date (generic reading)``; None where none was."""
+        """Return an object's inferred fields with their sources: ``date (generic reading)``; None without any."""
         said = sorted(
             f"{unquote(name.removeprefix(v.INFERRED))} ({values[0]})"
             for name, values in self.said.get(subject, {}).items()
@@ -242,7 +242,7 @@ class _Sighting:
     crawl: str | None
 
     def refutes(self, deletion: _Deletion) -> bool:
-        """Say whether an object that was found gone is elsewhere: it was seen later, or by the same crawl."""
+        """Return whether an object that was found gone is elsewhere: it was seen later, or by the same crawl."""
         if self.capture == deletion.capture:
             return False
         by_the_same = self.crawl is not None and self.crawl == deletion.crawl and self.capture != deletion.former
@@ -251,7 +251,7 @@ class _Sighting:
 
 @dataclass(frozen=True, slots=True)
 class _Past:
-    """Which capture of each object is the newest, what was found gone, and what each unchanged payload stands for."""
+    """The newest capture of each object, the objects found gone, and the original of each unchanged payload."""
 
     newest: dict[str, _Seen]
     deletions: dict[str, _Deletion]
@@ -277,7 +277,7 @@ def _past(files: Sequence[Path]) -> _Past:
 
 
 def _deleted(files: Sequence[Path], past: _Past) -> dict[str, str]:
-    """Return when each object that is gone was found so."""
+    """Return the time at which each deleted object was found gone."""
     gone = dict(past.deletions)
     for group in _histories(files):
         held = [subject for subject in group.objects() if subject in gone]
@@ -292,7 +292,7 @@ def _deleted(files: Sequence[Path], past: _Past) -> dict[str, str]:
 
 
 def _histories(files: Sequence[Path]) -> Iterator[_Graph]:
-    """Yield the graphs with their statements about what comes from where, a few others among them."""
+    """Yield the graphs with statements about the provenance of versions, and a few others."""
     for path in files:
         with _decompressed(path) as stream:
             yield from _grouped(_parsed(line for line in stream if _PROVENANCE.search(line)))

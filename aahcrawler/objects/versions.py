@@ -1,7 +1,7 @@
-"""What changed in the objects of a page between two captures of it, and what their versions are called.
+"""Compares the objects of a page between two captures of it, and names their versions.
 
 An edit is what a person would call one: another title, text, author, date, tag, image or link. White space, scores,
-counters, profile addresses and whatever else a page shows of an object change without anybody's touching it.
+counters, profile URLs and everything else that a page shows of an object change without an edit.
 """
 
 import re
@@ -34,12 +34,12 @@ class Changes:
 
 
 def compare(former: Sequence[WebObject], now: Sequence[WebObject]) -> Changes:
-    """Return what changed from the objects of one capture of a page to those of the next (ARCOMEM, section 4.1).
+    """Return the changes from the objects of one capture of a page to those of the next (ARCOMEM, section 4.1).
 
     Added and edited ones come in the order of ``now``, deleted ones in that of ``former``. Objects are the same by
     their IRIs; one that has another IRI and the same author, title and text as one that is gone is neither added nor
-    deleted, for pages that do not number their objects. Both captures have to be understood by the same knowledge
-    base: what one of them could not find is otherwise taken for an edit.
+    deleted, for pages that do not number their objects. Both captures have to be understood by the same knowledge base:
+    otherwise a field that only one of them could find is taken for an edit.
     """
     before = {each.iri: each for each in reversed(former)}
     after = {each.iri: each for each in reversed(now)}
@@ -56,7 +56,7 @@ def compare(former: Sequence[WebObject], now: Sequence[WebObject]) -> Changes:
 
 
 def is_edited(former: WebObject, now: WebObject) -> bool:
-    """Say whether a person would call one version of an object an edit of another.
+    """Return whether a person would call one version of an object an edit of another.
 
     >>> one = WebObject("urn:x", "post", "http://a.test/", {"body": ("Hello  there",), "likes": (1,)})
     >>> is_edited(one, WebObject("urn:x", "post", "http://a.test/?page=2", {"body": ("Hello there",), "likes": (9,)}))
@@ -92,7 +92,7 @@ def _renamed(gone: Sequence[WebObject], new: Sequence[WebObject]) -> frozenset[s
 
 
 def _differs(name: str, former: tuple[str, ...], now: tuple[str, ...]) -> bool:
-    """Compare what counts; many templates tell the same date as "3 hours ago" at first and in figures later.
+    """Return whether values differ where it counts; templates often show dates as "3 hours ago" at first.
 
     A redesign may tell dates to the minute, or to the day, that were told to the second.
     """
@@ -121,7 +121,7 @@ def _content(web_object: WebObject) -> tuple[object, ...]:
 
 
 def _read(web_object: WebObject, name: str) -> tuple[str, ...]:
-    """Return what counts of the values of a property, in an order that does not matter where theirs does not."""
+    """Return the values of a property by the part that counts, sorted where their order does not matter."""
     reading = _COUNTED[name]
     site = site_of(web_object.source_url)
     read = [text for value in web_object.properties.get(name, ()) if (text := reading(value, site))]
@@ -129,7 +129,7 @@ def _read(web_object: WebObject, name: str) -> tuple[str, ...]:
 
 
 def _text(value: Value, site: str) -> str:
-    """Fold white space, and drop what nobody sees."""
+    """Fold white space, and drop invisible characters."""
     if isinstance(value, Person | Reference | datetime):
         return _named(value, site)
     written = str(value)
@@ -139,7 +139,7 @@ def _text(value: Value, site: str) -> str:
 
 
 def _named(value: Value, site: str) -> str:
-    """Tell people by their names: the addresses of their profiles come and go."""
+    """Return the names of people: the URLs of their profiles come and go."""
     match value:
         case Person(name):
             return _text(name, site)
@@ -152,7 +152,7 @@ def _named(value: Value, site: str) -> str:
 
 
 def _moment(value: Value, site: str) -> str:
-    """Tell a moment; nothing where it has parts of a second: "3 hours ago" is counted from the moment of the fetch."""
+    """Return a moment; empty where it has parts of a second: "3 hours ago" is counted from the moment of the fetch."""
     if isinstance(value, datetime):
         return "" if value.microsecond else value.isoformat()
     return _text(value, site)
@@ -163,13 +163,13 @@ def _tag(value: Value, site: str) -> str:
 
 
 def _link(value: Value, site: str) -> str:
-    """Tell a link by its address, one to the page's own site without its query: sessions and tokens stand there."""
+    """Return the URL of a link, one to the page's own site without its query, which may hold sessions and tokens."""
     address = _named(value, site)
     return address.partition("?")[0] if site and site_of(address) == site else address
 
 
 def _picture(value: Value, site: str) -> str:
-    """Tell a picture by the name of its file, where it has one: hosts, sizes and signatures come and go."""
+    """Return the file name of a picture, where it has one: hosts, sizes and signatures come and go."""
     address = _named(value, site)
     try:
         named = _PICTURE.search(urlsplit(address).path)
@@ -193,4 +193,4 @@ _COUNTED: Final[Mapping[str, Callable[[Value, str], str]]] = MappingProxyType(
         "links": _link,
     }
 )
-"""The properties whose change is an edit, and what of their values counts; ``docs/vocabulary.md`` lists them."""
+"""The properties whose change is an edit, with the part of a value that counts; see ``docs/vocabulary.md``."""

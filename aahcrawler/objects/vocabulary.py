@@ -11,13 +11,13 @@ SIOC = "http://rdfs.org/sioc/ns#"
 DCTERMS = "http://purl.org/dc/terms/"
 PROV = "http://www.w3.org/ns/prov#"
 AAH = "urn:aahcrawler:term:"
-"""Terms of this crawler, for what the common vocabularies have no word for."""
+"""The namespace of this crawler's own terms, which the common vocabularies lack."""
 
 CRAWL = "urn:aahcrawler:crawl:"
-"""What the IRI of a crawl begins with; ``crawl`` makes one."""
+"""The beginning of the IRI of a crawl; ``crawl`` makes one."""
 
 VERSION = "urn:aahcrawler:version:"
-"""What the IRI of a version of an object begins with; ``versions.version`` makes one."""
+"""The beginning of the IRI of a version of an object; ``versions.version`` makes one."""
 
 RDF_TYPE = RDF + "type"
 
@@ -135,7 +135,7 @@ def predicate(name: str) -> str:
 
 
 def inferred(name: str) -> str:
-    """Return the predicate that says what a property was inferred from.
+    """Return the predicate that names the source a property was inferred from.
 
     >>> inferred("title")
     'urn:aahcrawler:term:inferred:title'

@@ -1,4 +1,4 @@
-"""Writing captures and their web objects as N-Quads, one graph a capture (ARCOMEM, sections 3.1 and 4.1)."""
+"""Writes captures and their web objects as N-Quads, one graph a capture (ARCOMEM, sections 3.1 and 4.1)."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -15,22 +15,22 @@ from aahcrawler.webobject import Container, Person, Reference, Value, WebObject
 
 EXTENSION = "nq.gz"
 _LEVEL = 1
-"""Of gzip: a page of ten posts takes 6.9 kB in 0.10 ms, where level 2 takes 0.18 ms for 5.2 kB."""
+"""The gzip level: a page of ten posts takes 6.9 kB in 0.10 ms, where level 2 takes 0.18 ms for 5.2 kB."""
 
 
 @dataclass(frozen=True, slots=True)
 class CaptureDescription:
-    """What is said of a capture itself.
+    """The description of a capture itself.
 
     ``iri`` is the id of its WARC response record (``urn:uuid:...``). ``application`` and ``level`` are names of the
-    knowledge base, None where none was recognised. ``score`` is the page's relevance in [0, 1], None where nobody
-    scored it, ``relevant`` whether it reached the crawl's threshold. ``priority`` is the score it was leased with,
-    ``via`` the URL that linked to it, empty for a seed. ``crawl`` is the IRI of the crawl that made it
-    (``vocabulary.crawl``), empty where that is not told.
+    knowledge base, None where none was recognised. ``score`` is the page's relevance in [0, 1], None where it was not
+    scored, ``relevant`` whether it reached the crawl's threshold. ``priority`` is the score it was leased with, ``via``
+    the URL that linked to it, empty for a seed. ``crawl`` is the IRI of the crawl that made it (``vocabulary.crawl``),
+    empty where unknown.
 
     ``unchanged`` is the id of the former capture whose payload this one has again, None where there is none: its
-    objects are those of that capture, and are not stated again. ``revision_of`` is the id of the former capture
-    whose objects this one's were compared with, ``changes`` what came of it.
+    objects are those of that capture, and are not stated again. ``revision_of`` is the id of the former capture whose
+    objects this one's were compared with, ``changes`` the result.
     """
 
     iri: str
@@ -55,9 +55,9 @@ class CaptureDescription:
 class ObjectWriter:
     """Writes N-Quads segments beside a crawl's WARC files.
 
-    Each ``write`` is one gzip member, so that a reader of an open segment sees whole captures only. What ``write``
-    has returned for is with the operating system: see ``aahcrawler.segments`` for what survives. Writing the same
-    capture twice says nothing new. Not for two threads at once.
+    Each ``write`` is one gzip member, so that a reader of an open segment sees whole captures only. When ``write``
+    returns, its statements are with the operating system: see ``aahcrawler.segments`` for their durability. Writing the
+    same capture twice says nothing new. Not for two threads at once.
     """
 
     def __init__(self, folder: Path, crawl: str, clock: Clock, *, size: int = 1 << 30) -> None:
@@ -66,7 +66,7 @@ class ObjectWriter:
     def write(
         self, capture: CaptureDescription, objects: Iterable[WebObject] = (), containers: Iterable[Container] = ()
     ) -> None:
-        """Append all statements about a capture, the objects found in it and what holds these, or none.
+        """Append all statements about a capture, the objects found in it and their containers, or none.
 
         Raises ``DiskFullError`` when there is no room, and ``SegmentError`` for other troubles of the disk; the
         segment is then as before.
@@ -74,7 +74,7 @@ class ObjectWriter:
         self._segments.append((statements(capture, objects, containers),))
 
     def sync(self) -> None:
-        """Force what was written to disk; in any thread."""
+        """Force written statements to disk; in any thread."""
         self._segments.sync()
 
     def close(self) -> None:
@@ -138,7 +138,7 @@ def _of_capture(capture: CaptureDescription) -> tuple[tuple[str, str | None], ..
 
 
 def _of_changes(capture: CaptureDescription, changes: Changes, graph: str) -> Iterator[str]:
-    """Say which objects changed, and for an edited one that it has two versions, one from each capture."""
+    """Yield statements on which objects changed, and on the two versions of an edited one, one from each capture."""
     for predicate, names in ((v.ADDED, changes.added), (v.EDITED, changes.edited), (v.DELETED, changes.deleted)):
         for name in names:
             yield f"{graph} <{predicate}> {iri(name)}"

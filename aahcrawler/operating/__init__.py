@@ -1,1 +1,1 @@
-"""What an operator does to the frontier of a crawl, while it runs or not: ``aah frontier``."""
+"""An operator's actions on the frontier of a crawl, while it runs or not: ``aah frontier``."""

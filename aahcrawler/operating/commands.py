@@ -1,6 +1,6 @@
-"""``aah frontier``: what is queued, and what an operator does about it, while the crawl runs or not.
+"""``aah frontier``: shows the queue and changes it for an operator, while the crawl runs or not.
 
-Each command imports what it needs when it runs: help has to answer at once.
+Each command imports its modules when it runs: help has to answer at once.
 """
 # ruff: noqa: PLC0415
 
@@ -14,7 +14,7 @@ from aahcrawler.exits import MISTAKE, told
 
 frontier_app = typer.Typer(
     name="frontier",
-    help="The frontier of a crawl: what is queued, what becomes of it. All but `restore` works while the crawl runs.",
+    help="The frontier of a crawl: show its queue, and change it. All but `restore` works while the crawl runs.",
     no_args_is_help=True,
 )
 
@@ -39,13 +39,13 @@ Patterns = Annotated[
 
 @frontier_app.command()
 def counts(crawl: Crawl, as_json: AsJson = False) -> None:
-    """Count URLs by state and by the reasons why they are blocked or failed; name what is paused, and the rules."""
-    from aahcrawler.operating import telling
-    from aahcrawler.operating.naming import reached
+    """Count URLs by state and by reason for being blocked or failed; list paused domains and rules."""
+    from aahcrawler.operating import frontier_tables
+    from aahcrawler.operating.arguments import reached
 
     with reached(crawl) as frontier:
-        found = telling.counts_of(frontier.counts(), frontier)
-    write = telling.write_json if as_json else telling.write_counts
+        found = frontier_tables.counts_of(frontier.counts(), frontier)
+    write = frontier_tables.write_json if as_json else frontier_tables.write_counts
     write(found, sys.stdout)
 
 
@@ -56,21 +56,21 @@ def top(
     as_json: AsJson = False,
 ) -> None:
     """List the URLs that are to be fetched next: score, depth, kind and URL, the best first."""
-    from aahcrawler.operating import telling
-    from aahcrawler.operating.naming import reached
+    from aahcrawler.operating import frontier_tables
+    from aahcrawler.operating.arguments import reached
 
     with reached(crawl) as frontier:
         offers = frontier.iterate(number)
     if as_json:
-        telling.write_json(telling.offers_of(offers), sys.stdout)
+        frontier_tables.write_json(frontier_tables.offers_of(offers), sys.stdout)
     else:
-        telling.write_offers(offers, sys.stdout)
+        frontier_tables.write_offers(offers, sys.stdout)
 
 
 @frontier_app.command()
 def pause(crawl: Crawl, host: Host = "") -> None:
-    """Fetch nothing more of a crawl, or of one domain, until it is resumed; what is being fetched is kept."""
-    from aahcrawler.operating.naming import queue_named, reached
+    """Fetch nothing more of a crawl, or of one domain, until it is resumed; fetches in progress are kept."""
+    from aahcrawler.operating.arguments import queue_named, reached
 
     with reached(crawl) as frontier:
         if host:
@@ -83,8 +83,8 @@ def pause(crawl: Crawl, host: Host = "") -> None:
 
 @frontier_app.command()
 def resume(crawl: Crawl, host: Host = "") -> None:
-    """Fetch again what was paused."""
-    from aahcrawler.operating.naming import queue_named, reached
+    """Resume fetching after a pause."""
+    from aahcrawler.operating.arguments import queue_named, reached
 
     with reached(crawl) as frontier:
         if host:
@@ -100,7 +100,7 @@ def block(
     crawl: Crawl, url: Urls = None, prefix: Prefixes = None, host: Hosts = None, pattern: Patterns = None
 ) -> None:
     """Fetch none of these URLs, whether they are queued now or found later, until they are unblocked."""
-    from aahcrawler.operating.naming import named, reached, rules_of
+    from aahcrawler.operating.arguments import named, reached, rules_of
 
     rules = rules_of(url, prefix, host, pattern)
     with reached(crawl) as frontier:
@@ -112,8 +112,8 @@ def block(
 def unblock(
     crawl: Crawl, url: Urls = None, prefix: Prefixes = None, host: Hosts = None, pattern: Patterns = None
 ) -> None:
-    """Remove rules of `block`, as they were given; what they kept out is queued again, with the score it had."""
-    from aahcrawler.operating.naming import named, reached, rules_of
+    """Remove rules of `block`, as they were given; the URLs they blocked are queued again, with their scores."""
+    from aahcrawler.operating.arguments import named, reached, rules_of
 
     rules = rules_of(url, prefix, host, pattern)
     with reached(crawl) as frontier:
@@ -131,7 +131,7 @@ def snapshot(
 ) -> None:
     """Write the whole state of a frontier to a file. Pause the crawl before, and it is the state of one moment."""
     from aahcrawler.frontier.control import SnapshotError
-    from aahcrawler.operating.naming import reached
+    from aahcrawler.operating.arguments import reached
 
     with told(SnapshotError, OSError), reached(crawl) as frontier:
         urls = frontier.snapshot(file)
@@ -141,12 +141,12 @@ def snapshot(
 @frontier_app.command()
 def restore(
     crawl: Crawl,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="What `snapshot` has written.")],
-    replace: Annotated[bool, typer.Option("--replace", help="Throw away what the frontier holds now.")] = False,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The file that `snapshot` has written.")],
+    replace: Annotated[bool, typer.Option("--replace", help="Discard the present content of the frontier.")] = False,
 ) -> None:
-    """Have a crawl that does not run go on from a snapshot. What was fetched since stays in its archive."""
+    """Restore a crawl that does not run from a snapshot. Pages fetched since stay in its archive."""
     from aahcrawler.frontier.control import SnapshotError
-    from aahcrawler.operating.naming import reached
+    from aahcrawler.operating.arguments import reached
 
     with told(SnapshotError, OSError), reached(crawl, alone=True) as frontier:
         urls = frontier.restore(file, replace=replace)
@@ -163,7 +163,7 @@ def revisit(
     """Fetch pages again that have been fetched in this crawl, now or later."""
     from aahcrawler.frontier.control import Revisit
     from aahcrawler.frontier.protocol import Offer
-    from aahcrawler.operating.naming import canonical, reached, seconds_of
+    from aahcrawler.operating.arguments import canonical, reached, seconds_of
     from aahcrawler.urls import queue_of
 
     with told(ValueError):

@@ -16,7 +16,7 @@ from aahcrawler.page.dates import Order
 from aahcrawler.page.sniffing import JSON, TEXT, sniff
 from aahcrawler.page.transcript import Transcript
 from aahcrawler.urls import resolve
-from knowledge_base.elements import Elements
+from knowledge_base.element_index import Elements
 
 T = TypeVar("T")
 

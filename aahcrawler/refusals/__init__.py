@@ -1,4 +1,4 @@
-"""The log of refused links: what a crawl did not want, so that it can be had when the crawl wants it after all.
+"""The log of refused links, from which they can be offered when a changed definition wants them.
 
 Files of a crawl that only grow, in ``refused/``: gzip-compressed lines of JSON. The first line of each file says which
 crawl it is of; each other one is of a page, and has the links of it that were refused, by reason.

@@ -1,4 +1,4 @@
-"""What a refusal log says, line by line."""
+"""The entries of a refusal log, line by line."""
 
 from typing import Literal, NamedTuple
 
@@ -8,7 +8,7 @@ FORMAT = 1
 
 
 class Link(NamedTuple):
-    """A refused link; its page is where it led from."""
+    """A refused link, and the page it is on."""
 
     url: str
     score: float

@@ -1,4 +1,4 @@
-"""Writing a refusal log: one file or more a worker, a page at a time."""
+"""Writes a refusal log: one file or more a worker, a page at a time."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
@@ -17,7 +17,7 @@ EXTENSION = "refused.gz"
 MOST_A_PAGE = 1_000
 """Refused links of one page that are kept, the first ones that are new."""
 MOST_REMEMBERED = 1 << 16
-"""How many links are remembered, those refused last, so as not to be written again: some 10 MB."""
+"""The most links remembered, those refused last, so as not to be written again: some 10 MB."""
 _LEVEL = 1
 _DECIMALS = 4
 
@@ -25,8 +25,8 @@ _DECIMALS = 4
 class RefusalLog:
     """Appends the refused links of pages to segments of a crawl's folder; each page is a gzip member of its own.
 
-    A link is written once for each reason, however many pages have it, as long as it is remembered. What a method has
-    returned for is with the operating system (``aahcrawler.segments``). Not for two threads at once.
+    A link is written once for each reason, however many pages have it, as long as it is remembered. When a method
+    returns, its links are with the operating system (``aahcrawler.segments``). Not for two threads at once.
     """
 
     def __init__(

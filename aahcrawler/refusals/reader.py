@@ -1,4 +1,4 @@
-"""Reading a refusal log."""
+"""Reads a refusal log."""
 
 import gzip
 import zlib
@@ -17,7 +17,7 @@ from aahcrawler.urls import queue_of
 
 
 class RefusalLogError(Exception):
-    """A file of a refusal log is damaged; the message says which, and what to do."""
+    """Raised for a damaged file of a refusal log; the message tells the file and the remedy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ def read(folder: Path, crawl: int) -> Iterator[Refused]:
     """Yield the refused links of a crawl, in the order in which the files were begun.
 
     A link may come several times. A folder that does not exist has none. Files that are being written are read up to
-    their last whole line. Raise ``RefusalLogError`` for damage, after what was before it.
+    their last whole line. Raise ``RefusalLogError`` for damage, after the links before it.
     """
     for path in segments(folder, EXTENSION):
         yield from _file(path, crawl)

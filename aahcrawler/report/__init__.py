@@ -1,5 +1,5 @@
 """The report of a crawl for people: one HTML file that needs nothing else."""
 
-from aahcrawler.report.page import ReportError, write_report
+from aahcrawler.report.report_page import ReportError, write_report
 
 __all__ = ["ReportError", "write_report"]

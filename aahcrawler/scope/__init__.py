@@ -1,4 +1,4 @@
-"""Which URLs a crawl may fetch."""
+"""The scope of a crawl: the URLs that it may fetch."""
 
 from aahcrawler.scope.canonical import Spelling
 from aahcrawler.scope.scope import RULE, Address, Candidate, Refusal, Scope, SourceRefusal

@@ -15,7 +15,7 @@ Step = Callable[[str], str]
 
 
 class Spelling:
-    """What ``scope.canonical`` makes of addresses. It holds no state: the same address always gets the same spelling.
+    """The canonical form of URLs by ``scope.canonical``. It holds no state: a URL always gets the same form.
 
     >>> Spelling(Canonical(drop=("utm_*",), www={"a.test": "drop"}))("http://www.a.test/?utm_source=x&b=1")
     'http://a.test/?b=1'

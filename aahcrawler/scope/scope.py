@@ -1,4 +1,4 @@
-"""Which URLs a crawl may fetch: judged here alone, for seeds, links, redirects and requisites alike."""
+"""Decides which URLs a crawl may fetch: here alone, for seeds, links, redirects and requisites alike."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,36 +10,36 @@ from aahcrawler.scope.canonical import Spelling
 from aahcrawler.urls import MAX_LENGTH, queue_of
 from online_analysis.analysers.spam import SpamHosts
 from online_analysis.icd import Icd
-from online_analysis.icd.rules import Facts, ScopeRules
+from online_analysis.icd.scope_rules import Facts, ScopeRules
 from online_analysis.url_patterns import UrlPattern, first_match
 
 RULE: Final = "rule:"
-"""What the reasons begin with that are rules of ``scope.rules``; the rule's name follows."""
+"""The prefix of the reasons that are rules of ``scope.rules``; the rule's name follows."""
 
 
 class Refusal(StrEnum):
-    """Why a URL is not fetched, beside the rules of the definition. Whoever is refused counts it by this reason."""
+    """The reasons for which a URL is not fetched, beside the rules of the definition. Refusals are counted by them."""
 
     SCHEME = "scheme"
-    """It is no http or https address."""
+    """The URL is not an http or https URL."""
     TOO_LONG = "too_long"
-    """It has more characters than any URL of a page."""
+    """The URL has more characters than any URL of a page."""
     SPAM = "spam"
     """Its host is on the ICD's list of spam hosts."""
     DENIED = "denied"
     """A pattern of ``scope.deny`` matches it."""
     OTHER_SITE = "other_site"
-    """It is on another pay-level domain than the seeds."""
+    """The URL is on another pay-level domain than the seeds."""
     NOT_ALLOWED = "not_allowed"
     """No pattern of ``scope.allow`` matches it, and there are some."""
     TOO_DEEP = "too_deep"
-    """It is more than ``scope.depth`` links away from a seed."""
+    """The URL is more than ``scope.depth`` links away from a seed."""
     LANGUAGE = "language"
     """The page is in another language than those of ``scope.languages``."""
 
 
 class SourceRefusal(StrEnum):
-    """Why a URL is not fetched that something else than a page leads to; the scope has no say in that."""
+    """The reasons for which a URL of a source other than a page is not fetched, whatever the scope."""
 
     NOT_VOUCHED = "not_vouched"
     """A sitemap lists it that is neither on its host nor named by that host's robots.txt."""
@@ -48,15 +48,15 @@ class SourceRefusal(StrEnum):
     LISTED_LINKS = "listed_links"
     """A complete listing names it, and it is a page of links, which the listing makes needless."""
     SOURCE = "source"
-    """It stands in a feed or document, and the definition wants none of these followed (``sources``)."""
+    """The URL is in a feed or document, and the definition forbids following these (``sources``)."""
 
 
 class Candidate(Protocol):
-    """A URL that may be fetched: offers and leases are such.
+    """A URL that may be fetched: offers and leases are candidates.
 
     ``url`` is canonical, ``queue`` its pay-level domain (``urls.queue_of``), ``depth`` counts links from a seed; a
-    redirect has the depth of what redirected. ``via`` is the page that leads there, ``path`` the hops that led there
-    from a seed, both empty for a seed.
+    redirect target has the depth of its redirect. ``via`` is the page that leads there, ``path`` the hops from a seed
+    to it, both empty for a seed.
     """
 
     @property
@@ -75,7 +75,7 @@ class Candidate(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """A candidate of which nothing is known but where it is: one from outside of the crawl."""
+    """A candidate known by its URL only: one from outside of the crawl."""
 
     url: str
     queue: str
@@ -98,15 +98,15 @@ class Scope:
         self._languages = frozenset(icd.scope.languages)
         self._rules = ScopeRules(icd.scope.rules)
         self.spelling = Spelling(icd.scope.canonical)
-        """The one spelling of each address: what is offered to the frontier has been through it."""
+        """The canonical form of each URL, which everything offered to the frontier has."""
 
     def admit(self, candidate: Candidate, language: str | None = None) -> str | None:
-        """Return why a URL must not be fetched, or None when it may be.
+        """Return the reason why a URL must not be fetched, or None when it may be.
 
         The reason is a ``Refusal``, or ``RULE`` and the name of a rule. Of several reasons the language is given, else
-        the first in the order of Refusal, rules last. ``language`` is that of the page which leads there, None where
-        nobody knows it. Images, style sheets and scripts of a page often lie on other hosts, so sites, ``allow``,
-        languages and depth do not bind them, nor does what rules require.
+        the first in the order of Refusal, rules last. ``language`` is that of the page which leads there, None where it
+        is unknown. Images, style sheets and scripts of a page often lie on other hosts, so sites, ``allow``, languages
+        and depth do not bind them, nor do rules that require.
         """
         is_page = candidate.kind == "page"
         refusal = self._foreign(language) if is_page else None
@@ -124,11 +124,11 @@ class Scope:
 
     @property
     def asks_type(self) -> bool:
-        """Whether answers have to be judged by their type."""
+        """Return whether answers have to be judged by their type."""
         return self._rules.ask_type
 
     def is_of_seeds(self, queue: str) -> bool:
-        """Tell whether a pay-level domain is one of the seeds'."""
+        """Return whether a pay-level domain is one of the seeds'."""
         return queue in self._seeds
 
     def _foreign(self, language: str | None) -> Refusal | None:

@@ -1,11 +1,11 @@
-"""The score log: what was said of each page and link, when, and why; files of a crawl that only grow."""
+"""The score log: the scores of each page and link, their times and reasons; files of a crawl that only grow."""
 
 from aahcrawler.scores.entries import Lesson, Source
-from aahcrawler.scores.leftover import Leftover, left_over
-from aahcrawler.scores.lessons import Lessons
+from aahcrawler.scores.ranker_lessons import Lessons
 from aahcrawler.scores.reader import ScoreLogError, count_lessons
-from aahcrawler.scores.remembering import MOST_PAGES, Remembered, never_wanted, remember
-from aahcrawler.scores.weighing import Share, weighed
+from aahcrawler.scores.retraining import MOST_PAGES, Remembered, never_wanted, remember
+from aahcrawler.scores.reweighting import Share, weighed
+from aahcrawler.scores.unscored_links import Leftover, left_over
 from aahcrawler.scores.writer import Findings, Leads, ScoreLog, Terms, recover_scores
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""What a score log says, entry by entry. Each is an object of JSON on a line; what is None is left out.
+"""The entries of a score log. Each is a JSON object on a line; None is left out.
 
 Columns of links run parallel to one another: that takes a third of the room of an object a link, and of the time.
 Scores are rounded to four decimals. ``at`` are milliseconds since 1970.
@@ -19,20 +19,20 @@ Column = list[float | None] | float | None
 
 
 class Source(StrEnum):
-    """Who offers URLs, beside the links of pages."""
+    """The sources of URLs, beside the links of pages."""
 
     SEED = "seed"
     FORMER = "former crawl"
     """A page that a former crawl of the definition captured; it has the score that it had then."""
     POSTING = "social posting"
     REQUEST = "request"
-    """What a Scrapy add-on asked for."""
+    """A request of a Scrapy add-on."""
     READMITTED = "readmitted"
     """A link that was refused, until the definition changed; it has the score that it had when it was refused."""
     SITEMAP = "sitemap"
-    """What a sitemap lists."""
+    """A sitemap."""
     FEED = "feed"
-    """What a feed has that a page announced."""
+    """A feed that a page announced."""
 
 
 class _Entry(BaseModel):
@@ -40,7 +40,7 @@ class _Entry(BaseModel):
 
 
 class Begin(_Entry):
-    """The first entry of each file: what all others in it go by. ``crawl`` counts the crawls of a definition.
+    """The first entry of each file: the settings of all others in it. ``crawl`` counts the crawls of a definition.
 
     The rest is from the definition's ``scoring``.
     """
@@ -66,7 +66,7 @@ class Offered(_Entry):
 
 
 class Links(_Entry):
-    """The links of a page: what each went to the frontier with, and what each analyser said of it.
+    """The links of a page: the score of each in the frontier, and each analyser's score of it.
 
     ``refused`` has the positions of links that were not offered, by reason. ``parts`` is empty where the scores are
     those of a former capture. ``unscored``: they went to the frontier without these scores, to be scored with a batch.
@@ -80,11 +80,11 @@ class Links(_Entry):
 
 
 class Lesson(_Entry):
-    """What a ranker was given of the page beside the addresses of its links, so that it can be given it again.
+    """The input of a ranker for a page, beside the URLs of its links, so that it can learn the same again.
 
-    ``score`` and ``weight`` are what the other analysers said of each link, to six decimals. The other columns index
-    ``names``, the first of which is empty; ``role`` is that of the part which the link stands in. Each is one number
-    where all links have the same.
+    ``score`` and ``weight`` are the other analysers' average and its weight for each link, to six decimals. The other
+    columns index ``names``, the first of which is empty; ``role`` is that of the part which the link stands in. Each is
+    one number where all links have the same.
     """
 
     worth: float
@@ -101,10 +101,10 @@ class Lesson(_Entry):
 
 
 class Judged(_Entry):
-    """A page that was answered: what it was worth, what each analyser said of it, and where it leads.
+    """A page that was answered: its worth, each analyser's score of it, and its links.
 
-    ``priority`` is the score that it was fetched with, which is also what goes to ``redirect``, the address that it
-    redirects to. ``score`` is None where nothing was understood. ``status`` is None for 200.
+    ``priority`` is the score that it was fetched with, which its redirect target, ``redirect``, gets too. ``score`` is
+    None where nothing was understood. ``status`` is None for 200.
     """
 
     entry: Literal["page"] = "page"
@@ -121,9 +121,9 @@ class Judged(_Entry):
 
 
 class Batched(_Entry):
-    """URLs that were scored together, by what all ``pages`` of a batch say of them, and offered with that score.
+    """URLs that were scored together, by all ``pages`` of a batch, and offered with that score.
 
-    ``linked`` is how many of these pages link to each, ``parts`` what each analyser's part came to.
+    ``linked`` is the number of these pages that link to each, ``parts`` each analyser's part of the score.
     """
 
     entry: Literal["batch"] = "batch"
@@ -144,9 +144,9 @@ class Asked(_Entry):
 
 
 class Rescored(_Entry):
-    """URLs that have these scores in the frontier from now on: what the ranker was asked for was acted upon.
+    """URLs that have these scores in the frontier from now on: the ranker's revisions were applied.
 
-    With ``by`` it is the definition that has changed, and what it weighs that the file goes by.
+    With ``by`` the definition has changed, and the file follows its weights from here on.
     """
 
     entry: Literal["rescored"] = "rescored"

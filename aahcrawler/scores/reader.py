@@ -1,4 +1,4 @@
-"""Reading a score log, the files of all workers as one sequence."""
+"""Reads a score log, the files of all workers as one sequence."""
 
 import gzip
 import heapq
@@ -23,12 +23,12 @@ _BEGUN = re.compile(r"-(\d{14})-\d+\.[^-]*$")
 
 
 class ScoreLogError(Exception):
-    """A file of a score log is damaged; the message says which, and what to do."""
+    """Raised for a damaged file of a score log; the message tells the file and the remedy."""
 
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """An entry, and what its file goes by."""
+    """An entry, and the settings of its file."""
 
     begin: Begin
     entry: Entry
@@ -38,8 +38,8 @@ def read(folder: Path, *, crawl: int | None = None, about: str | None = None) ->
     """Yield the entries of a log, by time; those of one worker in the order in which it wrote them.
 
     ``crawl`` is the number of the only one that is read; ``about`` a URL without which an entry is passed over. A
-    folder that does not exist has no entries. Files that are being written are read up to their last whole entry.
-    Raise ``ScoreLogError`` for damage, after what was before it.
+    folder that does not exist has no entries. Files that are being written are read up to their last whole entry. Raise
+    ``ScoreLogError`` for damage, after the entries before it.
     """
     files = segments(folder, EXTENSION)
     needle = None if about is None else to_json(about)
@@ -53,7 +53,7 @@ def read(folder: Path, *, crawl: int | None = None, about: str | None = None) ->
 
 
 def begins(folder: Path, crawl: int) -> Iterator[Begin]:
-    """Yield what each file of a crawl goes by, in the order in which they were begun. Raise ``ScoreLogError``."""
+    """Yield the first entry of each file of a crawl, in the order in which they were begun. Raise ``ScoreLogError``."""
     for path in segments(folder, EXTENSION):
         with closing(_lines(path)) as lines:
             first = next(lines, None)
@@ -62,7 +62,7 @@ def begins(folder: Path, crawl: int) -> Iterator[Begin]:
 
 
 def count_lessons(folder: Path, crawl: int) -> int:
-    """Return how many pages of a crawl a ranker learned from, without reading what. Raise ``ScoreLogError``."""
+    """Return the number of pages of a crawl that a ranker learned from. Raise ``ScoreLogError``."""
     found = 0
     for path in segments(folder, EXTENSION):
         with closing(_lines(path)) as lines:
@@ -116,11 +116,11 @@ def _parsed(path: Path, line: bytes) -> Begin | Entry:
     try:
         return ENTRY.validate_json(line)
     except ValidationError as error:
-        raise ScoreLogError(f"{path}: holds what is no entry of a score log; move it elsewhere") from error
+        raise ScoreLogError(f"{path}: holds a line that is no entry of a score log; move it elsewhere") from error
 
 
 def _begun(path: Path) -> int:
-    """Return when a file was begun, in milliseconds since 1970; nothing in it is older."""
+    """Return the time at which a file was begun, in milliseconds since 1970; nothing in it is older."""
     match = _BEGUN.search(path.name.removesuffix(OPEN))
     if match is None:
         return 0

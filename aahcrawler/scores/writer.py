@@ -1,4 +1,4 @@
-"""Writing a score log: one file or more a worker, an entry at a time."""
+"""Writes a score log: one file or more a worker, an entry at a time."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -34,7 +34,7 @@ _LEVEL = 1
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What the scores of a crawl go by: its number among those of its definition, and what that says of scoring."""
+    """The terms of a crawl's scores: its number among those of its definition, and the settings of scoring."""
 
     crawl: int
     scoring: Scoring
@@ -42,7 +42,7 @@ class Terms:
 
 @dataclass(frozen=True, slots=True)
 class Leads:
-    """Where a page leads: canonical URLs, the score of each, and those that were not offered, by reason.
+    """The links of a page: canonical URLs, the score of each, and those that were not offered, by reason.
 
     ``unscored``: the others were offered without their scores, which wait for those of other pages of a batch.
     """
@@ -56,7 +56,7 @@ class Leads:
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What was said of an answered page. ``scores`` run parallel to the URLs it leads to, the ranker's among them.
+    """The scores of an answered page. ``scores`` run parallel to the URLs it leads to, the ranker's among them.
 
     ``priority`` is the score that it was leased with, ``depth`` counts links from a seed to it.
     ``scores`` is empty, and ``lesson`` None, where the page was not looked at anew.
@@ -75,8 +75,8 @@ class Findings:
 class ScoreLog:
     """Appends entries to segments of a crawl's folder; each is a gzip member of its own.
 
-    What a method has returned for is with the operating system: see ``aahcrawler.segments`` for what survives. All
-    methods that append raise ``DiskFullError`` when there is no room, and ``SegmentError`` for other troubles of the
+    When a method returns, its entry is with the operating system: see ``aahcrawler.segments`` for what survives. All
+    methods that append raise ``DiskFullError`` when there is no room, and ``SegmentError`` for other faults of the
     disk; nothing was changed then, and the same call may be made again. Not for two threads at once.
     """
 
@@ -90,7 +90,7 @@ class ScoreLog:
 
     @property
     def weights(self) -> Mapping[str, float]:
-        """What each analyser weighs in the scores that are noted."""
+        """The weight of each analyser in the scores that are noted."""
         return self._terms.scoring.weights
 
     def go_by(self, scoring: Scoring) -> None:
@@ -105,11 +105,11 @@ class ScoreLog:
             self._append(Offered.model_construct(at=self._now(), source=source, url=urls, score=scores))
 
     def judged(self, found: Findings) -> None:
-        """Note what was said of a page and its links."""
+        """Note the scores of a page and its links."""
         self._append(judged(found, self._now()))
 
     def batched(self, pages: int, scores: Mapping[str, BatchScore]) -> None:
-        """Note URLs that were scored together, and offered so, by what a number of pages say of them."""
+        """Note URLs that were scored together by a number of pages, and offered so."""
         found = list(scores.values())
         analysers = dict.fromkeys(name for each in found for name in each.parts)
         parts = {name: packed(rounded([each.parts.get(name) for each in found], DECIMALS)) for name in analysers}
@@ -144,7 +144,7 @@ class ScoreLog:
         self._append(Ended.model_construct(at=self._now(), url=url, state=state, reason=reason))
 
     def sync(self) -> None:
-        """Force what was written to disk; in any thread."""
+        """Force appended entries to disk; in any thread."""
         self._segments.sync()
 
     def close(self) -> None:
@@ -211,7 +211,7 @@ def judged(found: Findings, at: int) -> Judged:
 
 
 def _part(scores: Scores) -> Column:
-    """Return what an analyser says of the links, by itself or by what it says of the document."""
+    """Return an analyser's scores of the links, or else its score of the document."""
     if not scores.links:
         return None if scores.document is None else round(scores.document, DECIMALS)
     one = packed(scores.links)

@@ -3,11 +3,11 @@
 A segment is called ``<crawl>-<14-digit UTC time>-<serial>.<extension>``. While it is being written its name ends in
 ``.open`` and its writer holds a lock on it; closing it takes the suffix off.
 
-What survives. When ``append`` returns, its bytes are with the operating system: killing the process loses nothing.
-They are forced to the disk (fsync) by ``sync``, every 64 MiB (``Series.checkpoint``), on rotation and on close: a
-power failure loses at most what came after the last of these. An append that fails, for want of space say, is cut off
-again, so that the file always ends with a complete member; a process killed in the middle of one leaves a torn member,
-which ``recover`` cuts.
+Durability: when ``append`` returns, its bytes are with the operating system: killing the process loses nothing. They
+are forced to the disk (fsync) by ``sync``, every 64 MiB (``Series.checkpoint``), on rotation and on close: a power
+failure loses at most the bytes appended after the last of these. An append that fails, for want of space say, is cut
+off again, so that the file always ends with a complete member; a process killed in the middle of one leaves a torn
+member, which ``recover`` cuts.
 """
 
 from aahcrawler.segments.reader import is_open, open_segment, segments

@@ -1,4 +1,4 @@
-"""Finding segments and reading them, those that are still being written too."""
+"""Finds segments and reads them, those that are still being written too."""
 
 import io
 import os
@@ -26,7 +26,7 @@ def segments(folder: Path, extension: str) -> tuple[Path, ...]:
 
 
 def is_open(path: Path) -> bool:
-    """Say whether a segment is being written, or was when its writer died."""
+    """Return whether a segment is being written, or was when its writer died."""
     return path.name.endswith(OPEN)
 
 
@@ -86,7 +86,7 @@ def complete_size(path: Path, file: BinaryIO) -> int:
 
 
 def _member_end(file: BinaryIO, begin: int) -> int | None:
-    """Return where the gzip member that begins at ``begin`` ends; None where there is none, or a torn one."""
+    """Return the end of the gzip member that begins at ``begin``; None where there is none, or a torn one."""
     file.seek(begin)
     inflate = zlib.decompressobj(wbits=31)
     position = begin
@@ -105,7 +105,7 @@ def _member_end(file: BinaryIO, begin: int) -> int | None:
 
 
 def _last_mark(path: Path, file: BinaryIO) -> int:
-    """Return the length noted at the last checkpoint, 0 where there is none to be trusted."""
+    """Return the length noted at the last checkpoint, 0 where there is no trustworthy note."""
     try:
         noted = beside(path, MARK).read_text("ascii")
         mark = int(noted) if noted.endswith("\n") else 0

@@ -1,4 +1,4 @@
-"""Making the segments of a writer that died whole again."""
+"""Makes the segments of a writer that died whole again."""
 
 import fcntl
 import os
@@ -11,7 +11,7 @@ from aahcrawler.segments.series import MARK, OPEN, beside, sync_folder, typed
 
 @dataclass(frozen=True, slots=True)
 class Recovered:
-    """What became of a segment whose writer had died: ``kept`` bytes stayed, ``cut`` bytes of a torn tail went.
+    """The outcome of recovering a dead writer's segment: ``kept`` bytes stayed, ``cut`` bytes of a torn tail went.
 
     ``file`` is the final path. A segment of which nothing was left (``kept`` is 0) has been removed.
     """
@@ -30,7 +30,7 @@ class Recovered:
 def recover(folder: Path, extension: str) -> tuple[Recovered, ...]:
     """Close the segments that a dead writer left open, cutting the torn member off their ends.
 
-    Reads what came after a segment's last checkpoint only. Segments whose writer lives are left alone. Raises
+    Reads only the bytes after a segment's last checkpoint. Segments whose writer lives are left alone. Raises
     ``SegmentError`` where the folder cannot be written to.
     """
     if not folder.is_dir():

@@ -1,4 +1,4 @@
-"""How segments are called, and what can go wrong with them."""
+"""The names of segments, and their errors."""
 
 import errno
 import os
@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 OPEN = ".open"
-"""What the name of a segment ends in while it is being written."""
+"""The suffix of a segment while it is being written."""
 MARK = ".mark"
-"""What is appended to that for the file that notes how long the segment was when it was last forced to disk."""
+"""The suffix, after that, of the file with the length of the segment when it was last forced to disk."""
 CHECKPOINT = 64 << 20
 CHUNK = 1 << 16
 
@@ -18,16 +18,16 @@ _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
 class SegmentError(Exception):
-    """A segment cannot be written or read; the message names the file and says what to do."""
+    """Raised where a segment cannot be written or read; the message tells the file and the remedy."""
 
 
 class DiskFullError(SegmentError):
-    """There is no room for more. Nothing written before is lost, and the same write may be tried again."""
+    """Raised where the disk is full. Nothing written before is lost, and the same write may be tried again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """Which segments belong together: their folder, the crawl they are named after, and their extension.
+    """A series of segments: their folder, the crawl they are named after, and their extension.
 
     A new segment is begun once the last one holds ``limit`` bytes or more. ``level`` is gzip's. ``checkpoint`` is
     after how many bytes a segment is forced to disk.
@@ -76,10 +76,10 @@ def sync_folder(folder: Path) -> None:
 
 
 def typed(error: OSError, path: Path) -> SegmentError:
-    """Return what to raise when the operating system refuses to write to ``path``."""
+    """Return the error to raise when the operating system refuses to write to ``path``."""
     if error.errno in _FULL:
         return DiskFullError(
             f"{path.parent}: no space is left for {path.name} ({error.strerror}). Make room and go on; "
-            "what had been written is complete."
+            "everything written before is complete."
         )
     return SegmentError(f"{path}: cannot be written ({error.strerror or error}). Check the disk and its permissions.")

@@ -1,4 +1,4 @@
-"""Appending gzip members to segments."""
+"""Appends gzip members to segments."""
 
 import fcntl
 import os
@@ -22,9 +22,9 @@ Preamble = Callable[[str], Iterable[bytes]]
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Where an append went: the segment's final name, and the bytes from ``offset`` on.
+    """The place of an append: the segment's final name, and the bytes from ``offset`` on.
 
-    ``ends`` are where each of the members ends, counted from the beginning of the segment.
+    ``ends`` are the ends of its members, counted from the beginning of the segment.
     """
 
     file: str
@@ -67,9 +67,9 @@ class SegmentWriter:
         return Span(segment.path.name, offset, segment.size - offset, ends)
 
     def sync(self) -> None:
-        """Force what was appended to disk, beside the thread that appends.
+        """Force appended bytes to disk, beside the thread that appends.
 
-        What the disk refuses is not told here: appending and closing will meet it as well.
+        Errors of the disk are not raised here: appending and closing will meet them as well.
         """
         segment = self._segment
         if segment is not None:
@@ -130,7 +130,7 @@ class _Segment:
 
     @property
     def is_full(self) -> bool:
-        """Whether another segment is due; one that holds its preamble only never is."""
+        """Return whether another segment is due; one that holds its preamble only never is full."""
         return self.size > self._prefaced and self.size >= self._series.limit
 
     def preface(self, pieces: Iterable[bytes]) -> None:
@@ -200,7 +200,7 @@ class _Segment:
 
 
 class _Sink:
-    """Hands what the compressor gives it to the operating system, the members of an append together."""
+    """Hands the compressor's output to the operating system, the members of an append together."""
 
     def __init__(self, fd: int) -> None:
         self._fd: int | None = fd
@@ -218,7 +218,7 @@ class _Sink:
         return len(data)
 
     def deliver(self) -> None:
-        """Write what waits."""
+        """Write the waiting bytes."""
         if self._fd is None or not self._waiting:
             return
         rest = memoryview(b"".join(self._waiting))
@@ -236,6 +236,6 @@ class _Sink:
         self._fd = None
 
     def take(self) -> int:
-        """Return how many bytes have come since the last call."""
+        """Return the number of bytes received since the last call."""
         taken, self._taken = self._taken, 0
         return taken

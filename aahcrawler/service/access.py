@@ -1,4 +1,4 @@
-"""Who may ask, and a line in the log for everybody who did."""
+"""Admits clients of the service, and logs a line for each request."""
 
 import hmac
 import logging
@@ -23,7 +23,7 @@ Credentials = Annotated[HTTPAuthorizationCredentials | None, Depends(_BEARER)]
 
 
 class TokenError(Exception):
-    """There is no usable token; the message says why and what to do."""
+    """Raised where there is no usable token; the message tells cause and remedy."""
 
 
 def read_token(given: str, file: Path | None) -> str:
@@ -42,7 +42,7 @@ def read_token(given: str, file: Path | None) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """Say whether only this machine can reach a host, by its spelling: names other than localhost may lead anywhere."""
+    """Return whether only this machine can reach a host, by its spelling: names but localhost may lead anywhere."""
     name = host.removeprefix("[").removesuffix("]")
     if name.lower() == "localhost":
         return True
@@ -53,7 +53,7 @@ def is_loopback(host: str) -> bool:
 
 
 class Door:
-    """Lets in those who bear the token; without a token, those who ask for this machine by a loopback name.
+    """Admits requests with the token; without a token, those that address this machine by a loopback name.
 
     The latter keeps web pages in a browser on this machine from reaching the service under a name of their own.
     """

@@ -1,4 +1,4 @@
-"""The service as an ASGI application: routes, and what OpenAPI says about them."""
+"""The service as an ASGI application: its routes and their OpenAPI descriptions."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -13,14 +13,14 @@ from pydantic import BaseModel
 from aahcrawler import __version__, urls
 from aahcrawler.service import problems
 from aahcrawler.service.access import AccessLog, Door
-from aahcrawler.service.bodies import Limits, parse_whole, read_stream, read_whole
 from aahcrawler.service.catalog import Catalog, Crawl
 from aahcrawler.service.gateway import Gateway
 from aahcrawler.service.intake import Batch, Intake
-from aahcrawler.service.items import Answer, Item, Outcome, Result, read_line
 from aahcrawler.service.journal import Journal
 from aahcrawler.service.overview import CrawlShown, Overview, UrlShown
+from aahcrawler.service.posted_items import Answer, Item, Outcome, Result, read_line
 from aahcrawler.service.problems import BAD_TYPE, NO_CRAWL, ProblemDetails, ProblemError
+from aahcrawler.service.request_bodies import Limits, parse_whole, read_stream, read_whole
 
 JSON, NDJSON = "application/json", "application/x-ndjson"
 THREADS = 8
@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class ServiceSettings:
-    """What a service serves, on which frontier's server (None: that of each crawl), to whom, and how much at once."""
+    """The settings of a service: its crawls, its frontier's server (None: that of each crawl), access, and limits."""
 
     catalog: Catalog
     shared: str | None = None
@@ -40,14 +40,14 @@ class ServiceSettings:
 
 
 class Health(BaseModel):
-    """That the service answers."""
+    """The state of a service that answers."""
 
     status: str = "ok"
     version: str = __version__
 
 
 def create_app(settings: ServiceSettings) -> FastAPI:
-    """Return the application. What blocks runs in threads of its own."""
+    """Return the application. Blocking work runs in threads of its own."""
     gateway = Gateway(settings.shared)
     desk = Desk(settings, gateway)
 
@@ -90,7 +90,7 @@ class Desk:
         return await self._run(self._overview.url, crawl, url)
 
     async def take(self, name: str, request: Request, key: str) -> Response:
-        """Apply what was posted."""
+        """Apply a posted body."""
         media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if media not in (JSON, NDJSON):
             raise ProblemError(BAD_TYPE, f"send {JSON} or {NDJSON}")
@@ -101,7 +101,7 @@ class Desk:
         return await self._run(self._take_whole, crawl, body, key)
 
     def close(self) -> None:
-        """Wait for what is under way."""
+        """Wait for requests in progress."""
         self._threads.shutdown()
 
     def _take_whole(self, crawl: Crawl, body: bytes, key: str) -> Response:
@@ -192,7 +192,7 @@ def _open_routes() -> APIRouter:
 
     @router.get("/health")
     async def health() -> Health:
-        """Say that the service answers."""
+        """Report that the service answers."""
         return Health()
 
     return router
@@ -210,7 +210,7 @@ def _routes(desk: Desk) -> APIRouter:
     async def show_url(
         crawl: str, url: Annotated[str, Query(max_length=4 * urls.MAX_LENGTH, examples=["https://forum.example.org/"])]
     ) -> UrlShown:
-        """Say where a URL is: its state, and while it is queued or leased its score, depth and the page it is from."""
+        """Report the state of a URL, and while it is queued or leased its score, depth and the page it is from."""
         return await desk.url(crawl, url)
 
     @router.post(

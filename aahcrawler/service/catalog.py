@@ -1,4 +1,4 @@
-"""The crawls that a service knows: found anew in their folders whenever somebody asks."""
+"""The crawls that a service knows: found anew in their folders for each request."""
 
 import json
 import logging
@@ -10,7 +10,7 @@ from pathlib import Path
 from aahcrawler.crawls import DEFINITION, FRONTIER, SUMMARY, frontier_name, number
 from aahcrawler.definitions import DefinitionError, read_definition
 from aahcrawler.frontier.server.server_process import served_at
-from aahcrawler.service.admission import Admission
+from aahcrawler.service.url_admission import Admission
 from online_analysis.icd import Icd
 
 _logger = logging.getLogger(__name__)
@@ -18,7 +18,7 @@ _logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Crawl:
-    """A crawl that has begun: its folder, its definition, what of it is admitted, and its number in the folder."""
+    """A crawl that has begun: its folder, its definition, its rules of admission, and its number in the folder."""
 
     folder: Path
     icd: Icd
@@ -40,7 +40,7 @@ class Crawl:
         return served_at(self.folder / FRONTIER)
 
     def ending(self) -> str:
-        """Return why the crawl is over, empty while it is not: it would begin anew, and forget what is queued."""
+        """Return the reason why the crawl is over, empty while it is not: it would begin anew with an empty queue."""
         try:
             told = json.loads((self.folder / SUMMARY).read_text("utf-8"))
             state, reason = str(told["state"]), str(told["reason"])

@@ -20,7 +20,7 @@ _logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a frontier is, and how it is asked."""
+    """The server's address, the name and the settings of a frontier."""
 
     address: str
     name: str

@@ -1,4 +1,4 @@
-"""Items become posts to a frontier, and what the frontier says becomes results."""
+"""Turns items into posts to a frontier, and the frontier's answers into results."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,11 +7,11 @@ from datetime import UTC, datetime
 from aahcrawler import urls
 from aahcrawler.frontier.posting import Effect, Post, Posted
 from aahcrawler.frontier.protocol import Offer
-from aahcrawler.service.admission import Fault, Target
 from aahcrawler.service.catalog import Crawl
 from aahcrawler.service.gateway import Gateway
-from aahcrawler.service.items import Item, Outcome, Result, identity, invalid
 from aahcrawler.service.journal import Journal
+from aahcrawler.service.posted_items import Item, Outcome, Result, identity, invalid
+from aahcrawler.service.url_admission import Fault, Target
 
 _OUTCOMES = {
     Effect.ADDED: Outcome.ACCEPTED,
@@ -36,7 +36,7 @@ class Batch:
 
 
 class Intake:
-    """Takes what is posted to crawls. Blocks while the frontier works."""
+    """Takes items posted to crawls. Blocks while the frontier works."""
 
     def __init__(self, gateway: Gateway, journal: Journal) -> None:
         self._gateway = gateway
@@ -80,7 +80,7 @@ def _result(post: Post, posted: Posted) -> Result:
 
 
 def _entries(crawl: Crawl, items: Sequence[Item | Result], results: Sequence[Result]) -> Iterator[Mapping[str, object]]:
-    """Yield what the journal keeps: what changed something."""
+    """Yield the entries for the journal: the items that changed something."""
     now = datetime.now(UTC).isoformat(timespec="milliseconds")
     for item, result in zip(items, results, strict=True):
         changed = result.outcome in (Outcome.ACCEPTED, Outcome.RESCORED, Outcome.BLACKLISTED)

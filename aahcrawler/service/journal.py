@@ -1,4 +1,4 @@
-"""What was posted to a crawl and changed it: a file in its folder that only grows."""
+"""The journal of posts that changed a crawl: a file in its folder that only grows."""
 
 import json
 import logging

@@ -1,14 +1,14 @@
-"""What can be read from the service: crawls with their counts, and where a URL is."""
+"""The readable state of the service: crawls with their counts, and the states of URLs."""
 
 from collections.abc import Mapping
 
 from pydantic import BaseModel
 
 from aahcrawler.frontier.protocol import State
-from aahcrawler.service.admission import Fault
 from aahcrawler.service.catalog import Crawl
 from aahcrawler.service.gateway import Gateway
 from aahcrawler.service.problems import BAD_URL, NO_URL, ProblemError
+from aahcrawler.service.url_admission import Fault
 
 
 class CountsShown(BaseModel):
@@ -33,7 +33,7 @@ class CrawlShown(BaseModel):
 
 
 class UrlShown(BaseModel):
-    """Where a URL is. Score, depth and ``via`` are null once it has ended; ``via`` is empty for a seed."""
+    """The state of a URL. Score, depth and ``via`` are null once it has ended; ``via`` is empty for a seed."""
 
     url: str
     state: State
@@ -70,7 +70,7 @@ class Overview:
         return shown.model_copy(update={"reachable": True, "counts": said})
 
     def url(self, crawl: Crawl, text: str) -> UrlShown:
-        """Return where a URL is. Raise ``ProblemError`` for one that is none, or not known to the crawl."""
+        """Return the state of a URL. Raise ``ProblemError`` for an invalid one, or one unknown to the crawl."""
         target = crawl.admission.target(text)
         if isinstance(target, Fault):
             raise ProblemError(BAD_URL, "give a whole http or https URL, percent-encoded as a query parameter")

@@ -1,4 +1,4 @@
-"""Errors as problem details (RFC 9457): what went wrong, and what to do about it."""
+"""Errors as problem details (RFC 9457): the fault, and the remedy."""
 
 import logging
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ _logger = logging.getLogger(__name__)
 
 
 class ProblemDetails(BaseModel):
-    """A problem as it is sent. ``applied``: how many items of the request took effect all the same."""
+    """A problem as it is sent. ``applied``: the number of the request's items that took effect all the same."""
 
     type: str
     title: str
@@ -90,7 +90,7 @@ def install(app: FastAPI) -> None:
         status = HTTPStatus(error.status_code) if isinstance(error, HTTPException) else INTERNAL.status
         headers = (error.headers or {}) if isinstance(error, HTTPException) else {}
         kind = Kind(status.phrase.lower().replace(" ", "-"), status, status.phrase)
-        return answer(ProblemError(kind, "see /docs for what can be asked", headers=headers))
+        return answer(ProblemError(kind, "see /docs for the possible requests", headers=headers))
 
     app.add_exception_handler(ProblemError, told)
     app.add_exception_handler(RequestValidationError, refused)

@@ -1,4 +1,4 @@
-"""Session ids that nobody has documented: parts of addresses that change while the page stays the same.
+"""Detects undocumented session ids: parts of URLs that change while the page stays the same.
 
 Which parts do not matter can be told from pages that were found to be near duplicates (Bar-Yossef, Keidar and
 Schonfeld, "Do not crawl in the DUST", WWW 2007). Here only parts count that look like ids.
@@ -9,7 +9,7 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 
 EVIDENCE = 3
-"""How many pairs of near duplicates must differ in a part alone before it counts as an id of sessions."""
+"""The pairs of near duplicates that must differ in one part alone before it counts as a session id."""
 MOST_HOSTS = 10_000
 MOST_PAGES = 100_000
 """Pages of hosts with such ids that are remembered."""
@@ -19,7 +19,7 @@ _SEPARATOR = re.compile("([/?&;])")
 
 
 class Aliases:
-    """Which parts of a host's addresses are ids of sessions, and under which address each of its pages is known."""
+    """The session ids in a host's URLs, and the URL under which each of its pages is known."""
 
     def __init__(self) -> None:
         self._evidence: OrderedDict[str, dict[str, int]] = OrderedDict()
@@ -53,11 +53,11 @@ class Aliases:
         return known if known != url else None
 
     def state(self) -> Mapping[str, Mapping[str, int]]:
-        """Return which parts are ids, by host; pages are found again. ``restore`` takes it."""
+        """Return the parts that are ids, by host; pages are found again. ``restore`` takes it."""
         return dict(self._evidence)
 
     def restore(self, state: Mapping[str, Mapping[str, int]]) -> None:
-        """Go on from what ``state`` returned."""
+        """Restore a result of ``state``."""
         self._evidence.update({host: {part: int(n) for part, n in counts.items()} for host, counts in state.items()})
 
 
@@ -76,7 +76,7 @@ def _parts(url: str) -> Sequence[tuple[str, str]]:
 
 
 def _difference(one: str, other: str) -> str | None:
-    """Name the only part in which two URLs differ, where both have what looks like an id there."""
+    """Return the name of the only part in which two URLs differ, if both have a value like an id there."""
     ours, theirs = _parts(one), _parts(other)
     if len(ours) != len(theirs):
         return None

@@ -1,4 +1,4 @@
-"""What a crawl has heard before: a set of hashes that forgets the oldest rather than grow without bound."""
+"""Remembers hashes that a crawl has seen: a set that forgets the oldest rather than grow without bound."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -54,7 +54,7 @@ def _probes(hashes: Hashes) -> Hashes:
 class BloomFilters:
     """A set of hashes in Bloom filters, each twice as large as the one before it, up to ``most_bits``.
 
-    What was added is known until filters of twice that size have been filled since. A hash that was not added may be
+    An added hash is known until filters of twice that size have been filled since. A hash that was not added may be
     taken for known, one in 150.
     """
 
@@ -121,7 +121,7 @@ class RecentSet:
         self._before: set[int] = set()
 
     def knows(self, number: int) -> bool:
-        """Say whether a number was asked for before; it has been from now on."""
+        """Return whether a number was asked for before, and remember it."""
         if number in self._now:
             return True
         if len(self._now) >= self._half:

@@ -1,7 +1,7 @@
-"""How many pages a crawl fetches of addresses that are alike, by what such pages bring.
+"""Budgets of pages for patterns of similar URLs, which grow with the worth of such pages.
 
 A fixed number of pages for each site would cut off the large good ones and be wasted on the bad: IRLbot gives a site
-the more, the more it is known for (Lee et al., WWW 2008, section 6). Here the sites' parts earn what they get.
+the more, the more it is known for (Lee et al., WWW 2008, section 6). Here the parts of sites earn their budgets.
 """
 
 from collections import OrderedDict
@@ -11,25 +11,26 @@ from dataclasses import astuple, dataclass
 from aahcrawler.traps.patterns import Pattern
 
 GAIN = 8.0
-"""How many more pages one that brought something new is worth: one in eight may go on for ever."""
+"""The pages that one with new content earns: one new page in eight may go on for ever."""
 SAVED = 4
-"""How many times the minimum a pattern can save up for pages that bring nothing; families save nothing up."""
+"""The savings of a pattern for pages without new content, in multiples of the minimum; families have none."""
 WIDER = 5
-"""How many times the minimum of a pattern a family of patterns has."""
+"""The budget of a family of patterns, in multiples of a pattern's minimum."""
 WIDEST = 20
-"""How many times the minimum of a pattern a host has."""
+"""The budget of a host, in multiples of a pattern's minimum."""
 BELIEVED = 10
-"""How many times the minimum of a pattern links to pages of it are something new before one was fetched."""
+"""The links to unfetched pages of a pattern that count as new, in multiples of the minimum."""
 FIRST_TRIAL = 64
-"""After how many refusals one address is let through, to see whether there is something new again; then after twice as
-many, and so on: of n refused addresses no more than log2(n) are fetched."""
+"""The refusals after which one URL is let through, to see whether there is something new again; then twice as many, and
+so on: of n refused URLs no more than log2(n) are fetched.
+"""
 MOST_PATTERNS = 50_000
-"""Patterns and families that are remembered; of others it is forgotten what they brought, so they begin anew."""
+"""The most patterns and families that are remembered; others are forgotten, and begin anew."""
 
 
 @dataclass(slots=True)
 class Budget:
-    """What a pattern may cost yet: ``left`` pages. ``worthwhile`` of those ``fetched`` brought something new."""
+    """The budget of a pattern: ``left`` more pages. ``worthwhile`` of those ``fetched`` had new content."""
 
     left: float
     fetched: int = 0
@@ -39,12 +40,12 @@ class Budget:
 
     @property
     def is_spent(self) -> bool:
-        """Whether nothing more of the pattern is to be fetched."""
+        """Return whether no more pages of the pattern are to be fetched."""
         return self.left <= 0
 
     @property
     def has_paid(self) -> bool:
-        """Whether all pages of the pattern together have earned what they cost."""
+        """Return whether all pages of the pattern together have earned their cost."""
         return self.worthwhile > 0 and self.worthwhile * GAIN >= self.fetched
 
     def trial(self) -> bool:
@@ -54,12 +55,12 @@ class Budget:
 
 
 class Budgets:
-    """The budgets of patterns and their families. ``minimum`` pages of a pattern are fetched whatever they bring.
+    """The budgets of patterns and their families. ``minimum`` pages of a pattern are always fetched.
 
     Each page that is fetched costs one of its pattern and of each of the pattern's families; one that brings something
-    new earns ``GAIN`` for all of these. A pattern is refused when it has nothing left. One that has not earned what it
-    cost is refused as well when a family has nothing left: sites that combine parameters have more patterns than pages.
-    A family has ``WIDER`` times the minimum, a host ``WIDEST`` times.
+    new earns ``GAIN`` for all of these. A pattern is refused when it has nothing left. One that has not earned its cost
+    is refused as well when a family has nothing left: sites that combine parameters have more patterns than pages. A
+    family has ``WIDER`` times the minimum, a host ``WIDEST`` times.
     """
 
     def __init__(self, minimum: int, capacity: int = MOST_PATTERNS) -> None:
@@ -69,13 +70,13 @@ class Budgets:
         self._spent: dict[str, int] = {}
 
     def may_refuse(self, host: str) -> bool:
-        """Say whether any budget of a host is spent: a cheap question, that is no for nearly all hosts."""
+        """Return whether any budget of a host is spent: a cheap test, false for nearly all hosts."""
         return host in self._spent
 
     def refusing(self, pattern: Pattern, *, trusted: bool = False) -> Budget | None:
-        """Return the budget that stands against another page of a pattern, None where there is none.
+        """Return the budget that forbids another page of a pattern, None where there is none.
 
-        ``trusted`` addresses are not judged by what others of their families brought.
+        ``trusted`` URLs are not judged by others of their families.
         """
         own = self._budgets.get(pattern.shape)
         if own is not None and own.is_spent:
@@ -86,9 +87,9 @@ class Budgets:
         return next((budget for budget in wider if budget is not None and budget.is_spent), None)
 
     def charge(self, pattern: Pattern, *, is_new: bool, promises: float = 0.0) -> None:
-        """Note that a page was fetched, and what it brought.
+        """Note a fetched page, and whether it had new content.
 
-        ``promises`` in [0, 1] is what its links may be worth: they earn as much, but prove nothing.
+        ``promises`` in [0, 1] is the possible worth of its links: they earn as much, but prove nothing.
         """
         for name, times in self._names(pattern):
             budget = self._budget(name, times)
@@ -101,11 +102,11 @@ class Budgets:
                 self._note(name, 1 if budget.is_spent else -1)
 
     def promise(self, pattern: Pattern, of: Pattern) -> bool:
-        """Take the promise of a page not fetched yet that a page ``of`` another pattern makes; False: not believed.
+        """Credit an unfetched page that a page ``of`` another pattern links to; return whether the link is believed.
 
-        A link to a page that nobody has seen is something new, but not for ever: ``BELIEVED`` times the minimum is
-        believed, and ``GAIN`` for each page of the pattern that brought something new. What a page promises of its own
-        innermost family is believed only as far as such pages have brought something.
+        A link to an unseen page counts as new, but not for ever: ``BELIEVED`` times the minimum is believed, and
+        ``GAIN`` for each page of the pattern that brought something new. Links of a page to its own innermost family
+        are believed only as far as such pages have had new content.
         """
         budget = self._budget(pattern.shape, 1)
         credit = 0 if of.families[-1] in pattern.families else BELIEVED * self.minimum
@@ -139,11 +140,11 @@ class Budgets:
             self._spent.pop(host, None)
 
     def state(self) -> Mapping[str, Sequence[float]]:
-        """Return all of it, the oldest first; ``restore`` takes it."""
+        """Return the whole state, the oldest first; ``restore`` takes it."""
         return {name: astuple(budget) for name, budget in self._budgets.items()}
 
     def restore(self, state: Mapping[str, Sequence[float]]) -> None:
-        """Go on from what ``state`` returned. Raise ``ValueError`` or ``TypeError`` where it is none."""
+        """Restore a result of ``state``. Raise ``ValueError`` or ``TypeError`` where it is not one."""
         for name, (left, fetched, worthwhile, promised, refused) in state.items():
             budget = self._budgets[name] = Budget(
                 float(left), int(fetched), int(worthwhile), float(promised), int(refused)

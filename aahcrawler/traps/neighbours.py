@@ -19,10 +19,10 @@ MOST_PAGES = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """The page of the same site that is nearest to a page; ``is_near`` says that they are near duplicates.
+    """The page of the same site nearest to a page; ``is_near`` says that they are near duplicates.
 
     Without it both have the same fingerprint and too little text to tell pages by. ``anchors`` is the fingerprint of
-    what its links are called.
+    its anchor texts.
     """
 
     url: str
@@ -50,7 +50,7 @@ class Neighbours:
         return len(self._urls)
 
     def nearest(self, site: str, sketch: Sketch) -> Neighbour | None:
-        """Return the page of a site that shows the same as another one, None where there is none."""
+        """Return the page of a site with the same content as another one, None where there is none."""
         if not sketch.size:
             return None
         count, has_text = len(self._urls), sketch.size >= FEWEST
@@ -96,7 +96,7 @@ class Neighbours:
 
     @classmethod
     def restored(cls, state: Arrays, capacity: int = MOST_PAGES) -> "Neighbours":
-        """Return what has this ``state``. Raise ``ValueError`` or ``KeyError`` where it is none."""
+        """Return the index with this ``state``. Raise ``ValueError`` or ``KeyError`` where it is not a state."""
         neighbours = cls(capacity)
         text = state["pages"].astype(np.uint8).tobytes().decode()
         urls = text.split("\n") if text else []

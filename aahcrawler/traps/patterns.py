@@ -1,7 +1,7 @@
-"""Which addresses are alike: what a program on a server answers differs in numbers, names and the values of parameters.
+"""Patterns of similar URLs: a program on a server generates URLs that differ in numbers, names and parameter values.
 
-Budgets are kept for patterns of addresses, since an endless part of a site has endlessly many addresses but few
-patterns. A pattern is abstract enough for that, and no more: ``/wiki/X`` is one for all X.
+Budgets are kept for patterns of URLs, since an endless part of a site has endlessly many URLs but few patterns. A
+pattern is abstract enough for that, and no more: ``/wiki/X`` is one for all X.
 """
 
 import re
@@ -12,14 +12,14 @@ from functools import lru_cache
 LONGEST_WORD = 24
 """Characters of a segment, or of the name of a parameter, beyond which it is a value."""
 MOST_DIRECTORIES = 6
-"""How many directories of a path have a family of their own."""
+"""The most directories of a path that have a family of their own."""
 MOST_NAMES = 24
-"""How many parameters tell patterns apart."""
+"""The most parameters that tell patterns apart."""
 
 _DISPATCH = frozenset(
     ("act", "action", "area", "cmd", "code", "controller", "do", "func", "function", "m", "mod", "mode", "module", "op")
 ).union(("option", "route", "sa", "section", "tab", "task", "type", "view"))
-"""Parameters by which software chooses what a script does; each of their values is a script of its own."""
+"""Parameters by which software chooses the script to run; each of their values is a script of its own."""
 _SCRIPTS = frozenset(("asp", "aspx", "cfm", "cgi", "dll", "do", "exe", "fcgi", "jsp", "php", "phtml", "pl", "py"))
 _WORD = re.compile(r"[a-z][a-z_]{0,15}")
 _DIRECTORY = re.compile(r"[a-z~][a-z_~]*(?:[-.][a-z_]+)?", re.IGNORECASE)
@@ -34,10 +34,10 @@ _SEPARATOR = re.compile("[&;]")
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """What addresses are like: ``shape`` is that of the whole, ``families`` are wider and wider patterns around it.
+    """The pattern of a URL: ``shape`` is that of the whole, ``families`` are wider and wider patterns around it.
 
-    The families of an address are the directories that it is in, the widest first. An address with a query is also in
-    the family of its path, whatever the query asks, and in that of what the query has the script do.
+    The families of a URL are its directories, the widest first. A URL with a query is also in the family of its path,
+    whatever its query, and in that of the script's action that its query names.
     """
 
     shape: str
@@ -80,7 +80,7 @@ def _directory(segment: str) -> str:
 
 
 def _last(segment: str, *, asked: bool) -> str:
-    """Return what the last segment is like; one that is ``asked`` something is a script whatever it is called."""
+    """Return the shape of the last segment; one with a query (``asked``) is a script whatever its name."""
     file = _FILE.fullmatch(segment)
     stem, ending = (file[1], f".{file[2].lower()}") if file else (segment, "")
     is_script = ending[1:] in _SCRIPTS or (asked and not ending)
@@ -104,7 +104,7 @@ def _value(text: str) -> str:
 
 
 def _asked(query: str) -> tuple[list[str], list[str]]:
-    """Return what a query has the script do, and the names of its other parameters, each in order."""
+    """Return the actions that a query asks of a script, and the names of its other parameters, each in order."""
     done: set[str] = set()
     names: set[str] = set()
     for parameter in _SEPARATOR.split(query, maxsplit=MOST_NAMES)[:MOST_NAMES]:
@@ -120,6 +120,6 @@ def _asked(query: str) -> tuple[list[str], list[str]]:
 
 
 def _pieces(path: str) -> Iterator[str]:
-    """Yield what the segments of a path behind the question mark are like."""
+    """Yield the shapes of the path segments behind the question mark."""
     for segment in path.split("/", MOST_DIRECTORIES)[:MOST_DIRECTORIES]:
         yield segment if _WORD.fullmatch(segment) else _value(segment)

@@ -1,10 +1,10 @@
-"""Why a link is taken for a part of a trap."""
+"""Reasons to take a link for a part of a trap."""
 
 from enum import StrEnum
 
 
 class Trap(StrEnum):
-    """Why a link is not followed, or a queued page not fetched. Whoever is refused counts it by this reason."""
+    """The reasons for which a link is not followed, or a queued page not fetched. Refusals are counted by them."""
 
     REPEATING = "repeating"
     """Parts of its path repeat: ``/a/b/a/b/a/b/``."""
@@ -17,6 +17,6 @@ class Trap(StrEnum):
     SESSION = "session"
     """The same page is known under another id of a session, one of a kind that was found out."""
     NEAR_DUPLICATE = "near_duplicate"
-    """It stands on a page that shows the same as another page of the site."""
+    """The link is on a page with the same content as another page of the site."""
     SOFT_404 = "soft_404"
-    """It stands on a page that says, with status 200, that there is no such page."""
+    """The link is on a page that reports, with status 200, that there is no such page."""

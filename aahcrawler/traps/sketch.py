@@ -1,4 +1,4 @@
-"""What a text says, in a few numbers: a fingerprint that similar texts share, and hashes of what it is made of.
+"""Reduces a text to a few numbers: a fingerprint that similar texts share, and hashes of its shingles.
 
 A text is taken for the set of its shingles, the stretches of three words (Broder, 1997). Its fingerprint is the simhash
 of that set in 64 bits (Charikar, STOC 2002), of which near-duplicate pages differ in at most three (Manku, Jain and
@@ -19,7 +19,7 @@ SHINGLE = 3
 LONGEST = 16_000
 """Characters of a text that are looked at, half of them at its beginning and half at its end."""
 SAMPLE = np.uint64(7)
-"""Of the shingles without digits those whose hash has none of these bits are kept: one of eight."""
+"""Of the shingles without digits those whose hash has none of these bits are sampled: one of eight."""
 
 _BASE = 0x9E3779B97F4A7C15
 _WIDE = 0x2E80
@@ -38,8 +38,8 @@ _LONGEST_LOWER = 3 * LONGEST + 2
 class Sketch:
     """A text in numbers. ``size`` counts its different shingles, ``fingerprint`` is their simhash.
 
-    ``said`` is a sample of the shingles of the text without its numbers, so that what differs in dates and numbers
-    alone says the same: sorted hashes, each shingle being in the sample of every text or of none.
+    ``said`` is a sample of the shingles of the text without its numbers, so that texts that differ in dates and numbers
+    alone have equal samples: sorted hashes, each shingle being in the sample of every text or of none.
     """
 
     fingerprint: int
@@ -69,7 +69,7 @@ def fingerprint(text: str) -> int:
 
 
 def said(text: str) -> Hashes:
-    """Return what a text says, at less cost than its whole sketch."""
+    """Return the sample of a text's shingles, at less cost than its whole sketch."""
     return _said(_characters(text))
 
 
@@ -118,7 +118,7 @@ def _shingles(characters: _Characters, kept: NDArray[np.bool_]) -> Hashes:
 
 
 def _words(kinds: NDArray[np.uint8], kept: NDArray[np.bool_]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return where the words of the characters that are kept begin and end, all between two blanks.
+    """Return the beginnings and ends of the words among the characters that are kept, all between two blanks.
 
     A word by itself begins wherever it stands, and takes in the letters behind it.
     """
@@ -150,7 +150,7 @@ def _simhash(hashes: Hashes) -> int:
 
 
 def _mixed(hashes: Hashes) -> Hashes:
-    """Spread what differs in few bits over all of them (the finaliser of splitmix64)."""
+    """Spread the few differing bits of hashes over all bits (the finaliser of splitmix64)."""
     hashes = (hashes ^ (hashes >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     hashes = (hashes ^ (hashes >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return hashes ^ (hashes >> np.uint64(31))

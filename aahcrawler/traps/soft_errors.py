@@ -1,8 +1,8 @@
-"""Hosts that answer 200 for pages that they do not have.
+"""Detects hosts that answer 200 for pages that they do not have.
 
-Such a "soft 404" is found by asking for an address that cannot exist, in a directory that looks suspicious, and by
-comparing what comes with what the host's other pages show (Bar-Yossef, Broder, Kumar and Tomkins, "Sic transit gloria
-telae", WWW 2004, section 4). That is asked once of each host, and only of one where several addresses showed the same.
+Such a "soft 404" is found by asking for a URL that cannot exist, in a suspicious directory, and by comparing the answer
+with the host's other pages (Bar-Yossef, Broder, Kumar and Tomkins, "Sic transit gloria telae", WWW 2004, section 4).
+Each host is asked once, and only where several of its URLs had the same content.
 """
 
 import re
@@ -15,22 +15,22 @@ from aahcrawler.traps.neighbours import FEWEST, NEAR
 from aahcrawler.traps.sketch import Sketch, distance
 
 SUSPICIOUS = 5
-"""How many pages of a host show what another one does before the host is asked."""
+"""The number of pages with another page's content before the host is asked."""
 MOST_HOSTS = 10_000
 """Hosts that are remembered."""
 PROBE = "aah-no-such-page-"
-"""What the last segment of an address begins with that is asked for because it cannot exist."""
+"""The beginning of the last segment of a URL that is asked for because it cannot exist."""
 
 _PROBE = re.compile(rf"https?://[^?#]*/{PROBE}[0-9a-z]+")
 
 
 class Standing(StrEnum):
-    """What is known of how a host answers for a page that it does not have."""
+    """The way a host answers for a page that it does not have."""
 
     UNASKED = "unasked"
     ASKED = "asked"
     HONEST = "honest"
-    """It says so, or sends another way."""
+    """It reports the missing page, or redirects."""
     SOFT = "soft"
     """It answers 200, with a page that others are compared with."""
 
@@ -44,14 +44,14 @@ class _Host:
 
 
 class SoftErrors:
-    """What is known of the last ``capacity`` hosts."""
+    """The standing of the last ``capacity`` hosts."""
 
     def __init__(self, capacity: int = MOST_HOSTS) -> None:
         self._capacity = capacity
         self._hosts: OrderedDict[str, _Host] = OrderedDict()
 
     def suspect(self, url: str, name: str) -> str:
-        """Note that a page shows what another page of its host does; return an address to ask for, mostly empty.
+        """Note that a page equals another page of its host; return a URL to ask for, mostly empty.
 
         ``name`` are letters and digits that no page is called by.
         """
@@ -71,7 +71,7 @@ class SoftErrors:
             host.standing, host.fingerprint, host.size = Standing.SOFT, sketch.fingerprint, sketch.size
 
     def is_like_none(self, url: str, sketch: Sketch) -> bool:
-        """Say whether a page shows what its host shows for pages that it does not have.
+        """Return whether a page equals its host's answer for pages that it does not have.
 
         The front page of a host is a page, also where the host shows it instead of others.
         """
@@ -89,17 +89,17 @@ class SoftErrors:
         return host
 
     def state(self) -> Mapping[str, Sequence[str | int]]:
-        """Return all of it; ``restore`` takes it."""
+        """Return the whole state; ``restore`` takes it."""
         return {name: astuple(host) for name, host in self._hosts.items()}
 
     def restore(self, state: Mapping[str, Sequence[str | int]]) -> None:
-        """Go on from what ``state`` returned. Raise ``ValueError`` or ``TypeError`` where it is none."""
+        """Restore a result of ``state``. Raise ``ValueError`` or ``TypeError`` where it is not one."""
         for name, (standing, alike, fingerprint, size) in state.items():
             self._hosts[name] = _Host(Standing(str(standing)), int(alike), int(fingerprint), int(size))
 
 
 def is_probe(url: str) -> bool:
-    """Say whether a canonical URL was made up to see how a host answers for a page that it does not have."""
+    """Return whether a canonical URL was made up to see how a host answers for a missing page."""
     return _PROBE.fullmatch(url) is not None
 
 

@@ -1,4 +1,4 @@
-"""What traps have learned, as bytes for a file."""
+"""Converts the state of the traps to bytes for a file, and back."""
 
 import zlib
 from io import BytesIO

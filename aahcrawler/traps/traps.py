@@ -1,4 +1,4 @@
-"""What a crawl knows of traps: what its pages have shown, and what that means for links to more of them."""
+"""Recognises the traps of a crawl: learns from its pages, and judges links to more of them."""
 
 import json
 from collections import OrderedDict
@@ -14,23 +14,24 @@ from aahcrawler.traps.aliases import Aliases
 from aahcrawler.traps.bloom_filters import Arrays, BloomFilters, RecentSet
 from aahcrawler.traps.budgets import Budgets
 from aahcrawler.traps.neighbours import Neighbours
+from aahcrawler.traps.path_shape import misshapen
 from aahcrawler.traps.patterns import pattern_of
 from aahcrawler.traps.reasons import Trap
-from aahcrawler.traps.shape import misshapen
 from aahcrawler.traps.sketch import Hashes, distance, fingerprint, said, sketch
 from aahcrawler.traps.soft_errors import SoftErrors
 from online_analysis.icd.sections import Traps as TrapsSection
 
 NEW_SHARE = 0.25
-"""How much of what a page says must be new for it to bring something new; of a relevant page, less than half of it."""
+"""The share of a page's content that must be new for it to count as new; less than half of that if relevant."""
 NEW_RELEVANT_SHARE = 0.1
 FEWEST_NEW = 2
 """Sampled shingles that are new on a page that brings something new: it has about 16."""
 NEW_LINKS = 5
 """Links to pages of other patterns, never seen before, that make a page worth its while by themselves."""
 ALIKE = 6
-"""Bits of 64 in which the fingerprints of what the links of near duplicates are called differ at most: a list that goes
-on with other entries below the same words is none."""
+"""The most bits of 64 in which the fingerprints of near duplicates' anchor texts differ: a list with other entries
+below the same words is not a duplicate.
+"""
 MOST_LINKS = 200_000
 """Links that are remembered, the last ones."""
 MOST_TRIALS = 1_000
@@ -44,10 +45,10 @@ _DIGITS = b"0123456789"
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A page that was answered with success: its canonical URL, its pay-level domain, and what it shows.
+    """A page that was answered with success: its canonical URL, its pay-level domain, and its content.
 
-    ``text`` is that of its content parts, ``other_text`` what else it says of itself, such as the entries of a list.
-    ``objects`` are the texts of its web objects, ``anchors`` is what its links are called.
+    ``text`` is that of its content parts, ``other_text`` its other own text, such as the entries of a list. ``objects``
+    are the texts of its web objects, ``anchors`` those of its links.
     """
 
     url: str
@@ -61,10 +62,10 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a page is: ``trap`` is SOFT_404, NEAR_DUPLICATE of the page ``like``, or None for a page of its own.
+    """The verdict on a page: ``trap`` is SOFT_404, NEAR_DUPLICATE of the page ``like``, or None for an original page.
 
-    ``is_new`` says that it shows what no page has shown before. ``probe`` is an address that cannot exist, to be asked
-    for because the host is under suspicion; mostly empty.
+    ``is_new`` says that its content is new to the crawl. ``probe`` is a URL that cannot exist, to be asked for because
+    the host is under suspicion; mostly empty.
     """
 
     trap: Trap | None = None
@@ -74,7 +75,7 @@ class Verdict:
 
 
 class Traps:
-    """What one worker has learned of traps; its memory is bounded, some 60 MB when it is full.
+    """The knowledge of one worker about traps; its memory is bounded, some 60 MB when it is full.
 
     Other workers of the crawl learn by themselves: a host is one worker's at a time, and mostly stays with it.
     """
@@ -90,12 +91,12 @@ class Traps:
         self._trials: OrderedDict[str, None] = OrderedDict()
 
     def use(self, settings: TrapsSection) -> None:
-        """Judge by other settings from now on; what was learned stays."""
+        """Judge by other settings from now on; learned state stays."""
         self._settings = settings
         self._budgets.minimum = settings.pages
 
     def admit(self, url: str, *, trusted: bool = False) -> Trap | None:
-        """Return why a link to a canonical URL is not followed, or a queued page not fetched; None where it is.
+        """Return the trap for which a link is not followed, or a queued page not fetched; None where it is admitted.
 
         ``trusted`` links were chosen by navigation of a known application: they are judged by pages of their own
         pattern alone. Costs some microseconds.
@@ -123,8 +124,8 @@ class Traps:
     def judge(self, seen: Seen, name: str) -> Verdict:
         """Compare a page with all that were judged before, and remember it.
 
-        ``name`` are letters and digits that no page is called by: what a probe is called. A page that has web objects
-        which were not seen before is one of its own, whatever else it shows.
+        ``name`` is the name of a probe: letters and digits that are in no page's name. A page with web objects that
+        were not seen before is an original page, whatever its other content.
         """
         text = _without_address(seen.text, seen.url)
         drawn = sketch(text)
@@ -150,11 +151,11 @@ class Traps:
         return new >= FEWEST_NEW and new >= len(heard) * (NEW_RELEVANT_SHARE if relevant else NEW_SHARE)
 
     def probed(self, url: str, text: str | None) -> None:
-        """Take the answer to a probe: what it shows, None for an answer that says that there is no such page."""
+        """Take the text of the answer to a probe, None for an answer that reports a missing page."""
         self._soft_errors.answered(url, None if text is None else sketch(_without_address(text, url)))
 
     def fetched(self, url: str, verdict: Verdict, links: Iterable[str]) -> None:
-        """Note what a page brought, and the ``links`` that are followed from it.
+        """Note the verdict on a fetched page, and the ``links`` that are followed from it.
 
         An error or a redirect is a page that shows nothing (``Verdict()``).
         """
@@ -169,7 +170,7 @@ class Traps:
     # Kept from one start to the next
 
     def state(self) -> Arrays:
-        """Return what was learned as arrays of its own; but for links, which will count as new once more."""
+        """Return the learned state as arrays of its own; without the links, which will count as new once more."""
         tables = {
             "budgets": self._budgets.state(),
             "hosts": self._soft_errors.state(),
@@ -179,7 +180,7 @@ class Traps:
         return {"tables": text, **self._neighbours.state(), **self._heard.state()}
 
     def restore(self, state: Arrays) -> None:
-        """Go on from what ``state`` returned. Raise ``ValueError`` for anything else, and change nothing then."""
+        """Restore a result of ``state``. Raise ``ValueError`` for anything else, and change nothing then."""
         budgets, soft_errors, aliases = Budgets(self._settings.pages), SoftErrors(), Aliases()
         try:
             tables = json.loads(state["tables"].tobytes())

@@ -8,7 +8,7 @@ class Admission(Protocol):
     """Lets one request pass to one IP address after another, as names resolve and connections are refused."""
 
     async def enter(self, address: str, port: int) -> None:
-        """Return when a request may be sent there; raise whatever is to end the fetch instead.
+        """Wait until a request may be sent to an address; raise any exception to end the fetch instead.
 
         Only IP addresses that the policy allows are asked about, before anything is connected to or sent. What this
         takes counts against no timeout of the wire client. Entering an IP address ends the stay at the one before.
@@ -17,7 +17,7 @@ class Admission(Protocol):
 
 
 class Waiting:
-    """Asks an admission, where there is one, and keeps the seconds that it took."""
+    """Calls an admission, if there is one, and records the seconds that it took."""
 
     def __init__(self, admission: Admission | None) -> None:
         self._admission = admission

@@ -23,12 +23,12 @@ class Capture:
 
     @property
     def overdue(self) -> bool:
-        """Whether more bytes wait in memory than the limit allows."""
+        """Return whether more bytes wait in memory than the limit allows."""
         return len(self._buffer) > self._memory_bytes
 
     @property
     def spilled(self) -> bool:
-        """Whether part of the bytes lies on disk."""
+        """Return whether part of the bytes lies on disk."""
         return self._file is not None
 
     def write(self, data: bytes | memoryview) -> None:
@@ -37,7 +37,7 @@ class Capture:
         self.size += len(data)
 
     def spill(self) -> None:
-        """Move what is in memory to the temporary file."""
+        """Move the bytes in memory to the temporary file."""
         buffer, self._buffer = self._buffer, bytearray()
         if self._file is None:
             self._spool.mkdir(parents=True, exist_ok=True)
@@ -55,7 +55,7 @@ class Capture:
         return self._file
 
     def close(self) -> None:
-        """Give up what was collected."""
+        """Discard the collected bytes."""
         self._buffer = bytearray()
         if self._file is not None:
             self._file.close()

@@ -67,9 +67,9 @@ class Answer:
     """A response of any status.
 
     ``headers`` are in the order and case of the wire. ``payload`` is the body without transfer coding, content coding
-    still on, at most ``WireRequest.keep`` bytes of it; ``payload_complete`` says that this is all the server meant to
-    send. ``elapsed`` is how many seconds the exchange took, ``latency`` how many passed until its first byte. Whoever
-    takes the answer closes its exchange.
+    still on, at most ``WireRequest.keep`` bytes of it; ``payload_complete`` says that this is the server's whole body.
+    ``elapsed`` is the duration of the exchange in seconds, ``latency`` the seconds until its first byte. The caller
+    closes the exchange of the answer.
     """
 
     exchange: Exchange
@@ -97,15 +97,15 @@ class _Sent:
 
 
 class WireClient:
-    """Fetches over HTTP/1.1, follows nothing, decodes nothing, and keeps what passed.
+    """Fetches over HTTP/1.1, follows nothing, decodes nothing, and captures the bytes of the connection.
 
     Any number of fetches may run at once; how many is the caller's business. Bodies that exceed
     ``limits.memory_bytes`` go to an unlinked file in the spool folder while they arrive.
 
-    What servers get wrong is read as browsers read it: odd status lines, LF alone, bodies without length, several
+    Servers' mistakes are read as browsers read them: odd status lines, LF alone, bodies without length, several
     lengths. A body that breaks its own framing ends there and is marked ``truncated=unspecified``; one that is longer
-    than allowed, too slow or cut off is marked ``length``, ``time`` or ``disconnect`` and kept as far as it came. Only
-    a response whose head does not come whole is an error.
+    than allowed, too slow or cut off is marked ``length``, ``time`` or ``disconnect`` and its received part is kept.
+    Only a response whose head does not arrive whole is an error.
     """
 
     def __init__(self, settings: WireSettings, now: Callable[[], datetime] = _utc_now) -> None:
@@ -119,8 +119,8 @@ class WireClient:
         """Return the answer to a request, whatever its status.
 
         A connection that the server had kept open, and that gives no response, is replaced by a fresh one once where
-        the method is idempotent. Raise ``WireError`` or what the request's ``admission`` raises; nothing else, but for
-        cancellation.
+        the method is idempotent. Raise ``WireError`` or an exception of the request's ``admission``; nothing else, but
+        for cancellation.
         """
         target = target_of(request.url)
         started = asyncio.get_running_loop().time()

@@ -62,7 +62,7 @@ class Connection(asyncio.Protocol):
 
     @property
     def usable(self) -> bool:
-        """Whether another exchange can be started."""
+        """Return whether another exchange can be started."""
         return self._reception is None and self._transport is not None and not self._transport.is_closing()
 
     async def exchange(self, request: bytes, reception: Reception, patience: Patience) -> float:

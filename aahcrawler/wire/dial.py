@@ -32,8 +32,8 @@ class Dialler:
     async def dial(self, origin: Origin, patience: float, admission: Waiting) -> Connection:
         """Connect to the first address that accepts, in the order of the name service, within so many seconds.
 
-        What ``admission`` takes is not counted; what it raises is raised.
-        Raise ``ResolveError``, ``RefusedAddressError``, ``ConnectError``, ``TlsError`` or ``WireTimeoutError``.
+        The time of ``admission`` is not counted; its exceptions are passed on. Raise ``ResolveError``,
+        ``RefusedAddressError``, ``ConnectError``, ``TlsError`` or ``WireTimeoutError``.
         """
         started = asyncio.get_running_loop().time()
         try:

@@ -1,4 +1,4 @@
-"""Why a request got no answer, and whether asking again later makes sense."""
+"""The reasons why a request got no answer, and whether asking again later makes sense."""
 
 from enum import StrEnum
 from typing import ClassVar
@@ -7,7 +7,7 @@ from aahcrawler.exchange import Exchange, Truncation
 
 
 class WireReason(StrEnum):
-    """What went wrong, in the word that counts and reports use."""
+    """The kind of failure, in the word that counts and reports use."""
 
     REQUEST = "request"
     RESOLVE = "resolve"
@@ -22,10 +22,10 @@ class WireReason(StrEnum):
 
 
 class WireError(Exception):
-    """A request that ended without an answer.
+    """Raised for a request that ended without an answer.
 
-    ``retryable`` says whether the same request may succeed later. ``exchange`` is what passed over the connection when
-    at least a status line came, else None; whoever catches the error closes it.
+    ``retryable`` says whether the same request may succeed later. ``exchange`` has the bytes that passed over the
+    connection when at least a status line came, else None; the handler of the error closes it.
     """
 
     reason: ClassVar[WireReason]
@@ -60,7 +60,7 @@ class RefusedAddressError(WireError):
 
 
 class ConnectError(WireError):
-    """None of the host's addresses accepted a connection."""
+    """Raised where none of the host's addresses accepted a connection."""
 
     reason = WireReason.CONNECT
     retryable = True
@@ -89,7 +89,7 @@ class DisconnectError(WireError):
 
 
 class ProtocolError(WireError):
-    """What came is not an HTTP/1 response."""
+    """Raised where the answer is not an HTTP/1 response."""
 
     reason = WireReason.PROTOCOL
 

@@ -1,4 +1,4 @@
-"""Where the body of a response ends (RFC 9112, section 6.3), and its bytes without the transfer coding."""
+"""Finds the end of the body of a response (RFC 9112, section 6.3), and removes the transfer coding."""
 
 import re
 from typing import Protocol
@@ -14,7 +14,7 @@ _BODILESS = frozenset({204, 304})
 
 
 class FramingError(Exception):
-    """The body breaks its own framing; what was taken up to here stays good."""
+    """Raised where the body breaks its own framing; the bytes taken before it stay good."""
 
 
 class Framing(Protocol):
@@ -174,6 +174,6 @@ def framing_of(head: Head, method: str) -> Framing:
 
 
 def is_ambiguous(head: Head) -> bool:
-    """Whether another reader may see the body end elsewhere: such a connection is not used again."""
+    """Return whether another reader may see the body end elsewhere: such a connection is not used again."""
     lengths = head.elements("content-length")
     return len(set(lengths)) > 1 or bool(lengths and head.elements("transfer-encoding"))

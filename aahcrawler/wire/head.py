@@ -35,7 +35,7 @@ class Head:
 
     @property
     def keeps_alive(self) -> bool:
-        """Whether the server means to keep the connection open after this response."""
+        """Return whether the server means to keep the connection open after this response."""
         options = self.elements("connection")
         if "close" in options:
             return False
@@ -43,7 +43,7 @@ class Head:
 
 
 def parse_status_line(line: bytes) -> StatusLine | None:
-    """Read a status line without its line end; None if it is none.
+    """Read a status line without its line end; None if it is not one.
 
     Any case of ``HTTP``, several blanks, a missing minor version and a missing reason are accepted, and ``ICY``
     (streaming servers) as HTTP/1.0.
@@ -62,8 +62,8 @@ def parse_status_line(line: bytes) -> StatusLine | None:
 def parse_head(raw: bytes) -> Head:
     """Read a head that ends with an empty line; lines may end in LF alone.
 
-    Lines without a colon are passed over, as are blanks before a colon. Raise ``ProtocolError`` for a status line that
-    is none.
+    Lines without a colon are passed over, as are blanks before a colon. Raise ``ProtocolError`` for an invalid status
+    line.
     """
     first, *lines = raw.decode("latin-1").replace("\r\n", "\n").rstrip("\r\n").split("\n")
     line = parse_status_line(first.encode("latin-1"))

@@ -63,7 +63,7 @@ class IpPolicy:
         return None
 
     def mapped(self, host: str, port: int) -> Candidate | None:
-        """Return where ``resolve`` leads a host, None for a host it does not name."""
+        """Return the address that ``resolve`` gives a host, None for a host it does not name."""
         target = self.resolve.get(host) or self.resolve.get(host.rstrip("."))
         if target is None:
             return None

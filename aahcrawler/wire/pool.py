@@ -55,7 +55,7 @@ class Pool:
         return None
 
     def put(self, origin: Origin, connection: Connection) -> None:
-        """Keep a usable connection, and close what that makes too many."""
+        """Keep a usable connection, and close those beyond the limits."""
         if not connection.usable or self._settings.seconds <= 0 or self._settings.connections < 1:
             connection.close()
             return

@@ -1,4 +1,4 @@
-"""One response as it comes in: where it begins and ends, what is kept of it. No input or output of its own."""
+"""Reads one response as it comes in: finds its bounds and keeps its bytes. No input or output of its own."""
 
 import hashlib
 from collections.abc import Callable, Sequence
@@ -17,7 +17,7 @@ MANY_PIECES = 16
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """How much of a response is taken.
+    """The most bytes of a response that are taken.
 
     ``head_bytes`` and ``head_lines`` bound the head, interim responses included; ``body_bytes`` the body as it passes
     on the wire, transfer coding included; ``payload_bytes`` is how much of the payload is kept in memory. ``wanted``
@@ -32,11 +32,11 @@ class Bounds:
 
 
 class Reception:
-    """Takes what the connection delivers until the response is ``done``.
+    """Takes the connection's bytes until the response is ``done``.
 
     States: head -> body -> done. Blank lines before the status line and interim responses are left out of the capture.
-    A body that breaks its framing, or goes beyond its bound, is done at that point and ``truncated`` says why; what
-    came stays. ``feed`` raises ``ProtocolError`` or ``HeaderLimitError`` for a head that cannot be taken.
+    A body that breaks its framing, or goes beyond its bound, is done at that point and ``truncated`` gives the reason;
+    the received bytes stay. ``feed`` raises ``ProtocolError`` or ``HeaderLimitError`` for a head that cannot be taken.
     """
 
     def __init__(self, method: str, bounds: Bounds, capture: Capture) -> None:
@@ -68,7 +68,7 @@ class Reception:
 
     @property
     def reusable(self) -> bool:
-        """Whether the connection can carry another exchange after this one."""
+        """Return whether the connection can carry another exchange after this one."""
         if self.head is None or self._framing is None or self.truncated or self.surplus or not self.done:
             return False
         return self._framing.self_delimiting and self.head.keeps_alive and not is_ambiguous(self.head)

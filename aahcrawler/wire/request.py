@@ -1,4 +1,4 @@
-"""What is asked of a server, and the exact bytes that ask it."""
+"""A request to a server, and its exact bytes."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -24,11 +24,11 @@ class WireRequest:
     """A request as the caller wants it sent.
 
     ``url`` is an absolute http or https URL in ASCII; path and query are sent as they stand, the fragment and any user
-    information are not. ``headers`` are sent in their order and case. ``keep`` is how many bytes of the payload are
-    kept in memory for parsing, ``max_bytes`` how long a body may be on the wire, ``timeout`` how many seconds the
-    whole exchange may take; None takes what the settings say. ``wanted`` is told status and header fields, and says
-    whether the body is worth having; one that is not is cut off before it begins, as one that is too long.
-    whole exchange may take; None takes what the settings say. ``admission`` is asked before each address is.
+    information are not. ``headers`` are sent in their order and case. ``keep`` is the most bytes of the payload kept in
+    memory for parsing, ``max_bytes`` the longest body on the wire, ``timeout`` the most seconds of the whole exchange;
+    None takes the settings' value. ``wanted`` gets status and header fields, and returns whether the body is worth
+    having; an unwanted one is cut off before it begins, like one that is too long. ``admission`` is called before each
+    connection to an address.
     """
 
     url: str
@@ -44,7 +44,7 @@ class WireRequest:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What a connection leads to. ``host`` has no brackets."""
+    """The origin that a connection leads to. ``host`` has no brackets."""
 
     scheme: str
     host: str
@@ -53,7 +53,7 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where a request goes: the origin, the Host field, and the path with its query."""
+    """The target of a request: the origin, the Host field, and the path with its query."""
 
     origin: Origin
     authority: str

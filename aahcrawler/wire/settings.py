@@ -1,4 +1,4 @@
-"""What a wire client may do and how long it waits."""
+"""The limits and timeouts of a wire client."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,7 +10,7 @@ MEBIBYTE = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Timeouts:
-    """How many seconds to wait.
+    """The seconds to wait for each stage of an exchange.
 
     ``connect`` covers name resolution, connection and TLS handshake; ``first_byte`` the wait after the request was
     sent; ``idle`` the gap between bytes; ``total`` the whole exchange.
@@ -24,7 +24,7 @@ class Timeouts:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much of a response is taken.
+    """The most bytes of a response that are taken.
 
     ``head_bytes`` and ``head_lines`` bound its head, ``body_bytes`` its body on the wire. ``payload_bytes`` of the
     payload are kept in memory for parsing, ``memory_bytes`` of the capture before it goes to the spool folder.
@@ -39,7 +39,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class KeepAlive:
-    """How many idle connections are kept, in all and per origin, and for how many seconds."""
+    """The most idle connections, in all and per origin, and the seconds they are kept."""
 
     connections: int = 256
     per_origin: int = 6
@@ -48,7 +48,7 @@ class KeepAlive:
 
 @dataclass(frozen=True, slots=True)
 class WireSettings:
-    """Everything a ``WireClient`` is told.
+    """The settings of a ``WireClient``.
 
     ``spool`` is a folder for temporary files, made when needed. ``verify_tls`` may be False for an archive that wants
     sites with broken certificates as well; ``ca_file`` names certificates to trust beside the system's.

@@ -21,9 +21,9 @@ from aahcrawler.page import Page
 from aahcrawler.page.text import fold, plain_text
 from aahcrawler.webobject import Person, Reference, Value
 from aahcrawler.wrapper_induction.examples import Label, LabelledExample, LabelledObject
-from knowledge_base.addresses import Address
 from knowledge_base.model import Extract, Field, FieldKind
 from knowledge_base.selectors import Selector
+from knowledge_base.url_rules import ParsedUrl
 
 MOST_FOUND = 32
 """Nodes of one expression within one object that are looked at before its value is read."""
@@ -225,7 +225,7 @@ def _parts_found(selectors: Sequence[Selector], element: HtmlElement) -> Iterato
 
 def whereabouts(page: Page) -> Whereabouts:
     """Take a page for the first one of what it is a page of, named by its own address."""
-    return Whereabouts(page, page.url, Address.parse(page.url), True, literals_on(page))
+    return Whereabouts(page, page.url, ParsedUrl.parse(page.url), True, literals_on(page))
 
 
 def text_of(label: Label) -> str:

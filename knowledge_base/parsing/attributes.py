@@ -1,26 +1,26 @@
-"""What several elements share: expressions, rules for addresses, signs of pages."""
+"""Reads the parts that several elements share: expressions, URL rules, signs of pages."""
 
 from lxml import etree
 
-from knowledge_base.addresses import PathGlob, QueryGlob, UrlRule
 from knowledge_base.globs import BadGlobError, glob_test
 from knowledge_base.model import Condition
 from knowledge_base.parsing.notes import Notes
 from knowledge_base.selectors import BadExpressionError, Selector, compile_selector
+from knowledge_base.url_rules import PathGlob, QueryGlob, UrlRule
 
 
 def text(element: etree._Element, attribute: str) -> str:
-    """Return an attribute without the blanks around it, empty where it is not there."""
+    """Return an attribute without the blanks around it, empty where it is missing."""
     return (element.get(attribute) or "").strip()
 
 
 def words(element: etree._Element, attribute: str) -> tuple[str, ...]:
-    """Return what an attribute lists."""
+    """Return the words of an attribute."""
     return tuple(text(element, attribute).split())
 
 
 def yes(element: etree._Element, attribute: str) -> bool:
-    """Say whether an attribute is there and says yes."""
+    """Return whether an attribute is present and affirmative."""
     return element.get(attribute) == "yes"
 
 
@@ -30,12 +30,12 @@ def named(element: etree._Element, name: str) -> etree._Element:
 
 
 def has_expression(element: etree._Element) -> bool:
-    """Say whether an element has a CSS selector or an XPath expression."""
+    """Return whether an element has a CSS selector or an XPath expression."""
     return bool(text(element, "css") or text(element, "xpath"))
 
 
 def selector(element: etree._Element, notes: Notes) -> Selector:
-    """Compile the expression of an element; one that finds nothing where it is wrong."""
+    """Compile the expression of an element; an invalid one is noted, and finds nothing."""
     xpath, css = text(element, "xpath"), text(element, "css")
     try:
         if bool(xpath) == bool(css):
@@ -52,12 +52,12 @@ def selectors(element: etree._Element, tag: str, notes: Notes) -> tuple[Selector
 
 
 def names_url(element: etree._Element) -> bool:
-    """Say whether an element says anything of addresses."""
+    """Return whether an element has any URL rule."""
     return any(text(element, name) for name in ("path", "query", "parameters", "absent"))
 
 
 def url_rule(element: etree._Element, notes: Notes, optional: frozenset[str] | None = None) -> UrlRule:
-    """Read the rule for addresses of an element; with ``optional``, other parameters may not be there."""
+    """Read the rule for URLs of an element; with ``optional``, other parameters may not be there."""
     path, query = text(element, "path"), text(element, "query")
     present = tuple(_parameter(word) for word in words(element, "parameters"))
     if query.startswith("?"):
@@ -86,7 +86,7 @@ def _parameter(word: str) -> tuple[str, str]:
 
 
 def condition(element: etree._Element, notes: Notes) -> Condition:
-    """Read a sign of a page: an expression, a rule for its address, or both."""
+    """Read a sign of a page: an expression, a rule for its URL, or both."""
     expressed, addressed = has_expression(element), names_url(element)
     if not expressed and not addressed:
         notes.add(element, "this sign is empty; write css, xpath, path, query, parameters or absent")

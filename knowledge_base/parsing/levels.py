@@ -6,12 +6,12 @@ from typing import cast
 
 from lxml import etree
 
-from knowledge_base.addresses import Paging, UrlRule
 from knowledge_base.model import Action, Extract, Kind, Navigate, PageLevel, Role, Variant
 from knowledge_base.parsing.attributes import conditions, named, selectors, text, url_rule, words, yes
-from knowledge_base.parsing.links import navigate
+from knowledge_base.parsing.extraction_actions import check_types, extract
+from knowledge_base.parsing.navigation_actions import navigate
 from knowledge_base.parsing.notes import Notes
-from knowledge_base.parsing.objects import check_types, extract
+from knowledge_base.url_rules import Paging, UrlRule
 
 _SORTS: Mapping[str, str] = {
     "navigate": "a navigate action",
@@ -22,7 +22,7 @@ _SORTS: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class _Reachable:
-    """What navigation actions need of a level they lead to."""
+    """The requirements of navigation actions on a level they lead to."""
 
     addresses: bool
     paging: bool
@@ -168,7 +168,7 @@ class Levels:
                 self._notes.add(place, f"{action.name} waits for {missing}, which is no action of this level")
 
     def _check_target(self, element: etree._Element, action: Action) -> None:
-        """Note where a navigation action leads to a level that does not say what the action needs."""
+        """Note where a navigation action leads to a level that lacks the data the action needs."""
         if isinstance(action, Extract) or not action.to:
             return
         target = self._reachable.get(action.to)

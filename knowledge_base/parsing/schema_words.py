@@ -1,4 +1,4 @@
-"""What the schema finds wrong, in words for people who have never read a schema."""
+"""Rewords the mistakes that the schema finds, for people who have never read a schema."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -24,7 +24,7 @@ _FORMS = {
 
 
 class SchemaWords:
-    """Says what the validator of a schema complains of, with what the schema's own documentation says of it."""
+    """Rewords the complaints of the schema's validator, with the schema's own documentation."""
 
     def __init__(self, schema: etree._Element) -> None:
         self._schema = schema
@@ -44,7 +44,7 @@ class SchemaWords:
         }
 
     def plain(self, message: str) -> str:
-        """Return a message of the validator in plain words; as it is where its form is not known."""
+        """Return a message of the validator in plain words; unchanged where its form is not known."""
         for name, form in _FORMS.items():
             found = form.fullmatch(message.strip())
             if found is not None:

@@ -1,1 +1,1 @@
-"""Comparing crawls by what they hold (ARCOMEM, section 5.2)."""
+"""Compares crawls by their contents (ARCOMEM, section 5.2)."""

@@ -1,4 +1,4 @@
-"""What pages are measured by: the words of a definition, and the most telling words of its seed pages."""
+"""Relevance metrics for pages: the words of a definition, and the most telling words of its seed pages."""
 
 import json
 import math
@@ -14,18 +14,18 @@ from online_analysis.terms import Lexicon, tokenize
 from online_analysis.topic import Topic
 
 SEED_TERMS = (10, 50, 100)
-"""How many terms of the seed pages make a yardstick, as in the paper's tables 4 and 5."""
+"""The numbers of terms of the seed pages that are compared with, as in the paper's tables 4 and 5."""
 DEFINITION = "ICD"
 _RELEVANT = 0.2
 
 
 class EvaluationError(Exception):
-    """A crawl cannot be evaluated; the message says why and what to do."""
+    """Raised where a crawl cannot be evaluated; the message tells the cause and the remedy."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """What a crawl was looking for. ``relevant`` is the score from which on a page is relevant.
+    """The topics of a crawl. ``relevant`` is the score from which on a page is relevant.
 
     ``texts`` are the reference documents; ``missing`` names those whose text is not known.
     """
@@ -38,7 +38,7 @@ class Reference:
 
 
 def kept_reference(crawl: Path) -> Reference:
-    """Return what the definition in a crawl's folder asks for. Raises ``EvaluationError``.
+    """Return the topics of the definition in a crawl's folder. Raises ``EvaluationError``.
 
     Texts of reference documents on the web are kept there, those of files are not.
     """
@@ -58,7 +58,7 @@ def kept_reference(crawl: Path) -> Reference:
 
 
 def reference_of(icd: Path, crawl: Path) -> Reference:
-    """Return what a definition in a file asks for, with reference documents on the web as ``crawl`` has kept them.
+    """Return the topics of a definition in a file, with reference documents on the web as ``crawl`` has stored them.
 
     Raises ``EvaluationError``.
     """
@@ -104,7 +104,7 @@ class RelevanceMetrics:
         return tuple(analyser.analyse(alone).document or 0.0 for analyser in self._analysers.values())
 
     def held(self, document: Document) -> tuple[bool, ...]:
-        """Say of each keyword whether a document holds it, inflected forms of its language included."""
+        """Return, for each keyword, whether a document holds it, inflected forms of its language included."""
         language = self._lexicon.language(document.language)
         if language.code not in self._phrases:
             self._phrases[language.code] = tuple(f" {' '.join(language.terms(word))} " for word in self.words)

@@ -1,1 +1,1 @@
-"""Where a URL stands in a crawl, what its score is made of, and how it came about."""
+"""Explains the state of a URL in a crawl, the parts of its score, and its history."""

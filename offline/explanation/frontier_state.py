@@ -1,4 +1,4 @@
-"""Where a URL is now: its crawl's frontier is asked, whether or not the crawl runs."""
+"""Reads the state of a URL from its crawl's frontier, whether or not the crawl runs."""
 
 from contextlib import closing
 
@@ -13,7 +13,7 @@ def status(crawl: Crawl, url: str) -> UrlStatus | None:
     """Return where a canonical URL is, None where it was never offered.
 
     The frontier's own server is started for the question where the crawl does not run. Raise
-    ``FrontierUnavailableError`` where it cannot be asked; the message says why.
+    ``FrontierUnavailableError`` where it cannot be asked; the message gives the cause.
     """
     with server_of(crawl.folder) as address:
         name = frontier_name(crawl.id, crawl.number)

@@ -1,1 +1,1 @@
-"""The offline phase's choice among what the online phase has kept (ARCOMEM, sections 3.3 and 4)."""
+"""Selects from the pages that the online phase has archived (ARCOMEM, sections 3.3 and 4)."""

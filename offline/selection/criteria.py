@@ -1,4 +1,4 @@
-"""Which pages are wanted, as a person says it."""
+"""Criteria for pages, as a person writes them."""
 
 import operator
 import re
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from aahcrawler import urls
 from aahcrawler.objects.reader import PageRow
-from offline.selection.dates import DateOf
+from offline.selection.page_dates import DateOf
 
 _COMPARISONS: dict[str, Callable[[float, float], bool]] = {
     ">=": operator.ge,
@@ -22,7 +22,7 @@ _THRESHOLD = re.compile(r"\s*(>=|>|<=|<|)\s*([0-9.]+)\s*", re.ASCII)
 
 
 class CriteriaError(Exception):
-    """What is wanted cannot be understood; the message says what to write instead."""
+    """Raised for criteria that cannot be understood; the message tells what to write instead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Threshold:
         return cls(match[1] or ">=", bound)
 
     def admits(self, score: float | None) -> bool:
-        """Say whether a score is within the bound; no score never is."""
+        """Return whether a score is within the bound; a missing score never is."""
         return score is not None and _COMPARISONS[self.comparison](score, self.bound)
 
     def __str__(self) -> str:
@@ -58,7 +58,7 @@ class Threshold:
 
 @dataclass(frozen=True, slots=True)
 class Criteria:
-    """What a page has to fulfil, all of it. Empty ones ask nothing.
+    """The criteria for a page, all of which it has to meet. Empty ones admit every page.
 
     ``begin`` is the first moment wanted, ``end`` the first that is not, both in UTC. ``applications`` are names in any
     case, of which one has to fit; ``level`` names a page level or a role. ``urls`` are canonical; None: no list was
@@ -76,16 +76,16 @@ class Criteria:
 
     @property
     def are_none(self) -> bool:
-        """Whether nothing is asked."""
+        """Return whether there are no criteria."""
         return self == replace(Criteria(), date_of=self.date_of)
 
     @property
     def by_publication(self) -> bool:
-        """Whether dates of publication have to be looked up."""
+        """Return whether dates of publication have to be looked up."""
         return self.date_of is DateOf.PUBLISHED and (self.begin is not None or self.end is not None)
 
     def admit(self, row: PageRow) -> bool:
-        """Say whether a page fulfils what its row tells: score, date of capture, application and level."""
+        """Return whether a page meets the criteria on its row: score, date of capture, application and level."""
         return (
             all(bound.admits(row.score) for bound in self.scores)
             and (self.date_of is DateOf.PUBLISHED or self.within(row.fetched_at))
@@ -94,7 +94,7 @@ class Criteria:
         )
 
     def within(self, date: str) -> bool:
-        """Say whether an ISO 8601 date is within the time asked for; one that cannot be read is in no time."""
+        """Return whether an ISO 8601 date is within the time asked for; an unreadable date never is."""
         if self.begin is None and self.end is None:
             return True
         try:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from offline.simulation.visits import Visit
 
 EXPLORATION = 0.5
-"""How much an arm that was seldom tried is preferred; rewards are in [0, 1]."""
+"""The weight of the bonus for arms that were seldom tried; rewards are in [0, 1]."""
 
 
 @dataclass(slots=True)

@@ -12,7 +12,7 @@ from offline.simulation.visits import Visit
 from offline.simulation.world import World
 
 SEED_SCORE = 1.0
-"""That of seeds in a real crawl."""
+"""The score of seeds in a real crawl."""
 
 
 class Scoring(Protocol):
@@ -27,7 +27,7 @@ class AnalyserScoring:
     """The scores of the crawler's analysers."""
 
     def scores(self, visit: Visit) -> Iterable[float]:
-        """Return what the analysers said."""
+        """Return the analysers' scores."""
         return visit.scores
 
 
@@ -40,7 +40,7 @@ class MeanCosineScoring:
 
 
 class EqualScoring:
-    """The same for all: what was found first comes first."""
+    """Scores all links the same, so that URLs are fetched in the order of discovery."""
 
     def scores(self, visit: Visit) -> Iterable[float]:
         """Return as many equal scores as there are links; seeds are not overtaken."""
@@ -48,7 +48,7 @@ class EqualScoring:
 
 
 class KnownScoring:
-    """What the judge will say of the page that a link leads to: no crawler can know it before it has fetched it."""
+    """Scores links by the judge's score of the page behind them, which no crawler can know before the fetch."""
 
     def __init__(self, relevance: Sequence[float]) -> None:
         self._relevance = relevance
@@ -59,7 +59,7 @@ class KnownScoring:
 
 
 class FrontierQueue:
-    """A frontier that is asked by one worker, who fetches everything that it leases before it leases again."""
+    """A frontier with one worker, who fetches everything that it leases before it leases again."""
 
     def __init__(self, world: World, settings: FrontierSettings) -> None:
         self._world = world
@@ -82,7 +82,7 @@ class FrontierQueue:
         return numbers
 
     def are_scored(self, numbers: Iterable[int]) -> bool:
-        """Say whether all of some leased pages have a score."""
+        """Return whether all of some leased pages have a score."""
         return all(self._leases[number].is_scored for number in numbers)
 
     def give_back_unscored(self, numbers: Iterable[int]) -> Sequence[int]:
@@ -93,7 +93,7 @@ class FrontierQueue:
         return [number for number in leases if number not in unscored]
 
     def depth(self, number: int) -> int:
-        """Return how many links a leased page is away from a seed."""
+        """Return the number of links between a leased page and a seed."""
         return self._leases[number].depth
 
     def rescore(self, targets: Iterable[int], scores: Iterable[float]) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from html import escape
 
-from offline.simulation.outcome import Row
+from offline.simulation.measures import Row
 from offline.simulation.strategies import SHIPPED
 
 _WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 900, 480, 56, 230, 48, 48

@@ -1,4 +1,4 @@
-"""Writing down what a simulation came to."""
+"""Writes the report of a simulation."""
 
 import json
 import tempfile
@@ -6,16 +6,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from offline.simulation.judging import JudgedRow, judged_rows
-from offline.simulation.outcome import Row, rows, write_orders
+from offline.simulation.judge import JudgedRow, judged_rows
+from offline.simulation.measures import Row, rows, write_orders
 from offline.simulation.plot import chart
-from offline.simulation.running import Finished, Simulation
+from offline.simulation.simulation import Finished, Simulation
 from offline.simulation.tables import all_cells, as_text, tables
 
 
 @dataclass(frozen=True, slots=True)
 class Targets:
-    """The files to write; None for those that nobody wants."""
+    """The files to write; None for those not wanted."""
 
     orders: Path | None = None
     json: Path | None = None
@@ -40,7 +40,7 @@ def report(finished: Finished, simulation: Simulation, targets: Targets, say: Ca
     say("")
     say(_speed(finished))
     if simulation.judge is None:
-        say("Nobody judged what was fetched: with --judge FILE there are harvest ratios, the oracle, and a plot.")
+        say("The fetched pages were not judged: with --judge FILE there are harvest ratios, the oracle, and a plot.")
 
 
 def _judged(finished: Finished, simulation: Simulation, orders: Path | None) -> Sequence[JudgedRow]:

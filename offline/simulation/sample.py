@@ -1,4 +1,4 @@
-"""What is simulated in a world: topics with samples of seeds, and how many pages each crawl may fetch."""
+"""The samples of a simulation: topics with seeds, and the budget of pages of each crawl."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 class WorldError(Exception):
-    """A folder is no world to simulate crawls in; the message says why and what to do."""
+    """Raised for a folder that holds no world to simulate crawls in; the message tells cause and remedy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Sample:
 
 
 def read_samples(folder: Path) -> tuple[Sample, ...]:
-    """Return the samples of a world's ``topics.json``, with budgets from ``reference.json`` where there is one.
+    """Return the samples of a world's ``topics.json``, with budgets from ``reference.json`` if it exists.
 
     Raises ``WorldError``.
     """

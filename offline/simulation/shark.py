@@ -5,15 +5,15 @@ from collections.abc import Iterable
 from offline.simulation.visits import Visit
 
 FADING = 0.5
-"""delta: what a child has of its parent's relevance."""
+"""delta: the share of its parent's relevance that a child inherits."""
 ANCHOR = 0.8
-"""beta: the share of the anchor in what the neighbourhood of a link says, beside that of the text around it."""
+"""beta: the weight of the anchor in the neighbourhood score of a link, beside that of the text around it."""
 INHERITED = 0.5
-"""gamma: the share of what is inherited in the score of a link, beside that of its neighbourhood."""
+"""gamma: the weight of the inherited score in the score of a link, beside that of its neighbourhood."""
 
 
 class SharkScoring:
-    """Scores links by what their page is worth, or inherited if it is worth nothing, and by the words around them."""
+    """Scores links by the worth of their page, or the inherited worth if it has none, and by the words around them."""
 
     def __init__(self) -> None:
         self._inherited: dict[int, float] = {}

@@ -6,8 +6,8 @@ from functools import partial
 
 from aahcrawler.frontier.protocol import FrontierSettings, Update
 from offline.simulation.bandit import TagPathBandit
-from offline.simulation.batched import BatchedCrawl
-from offline.simulation.batches import BATCH, BatchBestFirst
+from offline.simulation.batch_scores import BATCH, BatchBestFirst
+from offline.simulation.batched_crawl import BatchedCrawl
 from offline.simulation.best_first import (
     AnalyserScoring,
     BestFirst,
@@ -16,8 +16,8 @@ from offline.simulation.best_first import (
     MeanCosineScoring,
     Scoring,
 )
-from offline.simulation.chance import RandomOrder
-from offline.simulation.ranked import RankedCrawl
+from offline.simulation.random_order import RandomOrder
+from offline.simulation.ranked_crawl import RankedCrawl
 from offline.simulation.shark import SharkScoring
 from offline.simulation.strategy import Briefing, MakeStrategy, Strategy
 from online_analysis.ranking import link_ranker
@@ -27,18 +27,18 @@ SHIPPED = "aahcrawler"
 UNLEARNED = "aahcrawler-unlearned"
 """The same without the ranker that learns."""
 BATCHED = "aahcrawler-batch"
-"""As shipped, with batches: of as many pages as the definition says, or of ``BATCH`` where it asks for none."""
+"""As shipped, with batches: of the definition's number of pages, or of ``BATCH`` where it asks for none."""
 WIDE = 5
 """The other balance that the paper tries (section 5.1)."""
 
 
 class StrategyError(Exception):
-    """A strategy that does not exist, or cannot be simulated; the message says what to do."""
+    """Raised for an unknown strategy, or one that cannot be simulated; the message tells the remedy."""
 
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A strategy by its name. ``needs_judge``: it cannot be simulated without knowing what the judge will say."""
+    """A strategy by its name. ``needs_judge``: it cannot be simulated without the judge's judgements."""
 
     name: str
     about: str
@@ -60,7 +60,7 @@ def strategies() -> Mapping[str, Named]:
         Named("tag-path-bandit", "UCB1 over the places of links", lambda _: TagPathBandit()),
         Named("breadth-first", "in the order of discovery", partial(_with_update, EqualScoring, Update.FIRST, 1)),
         Named("random", "by lot", lambda briefing: RandomOrder(briefing.random)),
-        Named("oracle", "knows what the judge will say", _oracle, needs_judge=True),
+        Named("oracle", "knows the judgements in advance", _oracle, needs_judge=True),
     )
     return {each.name: each for each in named}
 
@@ -75,12 +75,12 @@ def chosen(names: Sequence[str]) -> tuple[Named, ...]:
 
 
 def update_name(update: Update, balance: int, *, batch: bool = False) -> str:
-    """Return what a combination is called, without the prefix of its scores."""
+    """Return the name of a combination, without the prefix of its scores."""
     return "-".join((update.value, *((f"balance{balance}",) if balance > 1 else ()), *(("batch",) if batch else ())))
 
 
 def _by_update(prefix: str, about: str, scoring: Callable[[], Scoring]) -> Sequence[Named]:
-    """All update functions, and those two of which the paper says what a larger balance does to them."""
+    """Return strategies for all update functions, and for two of them also with a larger balance, as in the paper."""
     combinations = [
         *((update, 1) for update in (Update.FIRST, Update.AVG, Update.MAX, Update.SUM, Update.LAST)),
         (Update.FIRST, WIDE),
@@ -117,7 +117,7 @@ def _batched(briefing: Briefing) -> Strategy:
 
 
 def _pages(briefing: Briefing) -> int:
-    """Return how many pages make a batch."""
+    """Return the number of pages of a batch."""
     return briefing.scoring.batch if briefing.scoring.batch > 1 else BATCH
 
 

@@ -1,4 +1,4 @@
-"""What a crawling strategy is to a simulation, and the crawl itself."""
+"""The protocol of a crawling strategy in a simulation, and the crawl itself."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from random import Random
 from typing import Protocol
 
 from aahcrawler.frontier.protocol import FrontierSettings
-from offline.simulation.understood import Understood
+from offline.simulation.page_data import Understood
 from offline.simulation.visits import Visit, Visits
 from offline.simulation.world import World
 from online_analysis.aggregation import Scores
@@ -25,14 +25,14 @@ class Strategy(Protocol):
         ...
 
     def following(self) -> Sequence[int]:
-        """Return what to fetch next, in order: new pages only, and none when there are no more.
+        """Return the pages to fetch next, in order: new pages only, and none when there are no more.
 
-        All of them are fetched before this is asked again.
+        All of them are fetched before the next call.
         """
         ...
 
     def fetched(self, visit: Visit) -> None:
-        """Learn what a fetched page turned out to be, and where it leads."""
+        """Learn the worth and the links of a fetched page."""
         ...
 
 
@@ -41,21 +41,21 @@ class Analysis(Protocol):
 
     @property
     def topic(self) -> Topic:
-        """What they compare with."""
+        """The topic that the analysers compare with."""
         ...
 
     def analysed(self, understood: Understood) -> tuple[Scores, ...]:
-        """Return what each of them says of a page and of its outlinks."""
+        """Return each analyser's scores of a page and of its outlinks."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Briefing:
-    """What a strategy may use.
+    """The inputs that a strategy may use.
 
-    ``settings`` are what the definition says to the frontier, ``scoring`` what it says of scores. ``visits`` looks up
-    pages that have been fetched, ``analysis`` says of them what each analyser says. ``relevance`` is by number, the
-    judge's, and for the oracle alone; None where no judge is known.
+    ``settings`` are the definition's settings of the frontier, ``scoring`` those of scores. ``visits`` looks up pages
+    that have been fetched, ``analysis`` gives each analyser's scores of them. ``relevance`` is the judge's, by number,
+    and for the oracle alone; None without a judge.
     """
 
     world: World

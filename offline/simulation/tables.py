@@ -1,10 +1,10 @@
-"""What simulated crawls came to, as tables for people and as JSON for programs."""
+"""Writes the results of simulated crawls, as tables for people and as JSON for programs."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
 from aahcrawler.frontier.protocol import Update
-from offline.simulation.judging import JudgedRow
-from offline.simulation.outcome import Measures, Row
+from offline.simulation.judge import JudgedRow
+from offline.simulation.measures import Measures, Row
 from offline.simulation.strategies import WIDE, update_name
 
 Cell = str | int | float | None
@@ -23,7 +23,7 @@ _BATCHES = (
 
 
 def all_cells(rows: Sequence[Row], judged: Sequence[JudgedRow]) -> Sequence[Mapping[str, object]]:
-    """Return every strategy with all that is known of it; what the judge's own program said comes last."""
+    """Return every strategy with all of its measures; those of the judge's own program come last."""
     said = {row["strategy"]: row for row in judged}
     return [{**_row_cells(row), **said.get(row.strategy, {})} for row in rows]
 
@@ -81,7 +81,7 @@ _SHOWN = ("strategy", "fetched", "harvest@R", "harvest@R/3", "similarity", "subt
 
 
 def _short(cells: Mapping[str, object]) -> Cells:
-    """Keep what fits on a line; numbers and texts are cells as they are."""
+    """Keep the cells that fit on a line; numbers and texts are cells as they are."""
     shown: dict[str, Cell] = {}
     for name in _SHOWN:
         value = cells.get(name)

@@ -1,4 +1,4 @@
-"""What a crawl of one sample learns by fetching a page, worked out once for all strategies."""
+"""The data that a crawl of one sample obtains by fetching a page, worked out once for all strategies."""
 
 import math
 from array import array
@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from offline.simulation.understood import Understood, summed
+from offline.simulation.page_data import Understood, summed
 from offline.simulation.world import World
 
 _REMEMBERED_TEXTS = 20_000
@@ -15,7 +15,7 @@ _REMEMBERED_TEXTS = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What the crawler's analysers say of a page: its score, and those of all of its outlinks, in [0, 1].
+    """The scores of a page and of all of its outlinks by the crawler's analysers, in [0, 1].
 
     ``weights`` has the weight of the analysers that spoke of each outlink.
     """
@@ -29,7 +29,7 @@ class Judged:
 class Visit:
     """A fetched page. Everything after ``cosine`` is by link, of the links that lead to pages of the world.
 
-    ``judged``, ``score`` and ``scores`` are what the crawler's analysers say; ``cosine``, ``anchor_cosines`` and
+    ``judged``, ``score`` and ``scores`` are those of the crawler's analysers; ``cosine``, ``anchor_cosines`` and
     ``context_cosines`` are plain similarities of term counts with the sum of the seeds' (ARCOMEM, section 5.1), for
     strategies that others have described.
     """
@@ -75,7 +75,7 @@ def length(counts: Mapping[str, int]) -> float:
 
 
 class Visits:
-    """The pages of a world as the crawls of one sample see them; what was worked out once is kept."""
+    """The pages of a world as the crawls of one sample see them; each is worked out once."""
 
     def __init__(self, world: World, seeds: Sequence[int], judge: Callable[[Understood], Judged]) -> None:
         self.world = world
@@ -85,7 +85,7 @@ class Visits:
         self._local_cosine = lru_cache(_REMEMBERED_TEXTS)(lambda terms: self.topic.cosine(Counter(terms)))
 
     def visit(self, number: int) -> Visit:
-        """Return what is learned by fetching a page."""
+        """Return the data obtained by fetching a page."""
         visit = self._known.get(number)
         if visit is None:
             visit = self._known[number] = self._visit(number, self.world.understood(number))

@@ -1,4 +1,4 @@
-"""A world of archived pages by number: their addresses, and what is understood of a page once it is asked for."""
+"""A world of archived pages by number: their URLs, and their data, read on first use."""
 
 import pickle
 import sqlite3
@@ -15,16 +15,16 @@ import zstandard
 
 from aahcrawler import urls
 from aahcrawler.page import Page
-from offline.simulation.understood import Understood
+from offline.simulation.page_data import Understood
 
 _RECENT = 256
 _UNDERSTOOD = "understood.sqlite"
 _PATIENCE = 300.0
-"""Seconds to wait for another process that writes down what it understood of a page."""
+"""The seconds to wait for another process that is writing the data of a page."""
 
 
 def key(url: str) -> str:
-    """Return what two addresses of one page have in common: scheme, fragment and last slash do not count.
+    """Return the key that two URLs of one page share: scheme, fragment and last slash do not count.
 
     >>> key("http://a.test/b/#c") == key("https://a.test/b")
     True
@@ -34,9 +34,9 @@ def key(url: str) -> str:
 
 @dataclass(slots=True)
 class Catalogue:
-    """The pages of a world in the order of their records. ``numbers`` holds them, and what redirects to them.
+    """The pages of a world in the order of their records. ``numbers`` holds their URLs and those that redirect to them.
 
-    ``recorded`` are their addresses as they stand in the records, by which others know them; ``urls`` are canonical.
+    ``recorded`` are their URLs as the records have them, by which other programs know them; ``urls`` are canonical.
     """
 
     recorded: list[str] = field(default_factory=list)
@@ -56,7 +56,7 @@ class Catalogue:
         return number
 
     def redirect(self, redirects: Mapping[str, str]) -> None:
-        """Let addresses that redirect to a page, by way of others perhaps, stand for it."""
+        """Register URLs that redirect to a page, directly or by way of others, as that page's."""
         targets = {key(url): key(target) for url, target in redirects.items()}
         for start, step in targets.items():
             seen = {start}
@@ -108,8 +108,8 @@ class World:
     """A world that was written by ``WorldWriter``. Not for several threads; other processes may open it as well.
 
     ``urls``, canonical, ``recorded``, as the records have them, and ``queues`` are by number. Each page is read, by
-    ``read``, when it is asked for first, and what was understood of it is kept in the folder: ``pages_read`` counts
-    those that were read here, ``seconds`` the processor time that took.
+    ``read``, on first use, and its data are stored in the folder: ``pages_read`` counts those that were read here,
+    ``seconds`` the processor time that took.
     """
 
     def __init__(self, folder: Path, read: Callable[[Page], Understood]) -> None:

@@ -1,1 +1,1 @@
-"""What a crawl wrote as RDF, in a store that answers SPARQL: loading it, asking it, ready-made queries."""
+"""Puts a crawl's RDF into a store that answers SPARQL: loading, asking, ready-made queries."""

@@ -1,4 +1,4 @@
-"""Any store that speaks the SPARQL 1.1 protocol, over HTTP: updates in batches, tried again when that may help."""
+"""Any store that speaks the SPARQL 1.1 protocol, over HTTP: updates in batches, repeated when that may help."""
 
 import re
 import time
@@ -13,15 +13,15 @@ import pyoxigraph as ox
 
 from offline.store.http import HttpError, HttpService
 from offline.store.loading import LOADED_BYTES, SEGMENT, LoadError
-from offline.store.members import Members
+from offline.store.segment_text import Members
 
 LEDGER = "urn:aahcrawler:loaded"
 """The graph in which an endpoint remembers up to where each segment has been loaded."""
 
 _BATCH = 512 << 10
-"""From how many bytes of statements on a batch is sent."""
+"""The size in bytes of statements at which a batch is sent."""
 _STATEMENTS = 5_000
-"""Of how many statements one update consists at most; some stores refuse more than 10,000 lines."""
+"""The most statements of one update; some stores refuse more than 10,000 lines."""
 _ASK = f"SELECT ?segment ?bytes {{ GRAPH <{LEDGER}> {{ ?segment <{LOADED_BYTES}> ?bytes }} }}"
 
 

@@ -1,4 +1,4 @@
-"""The formats of answers, apart from what writes them: the command line has to know them at once."""
+"""The formats of answers, apart from their writers: the command line has to know them at once."""
 
 from enum import StrEnum
 

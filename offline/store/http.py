@@ -1,4 +1,4 @@
-"""Sending requests to a store over HTTP until it has taken them."""
+"""Sends requests to a store over HTTP until it has taken them."""
 
 import base64
 import http.client
@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
 
 ATTEMPTS = 6
-"""How often a request is sent before it is given up."""
+"""The number of times a request is sent before it is given up."""
 
 _TIMEOUT = 300.0
 _LONGEST = 30.0
 _BUSY = frozenset({408, 425, 429, 500, 502, 503, 504})
 _SAID = 300
 _ADVICE = {
-    400: "it does not understand what was sent",
+    400: "it does not understand the request",
     401: "it wants a user and a password: write them into the address, http://user:password@...",
     403: "this user may not do that there",
     404: "there is nothing at this address: stores often have one for updates and another for queries",
@@ -26,7 +26,7 @@ _ADVICE = {
 
 
 class HttpError(Exception):
-    """A store did not take a request; the message says what it answered and what to do."""
+    """Raised where a store refuses a request; the message tells its answer and the remedy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,8 @@ class HttpService:
     def post(self, body: bytes, content_type: str, accept: str) -> bytes:
         """Send a request until it is answered with success, waiting longer each time; return the answer.
 
-        Sent again is what may have been a moment's trouble: a broken connection, a busy store. Raises ``HttpError``.
+        A request is repeated after faults that may be temporary: a broken connection, a busy store. Raises
+        ``HttpError``.
         """
         headers = {"Content-Type": content_type, "Accept": accept, "User-Agent": "AAHCrawler", **self._authorization}
         trouble, pause = "", 0.0

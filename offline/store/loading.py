@@ -1,8 +1,8 @@
-"""Bringing a crawl's segments into a store: only what is new, any number of times, while the crawl runs.
+"""Loads a crawl's segments into a store: only the new part, any number of times, while the crawl runs.
 
-What was loaded is remembered in the store itself, as a number of bytes for each segment, and never before the
-statements up to there are in: whoever is killed in between loads a part a second time, which changes nothing, since
-statements are a set and none has a blank node.
+The store itself remembers how much was loaded, as a number of bytes for each segment, and never before the statements
+up to there are in: after a kill in between a part is loaded a second time, which changes nothing, since statements are
+a set and none has a blank node.
 """
 
 from collections.abc import Mapping
@@ -13,21 +13,21 @@ from typing import Protocol
 from aahcrawler.objects.vocabulary import AAH
 from aahcrawler.objects.writer import EXTENSION
 from aahcrawler.segments import open_segment, segments
-from offline.store.members import DamagedError, Members, identity
+from offline.store.segment_text import DamagedError, Members, identity
 
 SEGMENT = "urn:aahcrawler:segment:"
-"""What the IRI of a segment begins with, in what a store remembers; its identity follows."""
+"""The beginning of the IRI of a segment in the store's records; its identity follows."""
 LOADED_BYTES = f"{AAH}loadedBytes"
 """The property that says up to which byte a segment has been loaded."""
 
 
 class LoadError(Exception):
-    """A crawl cannot be loaded; the message says what is wrong where, and what to do."""
+    """Raised where a crawl cannot be loaded; the message tells fault, place and remedy."""
 
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """What a run brought in: from how many segments, how many statements (some may have been there already)."""
+    """The number of segments and statements that a run brought in (some statements may have been there already)."""
 
     segments: int
     statements: int
@@ -48,14 +48,14 @@ class Destination(Protocol):
         """Add the statements of one or more further members, then remember that ``segment`` is in up to their end.
 
         When this returns, both survive the end of this process. Raises ``LoadError`` where the store does not take
-        them, ``SyntaxError`` where the text is no N-Quads, and what reading ``members`` raises.
+        them, ``SyntaxError`` where the text is no N-Quads, and the errors of reading ``members``.
         """
 
 
 def load(crawl: Path, destination: Destination) -> Loaded:
-    """Load what a crawl has written since the last time, up to the last whole capture of segments still open.
+    """Load the statements written since the last time, up to the last whole capture of segments still open.
 
-    Raises ``LoadError``; what came before the trouble is loaded and remembered.
+    Raises ``LoadError``; everything before the fault is loaded and remembered.
     """
     folder = objects_folder(crawl)
     known = destination.loaded()
@@ -73,7 +73,7 @@ def objects_folder(crawl: Path) -> Path:
 
 
 def _load(path: Path, known: Mapping[str, int], destination: Destination) -> int | None:
-    """Load what is new in a segment; return how many statements, None where nothing is."""
+    """Load the new part of a segment; return the number of statements, None where nothing is new."""
     try:
         with open_segment(path) as file:
             name = identity(path, file)

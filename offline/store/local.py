@@ -12,7 +12,7 @@ from filelock import FileLock, Timeout
 
 from aahcrawler.objects.vocabulary import XSD_INTEGER
 from offline.store.loading import LOADED_BYTES, SEGMENT, LoadError
-from offline.store.members import Members
+from offline.store.segment_text import Members
 
 FOLDER = "store"
 """The name of the folder, within that of a crawl, where its store is unless another is named."""
@@ -21,23 +21,23 @@ _DATABASE = "oxigraph"
 _LOCK = "store.lock"
 _OWNER = "store.owner"
 _BULK = 1 << 20
-"""From how many compressed bytes on sorted files are worth their making; the same text in one transaction is slower."""
+"""The compressed bytes from which on sorted files are worth making; below, one transaction is faster."""
 _ROUND = 256 << 20
-"""After how many bytes of text it is remembered how far a segment is in. Smaller rounds make more files to merge."""
+"""The bytes of text between two notes of a segment's progress. Smaller rounds make more files to merge."""
 _LOADED_BYTES = ox.NamedNode(LOADED_BYTES)
 _INTEGER = ox.NamedNode(XSD_INTEGER)
 
 
 class StoreError(Exception):
-    """A store cannot be used; the message says why and what to do."""
+    """Raised where a store cannot be used; the message tells cause and remedy."""
 
 
 class LocalStore:
     """An Oxigraph store in a folder, to be used in a ``with`` statement.
 
-    Captures are its named graphs. What was loaded is remembered in its default graph, where no pattern ``GRAPH ?g``
-    meets it. ``rdf`` is the store itself; leave its default graph alone. Opening waits up to ``patience`` seconds for
-    another process to end, and raises ``StoreError``.
+    Captures are its named graphs. The progress of loading is remembered in its default graph, where no pattern ``GRAPH
+    ?g`` meets it. ``rdf`` is the store itself; leave its default graph alone. Opening waits up to ``patience`` seconds
+    for another process to end, and raises ``StoreError``.
     """
 
     rdf: ox.Store

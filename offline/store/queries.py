@@ -1,4 +1,4 @@
-"""Asking a store in SPARQL 1.1, with mistakes told in plain words."""
+"""Asks a store in SPARQL 1.1, and explains mistakes in plain words."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -18,7 +18,7 @@ PREFIXES: Mapping[str, str] = {
     "sioc": v.SIOC,
     "xsd": v.XSD,
 }
-"""What a query may use without declaring it."""
+"""The prefixes that a query may use without declaring them."""
 
 Term = ox.NamedNode | ox.Literal | ox.BlankNode | ox.Triple
 Bindings = Mapping[str, ox.NamedNode | ox.Literal]
@@ -45,7 +45,7 @@ class QueryError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """What SELECT answers: names of columns, and rows to be read once; None where a cell is unbound."""
+    """The answer to SELECT: names of columns, and rows to be read once; None where a cell is unbound."""
 
     names: tuple[str, ...]
     rows: Iterator[tuple[Term | None, ...]]
@@ -53,7 +53,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Statements:
-    """What CONSTRUCT and DESCRIBE answer, to be read once."""
+    """The answer to CONSTRUCT and DESCRIBE, to be read once."""
 
     triples: Iterator[ox.Triple]
 
@@ -89,7 +89,7 @@ def ask(store: ox.Store, query: str, bound: Bindings | None = None) -> Answer:
 
 
 def _told(items: Iterator[_Item]) -> Iterator[_Item]:
-    """Yield items; what goes wrong on the way, such as a SERVICE that does not answer, is told as the rest is."""
+    """Yield items; errors on the way, such as those of a SERVICE that does not answer, are raised as ``QueryError``."""
     try:
         yield from items
     except (OSError, RuntimeError, ValueError) as error:
@@ -97,9 +97,9 @@ def _told(items: Iterator[_Item]) -> Iterator[_Item]:
 
 
 def _explained(message: str, query: str) -> str:
-    """Say where a query is wrong, and what the parser would have taken there."""
+    """Return a message with the place of the error in a query, and the tokens that the parser expected there."""
     if _CHANGES.match(query):
-        return "only questions can be asked (SELECT, ASK, CONSTRUCT, DESCRIBE); what a crawl wrote is not changed"
+        return "only questions can be asked (SELECT, ASK, CONSTRUCT, DESCRIBE); a crawl's statements never change"
     match = _POSITION.match(message)
     if match is None:
         return f"the query is not SPARQL: {message}"

@@ -1,8 +1,8 @@
-"""Queries that ship with the crawler, each a file ``ready/NAME.rq`` whose head says what it is given.
+"""Queries that ship with the crawler, each a file ``ready/NAME.rq`` whose head declares its arguments.
 
-The first lines of such a file, comments of SPARQL, tell what it answers; then each argument has a line
-``# argument: NAME DATATYPE [= DEFAULT] -- what it means``. A query gets its arguments as values of variables, which it
-has to select; the columns are left out of its answer. The argument ``limit`` is the number of rows, and no variable.
+The first lines of such a file, comments of SPARQL, describe its answer; then each argument has a line ``# argument:
+NAME DATATYPE [= DEFAULT] -- what it means``. A query gets its arguments as values of variables, which it has to select;
+the columns are left out of its answer. The argument ``limit`` is the number of rows, and no variable.
 """
 
 import re
@@ -25,7 +25,7 @@ _ARGUMENT = re.compile(r"argument: (?P<name>\w+) xsd:(?P<kind>\w+)(?: = (?P<defa
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """What a ready-made query is given: ``kind`` is the local name of an XSD type; without a default it is needed."""
+    """An argument of a ready-made query: ``kind`` is an XSD type's local name; without a default it is required."""
 
     name: str
     kind: str
@@ -33,7 +33,7 @@ class Argument:
     meaning: str
 
     def value(self, given: str) -> ox.Literal:
-        """Return a value as it is bound. Raises ``QueryError`` where it is none of the kind."""
+        """Return a value as it is bound. Raises ``QueryError`` where it is not of the kind."""
         try:
             match self.kind:
                 case "integer":
@@ -52,7 +52,7 @@ class Argument:
 
 @dataclass(frozen=True, slots=True)
 class ReadyQuery:
-    """A query that ships: its name, what it answers, what it is given, and its text."""
+    """A query that ships: its name, the description of its answer, its arguments, and its text."""
 
     name: str
     summary: str

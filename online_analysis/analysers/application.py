@@ -1,10 +1,10 @@
-"""What the knowledge base says of where a link leads (ARCOMEM, section 4.1: intermediate and terminal levels)."""
+"""Scores links by the role of the page level they lead to (ARCOMEM, section 4.1: intermediate and terminal levels)."""
 
 from online_analysis.aggregation import Scores
 from online_analysis.document import Document, LevelRole, Outlink
 
 _WORTH: dict[LevelRole, float] = {"terminal": 0.3, "intermediate": 0.1}
-"""About what content and lists are worth in a focused crawl: links of known applications are ordered, not favoured."""
+"""The approximate worth of content and of lists in a focused crawl: known applications are ordered, not favoured."""
 
 
 class ApplicationAnalyser:

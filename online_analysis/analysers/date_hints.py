@@ -1,4 +1,4 @@
-"""What addresses and anchors tell of when the page behind them was published."""
+"""Reads the date of publication of a linked page from its URL and its anchor."""
 
 import calendar
 import re
@@ -73,7 +73,7 @@ _NAMED = re.compile(
     rf"(?:\s+{_DAY}(?:st|nd|rd|th)?,)?,?\s+(?:(?:de|del|of)\s+)?{_YEAR}(?![0-9])"
 )
 _LONGEST_ANCHOR = 300
-_LONGEST_ADDRESS = 500
+_LONGEST_URL = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,31 +84,31 @@ class Span:
     last: datetime
 
 
-def date_in_address(url: str) -> Span | None:
-    """Return when the page was published as far as its address says so, None where it does not.
+def date_in_url(url: str) -> Span | None:
+    """Return the date of publication that a URL names, None where it names none.
 
-    >>> date_in_address("https://a.test/2024/05/storm").first.date().isoformat()
+    >>> date_in_url("https://a.test/2024/05/storm").first.date().isoformat()
     '2024-05-01'
     """
-    if len(url) > _LONGEST_ADDRESS or not _SOME_YEAR.search(url):
+    if len(url) > _LONGEST_URL or not _SOME_YEAR.search(url):
         return None
     parts = urlsplit(url)
-    address = f"{parts.path}?{parts.query}" if parts.query else parts.path
+    target = f"{parts.path}?{parts.query}" if parts.query else parts.path
     for pattern in (_SEGMENTS, _MONTH_SEGMENT, _COMPACT, _QUERY_DIGITS):
-        found = pattern.search(address)
-        if found and not _is_number_of_post(found, address):
+        found = pattern.search(target)
+        if found and not _is_number_of_post(found, target):
             return _span(*found.groups())
-    if found := _JOINED.search(address):
+    if found := _JOINED.search(target):
         return _span(found[1], found[3], found[4])
-    if found := _QUERY_YEAR.search(address):
-        month = _QUERY_MONTH.search(address)
+    if found := _QUERY_YEAR.search(target):
+        month = _QUERY_MONTH.search(target)
         return _span(found[1], month[1] if month else None)
-    found = _YEAR_SEGMENT.search(address)
+    found = _YEAR_SEGMENT.search(target)
     return _span(found[1]) if found else None
 
 
 def date_in_anchor(anchor: str) -> Span | None:
-    """Return the date that an anchor's text names, None where it names none with its year.
+    """Return the date that an anchor names, None where it names none with its year.
 
     ``05/06/2024`` may be in May or in June: it spans both days and all between them.
 
@@ -128,11 +128,11 @@ def date_in_anchor(anchor: str) -> Span | None:
     return _span(found[1]) if found else None
 
 
-def _is_number_of_post(found: re.Match[str], address: str) -> bool:
-    """Tell ``/t/the-storm/2019/12``, post 12 of topic 2019, from an archive's month: nothing follows either."""
-    if found.re is not _SEGMENTS or found[3] or found.end() < len(address):
+def _is_number_of_post(found: re.Match[str], target: str) -> bool:
+    """Return whether a number is that of a post (``/t/the-storm/2019/12``: post 12 of topic 2019), not of a month."""
+    if found.re is not _SEGMENTS or found[3] or found.end() < len(target):
         return False
-    return len(found[2]) == 1 or "-" in address[: found.start()].rpartition("/")[2]
+    return len(found[2]) == 1 or "-" in target[: found.start()].rpartition("/")[2]
 
 
 def _either_order(one: str, other: str, year: str, *, day_first: bool) -> Span | None:

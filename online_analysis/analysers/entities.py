@@ -1,6 +1,6 @@
-"""How much a page, and the words around its links, name the ICD's entities (ARCOMEM, section 4.2).
+"""Scores pages, and the words around their links, by the ICD's entities they name (ARCOMEM, section 4.2).
 
-Whoever finds the names says of each mention how far it overlaps with the name: 1 where it is the whole name. A part of
+The entity finder tells how far each mention overlaps with the name: 1 for the whole name. A part of
 a name counts as the whole one on a page that has the whole name as well. With ``n`` the mentions of an entity, those in
 the title counted twice and all of them damped by ``sqrt(1800 / length)`` in texts of more than 1,800 characters::
 
@@ -32,7 +32,7 @@ _DOCUMENT_WEIGHT, _PARAGRAPH_WEIGHT, _ANCHOR_WEIGHT = 2.0, 1.0, 2.0
 class Mention:
     """A place in a text that names an entity. ``overlap``, in (0, 1], says how much of the name it is.
 
-    ``short`` is true of a part of the name, such as a family name, that may stand for the whole.
+    ``short`` marks a part of the name, such as a family name, that may stand for the whole.
     """
 
     entity: str
@@ -51,8 +51,8 @@ class EntityFinder(Protocol):
 class EntityAnalyser:
     """Scores documents and links by the entities that they name. Silent where there is no text.
 
-    Of each part the first 20,000 characters are looked at, of a paragraph the first thousand. What was found in short
-    texts is remembered up to a bound: most anchors of a site stand on many of its pages.
+    Of each part the first 20,000 characters are read, of a paragraph the first thousand. The mentions in short texts
+    are remembered up to a bound: most anchors of a site stand on many of its pages.
     """
 
     name = "entities"

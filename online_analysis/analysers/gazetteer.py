@@ -1,4 +1,4 @@
-"""Finds the ICD's entities by their names with spaCy, and asks a statistical model what it takes each mention for.
+"""Finds the ICD's entities by their names with spaCy, and has a statistical model classify each mention.
 
 Only the surroundings of a word that stands in some name are looked at closely: such words are found in the whole text
 with one automaton, so a page that names nobody costs next to nothing. In these surroundings spaCy's phrase matcher
@@ -6,8 +6,8 @@ finds names, or single words of them, whatever their case, accents and endings (
 
 Names are split by spaCy's language-neutral tokenizer, which separates elided articles as well, and where a script
 writes no spaces character by character: the French tokenizer takes four seconds to load, those of Japanese, Korean and
-Thai need packages of their own, and names need no more. Importing this module takes seconds: who has no entities to
-look for does not import it.
+Thai need packages of their own, and names need no more. Importing this module takes seconds, so it is imported only
+where the ICD has entities.
 """
 
 import re
@@ -32,7 +32,7 @@ from online_analysis.analysers.entities import Mention
 from online_analysis.terms import Language, is_unspaced
 
 _AROUND = 120
-"""Characters on either side of a word of a name that are looked at: about what a model needs to tell a name."""
+"""The characters read on either side of a word of a name: about as many as a model needs to recognise a name."""
 _MOST_SURROUNDINGS = 100
 _WORD = re.compile(r"[^\W_]+")
 _LONGEST_ACRONYM = 5
@@ -43,7 +43,7 @@ _MODEL_PARTS = frozenset({"tok2vec", "transformer", "ner"})
 
 
 class EntityModelError(Exception):
-    """A model cannot be used; ``problem`` completes the sentence "the field ...", ``advice`` says what to do."""
+    """Raised for an unusable model; ``problem`` completes the sentence "the field ...", ``advice`` tells the remedy."""
 
     def __init__(self, problem: str, advice: str) -> None:
         super().__init__(f"{problem}; {advice}")
@@ -52,7 +52,7 @@ class EntityModelError(Exception):
 
 
 def load_model(name: str) -> Pipeline:
-    """Load a spaCy pipeline, an installed package or a folder, with what named entities need of it alone.
+    """Load a spaCy pipeline, an installed package or a folder, with only the components that named entities need.
 
     Raise EntityModelError where it cannot be loaded or recognises no entities.
     """
@@ -117,7 +117,7 @@ class Gazetteer:
 
 
 class _Capitals(IntEnum):
-    """Which letters of a mention must be capitals, for it not to be a common word."""
+    """The letters of a mention that must be capitals, to tell it from a common word."""
 
     NONE = 0
     FIRST = 1
@@ -126,7 +126,7 @@ class _Capitals(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class _Pattern:
-    """A name, or one word of it, as it is looked for. ``share`` is that of the word in the name, 1 for a whole name."""
+    """A search pattern for a name or one word of it. ``share`` is the word's share in the name, 1 for a whole name."""
 
     entity: str
     written: str
@@ -135,7 +135,7 @@ class _Pattern:
 
     @property
     def capitals(self) -> _Capitals:
-        """Which of its letters tell it from common words: the first of a single word, all of an acronym."""
+        """The letters that tell it from common words: the first of a single word, all of an acronym."""
         if is_unspaced(self.written) or not any(map(str.isupper, self.written)) or len(_WORD.findall(self.written)) > 1:
             return _Capitals.NONE
         is_acronym = self.written.isupper() and len(self.written) <= _LONGEST_ACRONYM
@@ -143,7 +143,7 @@ class _Pattern:
 
 
 class _Names:
-    """The entities in one language: what is looked for, and the words that give away where."""
+    """The entities in one language: the name patterns, and the words that show where a name may stand."""
 
     def __init__(self, entities: Sequence[str], language: Language) -> None:
         self.language = language
@@ -166,7 +166,7 @@ class _Names:
                 yield start, end
 
     def _norm(self, word: str) -> str:
-        """Return what is equal for all forms of a word."""
+        """Return the normal form of a word, equal for all of its inflected forms."""
         terms = self.language.terms(word)
         return folded(terms[0]) if len(terms) == 1 else folded(word)
 
@@ -184,7 +184,7 @@ class _Names:
         return max((self.language.idf[term] for term in self.language.terms(word)), default=0.0)
 
     def _stem(self, written: str) -> str:
-        """Return how the rarest word of a name begins in all of its forms; the whole name in scripts without spaces."""
+        """Return the common beginning of all forms of a name's rarest word; the whole name where spaces are unusual."""
         words = _WORD.findall(written)
         if is_unspaced(written) or not words:
             return folded(written)
@@ -275,7 +275,7 @@ def _spaced_pipeline() -> Pipeline:
 
 
 def _surroundings(text: str, places: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Yield what lies around some places, from word to word, those that overlap together, up to a number of them."""
+    """Yield the stretches of text around some places, cut between words, overlapping ones joined, up to a maximum."""
     begun: tuple[int, int] | None = None
     number = 0
     for start, end in places:
@@ -297,13 +297,13 @@ def _surroundings(text: str, places: Iterable[tuple[int, int]]) -> Iterator[tupl
 
 
 def _begins(text: str, start: int) -> bool:
-    """Tell whether a word begins at a place; in scripts without spaces one may begin anywhere."""
+    """Return whether a word begins at a place; in scripts without spaces one may begin anywhere."""
     before = text[start - 1 : start]
     return not before.isalnum() or is_unspaced(before) or is_unspaced(text[start])
 
 
 def _fits(span: Span, pattern: _Pattern) -> bool:
-    """Tell a name from a word that is written like it: one with an ending of its own needs a capital as well."""
+    """Return whether a span is a name, not a word written like it: one with its own ending also needs a capital."""
     text = span.text
     if text == pattern.written or not any(map(str.isupper, pattern.written)):
         return True
@@ -313,7 +313,7 @@ def _fits(span: Span, pattern: _Pattern) -> bool:
 
 
 def _goes_on(span: Span, passage: str) -> bool:
-    """Tell whether a letter that is part of the same word stands beside a span, in a script with spaces."""
+    """Return whether a letter of the same word stands beside a span, in a script with spaces."""
     start, end = span.start_char, span.end_char
     return _one_word(passage[max(0, start - 1) : start + 1]) or _one_word(passage[end - 1 : end + 1])
 
@@ -323,7 +323,7 @@ def _one_word(pair: str) -> bool:
 
 
 def _longest(found: Sequence[tuple[Span, _Pattern]]) -> list[tuple[Span, _Pattern]]:
-    """Leave out what shares a word with a longer name; names of one length may share words."""
+    """Drop names that share a word with a longer name; names of equal length may share words."""
     lengths: dict[int, int] = {}
     taken = []
     for span, pattern in sorted(found, key=lambda each: (each[0].start - each[0].end, each[0].start)):

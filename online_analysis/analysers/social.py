@@ -1,8 +1,8 @@
-"""Who links where: social postings that an ICD names, and the authors of posts that were met while crawling.
+"""Scores URLs by the people who link to them: authors of an ICD's social postings and of crawled posts.
 
 An author's **influence** is ``1 + log10(1 + followers)`` in postings of the ICD, and ``1 + log10(pages)`` where the
-author was met on so many crawled pages. The authors who link to an address, each counted once, have influence ``S``
-together, and the address has the score ``S / (S + 2)``: one author without followers gives a third, ten give 0.83.
+author was met on so many crawled pages. The authors who link to a URL, each counted once, have influence ``S``
+together, and the URL has the score ``S / (S + 2)``: one author without followers gives a third, ten give 0.83.
 """
 
 import html
@@ -22,29 +22,29 @@ from online_analysis.document import Document
 from online_analysis.icd import Event, Icd, Post
 
 _HALF_INFLUENCE = 2.0
-_MOST_ADDRESSES = 100_000
+_MOST_URLS = 100_000
 _MOST_AUTHORS = 50_000
-_MOST_AUTHORS_OF_ADDRESS = 32
+_MOST_AUTHORS_OF_URL = 32
 _BITS = 64
-_LONGEST_ADDRESS = 2_000
-_ADDRESS = re.compile(r"https?://[^\s<>\"“”„«»‹›‘`|\\^{}。，、！？；：）（」』】》…]+…?", re.IGNORECASE)
+_LONGEST_URL = 2_000
+_URL = re.compile(r"https?://[^\s<>\"“”„«»‹›‘`|\\^{}。，、！？；：）（」』】》…]+…?", re.IGNORECASE)
 _CUT_OFF = ("…", "...")
 _TRAILING = ".,;:!?'’*_~"
 
 
 @dataclass(frozen=True, slots=True)
 class ScoredSeed:
-    """An address to begin with, and its score in [0, 1]."""
+    """A URL to begin with, and its score in [0, 1]."""
 
     url: str
     score: float
 
 
 def seeds_of_posts(icd: Icd) -> tuple[ScoredSeed, ...]:
-    """Return the addresses that the ICD's social postings link to, the highest scores first.
+    """Return the URLs that the ICD's social postings link to, the highest scores first.
 
-    Several posts of an author count once for an address. With an event in the ICD a post counts as much as it is near
-    to it; one without a date counts whole. Addresses that no post near the event links to are left out.
+    Several posts of an author count once for a URL. With an event in the ICD a post counts by its nearness to it; one
+    without a date counts whole. URLs that no post near the event links to are left out.
     """
     strengths = _strengths(icd.posts, icd.event)
     seeds = (ScoredSeed(url, _saturated(strength)) for url, strength in strengths.items() if strength > 0)
@@ -52,14 +52,14 @@ def seeds_of_posts(icd: Icd) -> tuple[ScoredSeed, ...]:
 
 
 def links_in(text: str) -> Iterator[str]:
-    """Yield the http(s) addresses in a text or in HTML, without fragments; those that were cut off are left out.
+    """Yield the http(s) URLs in a text or in HTML, without fragments; those that were cut off are left out.
 
     >>> list(links_in("See (https://a.test/b_(c)), or https://a.test/long… now"))
     ['https://a.test/b_(c)']
     """
-    for found in _ADDRESS.finditer(text):
+    for found in _URL.finditer(text):
         written = html.unescape(_trimmed(found[0]))
-        if found[0].endswith(_CUT_OFF) or len(written) > _LONGEST_ADDRESS:
+        if found[0].endswith(_CUT_OFF) or len(written) > _LONGEST_URL:
             continue
         try:
             url = ada_url.URL(written)
@@ -71,10 +71,10 @@ def links_in(text: str) -> Iterator[str]:
 
 
 class SocialAnalyser:
-    """Scores links by the authors who link there; silent on those of fewer than two, unless the ICD's posts do.
+    """Scores links by the authors who link to the same URL; silent where they are fewer than two, except in ICD posts.
 
-    It remembers who linked where: its scores depend on the documents it has seen, in their order, and on nothing else.
-    A document that is seen twice in a row has the same scores twice. It remembers the last 100,000 addresses that
+    It remembers the authors of links: its scores depend on the documents it has seen, in their order, and on nothing
+    else. A document that is seen twice in a row has the same scores twice. It remembers the last 100,000 URLs that
     authors linked to, up to 32 authors of each, and the last 50,000 authors.
     """
 
@@ -109,12 +109,12 @@ class SocialAnalyser:
         while len(self._pages_of) > _MOST_AUTHORS:
             self._pages_of.popitem(last=False)
 
-    def _add(self, address: str, author: bytes) -> None:
-        authors = self._authors_of.setdefault(address, [])
-        self._authors_of.move_to_end(address)
-        if author not in authors and len(authors) < _MOST_AUTHORS_OF_ADDRESS:
+    def _add(self, url: str, author: bytes) -> None:
+        authors = self._authors_of.setdefault(url, [])
+        self._authors_of.move_to_end(url)
+        if author not in authors and len(authors) < _MOST_AUTHORS_OF_URL:
             authors.append(author)
-        while len(self._authors_of) > _MOST_ADDRESSES:
+        while len(self._authors_of) > _MOST_URLS:
             self._authors_of.popitem(last=False)
 
     def _score(self, url: str) -> float | None:
@@ -129,7 +129,7 @@ class SocialAnalyser:
 
 
 def _strengths(posts: Sequence[Post], event: Event | None) -> Mapping[str, float]:
-    """Return the influence of all who posted each address together."""
+    """Return the joint influence of the authors who posted each URL."""
     followers: dict[str, int] = {}
     nearest: dict[tuple[str, str], float] = {}
     for post in posts:
@@ -148,7 +148,7 @@ def _saturated(strength: float) -> float:
 
 
 def _pages(bits: int) -> int:
-    """Estimate how many pages set these bits, each one of 64: by how many are unset (linear counting)."""
+    """Estimate from a bit set of 64 how many pages set bits in it, by its unset bits (linear counting)."""
     unset = _BITS - bits.bit_count()
     return round(_BITS * math.log(_BITS / max(unset, 0.5)))
 
@@ -157,13 +157,13 @@ def _key(text: str) -> bytes:
     return blake2b(text.encode("utf-8", "replace"), digest_size=8).digest()
 
 
-def _trimmed(address: str) -> str:
-    """Leave out what ends a sentence, and a bracket that was opened before the address."""
+def _trimmed(url: str) -> str:
+    """Strip the punctuation that ends a sentence, and a bracket that was opened before the URL."""
     while True:
-        shorter = address.rstrip(_TRAILING)
+        shorter = url.rstrip(_TRAILING)
         for opened, closed in ("()", "[]"):
             if shorter.endswith(closed) and shorter.count(closed) > shorter.count(opened):
                 shorter = shorter[:-1]
-        if shorter == address:
-            return address
-        address = shorter
+        if shorter == url:
+            return url
+        url = shorter

@@ -1,7 +1,7 @@
-"""Links that lead to spam: the block list of an ICD, and signs of link farms (ARCOMEM, section 4.2).
+"""Recognises links that lead to spam, by an ICD's block list and by signs of link farms (ARCOMEM, section 4.2).
 
-Signs count only where several agree, for what is taken for spam is as good as lost, and pages that list links are what
-a focused crawl thrives on. Where nothing is certain, nothing is said.
+Signs count only where several agree, for a page taken for spam is as good as lost, and a focused crawl thrives on pages
+that list links. An uncertain case gets no score.
 """
 
 import re
@@ -31,7 +31,7 @@ _WORD = re.compile(r"[^\W_]+")
 
 
 class SpamHosts:
-    """A set of hosts; what is below a listed host is listed too."""
+    """A set of hosts; the subdomains of a listed host are listed too."""
 
     def __init__(self, hosts: Iterable[str]) -> None:
         self._hosts = frozenset(hosts)
@@ -47,7 +47,7 @@ class SpamHosts:
 class HiddenHosts:
     """Remembers the hosts that are linked to with hidden links alone, of the last 50,000 that were linked to.
 
-    A host that is linked to openly once is none of them any more. A page that is met twice counts once.
+    One visible link to a host takes it out of the set. A page that is met twice counts once.
     """
 
     def __init__(self) -> None:
@@ -75,7 +75,7 @@ class SpamAnalyser:
     host, and none that was met has an open one: the analyser remembers that, within bounds.
 
     A crawl refuses listed hosts in its scope, so there no score can let one in. Its weight is several times that of all
-    others together unless the ICD says otherwise, which leaves spam a fraction of what they give it.
+    others together unless the ICD says otherwise, which leaves spam a fraction of their scores.
     """
 
     name = "spam"
@@ -85,7 +85,7 @@ class SpamAnalyser:
         self._hidden = HiddenHosts()
 
     def analyse(self, document: Document) -> Scores:
-        """Score what is certainly spam; the document has a score where it is a link farm."""
+        """Score certain spam; the document has a score only where it is a link farm."""
         foreign = _foreign_hosts(document)
         farm = _is_farm(document, foreign)
         hides = self._meet(document, foreign)
@@ -96,7 +96,7 @@ class SpamAnalyser:
         return Scores(self.name, 0.0 if farm else None, tuple(links))
 
     def _meet(self, document: Document, foreign: Sequence[str]) -> bool:
-        """Learn what a page links to, and tell whether it hides links to many hosts."""
+        """Learn the links of a page, and return whether it hides links to many hosts."""
         openly = {host for link, host in zip(document.outlinks, foreign, strict=True) if host and not link.hidden}
         hidden = set(filter(None, foreign)) - openly
         self._hidden.meet(document.url, hidden=sorted(hidden), openly=sorted(openly))
@@ -111,7 +111,7 @@ class SpamAnalyser:
 
 
 def is_link_farm(document: Document) -> bool:
-    """Tell a page that only exists for its links: very many foreign hosts, no text, and few words in all anchors.
+    """Return whether a page exists only for its links: very many foreign hosts, no text, few words in all anchors.
 
     All three must hold: thirty hosts; less than six characters of text for each link, its anchor left aside; and four
     fifths of the anchors made of nothing but keywords, which are words that stand in a tenth of all anchors. An entry
@@ -121,7 +121,7 @@ def is_link_farm(document: Document) -> bool:
 
 
 def is_stuffed(anchor: str) -> bool:
-    """Tell an anchor that is made of one keyword, four times and more.
+    """Return whether an anchor repeats one keyword, four times or more.
 
     >>> is_stuffed("cheap pills, best pills, buy pills: pills!"), is_stuffed("Pills and how they work")
     (True, False)
@@ -153,7 +153,7 @@ def _repeat_each_other(links: Sequence[Outlink]) -> bool:
 
 
 def _own_text(document: Document) -> int:
-    """Return how many characters of the page's content, and of the paragraphs outside of it, are in no anchor."""
+    """Return the number of characters of the page's content, and of paragraphs outside of it, that are in no anchor."""
     outside = {link.context for link in document.outlinks if link.part is None}
     text = sum(len(part.text) for part in document.parts) + len(document.rest) + sum(map(len, outside))
     return max(0, text - sum(len(link.anchor) for link in document.outlinks))

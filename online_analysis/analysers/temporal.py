@@ -1,4 +1,4 @@
-"""How close to an event in time a page was published (ARCOMEM, section 4.2: a module like any other).
+"""Scores pages by how close to an event they were published (ARCOMEM, section 4.2: a module like any other).
 
 A page of the event's span scores 1. Before its start the score halves with each ``lead``, after its end with each
 ``cool_down``; where one of these is zero, nothing of that side counts.
@@ -7,13 +7,13 @@ A page of the event's span scores 1. Before its start the score halves with each
 from datetime import datetime, timedelta
 
 from online_analysis.aggregation import Scores
-from online_analysis.analysers.date_hints import Span, date_in_address, date_in_anchor
+from online_analysis.analysers.date_hints import Span, date_in_anchor, date_in_url
 from online_analysis.document import Document, Outlink
 from online_analysis.icd import Event
 
 
 def nearness(event: Event, first: datetime, last: datetime | None = None) -> float:
-    """Return how near a moment, or the nearest moment of a stretch of time, is to an event, in [0, 1]."""
+    """Return the nearness to an event, in [0, 1], of a moment or of the nearest moment of a stretch of time."""
     if (last or first) < event.start:
         return _halved(event.start - (last or first), event.lead)
     return _halved(first - event.end, event.cool_down) if first > event.end else 1.0
@@ -22,7 +22,7 @@ def nearness(event: Event, first: datetime, last: datetime | None = None) -> flo
 class TemporalAnalyser:
     """Scores pages by their date of publication, silent where they have none.
 
-    A link is scored by the date that its address has (``/2024/05/``), else by the one that a feed or sitemap gives it,
+    A link is scored by the date that its URL has (``/2024/05/``), else by the one that a feed or sitemap gives it,
     else by the one that its anchor names: a month or year by its nearest moment. Other links get the score of their
     page.
     """
@@ -38,7 +38,7 @@ class TemporalAnalyser:
         return Scores(self.name, page, tuple(self._link(link, page) for link in document.outlinks))
 
     def _link(self, link: Outlink, page: float | None) -> float | None:
-        hint: Span | None = date_in_address(link.url)
+        hint: Span | None = date_in_url(link.url)
         if hint is None and link.date is not None:
             return nearness(self._event, link.date)
         hint = hint or date_in_anchor(link.anchor)

@@ -1,11 +1,11 @@
-"""How much a page and the words around its links speak of the topic (ARCOMEM, section 4.2).
+"""Scores a page, and the words around its links, by their relevance to the topic (ARCOMEM, section 4.2).
 
-``online_analysis.similarity`` says how a text is measured. Keywords are looked for in the content of a document, since
-lists and sidebars mention much, and in the entries of a list where it has no content. With reference documents all of
-its text is compared, and content counts twice. The document's score is two thirds that of its text as a whole and one
-third that of its best content part. A link's score is that of the mean of the document (weight 2), the paragraph (1)
-and the anchor (2), those without terms left out: so links beside a match rise above the others of the page, and links
-that are a match above these.
+``online_analysis.similarity`` defines the measure of a text. Keywords are looked for in the content of a document,
+since lists and sidebars mention much, and in the entries of a list where it has no content. With reference documents
+all of its text is compared, and content counts twice. The document's score is two thirds that of its text as a whole
+and one third that of its best content part. A link's score is that of the mean of the document (weight 2), the
+paragraph (1) and the anchor (2), those without terms left out: so links beside a match rise above the others of the
+page, and links that are a match above these.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from online_analysis.aggregation import Scores
-from online_analysis.counting import CountedDocument
 from online_analysis.document import Document, PartRole
 from online_analysis.similarity import (
     ANCHOR,
@@ -25,6 +24,7 @@ from online_analysis.similarity import (
     score,
     scores,
 )
+from online_analysis.term_counts import CountedDocument
 from online_analysis.topic import Number, Topic, TopicVector
 
 _DOCUMENT_WEIGHT, _PARAGRAPH_WEIGHT, _ANCHOR_WEIGHT = 2.0, 1.0, 2.0
@@ -52,7 +52,7 @@ class TextAnalyser:
 
 
 def _page_closeness(document: Document, counted: CountedDocument, measured: Measured) -> Closeness | None:
-    """Measure the page in pieces: its title, its parts, its rest, and what is outside of them."""
+    """Measure the page in pieces: its title, its parts, its rest, and the text outside of them."""
     if not counted.units.bounds[counted.pieces[-1]]:
         return None
     content = _places(document, "content")
@@ -108,10 +108,10 @@ def _link_scores(
 
 
 def _weights(page: Number, paragraph: Number, anchor: Number) -> tuple[Number, Number, Number]:
-    """Weigh what speaks, each 1 or 0."""
+    """Return the weights of page, paragraph and anchor; each argument is 1 where it has a score, else 0."""
     return _DOCUMENT_WEIGHT * page, _PARAGRAPH_WEIGHT * paragraph, _ANCHOR_WEIGHT * anchor
 
 
 def _sum(values: Sequence[Number], weights: Sequence[Number]) -> Number:
-    """Return the sum of what page, paragraph and anchor say, by their weights."""
+    """Return the weighted sum of the values of page, paragraph and anchor."""
     return values[0] * weights[0] + values[1] * weights[1] + values[2] * weights[2]

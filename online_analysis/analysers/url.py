@@ -1,11 +1,11 @@
-"""What the words of a link's address and the ICD's URL patterns say about it."""
+"""Scores links by the words of their URLs and by the ICD's URL patterns."""
 
 from collections.abc import Mapping, Sequence
 
 from online_analysis.aggregation import Scores
-from online_analysis.counting import LONGEST_PARAGRAPH, words_of
 from online_analysis.document import Document
 from online_analysis.similarity import ANCHOR, Measure, Measures, scores
+from online_analysis.term_counts import LONGEST_PARAGRAPH, words_of
 from online_analysis.topic import Topic
 from online_analysis.url_patterns import UrlPattern
 
@@ -13,11 +13,11 @@ _REMEMBERED = 20_000
 
 
 class UrlAnalyser:
-    """Scores links only, by their addresses.
+    """Scores links only, by their URLs.
 
     The score of a URL pattern that matches is the link's; of several, that of the longest. Otherwise the words of
-    path and query are scored as an anchor text is. A link whose address has none of the topic's terms gets None: most
-    addresses say nothing, so that is no sign against it. Scores of addresses are remembered, for a bounded number.
+    path and query are scored as an anchor text is. A link whose URL has none of the topic's terms gets None: most
+    URLs say nothing, so that is no sign against it. Scores of URLs are remembered, for a bounded number.
     """
 
     name = "url"

@@ -1,4 +1,4 @@
-"""Reading all parts of an ICD, so that every mistake is found in one go."""
+"""Reads all parts of an ICD, so that every mistake is found in one go."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -10,18 +10,18 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from online_analysis.icd.explanations import mistakes_of
 from online_analysis.icd.mistakes import FieldPath, IcdError, Mistake
 from online_analysis.icd.models import MissingModelError, find_model
-from online_analysis.icd.plugged import plugin_names
+from online_analysis.icd.plugin_names import plugin_names
 from online_analysis.icd.postings import Post, read_posts
-from online_analysis.icd.references import ReferenceFileError, read_hosts, read_reference
-from online_analysis.icd.rules import Facts, ScopeRules
+from online_analysis.icd.reference_files import ReferenceFileError, read_hosts, read_reference
+from online_analysis.icd.scope_rules import Facts, ScopeRules
 from online_analysis.icd.scoping import Scope
-from online_analysis.icd.sections import TopicWords, WebAddress
-from online_analysis.icd.source import Source, Value
+from online_analysis.icd.sections import TopicWords, WebUrl
+from online_analysis.icd.yaml_source import Source, Value
 from online_analysis.terms import Lexicon
 from online_analysis.url_patterns import UrlPattern, first_match
 
 Definition = TypeVar("Definition", bound=BaseModel)
-_SEEDS: TypeAdapter[tuple[str, ...]] = TypeAdapter(tuple[WebAddress, ...])
+_SEEDS: TypeAdapter[tuple[str, ...]] = TypeAdapter(tuple[WebUrl, ...])
 _TOPIC = TypeAdapter(TopicWords)
 _SCOPE = TypeAdapter(Scope)
 _T = TypeVar("_T")
@@ -29,7 +29,7 @@ _USELESS = "single letters, punctuation and words such as 'the' do not count"
 
 
 Place = Callable[[str], Path]
-"""Says where a file lies that an ICD names."""
+"""Returns the path of a file that an ICD names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +154,7 @@ class _Check:
         lexicon = Lexicon()
         texts: dict[str, str] = {}
         for position, name in enumerate(topic.documents):
-            if is_web_address(name):
+            if is_web_url(name):
                 continue
             if (text := self._reference(name, position)) is not None:
                 texts[name] = text
@@ -206,6 +206,6 @@ def _phrases(topic: TopicWords) -> Iterator[tuple[FieldPath, str]]:
         yield from ((("topic", kind, position), phrase) for position, phrase in enumerate(phrases))
 
 
-def is_web_address(name: str) -> bool:
-    """Tell a reference document on the web from one that is a file."""
+def is_web_url(name: str) -> bool:
+    """Return whether a reference document is on the web, not a file."""
     return name.lower().startswith(("http://", "https://"))

@@ -31,10 +31,10 @@ from online_analysis.icd.sections import (
     Sources,
     TopicWords,
     Traps,
-    WebAddress,
+    WebUrl,
     refuse,
 )
-from online_analysis.icd.source import LARGEST, Source, read_source
+from online_analysis.icd.yaml_source import LARGEST, Source, read_source
 
 
 def _contact(text: str) -> str:
@@ -82,9 +82,7 @@ class Icd(Section):
         default="", max_length=1000, examples=["Example City Archive"]
     )
     contact: Annotated[str, AfterValidator(_contact)] = Field(examples=["archive@example.org"])
-    seeds: Annotated[tuple[WebAddress, ...], AfterValidator(_some_seeds)] = Field(
-        examples=["[https://forum.example.org/]"]
-    )
+    seeds: Annotated[tuple[WebUrl, ...], AfterValidator(_some_seeds)] = Field(examples=["[https://forum.example.org/]"])
     topic: TopicWords = Field(examples=["{keywords: [solar power, photovoltaics]}"])
     event: Event | None = Field(default=None, examples=["{start: 2024-05-01, end: 2024-05-31}"])
     scope: Scope = Field(default=Scope(), examples=["{sites: anywhere}"])
@@ -125,7 +123,7 @@ class Icd(Section):
         analysers: tuple[str, ...] = ANALYSERS,
         place: Place | None = None,
     ) -> Self:
-        """Read an ICD from its bytes; ``file`` names it in messages and is what relative paths start from.
+        """Read an ICD from its bytes; ``file`` names it in messages, and relative paths start from its folder.
 
         With ``place`` the files that the ICD names are where that says, and nowhere else.
         """
@@ -148,7 +146,7 @@ class Icd(Section):
 
     @property
     def posts(self) -> tuple[Post, ...]:
-        """The social postings of the file ``topic.posts``, none where it was read back from ``meaning``."""
+        """The social postings of the file ``topic.posts``; empty where the ICD was read back from ``meaning``."""
         return self._posts
 
     def document_urls(self) -> tuple[ReferenceUrl, ...]:
@@ -178,7 +176,7 @@ class Icd(Section):
         return self._source.mistake(("scoring", "entity_model"), problem, advice)
 
     def user_agent(self) -> str:
-        """Return the value of the User-Agent header: one line of printable ASCII that says who crawls and why."""
+        """Return the value of the User-Agent header: one line of printable ASCII with the operator and purpose."""
         parts = [f"+{self.contact}", _header_text(self.operator), _header_text(self.title)]
         return f"AAHCrawler/{version('aahcrawler')} ({'; '.join(filter(None, parts))})"
 

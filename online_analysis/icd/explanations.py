@@ -9,7 +9,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from online_analysis.icd.mistakes import FieldPath, Mistake
-from online_analysis.icd.source import Source
+from online_analysis.icd.yaml_source import Source
 
 _FOLLOWS_FROM_ANOTHER = "default_factory_not_called"
 _MUST_BE = {
@@ -111,7 +111,7 @@ def _field(model: type[BaseModel], names: list[str]) -> FieldInfo | None:
 
 
 def _is_mapping(field: FieldInfo) -> bool:
-    """Whether a field holds values by names that its author chooses."""
+    """Return whether a field maps names that the ICD's author chooses to values."""
     return get_origin(field.annotation) is Mapping
 
 

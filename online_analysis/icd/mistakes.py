@@ -1,4 +1,4 @@
-"""What is wrong with an ICD, said so that its author can put it right."""
+"""Reports mistakes in an ICD so that its author can correct them."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -17,9 +17,9 @@ def field_name(path: Sequence[str | int]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Mistake:
-    """One thing wrong at one place. ``line`` counts from 1; ``field`` is empty where the whole file is meant.
+    """A mistake at one place. ``line`` counts from 1; ``field`` is empty where the whole file is meant.
 
-    ``problem`` completes the sentence that begins with the field; ``advice`` says what to do instead.
+    ``problem`` completes the sentence that begins with the field; ``advice`` tells the remedy.
     """
 
     file: str

@@ -5,11 +5,11 @@ from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 _INSIDE = ("config.cfg", "meta.json")
-"""What every spaCy pipeline holds that was saved to a folder."""
+"""The files in every spaCy pipeline that was saved to a folder."""
 
 
 class MissingModelError(Exception):
-    """A model is not there; ``problem`` completes the sentence "the field ...", ``advice`` says what to do."""
+    """Raised for a missing model; ``problem`` completes the sentence "the field ...", ``advice`` tells the remedy."""
 
     def __init__(self, problem: str, advice: str) -> None:
         super().__init__(f"{problem}; {advice}")
@@ -18,7 +18,7 @@ class MissingModelError(Exception):
 
 
 def find_model(name: str, folder: Path) -> str:
-    """Return what spaCy loads: the name of an installed package, or the absolute path of a folder.
+    """Return the argument for spaCy's loader: the name of an installed package, or the absolute path of a folder.
 
     Whether it loads is not tried: importing spaCy takes seconds. Raise MissingModelError where there is neither.
     """
@@ -37,7 +37,7 @@ def find_model(name: str, folder: Path) -> str:
 
 
 def model_version(name: str) -> str:
-    """Return what differs when a model that ``find_model`` has found is another one: version, or digest of its meta."""
+    """Return the version of a model that ``find_model`` has found, or else a digest of its meta data."""
     place = Path(name)
     try:
         if place.is_absolute():

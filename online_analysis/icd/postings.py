@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from online_analysis.icd.mistakes import Mistake
-from online_analysis.icd.references import read_bytes
+from online_analysis.icd.reference_files import read_bytes
 from online_analysis.icd.units import parse_moment
 
 _MOST_MISTAKES = 20
@@ -30,7 +30,7 @@ class Post:
 
 @dataclass(frozen=True, slots=True)
 class Postings:
-    """The posts of a file in its order, or what is wrong with its lines."""
+    """The posts of a file in its order, or the mistakes in its lines."""
 
     posts: tuple[Post, ...] = ()
     mistakes: tuple[Mistake, ...] = ()

@@ -1,4 +1,4 @@
-"""What of a definition may change while its crawl runs, and what a crawl makes of a changed one."""
+"""Takes over those changes to a definition that a running crawl allows."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -8,12 +8,12 @@ from online_analysis.icd.definition import Icd, changes
 
 
 class Part(StrEnum):
-    """What a change acts on."""
+    """A part of the crawl that a change affects."""
 
     LIMITS = "limits"
     POLITENESS = "politeness"
     SCOPE = "scope"
-    """Which links are wanted, for whatever reason they were refused."""
+    """The links that are wanted, whatever the reason for a refusal."""
     WEIGHTS = "weights"
 
 
@@ -31,10 +31,10 @@ _FIXED = frozenset({"limits.page_bytes", "politeness.timeout"})
 
 @dataclass(frozen=True, slots=True)
 class Redefinition:
-    """A running crawl's definition with what may change of another one.
+    """The definition of a running crawl, with the changes that it takes over from another one.
 
-    ``taken`` and ``left`` are the paths of the fields that differ, by whether they were taken over; ``parts`` what the
-    former act on.
+    ``taken`` and ``left`` are the paths of the fields that differ, by whether they were taken over; ``parts`` are the
+    parts of the crawl that the former affect.
     """
 
     icd: Icd
@@ -43,12 +43,12 @@ class Redefinition:
 
     @property
     def parts(self) -> frozenset[Part]:
-        """What the changes that are taken over act on."""
+        """The parts of the crawl that the changes taken over affect."""
         return parts(self.taken)
 
 
 def part(path: str) -> Part | None:
-    """Return what a field acts on that may change while the crawl runs, None for one that may not.
+    """Return the part of the crawl that a field affects, None where the field may not change while the crawl runs.
 
     >>> part("scope.deny"), part("politeness.domains.example.org.delay"), part("seeds")
     (<Part.SCOPE: 'scope'>, <Part.POLITENESS: 'politeness'>, None)
@@ -64,7 +64,7 @@ def parts(paths: Iterable[str]) -> frozenset[Part]:
 
 
 def redefined(running: Icd, wanted: Icd) -> Redefinition:
-    """Return what a crawl goes by from now on that is given the definition ``wanted`` while it runs.
+    """Return the definition of a running crawl after it is given ``wanted``, with the changes taken over or left.
 
     Mistakes that are found in it later are placed in the file of ``wanted``.
     """

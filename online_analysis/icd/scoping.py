@@ -90,7 +90,7 @@ Conditions = Annotated[tuple["Condition", ...], BeforeValidator(_in_pieces), _So
 
 
 class Condition(Section):
-    """What is asked of a URL; of several things in one condition all must hold, of several values any one."""
+    """A condition on a URL: several fields must all hold, of several values of one field any."""
 
     model_config = ConfigDict(**Section.model_config, serialize_by_alias=True)
 
@@ -114,7 +114,7 @@ class Condition(Section):
 
 
 class Rule(Section):
-    """One rule of the scope: what it refuses, or what it requires. Without a name it is called by its place."""
+    """A rule of the scope, which refuses or requires a condition. One without a name is called by its place."""
 
     name: Annotated[Line, Field(max_length=60)] | None = Field(default=None, examples=["no calendars"])
     refuse: Condition | None = Field(default=None, examples=["{url: /calendar/}"])
@@ -129,7 +129,7 @@ class Rule(Section):
 
 
 class Canonical(Section):
-    """The one spelling of each address."""
+    """The one spelling of each URL."""
 
     sessions: Literal["drop", "keep"] = Field(default="drop", examples=["keep"])
     drop: tuple[Annotated[str, AfterValidator(_parameter)], ...] = Field(default=(), examples=['["utm_*", fbclid]'])
@@ -142,7 +142,7 @@ class Canonical(Section):
 
 
 class Scope(Section):
-    """Which URLs may be fetched."""
+    """The URLs that may be fetched."""
 
     sites: Literal["seeds", "anywhere"] = Field(default="seeds", examples=["anywhere"])
     allow: tuple[Pattern, ...] = Field(default=(), examples=['["*://blog.example.org/2024/*"]'])

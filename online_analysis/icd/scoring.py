@@ -1,11 +1,11 @@
-"""How scores become priorities, as an ICD says it."""
+"""Settings that turn scores into priorities."""
 
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, ValidationInfo, field_validator
 
-from online_analysis.icd.sections import FileName, FolderName, Host, Pattern, Score, Section, WebAddress, refuse
+from online_analysis.icd.sections import FileName, FolderName, Host, Pattern, Score, Section, WebUrl, refuse
 
 DEFAULT_WEIGHTS: Mapping[str, float] = {
     "text": 1.0,
@@ -17,15 +17,15 @@ DEFAULT_WEIGHTS: Mapping[str, float] = {
     "application": 0.25,
     "ranker": 20.0,
 }
-"""What an analyser weighs when the ICD does not say.
+"""The weight of each analyser that the ICD gives none.
 
-``spam`` speaks of the few links that it is sure of, and must then prevail. The others add to what ``text`` and ``url``
-say; those of plug-ins have no weight unless the ICD gives them one. What the ranker predicts is made of what the others
-say, so it prevails as soon as it knows enough to speak.
+``spam`` scores only the few links that it is sure of, and must then prevail. The others add to ``text`` and ``url``;
+those of plug-ins have no weight unless the ICD gives them one. The ranker's predictions are learned from the scores of
+the others, so it prevails as soon as it knows enough to predict.
 """
 
 ANALYSERS = tuple(DEFAULT_WEIGHTS)
-"""The names of the analysers that ship; other ones may be weighted when the loader is told of them."""
+"""The names of the analysers that ship; others may be weighted when the loader is given their names."""
 
 _SPEAK_OF_THE_TOPIC = frozenset({"text", "url"})
 """They have something to say in any crawl; the other ones that ship may be silent throughout."""
@@ -47,13 +47,13 @@ Seed = Annotated[int, Field(ge=0, le=2**63 - 1)]
 class PostTo(Section):
     """Another instance's web service that links scored at least ``at_least`` are posted to, and the crawl there."""
 
-    url: WebAddress = Field(examples=["https://crawler.example.net/"])
+    url: WebUrl = Field(examples=["https://crawler.example.net/"])
     crawl: FolderName = Field(examples=["solar-villages"])
     at_least: Score = Field(default=0.0, examples=["0.2"])
 
 
 class Scoring(Section):
-    """How scores become priorities.
+    """Settings that turn scores into priorities.
 
     ``weights`` holds every analyser that ships, and those of plug-ins that the ICD weighs. ``batch`` counts pages.
     ``explore`` is a share of the fetches. ``entity_model`` names a spaCy pipeline, empty for none.

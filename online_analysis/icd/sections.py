@@ -31,7 +31,7 @@ _EVERYWHERE = (ip_network("0.0.0.0/0"), ip_network("::/0"))
 
 
 WHERE_SECRETS_ARE = "remove it: credentials are read from fsspec's configuration files and from the environment"
-"""What to do about an address with a secret in it."""
+"""The advice for a URL with a secret in it."""
 
 
 _PASSWORD = re.compile(r"://[^/@]*:(?!\d{1,5}(?:/|$))[^@]*@")
@@ -39,7 +39,7 @@ _PASSWORD = re.compile(r"://[^/@]*:(?!\d{1,5}(?:/|$))[^@]*@")
 
 
 def secret_in(address: str) -> str:
-    """Say what in a delivery address may be a secret, empty where nothing is.
+    """Return the part of a delivery URL that may be a secret, empty where there is none.
 
     >>> secret_in("sftp://me:word@example.org/crawls"), secret_in("sftp://me@example.org/crawls")
     ('holds a password', '')
@@ -156,7 +156,7 @@ Duration = Annotated[timedelta, BeforeValidator(_duration), PlainSerializer(form
 Size = Annotated[int, BeforeValidator(_size), Field(ge=0)]
 Moment = Annotated[datetime, BeforeValidator(_moment)]
 Pattern = Annotated[str, AfterValidator(_pattern)]
-WebAddress = Annotated[str, AfterValidator(_web_address)]
+WebUrl = Annotated[str, AfterValidator(_web_address)]
 Line = Annotated[str, Field(max_length=1000), AfterValidator(_line)]
 Language = Annotated[str, AfterValidator(_language)]
 Host = Annotated[str, AfterValidator(as_host)]
@@ -174,7 +174,7 @@ class Section(BaseModel):
 
 
 class TopicWords(Section):
-    """What the crawl is about. Each keyword and entity may be several words; they count as a phrase too.
+    """The words of the crawl's topic. Each keyword and entity may be several words; they count as a phrase too.
 
     ``posts`` names a file of social postings, empty for none; ``reference_crawl`` counts pages, 0 is none.
     """
@@ -204,7 +204,7 @@ class Event(Section):
 
 
 class Traps(Section):
-    """What is taken for an endless part of a site; a number that is 0 is no bound."""
+    """The bounds beyond which a part of a site counts as endless; 0 is no bound."""
 
     pages: Annotated[Count, Field(le=10**6)] = Field(default=30, examples=["100"])
     repeats: Annotated[Count, Field(le=100)] = Field(default=2, examples=["2"])
@@ -215,7 +215,7 @@ class Traps(Section):
 
 
 class Limits(Section):
-    """Where the crawl ends; 0 is no limit, except for ``requisite_bytes``, where it means none at all."""
+    """The limits of the crawl; 0 is no limit, except for ``requisite_bytes``, where it allows none at all."""
 
     pages: Count = Field(default=0, examples=["10000"])
     bytes: Size = Field(default=0, examples=["20 GB"])
@@ -226,7 +226,7 @@ class Limits(Section):
 
 
 class Sources(Section):
-    """What leads to pages beside the links of pages."""
+    """The sources of URLs beside the links of pages."""
 
     sitemaps: Literal["off", "robots", "guess"] = Field(default="off", examples=["robots"])
     feeds: Literal["off", "linked", "announced"] = Field(default="linked", examples=["announced"])
@@ -235,7 +235,7 @@ class Sources(Section):
 
 
 class Archive(Section):
-    """How files are kept; it says nothing of what is collected. ``reserve`` None is the default, 0 is none at all."""
+    """Settings of the archive files; they change nothing of the collection. ``reserve``: None default, 0 nothing."""
 
     target: DeliveryAddress = Field(default="", examples=["s3://bucket/crawls"])
     reserve: Size | None = Field(default=None, examples=["256 MB"])
@@ -243,7 +243,7 @@ class Archive(Section):
 
 
 class DomainPoliteness(Section):
-    """What of ``Politeness`` is otherwise for one domain or host; None is as for all others."""
+    """The exceptions from ``Politeness`` for one domain or host; None keeps the general value."""
 
     delay: Duration | None = Field(default=None, examples=["5 s"])
     max_delay: Duration | None = Field(default=None, examples=["5 minutes"])
@@ -251,10 +251,10 @@ class DomainPoliteness(Section):
 
 
 class Politeness(Section):
-    """How servers are treated. A site's Crawl-delay prevails over ``delay`` where it is longer.
+    """The politeness towards servers. A site's Crawl-delay prevails over ``delay`` where it is longer.
 
-    ``delay_factor`` is what a slow answer's time is multiplied by to become a delay; 0 asks slow sites as often as
-    others. ``domains`` are by host name, each for all hosts below it as well; of several the longest name holds.
+    ``delay_factor`` times a slow answer's duration is the delay after it; 0 asks slow sites as often as others.
+    ``domains`` are by host name, each for all hosts below it as well; of several the longest name holds.
     """
 
     delay: Duration = Field(default=timedelta(seconds=1), examples=["2 s"])
@@ -275,7 +275,7 @@ class Politeness(Section):
 
 
 class Endpoint(Section):
-    """Where to connect for a host: an address, and a port where it is not the URL's."""
+    """The address to connect to for a host, and the port where it is not the URL's."""
 
     address: str
     port: int | None = None

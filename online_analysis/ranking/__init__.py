@@ -1,12 +1,12 @@
-"""A ranker of links that learns, while it crawls, what fetched pages turned out to be worth (ARCOMEM, section 4.2)."""
+"""A ranker of links that learns the worth of fetched pages while it crawls (ARCOMEM, section 4.2)."""
 
 from online_analysis.icd.scoring import Scoring
+from online_analysis.ranking.queued_urls import Standing
 from online_analysis.ranking.ranker import LearningRanker
-from online_analysis.ranking.waiting import Standing
 
 
 def link_ranker(scoring: Scoring) -> LearningRanker | None:
-    """Return the ranker that an ICD asks for, None where it gives it no weight."""
+    """Return the ranker that an ICD asks for, None where its weight there is 0."""
     weight = scoring.weights.get(LearningRanker.name, 0.0)
     if not weight:
         return None

@@ -1,4 +1,4 @@
-"""What a link shows of the page behind it, as numbered features: words, steps of the address, places.
+"""Derives the features of a link, numbered: words, steps of the URL, places.
 
 A feature is a group and a name, hashed into a fixed number of columns, so that a model of them has a fixed size and
 the same names have the same column in every process.
@@ -10,11 +10,11 @@ from functools import lru_cache
 from urllib.parse import parse_qsl, unquote
 from zlib import crc32
 
-from online_analysis.addresses import split
 from online_analysis.terms import tokenize
+from online_analysis.url_parts import split
 
 COLUMNS = 1 << 20
-"""How many columns there are: so many that two features of one crawl seldom share one."""
+"""The number of columns: so many that two features of one crawl seldom share one."""
 
 Columns = tuple[int, ...]
 
@@ -41,15 +41,15 @@ def anchor_words(text: str) -> Mapping[int, None]:
     return dict.fromkeys(_words("anchor", text))
 
 
-def address_words(url: str) -> Columns:
-    """Return the columns of the different words of an address, its host left out."""
+def url_words(url: str) -> Columns:
+    """Return the columns of the different words of a URL, its host left out."""
     _, path, query = split(url)
     text = unquote(f"{path} {query}", errors="replace") if "%" in url else f"{path} {query}"
     return _words("address", text.replace("_", " "))
 
 
-def address_steps(url: str) -> Columns:
-    """Return the columns of where an address is: its host, each folder on the way, and the shape of what is left.
+def url_steps(url: str) -> Columns:
+    """Return the columns of a URL's location: its host, each folder on its path, and the shape of the remainder.
 
     The shape is the last step with its digits as one, and the names in the query: ``viewtopic.php?f&t``.
     """

@@ -1,4 +1,4 @@
-"""What has been seen of one URL: the links to it, and the row of features that they make."""
+"""The links seen to one URL, and the row of features that they make."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -8,11 +8,11 @@ from typing import NamedTuple
 from online_analysis.aggregation import ScoredLink, Weighed
 from online_analysis.document import Document, Outlink
 from online_analysis.hubs import leads_to_hub
-from online_analysis.ranking.features import Columns, address_steps, address_words, anchor_words, column
+from online_analysis.ranking.features import Columns, anchor_words, column, url_steps, url_words
 from online_analysis.ranking.regression import Row, Rows
 
 _MOST_LINKS = 24
-"""Links to one URL of which anything is kept, the first ones: what a menu links to is linked to by every page."""
+"""The most links to one URL of which anything is kept, the first ones: every page links to the targets of a menu."""
 _MOST_WORDS = 60
 _GROWTH = 1.5
 _DEEPEST = 8
@@ -26,7 +26,7 @@ SCALES: Mapping[str, float] = {
     "places": 1.0,
     "figures": 1.0,
 }
-"""How much each group of features may say before anything is learned: the spread of its effect."""
+"""The prior spread of the effect of each group of features."""
 _FIGURES = ("worth of pages", "best page", "links", "score of links", "best link", "named as a hub")
 _FIGURE_COLUMNS = tuple(column("figure", name) for name in _FIGURES)
 
@@ -52,10 +52,10 @@ class Group(NamedTuple):
 class LinkStatistics:
     """A URL and the links to it; ``value`` is what it is or seems to be worth, in the units of the ranker.
 
-    ``said`` and ``weight`` are the mean of what the analysers said of the links, and the weight they said it with.
-    ``score`` is what is predicted, None as long as nothing is; ``told`` is what the frontier has, by its last
-    ``offers`` offers. ``is_explored``: it is to be fetched whatever it seems to be worth. ``made`` is its row, None
-    where that lacks so many links that it is to be made anew: the more it has, the less one more says.
+    ``said`` is the mean of the analysers' scores of the links, and ``weight`` their weight. ``score`` is the
+    prediction, None as long as there is none; ``told`` is the score in the frontier, after the last ``offers`` offers.
+    ``is_explored``: it is to be fetched whatever its predicted worth. ``made`` is its row, None where that lacks so
+    many links that it is to be made anew: the more links it has, the less one more changes.
     """
 
     url: str
@@ -80,12 +80,12 @@ class LinkStatistics:
 
     @property
     def is_linked(self) -> bool:
-        """Whether any link to it has been seen: seeds may have none."""
+        """Return whether any link to the URL has been seen: seeds may have none."""
         return bool(self._pages)
 
     @property
     def is_full(self) -> bool:
-        """Whether nothing is kept of more links to it."""
+        """Return whether no more links to the URL are kept."""
         return len(self._pages) >= _MOST_LINKS
 
     def add(self, seen: Seen, link: ScoredLink) -> None:
@@ -108,12 +108,12 @@ class LinkStatistics:
             self.made = None
 
     def reweigh(self, now: Weighed) -> None:
-        """Take over what is said of the links under other weights, and what the frontier has."""
+        """Take over the scores of the links under other weights, and the score in the frontier."""
         self.said, self.weight, self.told, self.offers = now.said, now.weight, now.score, 1
         self.made = None
 
     def forget(self) -> None:
-        """Let go of all that was seen of a URL that will not be fetched: it is worth nothing to what led to it."""
+        """Drop the features of a URL that will not be fetched: it is worth nothing to the pages that led to it."""
         for each in (self._pages, self._lists, self._anchors, self._places):
             each.clear()
         self.value, self.score, self.made, self._address = 0.0, None, None, None
@@ -141,7 +141,7 @@ class LinkStatistics:
 
     def _columns(self) -> Iterator[tuple[str, Sequence[int]]]:
         if self._address is None:
-            self._address = address_words(self.url), address_steps(self.url)
+            self._address = url_words(self.url), url_steps(self.url)
         yield from zip(("address", "steps"), self._address, strict=True)
         if self._pages:
             yield "anchors", list(self._anchors)[:_MOST_WORDS]
@@ -167,7 +167,7 @@ def rows_of(sightings: Iterable[LinkStatistics], unit: float) -> Rows:
 
 
 class View:
-    """What a page shows of the URLs that it links to."""
+    """The features that a page gives to each of its links."""
 
     def __init__(self, document: Document, worth: float, depth: int) -> None:
         self._document = document
@@ -177,7 +177,7 @@ class View:
         self._places: dict[tuple[str, str, str], tuple[int, Mapping[int, None]]] = {}
 
     def of(self, link: Outlink) -> Seen:
-        """Return what a link shows."""
+        """Return the sighting of a link."""
         role = self._document.parts[link.part].role if link.part is not None else ""
         place = (link.place, link.action or "", role)
         known = self._places.get(place)
@@ -192,5 +192,5 @@ class View:
 
 
 def _shares(name: str, n: int) -> Sequence[float]:
-    """Let the ``n`` features of a group share its scale, so that many say no more together than few."""
+    """Let the ``n`` features of a group share its scale, so that the size of a group does not change its weight."""
     return [SCALES[name] / math.sqrt(n)] * n if n else ()

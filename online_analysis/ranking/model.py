@@ -1,11 +1,11 @@
-"""What the ranker believes: two regressions on the features of URLs, one for their worth and one for their promise.
+"""The ranker's model: two regressions on the features of URLs, one for their worth and one for their promise.
 
-**Worth** is the document score of a page, counted in units: a page as good as the best tenth of those fetched is
-worth 1. Before anything is known a page seems worth what is said of the links to it; learned is by how much more or
-less it is. **Promise** is what only leads to good pages: by how much the URLs that a page was the first to show exceed
-what would be fetched without it, which is the n-th best of all that wait where n pages have been fetched. It is
-counted up to a bound, as nobody can fetch everything at once. Before anything is known of it, the names that hubs have
-promise some (``online_analysis.hubs``).
+**Worth** is the document score of a page, counted in units: a page as good as the best tenth of those fetched is worth
+1. The prior of a page's worth is the analysers' score of the links to it; the regression learns the difference.
+**Promise** is the worth of a page that leads to good pages: by how much the URLs that it was the first to show exceed
+the n-th best of all queued URLs, which would be fetched without it, where n pages have been fetched. It is counted up
+to a bound, as a crawl cannot fetch everything at once. Before anything is known of it, the names that hubs have promise
+some (``online_analysis.hubs``).
 """
 
 import math
@@ -30,7 +30,7 @@ _LOW, _HIGH = 0.1, 0.5
 
 @dataclass(slots=True, eq=False)
 class Lesson:
-    """A fetched page, what it was worth, and the URLs that it was the first to show."""
+    """A fetched page, its worth, and the URLs that it was the first to show."""
 
     sighting: LinkStatistics
     worth: float
@@ -38,23 +38,23 @@ class Lesson:
 
 
 class Belief:
-    """A linear model: where it begins, and what each column adds. It knows nothing before it is taught."""
+    """A linear model: its intercept and the weight of each column. It predicts nothing before it is trained."""
 
     def __init__(self) -> None:
         self.mean = 0.0
         self.weights = Weights(COLUMNS)
 
     def learn(self, ridge: Ridge, targets: Floats) -> None:
-        """Believe what the rows of a regression say."""
+        """Fit the model to the rows of a regression."""
         self.mean = float(targets.mean())
         ridge.fit(targets - self.mean, self.weights)
 
     def of(self, rows: Rows) -> Floats:
-        """Return what is believed of rows."""
+        """Return the predictions for rows."""
         return self.mean + rows.times(self.weights.all)
 
     def effect(self, group: Group) -> float:
-        """Return what a group of features adds."""
+        """Return the contribution of a group of features."""
         return sum(value * float(self.weights.all[column]) for column, value in zip(*group, strict=True))
 
 
@@ -137,7 +137,7 @@ class Model:
 
 
 def bounded(value: float) -> float:
-    """Return a value between 0.1 and 0.5 as it is, and any other so that it keeps its order and is in (0, 1).
+    """Map a value into (0, 1), keeping the order: values between 0.1 and 0.5 stay unchanged.
 
     >>> bounded(0.3), bounded(0.5), bounded(5.0)
     (0.3, 0.5, 0.95)

@@ -1,8 +1,8 @@
-"""The ranker itself: it keeps what it has seen, learns when that is worth while, and says what has changed.
+"""The ranker: it remembers pages and links, trains itself when that is worth while, and reports changed scores.
 
 It is silent until it knows five pages. It learns anew from all of them whenever they are five per cent more, with all
-links that are known by then: a page that links to five good pages and one unknown one says something of that one. In
-between it predicts what new links lead to. It keeps the last 5,000 pages and the best 20,000 URLs that wait.
+links that are known by then: a page that links to five good pages and an unknown one is evidence for the unknown one.
+In between it predicts the worth of new links. It keeps the last 5,000 pages and the best 20,000 URLs that wait.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,10 +10,10 @@ from random import Random
 
 from online_analysis.aggregation import Reason, Revision, ScoredLink, Scores, Weighed
 from online_analysis.document import Document
-from online_analysis.ranking.gone import Gone
 from online_analysis.ranking.link_statistics import LinkStatistics, View
 from online_analysis.ranking.model import Lesson, Model
-from online_analysis.ranking.waiting import Standing, Waiting
+from online_analysis.ranking.queued_urls import Standing, Waiting
+from online_analysis.ranking.settled_urls import Gone
 
 _FEWEST = 5
 _GROWTH = 0.05
@@ -26,7 +26,7 @@ _LOTS = 16
 
 
 class LearningRanker:
-    """Learns while crawling what pages are worth; see ``online_analysis.aggregation.LinkRanker``.
+    """Learns the worth of pages while crawling; see ``online_analysis.aggregation.LinkRanker``.
 
     ``explore`` is the share of fetches that it gives to URLs of which it knows least, whatever they seem to be worth.
     """
@@ -52,7 +52,7 @@ class LearningRanker:
         self._random = Random(seed)
 
     def follow(self, document: Document, worth: float, links: Sequence[ScoredLink], depth: int) -> Scores:
-        """Learn from a page, and say what its links are worth."""
+        """Learn from a page, and predict the worth of its links."""
         found = self._see(document, worth, links, depth)
         self._since += 1
         if self._is_time():
@@ -70,16 +70,16 @@ class LearningRanker:
         return self._waiting.revised(n)
 
     def reweigh(self, weight: float, waiting: Mapping[str, Weighed]) -> None:
-        """Go by another weight, and by what is said of URLs that wait under other weights."""
+        """Change the ranker's weight, and take over the scores of queued URLs under the others' new weights."""
         self._waiting.reweigh(weight, waiting)
 
     def settled(self, url: str) -> None:
-        """Forget a URL that does not wait any longer; one that was not fetched is worth nothing to what led to it."""
+        """Forget a URL that is no longer queued; an unfetched one is worth nothing to the pages that led to it."""
         self._gone.add(url)
         self._waiting.forget(url)
 
     def explain(self, url: str) -> tuple[Reason, ...]:
-        """Say what the prediction for a URL that waits is made of."""
+        """Return the reasons of the prediction for a queued URL."""
         sighting = self._waiting.get(url)
         return self._model.explain(sighting) if sighting is not None and sighting.score is not None else ()
 

@@ -15,7 +15,7 @@ _TOLERANCE = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What is known of one page: the values in some columns, zero in all others. A column may come twice."""
+    """The known values of one page, in some columns, zero in all others. A column may come twice."""
 
     columns: NDArray[np.int32]
     values: NDArray[np.float32]
@@ -48,7 +48,7 @@ class Rows:
 
 
 class Weights:
-    """What each of many columns adds; zero before anything is learned."""
+    """The weight of each of many columns; zero before training."""
 
     def __init__(self, columns: int) -> None:
         self.all: Floats = np.zeros(columns)
@@ -72,8 +72,8 @@ class Ridge:
     def fit(self, targets: Floats, weights: Weights) -> None:
         """Let weights be those that minimise ``|rows * w - targets|^2 + penalty * |w|^2``.
 
-        The search begins where they are. It ends after thirty steps, so the outcome may be short of the minimum where
-        there are many rows; the next one goes on from there.
+        The search begins at the present weights. It ends after thirty steps, so the outcome may be short of the minimum
+        where there are many rows; the next one goes on from there.
         """
         weights.replace(self._columns, self._descend(targets, weights.all[self._columns]))
 

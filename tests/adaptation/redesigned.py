@@ -16,7 +16,6 @@ from aahcrawler.page.text import plain_text
 from aahcrawler.webobject import Person, WebObject
 from aahcrawler.wrapper_induction.examples import Label, LabelledExample, LabelledObject, Method
 from aahcrawler.wrapper_induction.induce import induce
-from knowledge_base.addresses import PathGlob, UrlRule
 from knowledge_base.model import (
     Application,
     Extract,
@@ -28,6 +27,7 @@ from knowledge_base.model import (
     Navigate,
     PageLevel,
 )
+from knowledge_base.url_rules import PathGlob, UrlRule
 from tests.helper.building import css, sign, text_field, when, xpath
 from tests.helper.saved_pages import html_page
 

@@ -18,7 +18,7 @@ from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.wrapper_induction.examples import Method
 from aahcrawler.wrapper_induction.robust_paths import Expression
 from aahcrawler.wrapper_induction.wrapper import Wrapper
-from knowledge_base.folders import SHIPPED
+from knowledge_base.file_selection import SHIPPED
 from knowledge_base.loader import SCHEMA, load
 from knowledge_base.model import DateFormat, Extract, Field, FieldKind, Identity, Navigate
 from knowledge_base.selectors import compile_selector

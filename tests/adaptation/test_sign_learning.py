@@ -11,9 +11,9 @@ from aahcrawler.metadata import Metadata
 from aahcrawler.page import Page
 from aahcrawler.wrapper_induction.examples import Method
 from aahcrawler.wrapper_induction.induce import induce
-from knowledge_base.addresses import PathGlob, UrlRule
 from knowledge_base.model import Application, Extract, KnowledgeBase, PageLevel
 from knowledge_base.selectors import compile_selector
+from knowledge_base.url_rules import PathGlob, UrlRule
 from tests.adaptation.redesigned import SITE, Knowing, bodies, forum, new, old, remembered, said, thread
 from tests.helper.building import css, sign, text_field, when
 from tests.helper.saved_pages import html_page

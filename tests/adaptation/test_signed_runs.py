@@ -12,8 +12,8 @@ from aahcrawler.metadata import Metadata
 from aahcrawler.page import Page
 from aahcrawler.webobject import Person, WebObject
 from aahcrawler.wrapper_induction.examples import Method
-from knowledge_base.addresses import PathGlob, UrlRule
 from knowledge_base.model import Application, Extract, Field, FieldKind, Identity, KnowledgeBase, PageLevel, Run
+from knowledge_base.url_rules import PathGlob, UrlRule
 from tests.adaptation.redesigned import NAMES, WORDS
 from tests.helper.building import css, sign, when, xpath
 from tests.helper.saved_pages import html_page

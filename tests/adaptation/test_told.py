@@ -1,7 +1,7 @@
 """What the report of a crawl says of what was learned."""
 
 from aahcrawler.adaptation.store.overlay import Evidence
-from aahcrawler.report.adapted import learned
+from aahcrawler.report.adaptation_section import learned
 
 BEGUN = "2026-01-02T00:00:00+00:00"
 

@@ -14,8 +14,8 @@ import pytest
 from fsspec import filesystem, register_implementation
 from fsspec.implementations.memory import MemoryFileSystem
 
-from aahcrawler.archive.delivered import DELIVERED
 from aahcrawler.archive.delivery import Delivery, DeliveryError, Progress, Rhythm, deliver
+from aahcrawler.archive.delivery_record import DELIVERED
 from aahcrawler.archive.folders import ArchiveError
 from aahcrawler.archive.target import DamagedCopyError, Target, TargetError, check_address, first_line, target_mistakes
 from online_analysis.icd import Icd

@@ -20,9 +20,9 @@ from aahcrawler.cli import app
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.page import generic
 from aahcrawler.urls import canonicalize
-from knowledge_base.addresses import Address, Paging
 from knowledge_base.loader import load
 from knowledge_base.model import KnowledgeBase
+from knowledge_base.url_rules import Paging, ParsedUrl
 from tests.authoring.tinyforum import BOARD, FORM, POSTS, SITE, TOPIC, topic
 from tests.helper.saved_pages import html_page, plain, saved_pages
 
@@ -186,9 +186,9 @@ def test_signs_of_known_applications_are_no_signs() -> None:
     ],
 )
 def test_shapes_fit_their_addresses(url: str, expected: dict[str, str]) -> None:
-    shape = shape_of(Address.parse(url))
+    shape = shape_of(ParsedUrl.parse(url))
     assert shape.attributes() == expected
-    assert shape.rule.matches(Address.parse(url))
+    assert shape.rule.matches(ParsedUrl.parse(url))
 
 
 @given(
@@ -202,7 +202,7 @@ def test_shapes_of_any_address_fit_it_and_can_be_written(
     query = quote("/".join(parts)) if raw else urlencode(parameters)
     url = canonicalize(f"http://a.test/{'/'.join(map(quote, parts))}?{query}")
     assert url is not None
-    address = Address.parse(url)
+    address = ParsedUrl.parse(url)
     shape = shape_of(address)
     assert shape.rule.matches(address), shape
     written = etree.Element("url", shape.attributes())
@@ -231,7 +231,7 @@ def test_page_numbers_are_recognised_in_parameters_and_paths() -> None:
         page = html_page(
             f"{SITE}/{here}", f'<a href="/{there}">2</a> <a href="/{there}0">next</a> <a href="/other">2</a>'
         )
-        assert paging_of(Address.parse(page.url), generic.links(page)) == (expected,), there
+        assert paging_of(ParsedUrl.parse(page.url), generic.links(page)) == (expected,), there
 
 
 def test_what_is_avoided_spares_content() -> None:
@@ -239,7 +239,7 @@ def test_what_is_avoided_spares_content() -> None:
         f"{SITE}/{path}"
         for path in ("login.php", "index.php?action=login;x=1", "topic.php?id=3", "topic.php?id=3&sort=up")
     ]
-    content = shape_of(Address.parse(f"{SITE}/topic.php?id=3"))
+    content = shape_of(ParsedUrl.parse(f"{SITE}/topic.php?id=3"))
     rules = avoided(urls, [content], [f"{SITE}/topic.php?id=3"])
     assert [(rule.reason.value, rule.shape.attributes()) for rule in rules] == [
         ("login", {"path": "**/login.php"}),

@@ -16,7 +16,7 @@ from aahcrawler.authoring.file_lines import Places, read_files
 from aahcrawler.authoring.partial_matches import narrowed
 from aahcrawler.cli import app
 from aahcrawler.page import Headers, Page
-from knowledge_base.folders import chosen_files
+from knowledge_base.file_selection import chosen_files
 from knowledge_base.loader import FOLDER, load
 from tests.archive.exchanges import INFO, identity, page_exchange
 from tests.crawl.site import Reply, Site, serving

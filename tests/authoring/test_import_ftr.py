@@ -16,7 +16,7 @@ from aahcrawler.cli import app
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.page import Headers, Page
 from benchmarks import recorded
-from knowledge_base.folders import SHIPPED
+from knowledge_base.file_selection import SHIPPED
 from knowledge_base.loader import load
 
 GAZETTE = """\

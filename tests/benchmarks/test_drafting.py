@@ -7,7 +7,7 @@ import pytest
 from aahcrawler.authoring.drafting.levels import Given
 from benchmarks import drafting
 from benchmarks.drafting import given, measure
-from benchmarks.reading import Reading
+from benchmarks.page_reading import Reading
 from benchmarks.recorded import RecordedSite
 from tests.benchmarks import tinysite
 

@@ -2,7 +2,7 @@
 
 from aahcrawler.helper import ApplicationAwareHelper
 from benchmarks.lists import compare, furniture, lines_of
-from benchmarks.reading import Seen, read
+from benchmarks.page_reading import Seen, read
 from knowledge_base.model import KnowledgeBase
 from tests.helper.building import application, article, level, links
 from tests.helper.saved_pages import html_page

@@ -1,8 +1,8 @@
 from pathlib import Path
 
 from benchmarks.damage import damaged
+from benchmarks.page_reading import wanted
 from benchmarks.quick import Known, Method, Repairs, attempt, costs
-from benchmarks.reading import wanted
 from tests.benchmarks import tinysite
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from benchmarks.forum import Forum
 from benchmarks.forum_server import boards, serving
-from benchmarks.processes import Finished
+from benchmarks.process_memory import Finished
 from benchmarks.throughput import WANTED, Cost, Crawled, System, crawl, peer_work, rows
 
 

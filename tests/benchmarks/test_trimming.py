@@ -6,7 +6,7 @@ from lxml import etree
 
 from aahcrawler.helper import ApplicationAwareHelper
 from benchmarks.alternatives import alternatives, pruned
-from benchmarks.reading import read
+from benchmarks.page_reading import read
 from benchmarks.site_pages import site_pages
 from benchmarks.trimming import TrimmingError, trim
 from knowledge_base.loader import load

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from fastwarc.warc import ArchiveIterator, WarcRecordType
 
-from benchmarks.processes import Finished, run
+from benchmarks.process_memory import Finished, run
 from tests.crawl.crawling import PATIENCE, EndedRun, command
 from tests.crawl.gate import Gate
 from tests.crawl.hostility import (

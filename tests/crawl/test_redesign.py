@@ -126,8 +126,8 @@ def test_the_report_shows_it_with_its_evidence(redesigned: Redesigned) -> None:
     report = (redesigned.crawl / "report.html").read_text("utf-8")
     part = report.partition("Actions that failed")[2].partition("<h2>")[0]
     assert "Harbour Board/thread/posts" in part
-    assert "found nothing any more of what it used to find" in part
-    assert "by what the pages said in a former crawl" in part
+    assert "found none of its former results any more" in part
+    assert "by the pages' content in a former crawl" in part
     assert "/thread?t=" in part
     first = (redesigned.crawl / "former" / "1" / "report.html").read_text("utf-8")
     assert "No action failed." in first

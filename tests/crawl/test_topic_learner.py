@@ -95,7 +95,7 @@ def test_log_file_and_report_say_what_was_learned(taught: Crawled) -> None:
     assert not {"solar", "power"} & refinement["terms"].keys()
     assert all(0 < weight <= 1 for weight in refinement["terms"].values())
     report = (taught.folder / "report.html").read_text("utf-8")
-    assert "What was learned of the topic" in report
+    assert "Learned terms of the topic" in report
     assert "rooftop" in report
 
 

@@ -14,9 +14,9 @@ from aahcrawler.crawl.directory.folder_lock import FolderLock
 from online_analysis.analysers import TextAnalyser
 from online_analysis.document import Document
 from online_analysis.icd import Icd
-from online_analysis.kept_topic import KeptTopic
-from online_analysis.learning import topic_learning
 from online_analysis.topic import Topic
+from online_analysis.topic_learning import topic_learning
+from online_analysis.topic_state import TopicState
 from tests.online_analysis.topical_world import KEYWORDS, document, naming, other, speaking
 
 PAGES = [document(f"http://a.test/{i}", naming(i) if i % 3 == 0 else other(i)) for i in range(24)]
@@ -27,7 +27,7 @@ def opened(root: Path, keywords: tuple[str, ...] = KEYWORDS) -> TopicLearner:
     topic = json.dumps({"keywords": keywords, "reference_crawl": len(PAGES)})
     icd = Icd.parse(f"id: t\ncontact: a@b.org\nseeds: [http://a.test/0]\ntopic: {topic}\n".encode())
     folder = CrawlFolder(root, FolderLock(root))
-    kept = KeptTopic.parse(folder.topic.read_bytes()) if folder.topic.exists() else KeptTopic()
+    kept = TopicState.parse(folder.topic.read_bytes()) if folder.topic.exists() else TopicState()
     topic_learner = TopicLearner(folder, kept, lambda known: topic_learning(icd, known.texts, icd.seeds, known.learned))
     topic_learner.replay()
     return topic_learner
@@ -89,7 +89,7 @@ def test_notes_that_came_to_something_before_it_was_kept_are_enough(tmp_path: Pa
     assert (tmp_path / NOTES).exists()
     again = opened(tmp_path)
     assert again.kept == kept
-    assert KeptTopic.parse((tmp_path / "topic.json").read_bytes()) == kept
+    assert TopicState.parse((tmp_path / "topic.json").read_bytes()) == kept
     assert not (tmp_path / NOTES).exists()
 
 

@@ -2,7 +2,6 @@
 
 from aahcrawler.helper import ApplicationAwareHelper, Assistance
 from aahcrawler.helper.timing import Stopwatch
-from knowledge_base.addresses import Paging, PathGlob, UrlRule
 from knowledge_base.model import (
     Action,
     Application,
@@ -22,6 +21,7 @@ from knowledge_base.model import (
     Variant,
 )
 from knowledge_base.selectors import Selector, compile_selector
+from knowledge_base.url_rules import Paging, PathGlob, UrlRule
 from tests.helper.saved_pages import html_page
 
 

@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from knowledge_base.addresses import PathGlob, UrlRule
 from knowledge_base.model import Application, LinkSource, Navigate, PageLevel
+from knowledge_base.url_rules import PathGlob, UrlRule
 from tests.helper.building import application, article, assist, css, level, links, when, xpath
 
 MARKUP = """<article><p class="body">See <a href="/a">a</a>, <a class="new" href="/b">b</a> and

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from knowledge_base.addresses import Paging, PathGlob, UrlRule
 from knowledge_base.loader import FOLDER, LoadError, load_files
 from knowledge_base.model import Action, Application, Navigate, PageLevel
+from knowledge_base.url_rules import Paging, PathGlob, UrlRule
 from tests.helper.building import application, assist, links, when
 
 PAGES = Navigate("pages", "thread", pages=True)

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from aahcrawler.helper import Assistance
 from aahcrawler.helper.references import MOST
 from aahcrawler.webobject import Container, Reference, WebObject
-from knowledge_base.addresses import Paging, PathGlob, UrlRule
 from knowledge_base.model import Application, Extract, Field, FieldKind, Identity, Navigate, PageLevel
+from knowledge_base.url_rules import Paging, PathGlob, UrlRule
 from tests.helper.building import application, assist, css, helper_of, links, text_field, when, xpath
 from tests.helper.saved_pages import html_page
 

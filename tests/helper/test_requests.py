@@ -14,9 +14,9 @@ from aahcrawler.helper.requests import LONGEST_VALUE, MOST_REQUESTS, Requests, a
 from aahcrawler.helper.sites import site_of
 from aahcrawler.page import Headers, Page
 from aahcrawler.page.text import plain_text
-from knowledge_base.addresses import PathGlob, UrlRule
 from knowledge_base.model import Condition, Filler, Form, Navigate, RequestTemplate
 from knowledge_base.selectors import compile_selector
+from knowledge_base.url_rules import PathGlob, UrlRule
 
 HERE = "http://a.test/f/list?page=3"
 FORM = compile_selector(css="form")

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from aahcrawler.helper import ApplicationAwareHelper
-from knowledge_base.addresses import AvoidRule, AvoidRules, DropRule, DropRules, PathGlob, Reason, UrlRule
+from knowledge_base.url_rules import AvoidRule, AvoidRules, DropRule, DropRules, PathGlob, Reason, UrlRule
 from tests.helper.building import application, article, helper_of, host, level, links, sign, text_field
 from tests.helper.saved_pages import html_page
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from knowledge_base.addresses import Address
 from knowledge_base.loader import load
+from knowledge_base.url_rules import ParsedUrl
 
 KNOWLEDGE_BASE = load()
 
@@ -72,7 +72,7 @@ LEVELS = [
 @pytest.mark.parametrize(("name", "written", "expected"), SAME)
 def test_several_addresses_of_one_page_are_one(name: str, written: str, expected: str) -> None:
     application = KNOWLEDGE_BASE.application(name)
-    canonical = application.canonical(Address.parse(f"http://a.test{written}"))
+    canonical = application.canonical(ParsedUrl.parse(f"http://a.test{written}"))
     assert canonical.url == f"http://a.test{expected}"
     assert application.refusal(canonical) is None
 
@@ -80,7 +80,7 @@ def test_several_addresses_of_one_page_are_one(name: str, written: str, expected
 @pytest.mark.parametrize(("name", "written", "reason"), REFUSED)
 def test_views_of_the_same_content_are_refused(name: str, written: str, reason: str) -> None:
     application = KNOWLEDGE_BASE.application(name)
-    rule = application.refusal(application.canonical(Address.parse(f"http://a.test{written}")))
+    rule = application.refusal(application.canonical(ParsedUrl.parse(f"http://a.test{written}")))
     assert rule is not None
     assert rule.reason.value == reason
 
@@ -88,5 +88,5 @@ def test_views_of_the_same_content_are_refused(name: str, written: str, reason: 
 @pytest.mark.parametrize(("name", "written", "expected"), LEVELS)
 def test_addresses_tell_their_level(name: str, written: str, expected: str | None) -> None:
     application = KNOWLEDGE_BASE.application(name)
-    level = application.level_of(application.canonical(Address.parse(f"http://a.test{written}")))
+    level = application.level_of(application.canonical(ParsedUrl.parse(f"http://a.test{written}")))
     assert (level.name if level else None) == expected

@@ -1,8 +1,8 @@
 """The first variant of a level that holds gives the actions, else the level's own."""
 
 from aahcrawler.helper import Assistance
-from knowledge_base.addresses import PathGlob, UrlRule
 from knowledge_base.model import Application, Condition, Variant
+from knowledge_base.url_rules import PathGlob, UrlRule
 from tests.helper.building import application, article, assist, level, links, text_field, when, xpath
 
 BODY = '<article><p class="body">old</p><p class="new">new</p><p class="newest">newest</p></article><a href="/x">x</a>'

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from knowledge_base.addresses import Address
 from knowledge_base.loader import LoadError
 from knowledge_base.model import Navigate
+from knowledge_base.url_rules import ParsedUrl
 from tests.knowledge_base.full_application import FULL, line_of, load_texts
 
 SITE = """<application name="Site" kind="wiki" extends="Full">
@@ -58,11 +58,11 @@ def test_rules_of_the_file_come_before_those_it_extends(tmp_path: Path) -> None:
     site = load_texts(tmp_path, SITE, FULL).application("Site")
     reasons = []
     for query in ("edit/day/2", "edit/birds"):
-        refusal = site.refusal(Address.parse(f"http://site.example/index.php?{query}"))
+        refusal = site.refusal(ParsedUrl.parse(f"http://site.example/index.php?{query}"))
         assert refusal is not None
         reasons.append(refusal.reason.value)
     assert reasons == ["calendar", "edit"]
-    given = Address.parse("http://site.example/x?own=1&from=3&utm_source=a&id=4")
+    given = ParsedUrl.parse("http://site.example/x?own=1&from=3&utm_source=a&id=4")
     assert site.canonical(given).url == "http://site.example/x?id=4"
     assert len(site.avoid.rules) == 2
 

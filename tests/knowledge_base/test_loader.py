@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from knowledge_base.folders import SHIPPED, named_folders
+from knowledge_base.file_selection import SHIPPED, named_folders
 from knowledge_base.loader import FOLDER, SCHEMA, LoadError, load, load_files
 
 KIND = FOLDER / "kinds" / "web-forum.xml"

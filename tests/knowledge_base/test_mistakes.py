@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from knowledge_base.loader import LoadError
-from knowledge_base.reading import Problem
+from knowledge_base.xml_reader import Problem
 from tests.knowledge_base.full_application import FULL, line_of, load_texts
 from tests.pace import at_most
 

@@ -24,7 +24,7 @@ from aahcrawler.exchange import Exchange
 from aahcrawler.objects.reader import page_rows
 from aahcrawler.objects.vocabulary import crawl as crawl_iri
 from aahcrawler.objects.writer import CaptureDescription, ObjectWriter
-from offline.evaluation.measuring import MOST_POINTS, Course, Similarity
+from offline.evaluation.measurement import MOST_POINTS, Course, Similarity
 from offline.evaluation.relevance_metrics import telling_words
 from online_analysis.document import Document, DocumentPart
 from online_analysis.icd import Icd

@@ -17,9 +17,9 @@ from aahcrawler.frontier.redis.frontier import RedisFrontier
 from aahcrawler.frontier.server.embedded import EmbeddedServer
 from aahcrawler.frontiers import NoCrawlError
 from aahcrawler.scores import Findings, Leads, Lessons, ScoreLog, ScoreLogError, Source
-from offline.explanation.explanation import Explanation, UnknownUrlError, explain
-from offline.explanation.history import Happened
-from offline.explanation.showing import write_json, write_tables
+from offline.explanation.report import write_json, write_tables
+from offline.explanation.score_explanation import Explanation, UnknownUrlError, explain
+from offline.explanation.url_events import Happened
 from online_analysis.aggregation import Revision, ScoredLink, Scores
 from online_analysis.document import Document, Outlink
 from online_analysis.ranking import link_ranker
@@ -127,7 +127,7 @@ def test_the_rankers_reasons_are_those_that_it_has_now(folder: Path) -> None:
     assert (text.analyser, text.value) == ("text", 0.25)
     assert (prediction.analyser, prediction.weight) == ("ranker", 3.0)
     assert prediction.value == pytest.approx(sum(reason.effect for reason in explained.reasons))
-    assert "What the ranker's part is made of" in shown(explained)
+    assert "Parts of the ranker's prediction" in shown(explained)
     assert explain(folder, PAGE, quick=True).reasons == ()
 
 
@@ -153,7 +153,7 @@ def test_what_a_page_was_worth(folder: Path) -> None:
     assert told(folder) == [(Happened.LINKED, 0.35, 0.35), (Happened.FETCHED, 0.25, None)]
     table = shown(explained)
     assert "worth 0.2500" in table
-    assert "What the page was worth" in table
+    assert "Scores of the page" in table
 
 
 @pytest.mark.parametrize(
@@ -328,7 +328,7 @@ def test_the_command(folder: Path) -> None:
         log.judged(links_to(SEED, PAGE, 0.35, of_all("text", 0.5)))
     ended = aah("explain-score", folder, PAGE)
     assert ended.code == 0, ended.err
-    assert "What the score is made of" in ended.out
+    assert "Parts of the score" in ended.out
     ended = aah("explain-score", folder / "none", PAGE)
     assert (ended.code, ended.out) == (2, "")
     assert "holds no crawl" in ended.err

@@ -17,7 +17,7 @@ from aahcrawler.segments import OPEN
 from offline.store.endpoint import LEDGER, Endpoint
 from offline.store.loading import Destination, Loaded, LoadError, load
 from offline.store.local import LocalStore, StoreError
-from offline.store.members import Members
+from offline.store.segment_text import Members
 from tests.offline.crawls import capture, post, segments_of, write_threads, writer
 from tests.offline.endpoints import endpoint
 

@@ -23,8 +23,8 @@ from aahcrawler.exchange import Exchange
 from aahcrawler.objects.writer import CaptureDescription, ObjectWriter
 from aahcrawler.webobject import WebObject
 from offline.selection.criteria import Criteria, CriteriaError, Threshold, moment
-from offline.selection.records import Records
-from offline.selection.selecting import select
+from offline.selection.record_index import Records
+from offline.selection.warc_selection import select
 
 BEGUN = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
 SITE = "http://site.test"

@@ -10,11 +10,11 @@ import pytest
 from typer.testing import CliRunner
 
 from aahcrawler.cli import app
-from knowledge_base.folders import named_folders
-from offline.simulation.running import Finished, Simulation, simulate
+from knowledge_base.file_selection import named_folders
+from offline.simulation.progress import Watcher
 from offline.simulation.sample import read_samples
+from offline.simulation.simulation import Finished, Simulation, simulate
 from offline.simulation.strategies import strategies
-from offline.simulation.watching import Watcher
 from tests.offline.simulated_world import (
     COOKING,
     SEEDS,
@@ -246,7 +246,7 @@ def test_mistakes_in_options_are_told(world: Path, tmp_path: Path) -> None:
     no_judge.write_text("x = 1")
     for arguments, problem in (
         (("--strategies", "best"), "there is no strategy 'best'"),
-        (("--strategies", "oracle"), "oracle knows what the judge will say"),
+        (("--strategies", "oracle"), "oracle needs the judge's judgements"),
         (("--strategies", "first", "--plot", tmp_path / "x.svg"), "--plot shows what a judge"),
         (("--strategies", "first", "--icd", nothing), "cannot be read"),
         (("--strategies", "first", "--judge", no_judge), "is no judge, it has no function read_world"),
@@ -259,5 +259,5 @@ def test_mistakes_in_options_are_told(world: Path, tmp_path: Path) -> None:
 def test_without_a_judge_the_oracle_is_left_out_and_nobody_judges(world: Path) -> None:
     code, output = run(world, "--pages", 3)
     assert code == 0, output
-    assert "oracle" not in output.partition("Nobody")[0]
-    assert "harvest" not in output.partition("Nobody")[0]
+    assert "oracle" not in output.partition("The fetched pages")[0]
+    assert "harvest" not in output.partition("The fetched pages")[0]

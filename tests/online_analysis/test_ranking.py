@@ -12,11 +12,11 @@ from online_analysis.aggregation import LinkRanker, ScoredLink, Scores
 from online_analysis.document import Document, Outlink
 from online_analysis.icd.scoring import Scoring
 from online_analysis.ranking import LearningRanker, Standing, link_ranker
-from online_analysis.ranking.features import address_steps, address_words, anchor_words
-from online_analysis.ranking.gone import Gone
+from online_analysis.ranking.features import anchor_words, url_steps, url_words
 from online_analysis.ranking.model import bounded
+from online_analysis.ranking.queued_urls import Update, Waiting
 from online_analysis.ranking.regression import Ridge, Row, Rows, Weights
-from online_analysis.ranking.waiting import Update, Waiting
+from online_analysis.ranking.settled_urls import Gone
 
 GOOD, BAD = "https://solar.test", "https://cooking.test"
 Link = tuple[str, str]
@@ -273,18 +273,18 @@ def test_bounded_values_keep_their_order(values: list[float]) -> None:
 
 def test_addresses_are_told_apart_by_their_steps_and_words() -> None:
     one = f"{GOOD}/wiki/Wind_Power?page=3"
-    assert set(address_words(one)) == set(address_words("https://other.test/page/3/wind?power=wiki"))
-    assert set(address_steps(one)) == set(address_steps(f"{GOOD}/wiki/Wind_Power?page=4"))
-    shared = set(address_steps(one)) & set(address_steps(f"{GOOD}/wiki/Solar_Power"))
+    assert set(url_words(one)) == set(url_words("https://other.test/page/3/wind?power=wiki"))
+    assert set(url_steps(one)) == set(url_steps(f"{GOOD}/wiki/Wind_Power?page=4"))
+    shared = set(url_steps(one)) & set(url_steps(f"{GOOD}/wiki/Solar_Power"))
     assert len(shared) == 2
-    assert not set(address_steps(one)) & set(address_steps(f"{BAD}/wiki/Wind_Power?page=3"))
+    assert not set(url_steps(one)) & set(url_steps(f"{BAD}/wiki/Wind_Power?page=3"))
 
 
 def test_words_of_any_script_and_of_composed_names_are_features() -> None:
     assert set(anchor_words("getElementById")) == set(anchor_words("get Element By Id"))
     assert set(anchor_words("太陽能發電")) & set(anchor_words("太陽能"))
     assert anchor_words("part 7") == anchor_words("part 8")
-    assert not set(anchor_words("solar")) & set(address_words(f"{GOOD}/solar"))
+    assert not set(anchor_words("solar")) & set(url_words(f"{GOOD}/solar"))
 
 
 def test_a_url_that_many_pages_link_to_keeps_what_the_first_of_them_show() -> None:

@@ -8,9 +8,9 @@ from aahcrawler.frontier.hops import LETTERS
 from aahcrawler.scope import Address, Scope
 from aahcrawler.urls import queue_of
 from online_analysis.icd import Icd, IcdError
-from online_analysis.icd.rules import Facts, ScopeRules, hops_off_site
+from online_analysis.icd.scope_rules import Facts, ScopeRules, hops_off_site
 from online_analysis.icd.scoping import HOPS, Rule
-from online_analysis.media_types import type_in_address
+from online_analysis.media_types import type_by_url
 from tests.online_analysis.definitions import with_lines
 from tests.pace import at_most
 
@@ -187,7 +187,7 @@ def test_a_url_is_judged_in_microseconds() -> None:
     ],
 )
 def test_addresses_tell_their_type_only_where_that_is_sure(url: str, media_type: str | None) -> None:
-    assert type_in_address(url) == media_type
+    assert type_by_url(url) == media_type
 
 
 def test_the_hops_of_rules_are_those_of_the_frontier() -> None:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from online_analysis.analysers import TemporalAnalyser
-from online_analysis.analysers.date_hints import date_in_address, date_in_anchor
+from online_analysis.analysers.date_hints import date_in_anchor, date_in_url
 from online_analysis.document import Document, Outlink
 from online_analysis.icd import Event
 from tests.online_analysis.definitions import with_lines
@@ -95,7 +95,7 @@ def test_a_link_is_scored_by_its_own_date_where_it_has_one() -> None:
     ],
 )
 def test_addresses_hold_dates(url: str, first: str, last: str) -> None:
-    span = date_in_address(url)
+    span = date_in_url(url)
     assert span is not None
     assert (span.first.date().isoformat(), span.last.date().isoformat()) == (first, last)
     assert span.last.time().isoformat() == "23:59:59"
@@ -118,7 +118,7 @@ def test_addresses_hold_dates(url: str, first: str, last: str) -> None:
     ],
 )
 def test_numbers_are_no_dates(url: str) -> None:
-    assert date_in_address(url) is None
+    assert date_in_url(url) is None
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ def test_no_text_raises(text: str, year: int, between: str) -> None:
         f"31{between}2{between}{year}",
         f"{year}{between}13{between}40",
     ):
-        for span in (date_in_anchor(written), date_in_address(f"https://a.test/{written}")):
+        for span in (date_in_anchor(written), date_in_url(f"https://a.test/{written}")):
             assert span is None or span.first < span.last
 
 

@@ -22,7 +22,7 @@ from aahcrawler.scores import (
 )
 from aahcrawler.scores.columns import packed, unpacked
 from aahcrawler.scores.entries import Ended, Judged, Lesson, Offered, Rescored
-from aahcrawler.scores.lessons import LONGEST_ANCHOR
+from aahcrawler.scores.ranker_lessons import LONGEST_ANCHOR
 from aahcrawler.scores.reader import count_lessons, read
 from online_analysis.aggregation import LinkRanker, Revision, ScoredLink, Scores
 from online_analysis.document import Document, DocumentPart, Outlink

@@ -18,7 +18,7 @@ from tests.crawl.crawling import PATIENT, running, summary
 from tests.crawl.gate import Gate
 from tests.crawl.site import Site, html, links, serving
 from tests.crawl.world import define, network
-from tests.service.test_serving import port_of
+from tests.service.test_server import port_of
 
 SECRET = "a token that nobody guesses"  # noqa: S105
 PLAIN = "<p>The bakery sells rye bread, and on Sundays there are rolls with poppy seeds.</p>"

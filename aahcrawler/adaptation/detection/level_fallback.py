@@ -10,8 +10,8 @@ from aahcrawler.helper.adapter import Taken
 from aahcrawler.helper.sites import site_of
 from aahcrawler.metadata import Metadata
 from aahcrawler.page import Page
-from knowledge_base.addresses import Address
 from knowledge_base.model import Application, PageLevel
+from knowledge_base.url_rules import ParsedUrl
 
 MOST_SITES = 4_000
 ROW = 3
@@ -165,7 +165,7 @@ class LevelFallback:
         if shown is by_address:
             row.pages, row.worked = 0, True
             return False
-        if shown.role == "terminal" or shown.documents(application.canonical(Address.parse(page.url))):
+        if shown.role == "terminal" or shown.documents(application.canonical(ParsedUrl.parse(page.url))):
             return False
         row.pages += 1
         return row.pages >= (UNLIKE if row.worked else ROW)
@@ -176,14 +176,14 @@ class LevelFallback:
 
 def documented(application: Application, url: str) -> PageLevel | None:
     """Return the level that documents an address, None for one that is not to be fetched."""
-    address = application.canonical(Address.parse(url))
+    address = application.canonical(ParsedUrl.parse(url))
     return application.level_of(address) if application.refusal(address) is None else None
 
 
 def is_telling(level: PageLevel, url: str) -> bool:
     """Say whether an address tells anything: whether the level does not document any other of its site as well."""
     root = "/".join(url.split("/", 3)[:3])
-    return not level.documents(Address.parse(f"{root}/{NOWHERE}"))
+    return not level.documents(ParsedUrl.parse(f"{root}/{NOWHERE}"))
 
 
 def _former_level(application: Application, former: Metadata | None) -> PageLevel | None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from aahcrawler.page.generic import PageLink
 from aahcrawler.page.text import fold
-from knowledge_base.addresses import Address, Paging, PathGlob, QueryGlob, Reason, UrlRule
+from knowledge_base.url_rules import Paging, ParsedUrl, PathGlob, QueryGlob, Reason, UrlRule
 
 MOST_AVOIDED = 40
 LONGEST_WORD = 10
@@ -81,12 +81,12 @@ class Avoided:
     example: str
 
 
-def shape_of(address: Address, others: Iterable[Address] = (), paging: Sequence[Paging] = ()) -> Shape:
+def shape_of(address: ParsedUrl, others: Iterable[ParsedUrl] = (), paging: Sequence[Paging] = ()) -> Shape:
     """Return the shape of an address; places that vary among addresses that are alike otherwise are left open.
 
-    >>> shape_of(Address.parse("http://a.test/board/topic.php?id=7&mode=flat")).attributes()
+    >>> shape_of(ParsedUrl.parse("http://a.test/board/topic.php?id=7&mode=flat")).attributes()
     {'path': '**/topic.php', 'parameters': 'id mode=flat'}
-    >>> shape_of(Address.parse("http://a.test/threads/which-oars.12/")).attributes()
+    >>> shape_of(ParsedUrl.parse("http://a.test/threads/which-oars.12/")).attributes()
     {'path': '**/threads/*.#/'}
     """
     for rule in paging:
@@ -106,12 +106,12 @@ def shape_of(address: Address, others: Iterable[Address] = (), paging: Sequence[
     return Shape(path, tuple(_pair(name, value) for name, value in pairs if _NAME.fullmatch(name)))
 
 
-def paging_of(address: Address, links: Iterable[PageLink]) -> tuple[Paging, ...]:
+def paging_of(address: ParsedUrl, links: Iterable[PageLink]) -> tuple[Paging, ...]:
     """Return how pages of the same thing are numbered, as far as links to them show it."""
     found: dict[Paging, None] = {}
     for link in links:
         if _looks_like_page_number(link):
-            other = Address.parse(link.url)
+            other = ParsedUrl.parse(link.url)
             paging = _paging_between(address, other)
             if paging is not None:
                 found[paging] = None
@@ -125,10 +125,10 @@ def avoided(
 
     None of the rules fits an address of ``kept`` shapes without words of its own, nor one of ``pages``.
     """
-    own = [Address.parse(url) for url in pages]
+    own = [ParsedUrl.parse(url) for url in pages]
     found: dict[Shape, Avoided] = {}
     for url in urls:
-        address = Address.parse(url)
+        address = ParsedUrl.parse(url)
         for guess in (guess for guess in _guesses(address) if guess.reason not in useful):
             known = guess.shape in found or any(guess.shape.rule.matches(page) for page in own)
             if not known and not _is_kept(guess, address, kept):
@@ -142,12 +142,12 @@ def avoided(
 
 def session_parameters(urls: Iterable[str]) -> tuple[str, ...]:
     """Return the parameters whose values look like those of a session."""
-    addresses = (Address.parse(url) for url in urls)
+    addresses = (ParsedUrl.parse(url) for url in urls)
     names = (name for address in addresses for name, value in address.parameters.items() if _SESSION.fullmatch(value))
     return tuple(dict.fromkeys(names))
 
 
-def _open_part(address: Address, place: int, alike: Sequence[Address]) -> str:
+def _open_part(address: ParsedUrl, place: int, alike: Sequence[ParsedUrl]) -> str:
     """Write one part of a path: digits as ``#``, words that vary as ``*``."""
     part = address.segments[place]
     if not part and place < len(address.segments) - 1:
@@ -162,7 +162,7 @@ def _open_part(address: Address, place: int, alike: Sequence[Address]) -> str:
     return "*" if len(values | {part}) > MANY_VALUES and not _DIGITS.search(part) else _open_word(part)
 
 
-def _open_title(parts: list[str], address: Address) -> None:
+def _open_title(parts: list[str], address: ParsedUrl) -> None:
     """Leave the last word of a path open where nothing else tells pages apart, or where numbers stand before it."""
     places = [place for place, part in enumerate(parts) if part]
     page = _STATIC.fullmatch(parts[-1])
@@ -211,7 +211,7 @@ def _looks_like_page_number(link: PageLink) -> bool:
     return fold(link.anchor).strip("[]()").isdigit() or bool(_PAGE_WORDS.search(words))
 
 
-def _paging_between(first: Address, other: Address) -> Paging | None:
+def _paging_between(first: ParsedUrl, other: ParsedUrl) -> Paging | None:
     if other.prefix != first.prefix:
         return None
     if other.path == first.path:
@@ -231,14 +231,14 @@ def _paging_between(first: Address, other: Address) -> Paging | None:
     return None
 
 
-def _guesses(address: Address) -> Iterator[Avoided]:
+def _guesses(address: ParsedUrl) -> Iterator[Avoided]:
     for reason, words in AVOIDED.items():
         shape = _shape_of_words(address, words)
         if shape is not None:
             yield Avoided(reason, shape, address.url)
 
 
-def _shape_of_words(address: Address, words: frozenset[str]) -> Shape | None:
+def _shape_of_words(address: ParsedUrl, words: frozenset[str]) -> Shape | None:
     last = address.segments[-1]
     file = last if _FILE.fullmatch(last) else ""
     if file and _tells(file.partition(".")[0], words):
@@ -265,6 +265,6 @@ def _tells(text: str, words: frozenset[str]) -> bool:
     )
 
 
-def _is_kept(guess: Avoided, address: Address, kept: Sequence[Shape]) -> bool:
+def _is_kept(guess: Avoided, address: ParsedUrl, kept: Sequence[Shape]) -> bool:
     """Say whether an address is of a shape that is wanted; a parameter beside it may make it one that is not."""
     return not guess.shape.parameters and any(shape.rule.matches(address) for shape in kept)

@@ -13,7 +13,7 @@ from aahcrawler.authoring.drafting.levels import TERMS, Given
 from aahcrawler.authoring.saved import pages_folder, saved_pages, understood
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.page import Page
-from knowledge_base.folders import SHIPPED, chosen_files
+from knowledge_base.file_selection import SHIPPED, chosen_files
 from knowledge_base.loader import SCHEMA, load, load_files
 from knowledge_base.matching import Sight
 from knowledge_base.model import KnowledgeBase

@@ -25,9 +25,9 @@ from aahcrawler.page import Page
 from aahcrawler.wrapper_induction.examples import LabelledExample
 from aahcrawler.wrapper_induction.link_selectors import find_links
 from aahcrawler.wrapper_induction.robust_paths import Expression
-from knowledge_base.addresses import Address
 from knowledge_base.matching import Sight
 from knowledge_base.model import Condition
+from knowledge_base.url_rules import ParsedUrl
 
 _SORT_OF_PAGE = re.compile(
     r"topic|thread|single|article|question|entry|story|photo|video|album|track|forum|categor|archive|list|view",
@@ -197,7 +197,7 @@ class _Draft:
         for target in self._levels:
             if target is level or target.start:
                 continue
-            fitting = [link for link in level.links if target.shape.rule.matches(Address.parse(link.url))]
+            fitting = [link for link in level.links if target.shape.rule.matches(ParsedUrl.parse(link.url))]
             wanted = elements(fitting)
             places = find_links(wanted, level.pages[0].tree) if wanted and level.pages else None
             sheet.guess(written, f"every link whose address is one of level {target.name}{_better(places)}")
@@ -207,7 +207,7 @@ class _Draft:
     def _way_back(self, written: etree._Element, level: LevelPlan) -> None:
         page = level.pages[0]
         for other in self._levels:
-            back = [link for link in crumbs(page) if other.shape.rule.matches(Address.parse(link.url))]
+            back = [link for link in crumbs(page) if other.shape.rule.matches(ParsedUrl.parse(link.url))]
             way = find_links(elements(back), page.tree) if back and not (other.terminal or other.start) else None
             if way is not None:
                 sheet.guess(written, "the line that says where the page belongs leads back to its list")

@@ -11,7 +11,7 @@ from aahcrawler.authoring.drafting.address_shapes import Shape, paging_of, shape
 from aahcrawler.page import Page, generic
 from aahcrawler.page.generic import PageLink
 from aahcrawler.urls import canonicalize, origin
-from knowledge_base.addresses import Address, Paging, Reason
+from knowledge_base.url_rules import Paging, ParsedUrl, Reason
 
 _CRUMBS = re.compile(r"breadcrumb|crumbs|navlinks|\bpath\b|trail", re.IGNORECASE)
 
@@ -83,7 +83,7 @@ def plan_levels(given: Given, terms: Terms) -> tuple[LevelPlan, ...]:
     links = own_links(given.pages)
     contents = _grouped(given.contents, terms.terminal, links, terminal=True)
     lists = [
-        replace(level, name=terms.front, start=True) if _is_root(Address.parse(level.pages[0].url)) else level
+        replace(level, name=terms.front, start=True) if _is_root(ParsedUrl.parse(level.pages[0].url)) else level
         for level in _grouped(given.lists, terms.listing, links, terminal=False)
     ]
     known = [level.shape for level in (*lists, *contents)]
@@ -116,10 +116,10 @@ def elements(links: Iterable[PageLink]) -> list[HtmlElement]:
 
 def _grouped(pages: Sequence[Page], name: str, links: Sequence[PageLink], *, terminal: bool) -> Iterable[LevelPlan]:
     """Make one level of the pages whose addresses are alike: of one shape, or fitted by that of an earlier page."""
-    addresses = [Address.parse(link.url) for link in links]
+    addresses = [ParsedUrl.parse(link.url) for link in links]
     groups: dict[Shape, tuple[list[Page], tuple[Paging, ...], tuple[PageLink, ...]]] = {}
     for page in pages:
-        here = Address.parse(page.url)
+        here = ParsedUrl.parse(page.url)
         own = own_links((page,))
         paging = paging_of(here, own)
         fitting = (known for known in groups if known.rule.matches(here))
@@ -135,9 +135,9 @@ def _grouped(pages: Sequence[Page], name: str, links: Sequence[PageLink], *, ter
 
 def _listing(page: Page, terms: Terms, known: Sequence[Shape], links: Sequence[PageLink]) -> Iterator[LevelPlan]:
     """Guess the list a page belongs to from the line above it that says where it stands."""
-    addresses = [Address.parse(link.url) for link in links]
+    addresses = [ParsedUrl.parse(link.url) for link in links]
     for link in reversed(crumbs(page)):
-        address = Address.parse(link.url)
+        address = ParsedUrl.parse(link.url)
         if _is_root(address) or any(shape.rule.matches(address) for shape in known):
             continue
         yield LevelPlan(terms.listing, False, shape_of(address, addresses))
@@ -146,12 +146,12 @@ def _listing(page: Page, terms: Terms, known: Sequence[Shape], links: Sequence[P
 
 def _front(given: Given, terms: Terms, known: Sequence[LevelPlan]) -> Iterator[LevelPlan]:
     """Guess that the front page of the site leads to the rest, unless it was given."""
-    root = Address.parse(origin(given.contents[0].url) + "/")
+    root = ParsedUrl.parse(origin(given.contents[0].url) + "/")
     if not any(level.shape.rule.matches(root) for level in known):
         yield LevelPlan(terms.front, False, Shape("/"), start=True)
 
 
-def _is_root(address: Address) -> bool:
+def _is_root(address: ParsedUrl) -> bool:
     return address.path in ("", "/") and not address.query
 
 

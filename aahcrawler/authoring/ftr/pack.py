@@ -10,7 +10,7 @@ from lxml import etree
 
 from aahcrawler.authoring.ftr.conversion import Conversion, LeftOut, convert_file
 from aahcrawler.authoring.ftr.sources import ConfigFile, config_files
-from knowledge_base.folders import SHIPPED
+from knowledge_base.file_selection import SHIPPED
 from knowledge_base.loader import load
 
 

@@ -1,5 +1,6 @@
 """What is stated of a capture, and what it adds to the counts of its crawl."""
 
+from collections import Counter
 from dataclasses import replace
 
 from aahcrawler.archive.writer import Capture
@@ -67,13 +68,11 @@ def count(comparison: RecrawlComparison, reading: PageAnalysis, stats: Stats) ->
         stats.add(f"type:{said.media_type or 'unknown'}")
         stats.add(f"application:{said.application or 'unknown'}")
         stats.add(f"level:{said.role or 'none'}")
+        stats.merge({f"no_object:{said.no_object}": 1} if said.no_object else {})
     if reading.error:
         stats.add(f"error:{reading.error}")
     stats.add("objects", len(said.objects))
-    for web_object in said.objects:
-        stats.add(f"object:{web_object.type}")
-    if is_page and said.no_object:
-        stats.add(f"no_object:{said.no_object}")
+    stats.merge(Counter(f"object:{web_object.type}" for web_object in said.objects))
     for refused in reading.refused:
         stats.add(f"refused:{refused.reason}")
     stats.add("failed_actions", 0 if reading.error else len(said.failures))

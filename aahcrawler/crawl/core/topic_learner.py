@@ -18,10 +18,10 @@ from aahcrawler.crawl.directory.files import write_whole
 from aahcrawler.crawl.directory.folder import CrawlFolder
 from aahcrawler.urls import queue_of
 from online_analysis.document import Document
-from online_analysis.kept_topic import KeptTopic
-from online_analysis.learning import KeptRefinement, News, TopicLearning
 from online_analysis.page_notes import PageNote
 from online_analysis.topic import Topic
+from online_analysis.topic_learning import KeptRefinement, News, TopicLearning
+from online_analysis.topic_state import TopicState
 
 logger = logging.getLogger(__name__)
 
@@ -41,7 +41,7 @@ class TopicLearner:
     process of the folder is the one that learns.
     """
 
-    def __init__(self, folder: CrawlFolder, kept: KeptTopic, learning: Callable[[KeptTopic], TopicLearning]) -> None:
+    def __init__(self, folder: CrawlFolder, kept: TopicState, learning: Callable[[TopicState], TopicLearning]) -> None:
         self._path = folder.root / NOTES
         self._target = folder.topic
         self._make = learning
@@ -74,7 +74,7 @@ class TopicLearner:
         while True:
             await asyncio.sleep(LOOK_EVERY)
             try:
-                kept = KeptTopic.parse(await asyncio.to_thread(self._target.read_bytes))
+                kept = TopicState.parse(await asyncio.to_thread(self._target.read_bytes))
             except (OSError, ValueError):
                 continue
             if kept.learned != self.kept.learned:
@@ -106,7 +106,7 @@ class TopicLearner:
                 listener(self.topic)
 
     def _keep(self) -> None:
-        self.kept = KeptTopic(self.kept.texts, self._learning.learned)
+        self.kept = TopicState(self.kept.texts, self._learning.learned)
         write_whole(self._target, self.kept.text)
 
     def _append(self, line: str) -> None:

@@ -12,7 +12,7 @@ from aahcrawler.crawl.directory.files import LOOK_EVERY, Stamps, stamps
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.helper.requests import Values
 from aahcrawler.helper.sites import Sites
-from knowledge_base.folders import files_of
+from knowledge_base.file_selection import files_of
 from knowledge_base.loader import LoadError, load
 from knowledge_base.model import KnowledgeBase
 from knowledge_base.selectors import BadExpressionError

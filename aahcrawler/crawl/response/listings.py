@@ -21,8 +21,8 @@ from aahcrawler.crawl.response.autodiscovery import MOST_HOSTS
 from aahcrawler.frontier.hops import Hop
 from aahcrawler.frontier.protocol import UNSCORED, Lease, Offer, Offered
 from aahcrawler.metadata import Metadata
-from knowledge_base.addresses import Address
 from knowledge_base.model import Application, Listing
+from knowledge_base.url_rules import ParsedUrl
 
 logger = logging.getLogger(__name__)
 
@@ -109,7 +109,7 @@ class Listings:
         is_needed = any(found.isdisjoint(listing.when_none) for listing in self._wanted(application))
         if not is_needed or (depth is not None and lease.depth >= depth):
             return
-        if application.begins_at(Address.parse(lease.url), said.level) and self._is_new(application, lease.url):
+        if application.begins_at(ParsedUrl.parse(lease.url), said.level) and self._is_new(application, lease.url):
             await self._ask(lease, application, lease.url, 0)
 
     async def read(self, lease: Lease, status: int, contents: Contents) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from scrapy.settings import BaseSettings
 
 from aahcrawler.crawl.lease.lease_source import CONCURRENT_REQUESTS
-from knowledge_base.folders import named_folders
+from knowledge_base.file_selection import named_folders
 
 KNOWLEDGE_BASE = "AAH_KNOWLEDGE_BASE"
 """The Scrapy setting, and else the environment variable, that names the folders, separated by ``os.pathsep``."""

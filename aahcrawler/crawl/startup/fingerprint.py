@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from aahcrawler import __version__
-from knowledge_base.folders import files_of
+from knowledge_base.file_selection import files_of
 from online_analysis.icd import Icd
 from online_analysis.plugins import versions
 
@@ -44,7 +44,7 @@ def fingerprint(icd: Icd, topic: Mapping[str, object], knowledge: str) -> str:
 
     It covers the versions of this software, of plug-ins and models that score, the knowledge base (``files_digest``),
     what the definition means to scores, and what the crawl keeps of its ``topic``: the reference documents from the
-    web, and what it has learned (``KeptTopic.meaning``).
+    web, and what it has learned (``TopicState.meaning``).
     """
     meant = {path: value for path, value in icd.meaning().items() if _is_meant(path)}
     everything = (__version__, dict(versions(icd)), knowledge, meant, dict(topic))

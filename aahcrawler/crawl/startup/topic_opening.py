@@ -13,12 +13,12 @@ from aahcrawler.exchange import Exchange
 from aahcrawler.scope import Spelling
 from knowledge_base.model import KnowledgeBase
 from online_analysis.icd import Icd, IcdError
-from online_analysis.kept_topic import KeptTopic
-from online_analysis.learning import TopicLearning, topic_learning
+from online_analysis.topic_learning import TopicLearning, topic_learning
+from online_analysis.topic_state import TopicState
 
 
 class SharedTopic(Protocol):
-    """What all workers of a crawl share of its topic beyond its definition (``KeptTopic.text``)."""
+    """What all workers of a crawl share of its topic beyond its definition (``TopicState.text``)."""
 
     def read(self) -> str | None:
         """Return it, None where nobody has shared it yet."""
@@ -42,7 +42,7 @@ def open_topic(
     known = folder.known_topic
     kept = _kept_topic(known)
     if known is None and shared is not None and (known_text := shared.read()) is not None:
-        kept = KeptTopic.parse(known_text.encode())
+        kept = TopicState.parse(known_text.encode())
     texts = dict(kept.texts)
     wanted = [document for document in icd.document_urls() if document.url not in texts]
     if wanted:
@@ -51,7 +51,7 @@ def open_topic(
             raise IcdError(fetched.mistakes)
         texts |= fetched.texts
     learning = partial(_learning, icd)
-    now = KeptTopic(texts, kept.learned)
+    now = TopicState(texts, kept.learned)
     if not folder.is_first:
         return TopicLearner(folder, now, learning)
     if wanted or (not now.is_empty and known != folder.topic):
@@ -63,13 +63,13 @@ def open_topic(
     return topic_learner
 
 
-def _learning(icd: Icd, known: KeptTopic) -> TopicLearning:
+def _learning(icd: Icd, known: TopicState) -> TopicLearning:
     seeds = filter(None, map(Spelling(icd.scope.canonical).url, icd.seeds))
     return topic_learning(icd, known.texts, seeds, known.learned)
 
 
-def _kept_topic(path: Path | None) -> KeptTopic:
+def _kept_topic(path: Path | None) -> TopicState:
     try:
-        return KeptTopic.parse(path.read_bytes()) if path is not None else KeptTopic()
+        return TopicState.parse(path.read_bytes()) if path is not None else TopicState()
     except ValueError as error:
         raise CrawlRefusedError(f"{path}: is damaged ({error}); remove it, and the topic is learned anew") from error

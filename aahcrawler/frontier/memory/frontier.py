@@ -1,4 +1,4 @@
-"""A frontier in memory, for crawls that take seconds: what the frontier's protocol promises, without a server."""
+"""A frontier in memory that keeps the frontier's protocol, for crawls that take seconds."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ from aahcrawler.frontier.protocol import (
 )
 
 _REMEMBERED_SECONDS = 60.0
-"""For how long a finish may be repeated."""
+"""The seconds within which a finish may be repeated."""
 _FORGOTTEN_AT_ONCE = 100
 
 
@@ -162,7 +162,7 @@ class MemoryFrontier:
         return self._urls[lease.url].state
 
     def release(self, leases: Sequence[Lease], *, delay: float = 0.0) -> None:
-        """Put back what was not fetched."""
+        """Put back leased URLs that were not fetched."""
         for url in filter(None, map(self._held, leases)):
             self._slots.rest(url.queue, delay)
             url.attempt -= 1
@@ -222,7 +222,7 @@ class MemoryFrontier:
         return {queue: self._queue_counts(queue, found) for queue in {url.queue for url in self._urls.values()}}
 
     def state(self, url: str) -> State | None:
-        """Return where a URL is."""
+        """Return the state of a URL."""
         return self._urls[url].state if url in self._urls else None
 
     def iterate(self, n: int) -> Sequence[Offer]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from aahcrawler.frontier.protocol import Kind, Offer, State, Update
 
 Order = tuple[float, int, int]
-"""Best first: the score downwards, requisites before pages, what was offered first before the rest."""
+"""Best first: by descending score, requisites before pages, earlier offers before later ones."""
 
 MILLION = 1_000_000
 """Scores are kept as whole millionths."""
@@ -18,7 +18,7 @@ _KINDS: tuple[Kind, ...] = ("page", "requisite")
 
 @dataclass(slots=True, eq=False)
 class KnownUrl:
-    """A URL of a crawl and where it is; ``value`` is its score, or under AVG the sum of its ``offers``."""
+    """A URL of a crawl and its state; ``value`` is its score, or under AVG the sum of its ``offers``."""
 
     url: str
     queue: str
@@ -41,11 +41,11 @@ class KnownUrl:
 
     @property
     def order(self) -> Order:
-        """Where it stands among the queued."""
+        """The position among the queued URLs."""
         return -self.score, 0 if self.kind == "requisite" else 1, self.sequence
 
     def as_offer(self) -> Offer:
-        """Return the offer that would bring it where it is."""
+        """Return the offer that would bring it into its present state."""
         return Offer(self.url, self.queue, self.score / MILLION, self.depth, self.kind, self.via, self.path)
 
     def rescore(self, value: float, update: Update) -> bool:

@@ -1,4 +1,4 @@
-"""What the crawls of one frontier server share: when queues may be leased from again, and which connections are out."""
+"""The state that the crawls of one frontier server share: the times of queues, and the connections in use."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -29,12 +29,12 @@ class QueueSlots:
             self._usual[queue] = delay
 
     def learn(self, queue: str, learned: float | None) -> None:
-        """Keep what a queue asks for; None leaves what was kept."""
+        """Store the delay of a queue; None leaves the stored one."""
         if learned is not None:
             self._learned[queue] = learned
 
     def learned(self, queue: str) -> float:
-        """Return what a queue is known to ask for."""
+        """Return the stored delay of a queue."""
         return self._learned.get(queue, 0.0)
 
     def rest_as_usual(self, queue: str) -> None:
@@ -73,7 +73,7 @@ class QueueSlots:
         return max(0.0, self._opens[queue] - self.clock()) if queue in self._opens else 0.0
 
     def is_anothers(self, queue: str, worker: str) -> bool:
-        """Say whether connections to a queue are out that are another worker's."""
+        """Return whether another worker has connections to a queue in use."""
         return self._workers.get(queue, worker) != worker
 
     def first_loss(self) -> float:

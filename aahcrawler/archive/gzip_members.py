@@ -1,0 +1,116 @@
+"""The gzip members of a WARC file, one after the other, each as a stream; damage is passed over, not fatal."""
+
+import zlib
+from collections.abc import Iterator
+from typing import BinaryIO
+
+_PIECE = 1 << 16
+_MAGIC = b"\x1f\x8b\x08"
+_BEGINNING = b"WARC/"
+
+
+class MemberError(Exception):
+    """The compressed data of a member cannot be trusted from here on."""
+
+
+class TornError(MemberError):
+    """The file ends in the middle of the member."""
+
+
+class Member:
+    """A gzip member. ``offset`` is its begin in the file; ``end`` its end, once it has been read."""
+
+    def __init__(self, file: BinaryIO, offset: int) -> None:
+        self.offset = offset
+        self._file = file
+        self._position = offset
+        self._inflate = zlib.decompressobj(wbits=31)
+
+    @property
+    def end(self) -> int:
+        """The offset after the bytes that were used up to now."""
+        unused = self._inflate.unused_data if self._inflate.eof else self._inflate.unconsumed_tail
+        return self._position - len(unused)
+
+    @property
+    def is_none(self) -> bool:
+        """Return whether there is no gzip member at all at that place."""
+        self._file.seek(self.offset)
+        return self._file.read(len(_MAGIC)) != _MAGIC
+
+    def read(self, size: int = _PIECE) -> bytes:
+        """Return some bytes, at most ``size``; none at the member's end, when its checksum has been found right.
+
+        Raises ``MemberError`` for damaged data and ``TornError`` where the file ends too early.
+        """
+        while not self._inflate.eof:
+            compressed = self._inflate.unconsumed_tail or self._more()
+            try:
+                piece = self._inflate.decompress(compressed, size)
+            except zlib.error as error:
+                raise MemberError(str(error)) from error
+            if piece:
+                return piece
+        return b""
+
+    def _more(self) -> bytes:
+        # Other members may be looked at in between, so the file's own position is not to be relied on.
+        self._file.seek(self._position)
+        compressed = self._file.read(_PIECE)
+        if not compressed:
+            raise TornError(f"the file ends {self._position - self.offset} bytes after the member begins")
+        self._position += len(compressed)
+        return compressed
+
+
+def members(file: BinaryIO, begin: int = 0) -> Iterator[Member]:
+    """Yield each member of a file from ``begin`` on, also those whose data turn out to be damaged.
+
+    After a damaged one, the next is the one at which a whole record is found; bytes in between belong to no member. The
+    caller reads as much of a member as it wants; the rest is read here.
+    """
+    offset: int | None = begin
+    while offset is not None and _has(file, offset):
+        member = Member(file, offset)
+        yield member
+        try:
+            while member.read():
+                pass
+            offset = member.end
+        except MemberError:
+            offset = following(file, offset + 1)
+
+
+def following(file: BinaryIO, begin: int) -> int | None:
+    """Return the begin of the next whole member with a WARC record, None where there is none."""
+    position, kept = begin, b""
+    while True:
+        file.seek(position)
+        piece = file.read(_PIECE)
+        if not piece:
+            return None
+        window = kept + piece
+        at = window.find(_MAGIC)
+        while at >= 0:
+            if _is_whole(file, found := position - len(kept) + at):
+                return found
+            at = window.find(_MAGIC, at + 1)
+        position += len(piece)
+        kept = window[-len(_MAGIC) + 1 :]
+
+
+def _has(file: BinaryIO, offset: int) -> bool:
+    file.seek(offset)
+    return bool(file.read(1))
+
+
+def _is_whole(file: BinaryIO, offset: int) -> bool:
+    member = Member(file, offset)
+    try:
+        if member.read(len(_BEGINNING)) != _BEGINNING:
+            return False
+        while member.read():
+            pass
+    except MemberError:
+        return False
+    return True

@@ -1,0 +1,182 @@
+"""Reads one record at a known place, and the records appended to a WARC file with it.
+
+Files that are being written may be read as well: the records appended to them are whole.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import BinaryIO
+
+from aahcrawler.archive.gzip_members import Member, MemberError, members
+from aahcrawler.archive.payload import HEAD, beginning_of
+from aahcrawler.archive.records import HTTP_RESPONSE
+from aahcrawler.archive.scanning import LONGEST_HEADER, Header, read_header
+from aahcrawler.metadata import MEDIA_TYPE
+from aahcrawler.segments import OPEN
+
+LONGEST_METADATA = 1 << 26
+"""Bytes of a metadata record beyond which it is passed over."""
+_HEADER_END = b"\r\n\r\n"
+_LONGEST_INFO = 1 << 20
+
+
+class RecordError(Exception):
+    """Raised where there is no whole record at a place."""
+
+
+class Record:
+    """A record in the gzip member at one place of a file: its header, and its block as a stream that is read once.
+
+    Raises ``RecordError`` where no header can be read.
+    """
+
+    def __init__(self, member: Member) -> None:
+        self.offset = member.offset
+        self._member = member
+        found = b""
+        try:
+            while (end := found.find(_HEADER_END)) < 0:
+                piece = member.read()
+                if not piece or len(found) > LONGEST_HEADER:
+                    raise RecordError("there is no header of a record")
+                found += piece
+        except MemberError as error:
+            raise RecordError(str(error)) from error
+        end += len(_HEADER_END)
+        self.header: Header = read_header(found[:end])[0]
+        self._pending = found[end:]
+
+    @property
+    def kind(self) -> str:
+        """The record's type in lower case."""
+        return self.header.get("WARC-Type").lower()
+
+    def block(self) -> Iterator[bytes]:
+        """Yield the block in pieces; when they have ended, the checksum of its member has been found right.
+
+        Raises ``RecordError`` where the block is not whole.
+        """
+        length = self.header.get("Content-Length")
+        if not (length.isascii() and length.isdigit() and len(length) <= 18):
+            raise RecordError(f"its length is {length!r}")
+        left, piece = int(length), self._pending
+        try:
+            while piece:
+                if left:
+                    yield piece[:left]
+                left -= min(left, len(piece))
+                piece = self._member.read()
+        except MemberError as error:
+            raise RecordError(str(error)) from error
+        if left:
+            raise RecordError(f"{left} bytes of its block are missing")
+
+    def whole_block(self, most: int) -> bytes:
+        """Return the block. Raises ``RecordError`` where it is not whole, or has more than ``most`` bytes."""
+        block = bytearray()
+        for piece in self.block():
+            block += piece
+            if len(block) > most:
+                raise RecordError(f"its block has more than {most} bytes")
+        return bytes(block)
+
+
+@dataclass(frozen=True, slots=True)
+class Appended:
+    """A ``response`` or ``revisit`` record that can be read whole, with the records of the same capture.
+
+    ``http_head`` is the head of the HTTP message in it or, of a 304, beside it. ``metadata`` is the block of the
+    metadata record that follows and names it, None where there is none; that begins at ``metadata_offset``. ``crawl``
+    is the number that the file's last ``warcinfo`` record gave, 0 where it gave none.
+    """
+
+    offset: int
+    header: Header
+    http_head: bytes
+    crawl: int
+    metadata: bytes | None = None
+    metadata_offset: int | None = None
+
+
+def open_place(archive: Path, name: str) -> BinaryIO | None:
+    """Open a WARC file by its final name, also while it is being written; None where it cannot be read."""
+    # A file that is closed between the first two looks is found at the third.
+    for candidate in (name, name + OPEN, name):
+        try:
+            return (archive / candidate).open("rb")
+        except FileNotFoundError:
+            continue
+        except OSError:
+            return None
+    return None
+
+
+def record_at(file: BinaryIO, offset: int) -> Record:
+    """Return the record whose member begins at ``offset``. Raises ``RecordError`` where there is none."""
+    return Record(Member(file, offset))
+
+
+def appended(file: BinaryIO, begin: int = 0) -> Iterator[Appended]:
+    """Yield the captures appended to a file from the member at ``begin`` on; damaged ones are left out.
+
+    Raises ``OSError`` alone. Memory use does not depend on the size of a response.
+    """
+    crawl = _crawl_number(Member(file, 0)) if begin else 0
+    last: Appended | None = None
+    for member in members(file, begin):
+        try:
+            record = Record(member)
+            match record.kind:
+                case "warcinfo":
+                    crawl = _number_in(record)
+                case "response" | "revisit":
+                    if last is not None:
+                        yield last
+                    last = None
+                    last = Appended(record.offset, record.header, _head_of(record), crawl)
+                case "metadata" if last is not None and _names(record, last):
+                    last = _with_metadata(last, record)
+        except RecordError:
+            continue
+    if last is not None:
+        yield last
+
+
+def _with_metadata(last: Appended, record: Record) -> Appended:
+    """Return an answer with the content of one of its metadata records."""
+    media_type = record.header.get("Content-Type")
+    if media_type == HTTP_RESPONSE:
+        return replace(last, http_head=_head_of(record))
+    if media_type == MEDIA_TYPE and last.metadata is None:
+        return replace(last, metadata=record.whole_block(LONGEST_METADATA), metadata_offset=record.offset)
+    return last
+
+
+def _names(record: Record, last: Appended) -> bool:
+    return record.header.get("WARC-Concurrent-To").strip("<>") == last.header.record_id
+
+
+def _head_of(record: Record) -> bytes:
+    """Return the head of the HTTP message in a record, which is read to its end."""
+    beginning = bytearray()
+    for piece in record.block():
+        if len(beginning) < HEAD:
+            beginning += piece
+    return beginning_of(bytes(beginning))
+
+
+def _crawl_number(member: Member) -> int:
+    try:
+        record = Record(member)
+        return _number_in(record) if record.kind == "warcinfo" else 0
+    except RecordError:
+        return 0
+
+
+def _number_in(warcinfo: Record) -> int:
+    for line in warcinfo.whole_block(_LONGEST_INFO).splitlines():
+        name, _, value = line.partition(b":")
+        if name.strip().lower() == b"crawl-number" and value.strip().isdigit():
+            return int(value.strip()[:9])
+    return 0

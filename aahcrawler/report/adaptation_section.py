@@ -1,0 +1,94 @@
+"""Shows in the report the actions that failed, and the actions learned in their place."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from html import escape
+
+from aahcrawler.adaptation.store.overlay import Evidence
+
+_FAILURES: Mapping[str, str] = {
+    "nothing-found": "found nothing, where each page of the level has something",
+    "incomplete": "found objects without their texts",
+    "stopped-working": "found none of its former results any more",
+    "changed-shape": "found less than it used to",
+    "too-much": "found more than a page can hold",
+    "error": "could not be run",
+    "slow": "took too long and was switched off",
+    "conflict": "two applications claim the page",
+    "needs-browser": "only a browser could show the content of the page",
+    "not-sent": "the form would change something, or lacks a value",
+}
+_METHODS: Mapping[str, str] = {
+    "memory": "by the pages' content in a former crawl",
+    "relaxed": "by relaxed expressions",
+    "induced": "by the structure that the pages repeat",
+}
+_ABSENT = (
+    "<p>Where nothing was found all the same, the page showed nothing that could be meant, or too little to be sure of "
+    "it: nothing was put in its place.</p>"
+)
+
+
+def failures(failed: Mapping[str, int], mended: Mapping[str, int]) -> str:
+    """Return a table of failures by place and reason; ``failed`` and ``mended`` count pages by these.
+
+    Content that was not found by any means is called absent: nothing was put in its place.
+    """
+    if not failed:
+        return "<p>No action failed.</p>"
+    rows = "".join(_failure(place, count, mended.get(place, 0)) for place, count in failed.items())
+    head = "<tr><th>action</th><th>failure</th><td>pages</td><td>found all the same</td></tr>"
+    absent = "" if sum(mended.values()) == sum(failed.values()) else _ABSENT
+    return f"<table>{head}{rows}</table>{absent}"
+
+
+def _failure(place: str, count: int, mended: int) -> str:
+    where, _, reason = place.rpartition(": ")
+    said = _FAILURES.get(reason, reason)
+    found = f"{mended:,}" if mended else "nothing"
+    return (
+        f"<tr><th>{escape(where)}</th><th>{escape(said)} ({escape(reason)})</th><td>{count:,}</td><td>{found}</td></tr>"
+    )
+
+
+def learned(known: Sequence[Evidence], used: Mapping[str, int], begun: str) -> str:
+    """Return the learned actions with their evidence; ``used`` counts pages by the action that read them.
+
+    Actions that were learned before the crawl had ``begun`` are marked as of a former crawl.
+    """
+    if not known:
+        return ""
+    items = "".join(f"<li>{_learned(each, begun)}</li>" for each in sorted(known, key=lambda each: each.date))
+    pages = sum(used.values())
+    told = f"Learned actions read {pages:,} pages of this crawl; <code>aah kb learned</code> shows what they say."
+    return f"<p>{told}</p><ul>{items}</ul>"
+
+
+def _learned(each: Evidence, begun: str) -> str:
+    place = "/".join(filter(None, (each.application, each.level, each.action)))
+    when = "" if _is_since(each.date, begun) else ", in a former crawl"
+    method = _METHODS.get(each.method, each.method)
+    first, rest = each.pages[0] if each.pages else "", len(each.pages) - 1
+    pages = f"{escape(first)}{f' and {rest} more' if rest > 0 else ''}"
+    return (
+        f"<b>{escape(each.name)}</b> for {escape(place)} on {escape(each.site)}, {escape(method)}{when}: "
+        f"{_counted(each)}; confidence {each.confidence:.2f}. Evidence: {pages}"
+    )
+
+
+def _counted(each: Evidence) -> str:
+    if each.kind == "sign":
+        of = "its level" if each.level else "the application"
+        return f"a sign of {of}, on {each.after:,} pages of it and on none of {each.before:,} others"
+    what = "links" if each.kind == "links" else "objects"
+    return (
+        f"{each.after:,} {what} on {len(each.pages):,} pages where the action of the file found {each.before:,} "
+        f"({escape(each.failure)})"
+    )
+
+
+def _is_since(date: str, begun: str) -> bool:
+    try:
+        return datetime.fromisoformat(date) >= datetime.fromisoformat(begun)
+    except (ValueError, TypeError):
+        return True

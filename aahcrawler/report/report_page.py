@@ -1,0 +1,227 @@
+"""The report, from ``crawl.json`` and the stored pages of the crawl."""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import timedelta
+from html import escape
+from importlib import resources
+from itertools import accumulate
+from pathlib import Path
+
+from pydantic import BaseModel, ValidationError
+
+from aahcrawler.adaptation.store.overlay import LEARNED, Evidence, Overlay
+from aahcrawler.objects.reader import PageRow, ReadError, page_rows
+from aahcrawler.report import adaptation_section
+from aahcrawler.report.chart import Line, bars, line_chart
+from aahcrawler.report.topic_section import learned_topic, read_learned
+from aahcrawler.urls import queue_of
+from online_analysis.topic_learning import NOTHING, Learned
+
+MOST_DOMAINS = 30
+"""Domains that the report lists; the others are counted in one row."""
+
+
+class ReportError(Exception):
+    """Raised for a folder without a reportable crawl; the message tells what is missing."""
+
+
+class Delivery(BaseModel):
+    """The number of closed files that are at the crawl's target, and of those that are not yet."""
+
+    files: int
+    waiting: int
+
+
+class Summary(BaseModel):
+    """The part of ``crawl.json`` that the report shows; ``crawl`` is the number of the crawl among those of its ICD.
+
+    ``unchanged``, ``changed``, ``new`` and ``gone`` count pages compared with the crawls before.
+    """
+
+    id: str
+    crawl: int = 1
+    title: str
+    state: str
+    reason: str
+    software: str
+    started_at: str
+    begun_at: str = ""
+    updated_at: str
+    seconds: float
+    pages: int
+    unchanged: int = 0
+    changed: int = 0
+    new: int = 0
+    gone: int = 0
+    answers: int
+    objects: int
+    bytes: int
+    requisites: int
+    retries: int
+    harvest_ratio: float | None
+    application: dict[str, int]
+    level: dict[str, int]
+    object: dict[str, int]
+    status: dict[str, int]
+    refused: dict[str, int]
+    blocked: dict[str, int]
+    error: dict[str, int]
+    failed: dict[str, int] = {}
+    mended: dict[str, int] = {}
+    learned: dict[str, int] = {}
+    listing: dict[str, int] = {}
+    no_object: dict[str, int] = {}
+    frontier: dict[str, int]
+    delivery: Delivery | None = None
+
+
+def write_report(crawl: Path) -> Path:
+    """Write ``report.html`` into the folder of a crawl and return its path: of several crawls, that of the last.
+
+    Raise ``ReportError``.
+    """
+    try:
+        summary = _read(crawl / "crawl.json")
+        before = crawl / "former" / str(summary.crawl - 1) / "crawl.json"
+        former = _read(before) if before.exists() else None
+        rows = tuple(row for row in page_rows(crawl) if row.is_page and row.crawl == summary.crawl)
+        learned = Overlay(crawl / LEARNED).evidence()
+        topic = read_learned(crawl)
+    except FileNotFoundError:
+        raise ReportError(f"{crawl}: no crawl.json here; name the output folder of a crawl") from None
+    except (ValueError, ValidationError, ReadError, OSError) as error:
+        raise ReportError(f"{crawl}: cannot be read: {error}") from error
+    target = crawl / "report.html"
+    target.write_text(report(summary, rows, former, learned, topic), "utf-8")
+    return target
+
+
+def _read(path: Path) -> Summary:
+    return Summary.model_validate(json.loads(path.read_text("utf-8")))
+
+
+def report(
+    summary: Summary,
+    rows: Sequence[PageRow],
+    former: Summary | None = None,
+    learned: Sequence[Evidence] = (),
+    topic: Learned = NOTHING,
+) -> str:
+    """Return the report as HTML, with the changes since the ``former`` crawl, where there was one.
+
+    ``learned`` is all that this crawl and those before it have learned of sites, and ``topic`` of their topic.
+
+    Everything that came from a page is escaped; there are no scripts in it.
+    """
+    css = resources.files(__package__).joinpath("report.css").read_text("utf-8")
+    sections = (
+        *((("Since the crawl before", _since(summary, former)),) if former is not None else ()),
+        ("Relevance over time", _relevance(rows)),
+        *((("Learned terms of the topic", learned_topic(topic)),) if not topic.is_empty else ()),
+        ("Pages by application and level", bars(_applications(rows), "No page yet.")),
+        ("Web objects by type", bars(summary.object, "No web object was found.")),
+        ("Pages of no known kind without a web object, by reason", bars(summary.no_object, "There is none.")),
+        ("Actions that failed, and what was learned", _adapted(summary, learned)),
+        ("Domains", bars(_domains(rows), "No page yet.")),
+        ("Complete listings, asked for where links ran out", bars(summary.listing, "None was asked for.")),
+        ("Links not followed, by reason", bars(summary.refused, "Every link was followed.")),
+        ("URLs not fetched, by reason", bars(summary.blocked, "None was blocked.")),
+        ("Errors", bars(summary.error, "No URL failed.")),
+        ("Answers by status", bars(summary.status, "No answer yet.")),
+        ("Where the URLs are", bars(_places(summary.frontier), "No URL is known.")),
+    )
+    body = "".join(f"<h2>{escape(title)}</h2>{html}" for title, html in sections)
+    return (
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(summary.title)}</title>'
+        '<meta name="viewport" content="width=device-width,initial-scale=1">'
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
+        f"<style>{css}</style></head><body><h1>{escape(summary.title)}</h1>"
+        f'<p class="sub">Crawl {summary.crawl} of {escape(summary.id)}, {escape(_ended(summary))}. '
+        f"Begun {escape(summary.begun_at or summary.started_at)}, last change {escape(summary.updated_at)}. "
+        f"{escape(summary.software)}</p>"
+        f"{_figures(summary)}{body}</body></html>\n"
+    )
+
+
+_STATES = {
+    "queued": "waiting",
+    "leased": "being fetched",
+    "done": "fetched",
+    "failed": "given up",
+    "blocked": "not to be fetched",
+    "due": "to be fetched again later",
+}
+_KINDS = {"pages": "Pages", "requisites": "Images, styles and other files of pages"}
+
+
+def _places(frontier: Mapping[str, int]) -> dict[str, int]:
+    """Return the frontier's counts in words.
+
+    >>> _places({"pages_leased": 2, "requisites_due": 0, "queues": 1})
+    {'Pages being fetched': 2, 'Images, styles and other files of pages to be fetched again later': 0, 'Sites': 1}
+    """
+    found = {}
+    for name, number in frontier.items():
+        kind, _, state = name.partition("_")
+        words = f"{_KINDS.get(kind, kind)} {_STATES.get(state, state)}".strip()
+        found["Sites" if name == "queues" else words] = number
+    return found
+
+
+def _ended(summary: Summary) -> str:
+    return summary.state if summary.reason in {"", summary.state} else f"{summary.state}: {summary.reason}"
+
+
+def _figures(summary: Summary) -> str:
+    ratio = "-" if summary.harvest_ratio is None else f"{summary.harvest_ratio:.2f}"
+    figures = {
+        "pages": f"{summary.pages:,}",
+        "harvest ratio": ratio,
+        "web objects": f"{summary.objects:,}",
+        "page requisites": f"{summary.requisites:,}",
+        "answers": f"{summary.answers:,}",
+        "MB received": f"{summary.bytes / 1e6:,.1f}",
+        "retries": f"{summary.retries:,}",
+        "time": str(timedelta(seconds=round(summary.seconds))),
+    }
+    if summary.delivery is not None:
+        delivered = summary.delivery.files
+        figures["files delivered"] = f"{delivered:,} of {delivered + summary.delivery.waiting:,}"
+    return "<dl>" + "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in figures.items()) + "</dl>"
+
+
+def _since(summary: Summary, former: Summary) -> str:
+    names = ("unchanged", "changed", "new", "gone")
+    figures = bars({name: getattr(summary, name) for name in names}, "No page yet.")
+    begun = escape(former.begun_at or former.started_at)
+    return f"<p>Crawl {former.crawl}, begun {begun}, had {former.pages:,} pages.</p>{figures}"
+
+
+def _adapted(summary: Summary, known: Sequence[Evidence]) -> str:
+    begun = summary.begun_at or summary.started_at
+    return adaptation_section.failures(summary.failed, summary.mended) + adaptation_section.learned(
+        known, summary.learned, begun
+    )
+
+
+def _relevance(rows: Sequence[PageRow]) -> str:
+    scores = [row.score or 0.0 for row in rows]
+    relevant = list(accumulate(int(bool(row.relevant)) for row in rows))
+    ratios = [found / (i + 1) for i, found in enumerate(relevant)]
+    return line_chart(
+        "Accumulated relevance", [Line("accumulated relevance", "#4a7fb5", list(accumulate(scores)))]
+    ) + line_chart("Harvest ratio", [Line("harvest ratio", "#b5694a", ratios)])
+
+
+def _applications(rows: Iterable[PageRow]) -> Mapping[str, int]:
+    counts = Counter(f"{row.application or 'unknown application'}, {row.level or 'no level'}" for row in rows)
+    return dict(counts.most_common())
+
+
+def _domains(rows: Iterable[PageRow]) -> Mapping[str, int]:
+    counts = Counter(queue_of(row.url) for row in rows)
+    shown = dict(counts.most_common(MOST_DOMAINS))
+    others = counts.total() - sum(shown.values())
+    return shown | ({f"{len(counts) - MOST_DOMAINS} others": others} if others else {})

@@ -1,0 +1,126 @@
+"""Stores the lessons of a ranker, so that another one can learn the same without the pages."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import chain
+
+from aahcrawler.scores.columns import packed, rounded, unpacked
+from aahcrawler.scores.entries import Lesson
+from online_analysis.aggregation import LinkRanker, Reason, Revision, ScoredLink, Scores, Weighed
+from online_analysis.document import Document, DocumentPart, Outlink, PartRole
+
+LONGEST_ANCHOR = 300
+"""Characters of an anchor that a ranker is given."""
+DECIMALS = 6
+"""The decimals of the scores given to a ranker, as they are stored; the frontier keeps no more."""
+
+_ROLES: tuple[PartRole, ...] = ("content", "sidebar", "navigation")
+
+
+class Lessons:
+    """A ranker that keeps its last lesson in the form in which lessons are stored.
+
+    A stored lesson teaches the same, but for the seventh decimals of scores.
+    """
+
+    def __init__(self, ranker: LinkRanker) -> None:
+        self._ranker = ranker
+        self._last: Lesson | None = None
+
+    @property
+    def name(self) -> str:
+        """The ranker's name."""
+        return self._ranker.name
+
+    def follow(self, document: Document, worth: float, links: Sequence[ScoredLink], depth: int) -> Scores:
+        """See ``LinkRanker.follow``."""
+        document, worth = _cut(document), round(worth, DECIMALS)
+        said = self._ranker.follow(document, worth, links, depth)
+        self._last = lesson(document, worth, links)
+        return said
+
+    def revised(self, n: int) -> Sequence[Revision]:
+        """See ``LinkRanker.revised``."""
+        return self._ranker.revised(n)
+
+    def reweigh(self, weight: float, waiting: Mapping[str, Weighed]) -> None:
+        """See ``LinkRanker.reweigh``."""
+        self._ranker.reweigh(weight, waiting)
+
+    def settled(self, url: str) -> None:
+        """See ``LinkRanker.settled``."""
+        self._ranker.settled(url)
+
+    def explain(self, url: str) -> tuple[Reason, ...]:
+        """See ``LinkRanker.explain``."""
+        return self._ranker.explain(url)
+
+    def take(self) -> Lesson | None:
+        """Return the lesson that was given since this was called last, None where there was none."""
+        last, self._last = self._last, None
+        return last
+
+
+def lesson(document: Document, worth: float, links: Sequence[ScoredLink]) -> Lesson:
+    """Return the arguments of ``follow`` as a lesson, without the URLs of links."""
+    outlinks = document.outlinks
+    words = (
+        [link.anchor for link in outlinks],
+        [link.place for link in outlinks],
+        [link.action or "" for link in outlinks],
+        ["" if link.part is None else document.parts[link.part].role for link in outlinks],
+    )
+    names = dict.fromkeys(chain(("",), *words))
+    numbers = dict(zip(names, range(len(names)), strict=True))
+    anchors, places, actions, roles = (packed(list(map(numbers.__getitem__, each))) or 0 for each in words)
+    return Lesson.model_construct(
+        worth=worth,
+        application=document.application or None,
+        kind=document.kind or None,
+        level=document.level or None,
+        score=rounded([link.score for link in links], DECIMALS),
+        weight=packed([link.weight for link in links]) or 0.0,
+        anchor=anchors,
+        place=places,
+        action=actions,
+        role=roles,
+        names=list(names),
+    )
+
+
+def taught(kept: Lesson, page: str, urls: Sequence[str]) -> tuple[Document, tuple[ScoredLink, ...]]:
+    """Return the document and its links as ``follow`` was given them; its texts are not those of the page."""
+    columns = (kept.anchor, kept.place, kept.action, kept.role)
+    anchors, places, actions, roles = (
+        [kept.names[number] for number in unpacked(column, len(urls))] for column in columns
+    )
+    outlinks = tuple(
+        Outlink(url, anchor, "", _ROLES.index(role) if role in _ROLES else None, action or None, place)
+        for url, anchor, place, action, role in zip(urls, anchors, places, actions, roles, strict=True)
+    )
+    weights = unpacked(kept.weight, len(urls))
+    links = tuple(
+        ScoredLink(link.url, score, link.anchor, link.action, weight)
+        for link, score, weight in zip(outlinks, kept.score, weights, strict=True)
+    )
+    document = Document(
+        page,
+        None,
+        "",
+        tuple(DocumentPart(role, "-") for role in _ROLES),
+        outlinks,
+        application=kept.application or "",
+        kind=kept.kind or "",
+        level=kept.level or "",
+    )
+    return document, links
+
+
+def _cut(document: Document) -> Document:
+    """Return the document with no anchor longer than is written down."""
+    if max((len(link.anchor) for link in document.outlinks), default=0) <= LONGEST_ANCHOR:
+        return document
+    return replace(
+        document,
+        outlinks=tuple(replace(link, anchor=link.anchor[:LONGEST_ANCHOR]) for link in document.outlinks),
+    )

@@ -1,0 +1,166 @@
+"""Recomputes the scores of a score log under other weights."""
+
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import repeat
+from pathlib import Path
+
+from aahcrawler.scores.columns import unpacked
+from aahcrawler.scores.entries import Batched, Begin, Column, Ended, Judged, Lesson, Links, Offered, Rescored
+from aahcrawler.scores.reader import Read, read
+from aahcrawler.scores.update_function import updated
+from online_analysis.aggregation import Weighed
+from online_analysis.ranking import LearningRanker
+
+Weights = Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """One of ``of`` shares of all URLs, counted from 0, so that few need to be kept in memory at once."""
+
+    number: int = 0
+    of: int = 1
+
+    def holds(self, url: str) -> bool:
+        """Return whether a URL is of this share; it is of no other."""
+        return self.of == 1 or zlib.crc32(url.encode()) % self.of == self.number
+
+
+@dataclass(slots=True)
+class _Waits:
+    """A queued URL: its score so far, and the scores that the analysers, without the ranker, gave the links to it.
+
+    ``said`` and ``weight`` are under the new weights, ``said_then`` and ``weight_then`` under those of the time.
+    """
+
+    total: float = 0.0
+    offers: int = 0
+    links: int = 0
+    said: float = 0.0
+    weight: float = 0.0
+    said_then: float = 0.0
+    weight_then: float = 0.0
+
+    def offer(self, update: str, score: float) -> None:
+        self.total, self.offers = updated(update, self.total, self.offers, score)
+
+    def link(self, now: tuple[float, float], then: tuple[float, float]) -> None:
+        self.links += 1
+        self.said += (now[0] - self.said) / self.links
+        self.said_then += (then[0] - self.said_then) / self.links
+        self.weight, self.weight_then = max(self.weight, now[1]), max(self.weight_then, then[1])
+
+    def rescore(self, score: float, ranker: float, ranker_then: float) -> None:
+        """Take over the ranker's part: its prediction is the part of the score beyond the other analysers'."""
+        if not self.links or not ranker_then:
+            self.total, self.offers = score, 1
+            return
+        others = self.said_then * self.weight_then
+        prediction = max(0.0, (score * (self.weight_then + ranker_then) - others) / ranker_then)
+        weight = self.weight + ranker
+        self.total, self.offers = ((self.said * self.weight + prediction * ranker) / weight if weight else 0.0), 1
+
+
+def weighed(folder: Path, crawl: int, weights: Weights, share: Share = Share()) -> dict[str, Weighed]:
+    """Return the scores of a share's queued URLs in a crawl, had they had these weights from the beginning.
+
+    A URL that was offered without any parts keeps its score. Reads the whole log of the crawl. Raise ``ScoreLogError``
+    for damage.
+    """
+    weighing = _Weighing(weights, share)
+    for found in read(folder, crawl=crawl):
+        weighing.take(found)
+    offered = ((url, each) for url, each in weighing.waiting.items() if each.offers)
+    return {url: Weighed(each.said, each.weight, each.total / each.offers) for url, each in offered}
+
+
+def lesson(page: Judged, kept: Lesson, weights: Weights) -> Lesson:
+    """Return a page's lesson for a ranker as it would have been under other weights."""
+    urls = page.links.url if page.links is not None else []
+    parts = page.links.parts if page.links is not None else {}
+    said = [_average(row, weights) for row in _rows(parts, len(urls))] if parts else []
+    return kept.model_copy(
+        update={
+            "worth": _average(page.parts, weights)[0] if page.parts else kept.worth,
+            "score": [score for score, _ in said] if said else kept.score,
+            "weight": [weight for _, weight in said] if said else kept.weight,
+        }
+    )
+
+
+class _Weighing:
+    """The URLs of a share that wait, as entry after entry of a log is taken in."""
+
+    def __init__(self, weights: Weights, share: Share) -> None:
+        self._weights = weights
+        self._share = share
+        self.waiting: dict[str, _Waits] = {}
+
+    def take(self, found: Read) -> None:
+        begin, entry = found.begin, found.entry
+        match entry:
+            case Offered():
+                self._offer(begin, zip(entry.url, entry.score, repeat({})))
+            case Judged():
+                self.waiting.pop(entry.url, None)
+                self._judged(begin, entry)
+            case Batched():
+                self._offer(begin, zip(entry.url, entry.score, _rows(entry.parts, len(entry.url)), strict=True))
+            case Rescored(by=None):
+                self._rescored(begin, entry)
+            case Ended():
+                self.waiting.pop(entry.url, None)
+
+    def _offer(self, begin: Begin, offers: Iterable[tuple[str, float, Mapping[str, float]]]) -> None:
+        """Take in URLs that are offered with a score, and the analysers' scores of each."""
+        for url, score, said in offers:
+            if self._share.holds(url):
+                now = _average(said, self._weights, ranker=True)[0] if said else score
+                self._of(url).offer(begin.update, now)
+
+    def _judged(self, begin: Begin, page: Judged) -> None:
+        if page.redirect is not None:
+            self._offer(begin, [(page.redirect, page.priority, {})])
+        links = page.links
+        if links is None:
+            return
+        offered = [link for link in _links(links) if self._share.holds(link[0])]
+        for url, _, said in offered:
+            self._of(url).link(_average(said, self._weights), _average(said, begin.weights))
+        if not links.unscored:
+            self._offer(begin, offered)
+
+    def _rescored(self, begin: Begin, entry: Rescored) -> None:
+        now, then = (weights.get(LearningRanker.name, 0.0) for weights in (self._weights, begin.weights))
+        for url, score in zip(entry.url, entry.score, strict=True):
+            if self._share.holds(url):
+                self._of(url).rescore(score, now, then)
+
+    def _of(self, url: str) -> _Waits:
+        return self.waiting.setdefault(url, _Waits())
+
+
+def _links(links: Links) -> Iterator[tuple[str, float, Mapping[str, float]]]:
+    """Yield the links that were not refused: URL, score, and the analysers' scores."""
+    refused = {position for positions in links.refused.values() for position in positions}
+    rows = _rows(links.parts, len(links.url))
+    for position, link in enumerate(zip(links.url, links.score, rows, strict=True)):
+        if position not in refused:
+            yield link
+
+
+def _rows(parts: Mapping[str, Column], n: int) -> Sequence[Mapping[str, float]]:
+    columns = {name: unpacked(column, n) for name, column in parts.items()}
+    return [
+        {name: value for name, column in columns.items() if (value := column[position]) is not None}
+        for position in range(n)
+    ]
+
+
+def _average(said: Mapping[str, float], weights: Weights, *, ranker: bool = False) -> tuple[float, float]:
+    """Return the weighted average of scores, and their total weight, with the ranker or without."""
+    counted = [(weights.get(name, 1.0), value) for name, value in said.items() if ranker or name != LearningRanker.name]
+    total = sum(weight for weight, _ in counted)
+    return (sum(weight * value for weight, value in counted) / total if total else 0.0), total

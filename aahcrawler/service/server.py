@@ -1,0 +1,90 @@
+"""Runs the process of the service: listening, logging, ending."""
+
+import asyncio
+import logging
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+
+from aahcrawler.frontier.server.environment import REDIS_URL
+from aahcrawler.service.access import TokenError, is_loopback, read_token
+from aahcrawler.service.app import ServiceSettings, create_app
+from aahcrawler.service.catalog import Catalog
+
+TOKEN = "AAH_SERVICE_TOKEN"  # noqa: S105 (the name of a variable)
+HOST, PORT = "127.0.0.1", 8380
+_GRACE = 10
+"""Seconds that requests under way are given at the end."""
+_LOG = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+
+
+class RefusedToServeError(Exception):
+    """Raised where the service does not start; the message tells cause and remedy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listening:
+    """The address to listen on, and the file that holds the token, if there is one."""
+
+    host: str = HOST
+    port: int = PORT
+    token_file: Path | None = None
+
+
+def serve(places: Sequence[Path], listening: Listening) -> None:
+    """Serve the crawls in ``places`` until the process is told to end; requests in progress are then answered.
+
+    Raise ``RefusedToServeError`` where a place is not a crawl's, where other machines could ask without a token, or
+    where the address cannot be listened on.
+    """
+    settings = prepare(places, listening)
+    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format=_LOG, force=True)
+    config = uvicorn.Config(
+        create_app(settings),
+        host=listening.host.removeprefix("[").removesuffix("]"),
+        port=listening.port,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=_GRACE,
+    )
+    server = _Server(config)
+    try:
+        asyncio.run(server.serve())
+    except SystemExit:
+        raise RefusedToServeError(
+            f"{listening.host}:{listening.port} cannot be listened on, see above; choose another --host or --port"
+        ) from None
+
+
+def prepare(places: Sequence[Path], listening: Listening) -> ServiceSettings:
+    """Check the settings, and read the token. Raise ``RefusedToServeError``."""
+    for place in places:
+        if not place.is_dir():
+            raise RefusedToServeError(f"{place}: is no folder; name folders of crawls, or one that holds them")
+    try:
+        token = read_token(os.environ.get(TOKEN, ""), listening.token_file)
+    except TokenError as error:
+        raise RefusedToServeError(str(error)) from None
+    if not token and not is_loopback(listening.host):
+        raise RefusedToServeError(
+            f"{listening.host} can be reached by others: set {TOKEN} or give --token-file, or listen on {HOST}"
+        )
+    return ServiceSettings(Catalog(places), os.environ.get(REDIS_URL) or None, token)
+
+
+class _Server(uvicorn.Server):
+    """A server for which being told to end is no error of the process."""
+
+    @contextmanager
+    def capture_signals(self) -> Any:
+        """End in good order on SIGINT and SIGTERM, and do not raise them again afterwards."""
+        with super().capture_signals():
+            yield
+            self._captured_signals.clear()

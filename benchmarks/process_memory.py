@@ -1,0 +1,84 @@
+"""Runs a command and watches the memory of it and its children together."""
+
+import resource
+import subprocess
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+SAMPLE_EVERY = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A command that ended: its exit code, wall seconds, output, and the memory that its process tree held in MiB.
+
+    ``cpu_seconds`` is processor time, user and system, of all of its processes that were waited for.
+    """
+
+    code: int
+    seconds: float
+    output: str
+    cpu_seconds: float = 0.0
+    resident_mib: list[float] = field(default_factory=list)
+
+    @property
+    def peak_mib(self) -> float:
+        """The most memory that was held at once."""
+        return max(self.resident_mib, default=0.0)
+
+
+def run(command: Sequence[str], environment: Mapping[str, str], timeout: float) -> Finished:
+    """Run a command to its end; its resident memory is sampled every 0.1 s, shared pages counted once a process."""
+    started, used = time.monotonic(), _children_seconds()
+    process = subprocess.Popen(
+        command, env=dict(environment), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    resident: list[float] = []
+    ended = threading.Event()
+
+    def sample() -> None:
+        while not ended.wait(SAMPLE_EVERY):
+            resident.append(sum(map(_resident_mib, _tree(process.pid))))
+
+    watcher = threading.Thread(target=sample, daemon=True)
+    watcher.start()
+    try:
+        output, _ = process.communicate(timeout=timeout)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        output, _ = process.communicate()
+        output += f"\nstopped after {timeout:.0f} s"
+    finally:
+        ended.set()
+        watcher.join()
+    seconds, cpu = time.monotonic() - started, _children_seconds() - used
+    return Finished(process.returncode, seconds, output, cpu, resident)
+
+
+def _children_seconds() -> float:
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def _tree(root: int) -> list[int]:
+    found, waiting = [], [root]
+    while waiting:
+        pid = waiting.pop()
+        found.append(pid)
+        try:
+            for task in Path(f"/proc/{pid}/task").iterdir():
+                waiting += map(int, (task / "children").read_text().split())
+        except OSError:
+            continue
+    return found
+
+
+def _resident_mib(pid: int) -> float:
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return 0.0
+    return next((int(line.split()[1]) / 1024 for line in status.splitlines() if line.startswith("VmRSS:")), 0.0)

@@ -1,0 +1,152 @@
+"""Indexes the elements of a page by their classes and ids, so that a search need not visit all elements."""
+
+import re
+from bisect import bisect_left
+from collections.abc import Sequence
+from functools import cached_property, lru_cache
+from itertools import islice, pairwise
+
+from lxml.html import HtmlElement
+
+MOST_INDEXED = 50_000
+"""Elements of a document beyond which it has no index: hostile or broken, and searched within bounds by others."""
+
+CLASS, ID = "class", "id"
+_BLANKS = re.compile("[ \t\r\n]+")
+"""The separators between the words of an attribute in XPath; other white space is part of a word."""
+
+
+_LONGEST_KEPT = 200
+"""Characters of a class whose words are remembered: pages of a site have the same few."""
+
+
+def _split(value: str) -> frozenset[str]:
+    return frozenset(_BLANKS.split(value))
+
+
+_words = lru_cache(16_384)(_split)
+
+
+class Elements:
+    """The elements of one document, found by a word of their class or by their id.
+
+    The document is looked at once, when something is first asked; it must not change after that.
+    """
+
+    def __init__(self, root: HtmlElement) -> None:
+        """Take the document element."""
+        self._root = root
+        self._spans: dict[HtmlElement, tuple[int, int] | None] = {}
+        self._ends: dict[HtmlElement, int] = {}
+        self._found: dict[tuple[str, str], Sequence[int]] = {}
+
+    @cached_property
+    def _all(self) -> list[HtmlElement]:
+        found = list(islice(self._root.iter("*"), MOST_INDEXED + 1))
+        return found if len(found) <= MOST_INDEXED else []
+
+    @cached_property
+    def _places(self) -> dict[HtmlElement, int]:
+        return {element: place for place, element in enumerate(self._all)}
+
+    @cached_property
+    def _values(self) -> dict[str, dict[str, list[int]]]:
+        """The places of elements by attribute and its value as written."""
+        found: dict[str, dict[str, list[int]]] = {CLASS: {}, ID: {}}
+        classes, ids = found[CLASS], found[ID]
+        for place, element in enumerate(self._all):
+            value = element.get("class")
+            if value is not None:
+                classes.setdefault(value, []).append(place)
+            value = element.get("id")
+            if value is not None:
+                ids.setdefault(value, []).append(place)
+        return found
+
+    @cached_property
+    def _words(self) -> dict[str, list[str]]:
+        """The values of classes that contain each word."""
+        found: dict[str, list[str]] = {}
+        for value in self._values[CLASS]:
+            for word in _words(value) if len(value) <= _LONGEST_KEPT else _split(value):
+                found.setdefault(word, []).append(value)
+        return found
+
+    def may_hold(self, attribute: str, value: str) -> bool:
+        """Return whether an element may have a word in its class, or an id; always true for large documents."""
+        return not self._all or bool(self._of(attribute, value))
+
+    def order(self, found: Sequence[HtmlElement]) -> list[HtmlElement] | None:
+        """Return elements in document order, each once; None where one is not of the document."""
+        places = self._places
+        if any(element not in places for element in found):
+            return None
+        return sorted(set(found), key=places.__getitem__)
+
+    def within(self, context: HtmlElement, attribute: str, value: str) -> Sequence[HtmlElement] | None:
+        """Return the elements below another in document order; None where that one is not of the document.
+
+        They have a word in their class, or are of an id.
+        """
+        span = self._spans[context] if context in self._spans else self._spanned(context)
+        if span is None:
+            return None
+        places = self._of(attribute, value)
+        if not places:
+            return ()
+        first, end = bisect_left(places, span[0]), bisect_left(places, span[1])
+        return [self._all[place] for place in places[first:end]]
+
+    def anywhere(self, context: HtmlElement, attribute: str, value: str) -> Sequence[HtmlElement] | None:
+        """Return such elements of the whole document; None where the context is not of the document."""
+        return [self._all[place] for place in self._of(attribute, value)] if context in self._places else None
+
+    def are_apart(self, found: Sequence[HtmlElement]) -> bool:
+        """Return whether no element lies within another; they are of the document and in its order."""
+        spans = [self._spans[each] if each in self._spans else self._spanned(each) for each in found]
+        return all(a is not None and b is not None and a[1] < b[0] for a, b in pairwise(spans))
+
+    def _of(self, attribute: str, value: str) -> Sequence[int]:
+        found = self._found.get((attribute, value))
+        if found is None:
+            values = self._values[attribute]
+            if attribute == ID:
+                found = values.get(value, ())
+            else:
+                held = self._words.get(value, ())
+                found = values[held[0]] if len(held) == 1 else sorted(place for each in held for place in values[each])
+            self._found[attribute, value] = found
+        return found
+
+    def _spanned(self, context: HtmlElement) -> tuple[int, int] | None:
+        """Return the place of the first element below another and that of the first one behind it."""
+        start = self._places.get(context)
+        span = (start + 1, self._end(context)) if start is not None else None
+        self._spans[context] = span
+        return span
+
+    def _end(self, element: HtmlElement) -> int:
+        """Return the place of the first element behind one and all that lies in it; each is looked at once."""
+        last: list[HtmlElement] = []
+        step: HtmlElement | None = element
+        end = len(self._all)
+        while step is not None:
+            if step in self._ends:
+                end = self._ends[step]
+                break
+            following = _behind(step)
+            if following is not None:
+                end = self._ends[step] = self._places[following]
+                break
+            last.append(step)
+            step = step.getparent()
+        self._ends.update(dict.fromkeys(last, end))
+        return end
+
+
+def _behind(element: HtmlElement) -> HtmlElement | None:
+    """Return the next element beside one, skipping comments."""
+    following = element.getnext()
+    while following is not None and not isinstance(following.tag, str):
+        following = following.getnext()
+    return following

@@ -1,0 +1,84 @@
+"""Chooses the files of a knowledge base that is spread over several folders."""
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from knowledge_base.xml_reader import Problem
+
+SHIPPED = Path(__file__).parent
+SHIPPED_WORD = "shipped"
+"""Stands for the folder that ships wherever folders are named."""
+
+_NAME = re.compile(rb"""<(?:application|kind)\b(?:[^<>"']|"[^"<]*"|'[^'<]*')*?\sname\s*=\s*(?:"([^"<]*)"|'([^'<]*)')""")
+_COMMENT = re.compile(rb"<!--.*?-->", re.DOTALL)
+_START = 64 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """The chosen files, in the order in which they are read, and the faults of their arrangement."""
+
+    kinds: tuple[Path, ...]
+    applications: tuple[Path, ...]
+    problems: tuple[Problem, ...] = ()
+
+
+def named_folders(text: str) -> tuple[Path, ...]:
+    """Return the folders that a setting names, separated by ``os.pathsep``; ``shipped`` is the one that ships.
+
+    A setting that names none means the folder that ships.
+    """
+    names = [name.strip() for name in text.split(os.pathsep) if name.strip()]
+    return tuple(SHIPPED if name == SHIPPED_WORD else Path(name).expanduser() for name in names) or (SHIPPED,)
+
+
+def chosen_files(folders: Sequence[Path]) -> Files:
+    """Choose among the files of several folders: of those with one name, that of the last folder counts.
+
+    Folders hold ``kinds/*.xml`` and ``applications/*.xml``. Where none holds a kind, the kinds that ship are taken. All
+    files without a readable name are kept, so that their reader reports the fault.
+    """
+    problems = [
+        Problem(str(folder), 0, "there is no folder kinds or applications here; name a folder that holds one")
+        for folder in folders
+        if not (folder / "kinds").is_dir() and not (folder / "applications").is_dir()
+    ]
+    kinds = _latest(folders, "kinds", problems) or _latest((SHIPPED,), "kinds", problems)
+    return Files(kinds, _latest(folders, "applications", problems), tuple(problems))
+
+
+def files_of(folders: Sequence[Path]) -> Iterator[Path]:
+    """Yield every file that could count, those of a folder in the order of their names."""
+    for folder in folders:
+        for sort in ("kinds", "applications"):
+            yield from sorted(folder.glob(f"{sort}/*.xml"))
+
+
+def _latest(folders: Sequence[Path], sort: str, problems: list[Problem]) -> tuple[Path, ...]:
+    chosen: dict[str, Path] = {}
+    spellings: dict[str, tuple[str, Path]] = {}
+    for folder in folders:
+        own: dict[str, Path] = {}
+        for file in sorted(folder.glob(f"{sort}/*.xml")):
+            name = _name(file) or str(file)
+            earlier, other = spellings.setdefault(name.lower(), (name, file))
+            if earlier != name and other.parent != file.parent:
+                message = f"{other} writes this name as {earlier}; write it so to replace that file, or choose another"
+                problems.append(Problem(str(file), 1, message))
+            own[name if name not in own else str(file)] = file
+        chosen |= own
+    return tuple(chosen.values())
+
+
+def _name(file: Path) -> str:
+    """Return the name that a file gives, empty where none can be found without reading it properly."""
+    try:
+        with file.open("rb") as opened:
+            start = _COMMENT.sub(b"", opened.read(_START))
+    except OSError:
+        return ""
+    found = _NAME.search(start)
+    return (found[1] or found[2] or b"").decode("utf-8", "replace").strip() if found else ""

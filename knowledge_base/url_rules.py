@@ -1,0 +1,386 @@
+"""URL rules of the knowledge base: which URLs an application documents, avoids, and writes in more than one way.
+
+Rules are globs over path segments, query strings and values of query parameters, never free regular expressions, so
+that matching takes time linear in the length of the URL for each rule. URLs come in canonical form (an absolute,
+serialised http URL); fragments are ignored.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+from urllib.parse import unquote, unquote_plus
+
+from knowledge_base.globs import glob_test, names_itself, numbers_as_one, varies
+
+LONGEST = 8_192
+"""The most characters of a URL; no rule matches a longer one, and it is left unchanged."""
+
+
+class Reason(StrEnum):
+    """The reasons for which a URL is not worth a request."""
+
+    LOGIN = "login"
+    REGISTER = "register"
+    REPLY_FORM = "reply-form"
+    EDIT = "edit"
+    MODERATION = "moderation"
+    PRINT_VIEW = "print-view"
+    SORT_ORDER = "sort-order"
+    SESSION = "session"
+    OLD_REVISION = "old-revision"
+    FEED = "feed"
+    API = "api"
+    SEARCH = "search"
+    PROFILE = "profile"
+    MEMBER_LIST = "member-list"
+    CALENDAR = "calendar"
+    DUPLICATE = "duplicate"
+    REDIRECT = "redirect"
+    ARCHIVE_VIEW = "archive-view"
+    HELP = "help"
+    STATISTICS = "statistics"
+    VOTE = "vote"
+    ACTION = "action"
+
+
+@dataclass(frozen=True)
+class ParsedUrl:
+    """A canonical URL taken apart: ``prefix`` is scheme and host, ``query`` the raw parameters in their order."""
+
+    prefix: str
+    path: str
+    query: tuple[str, ...] = ()
+
+    @classmethod
+    def parse(cls, url: str) -> "ParsedUrl":
+        """Split a canonical URL.
+
+        >>> ParsedUrl.parse("http://a.test/f/viewtopic.php?t=1&start=10#p3")
+        ParsedUrl(prefix='http://a.test', path='/f/viewtopic.php', query=('t=1', 'start=10'))
+        """
+        url = url.partition("#")[0]
+        start = url.find("/", url.find("://") + 3)
+        if start < 0:
+            return cls(url, "/")
+        path, _, query = url[start:].partition("?")
+        return cls(url[:start], path, tuple(filter(None, query.split("&"))))
+
+    @property
+    def url(self) -> str:
+        """Return the URL this is made of."""
+        return f"{self.prefix}{self.path}{'?' if self.query else ''}{'&'.join(self.query)}"
+
+    @cached_property
+    def segments(self) -> tuple[str, ...]:
+        """Path segments, percent-decoded; the last is empty where the path ends with a slash."""
+        segments = self.path[1:].split("/")
+        return tuple(map(unquote, segments)) if "%" in self.path else tuple(segments)
+
+    @cached_property
+    def parameters(self) -> dict[str, str]:
+        """Decoded query parameters; of a repeated one the last value."""
+        return dict(_decoded(part) for part in self.query)
+
+    @cached_property
+    def is_too_long(self) -> bool:
+        """Return whether rules ignore this URL because of its length."""
+        return len(self.path) + sum(map(len, self.query)) > LONGEST
+
+
+def _decoded(parameter: str) -> tuple[str, str]:
+    name, _, value = parameter.partition("=")
+    return (unquote_plus(name), unquote_plus(value)) if "%" in parameter or "+" in parameter else (name, value)
+
+
+class PathGlob:
+    """A pattern over path segments: ``*`` within a segment, ``**`` for any number of whole segments, ``#`` a number.
+
+    Raises `BadGlobError`.
+
+    >>> [PathGlob("**/viewtopic.php").matches(ParsedUrl("", p)) for p in ("/viewtopic.php", "/f/viewtopic.php", "/x")]
+    [True, True, False]
+    """
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        written = source.lstrip("/").split("/")
+        self._parts = tuple(None if part == "**" else glob_test(part) for part in written)
+        self._file = None if varies(written[-1]) else numbers_as_one(written[-1])
+        self._fixed = frozenset(part for part in written if names_itself(part))
+        self._last = self._parts[-1] or _anything
+        self._anywhere = self._parts[1] if len(written) == 3 and written[0] == written[2] == "**" else None
+
+    @property
+    def fixed(self) -> frozenset[str]:
+        """Segments that every path has that fits."""
+        return self._fixed
+
+    @property
+    def file(self) -> str | None:
+        """The last segment of every path that fits, its numbers written as ``#``; None where more of it varies."""
+        return self._file
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, PathGlob) and other.source == self.source
+
+    def __hash__(self) -> int:
+        return hash(self.source)
+
+    def __repr__(self) -> str:
+        return f"PathGlob({self.source!r})"
+
+    def matches(self, url: ParsedUrl) -> bool:
+        """Return whether the whole path matches."""
+        segments, parts = url.segments, self._parts
+        if self._anywhere is not None:
+            return any(map(self._anywhere, segments))
+        if not self._last(segments[-1]) or not self._fixed.issubset(segments):
+            return False
+        at = part = 0
+        retry: tuple[int, int] | None = None
+        while at < len(segments):
+            fits = parts[part] if part < len(parts) else None
+            if part < len(parts) and fits is None:
+                retry, part = (part + 1, at), part + 1
+            elif fits is not None and fits(segments[at]):
+                at, part = at + 1, part + 1
+            elif retry is not None:
+                part, at = retry[0], retry[1] + 1
+                retry = (part, at)
+            else:
+                return False
+        return all(rest is None for rest in parts[part:])
+
+
+def _anything(_: str) -> bool:
+    return True
+
+
+class QueryGlob:
+    """A pattern over the start of a raw query string, for software that writes a path there.
+
+    It is compared part by part, as ``&`` separates them; ``*`` and ``#`` stand for something within a part. Raises
+    `BadGlobError`.
+
+    >>> QueryGlob("/topic/#-*").rest(("/topic/12-knots/", "page=2"))
+    ('page=2',)
+    """
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self._parts = tuple(glob_test(part) for part in source.split("&") if part)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, QueryGlob) and other.source == self.source
+
+    def __hash__(self) -> int:
+        return hash(self.source)
+
+    def __repr__(self) -> str:
+        return f"QueryGlob({self.source!r})"
+
+    def rest(self, query: tuple[str, ...]) -> tuple[str, ...] | None:
+        """Return the raw parameters behind the part that fits; None where the query does not start so."""
+        if len(query) < len(self._parts):
+            return None
+        fits = all(test(raw) for test, raw in zip(self._parts, query, strict=False))
+        return query[len(self._parts) :] if fits else None
+
+
+@dataclass(frozen=True, slots=True)
+class UrlRule:
+    """A set of URLs: all given conditions must hold.
+
+    ``present`` are parameters (name, glob of the value) that must be there, a ``*`` in the name standing for anything;
+    ``absent`` ones must not; with ``allowed`` given, no parameter other than those, the present ones and those that
+    ``query`` covers may be there.
+    """
+
+    path: PathGlob | None = None
+    present: tuple[tuple[str, str], ...] = ()
+    absent: frozenset[str] = frozenset()
+    allowed: frozenset[str] | None = None
+    query: QueryGlob | None = None
+
+    def matches(self, url: ParsedUrl) -> bool:
+        """Return whether the URL matches."""
+        if url.is_too_long or (self.path is not None and not self.path.matches(url)):
+            return False
+        rest = url.query if self.query is None else self.query.rest(url.query)
+        if rest is None:
+            return False
+        parameters = url.parameters
+        if not self.absent.isdisjoint(parameters):
+            return False
+        if not all(_is_there(name, value, parameters) for name, value in self.present):
+            return False
+        if self.allowed is None:
+            return True
+        names = parameters if self.query is None else dict(map(_decoded, rest))
+        return all(name in self.allowed or self._requires(name) for name in names)
+
+    def _requires(self, name: str) -> bool:
+        return any(name == wanted or ("*" in wanted and glob_test(wanted)(name)) for wanted, _ in self.present)
+
+
+def _is_there(name: str, glob: str, parameters: Mapping[str, str]) -> bool:
+    if "*" not in name:
+        return name in parameters and _value_fits(glob, parameters[name])
+    test = glob_test(name)
+    return any(test(given) and _value_fits(glob, value) for given, value in parameters.items())
+
+
+def _value_fits(glob: str, value: str) -> bool:
+    return glob == "*" or bool(glob_test(glob)(value))
+
+
+@dataclass(frozen=True, slots=True)
+class AvoidRule:
+    """URLs that are not fetched, and why."""
+
+    rule: UrlRule
+    reason: Reason
+
+
+class AvoidRules:
+    """Finds the first rule, in the order of the file, that fits a URL.
+
+    Rules of other file names and folders, and of parameters that the URL does not have, cost nothing.
+    """
+
+    def __init__(self, rules: Iterable[AvoidRule] = ()) -> None:
+        self.rules = tuple(rules)
+        self._groups: dict[tuple[str | None, str | None], list[tuple[int, AvoidRule]]] = {}
+        self._by_segment: dict[str, list[tuple[int, AvoidRule]]] = {}
+        for place in enumerate(self.rules):
+            rule = place[1].rule
+            parameter = next((name for name, _ in rule.present if "*" not in name), None)
+            file = rule.path.file if rule.path is not None else None
+            if file is None and parameter is None and rule.path is not None and rule.path.fixed:
+                self._by_segment.setdefault(min(rule.path.fixed), []).append(place)
+            else:
+                self._groups.setdefault((file, parameter), []).append(place)
+
+    def first(self, url: ParsedUrl) -> AvoidRule | None:
+        """Return the first rule that fits, None where none does."""
+        first: tuple[int, AvoidRule | None] = (len(self.rules), None)
+        for places in self._candidates(url):
+            for place in places:
+                if place[0] >= first[0]:
+                    break
+                if place[1].rule.matches(url):
+                    first = place
+        return first[1]
+
+    def _candidates(self, url: ParsedUrl) -> Iterator[Sequence[tuple[int, AvoidRule]]]:
+        """Yield the groups of which a rule may fit, each in the order of the file."""
+        groups, segments = self._groups, url.segments
+        for file in (None, numbers_as_one(segments[-1])):
+            for parameter in (None, *url.parameters):
+                if (file, parameter) in groups:
+                    yield groups[file, parameter]
+        for segment in segments:
+            if segment in self._by_segment:
+                yield self._by_segment[segment]
+
+
+@dataclass(frozen=True, slots=True)
+class DropRule:
+    """The parts left out of a URL because the page is the same without them.
+
+    ``parameter`` with ``value`` (a glob) is removed from URLs that ``where`` fits and that have the parameter
+    ``beside`` as well, where one is named. ``file`` goes from the end of the path when no parameters are left.
+    """
+
+    where: UrlRule
+    parameter: str = ""
+    value: str = "*"
+    beside: str = ""
+    file: str = ""
+
+    def apply(self, url: ParsedUrl) -> ParsedUrl:
+        """Return the URL without the parts that this rule drops; the same one where it drops nothing."""
+        if self.file:
+            return self._without_file(url)
+        if self.parameter not in url.parameters or not self.where.matches(url):
+            return url
+        if self.beside and self.beside not in url.parameters:
+            return url
+        kept = tuple(part for part in url.query if not self._drops(part))
+        return url if len(kept) == len(url.query) else ParsedUrl(url.prefix, url.path, kept)
+
+    def _drops(self, parameter: str) -> bool:
+        name, value = _decoded(parameter)
+        return name == self.parameter and _value_fits(self.value, value)
+
+    def _without_file(self, url: ParsedUrl) -> ParsedUrl:
+        if url.query or not url.path.endswith("/" + self.file):
+            return url
+        return ParsedUrl(url.prefix, url.path[: -len(self.file)])
+
+
+@dataclass(frozen=True, slots=True)
+class Paging:
+    """The difference between the URLs of one list's or thread's pages: a query parameter, or a part of the path.
+
+    In ``part`` the sign ``#`` stands for a number: ``/page/#`` or ``-page-#``; a path that is written behind the
+    question mark counts as well.
+    """
+
+    parameter: str = ""
+    part: str = ""
+
+    def strip(self, url: ParsedUrl) -> ParsedUrl:
+        """Return the URL of the first page."""
+        if self.parameter:
+            if self.parameter not in url.parameters:
+                return url
+            kept = tuple(raw for raw in url.query if _decoded(raw)[0] != self.parameter)
+            return ParsedUrl(url.prefix, url.path, kept)
+        number = _part_pattern(self.part)
+        path = number.sub("", url.path)
+        query = tuple(raw if "=" in raw else number.sub("", raw) for raw in url.query)
+        if path == url.path and query == url.query:
+            return url
+        return ParsedUrl(url.prefix, path or "/", tuple(filter(None, query)))
+
+
+def _part_pattern(part: str) -> re.Pattern[str]:
+    return re.compile(re.escape(part).replace(r"\#", "[0-9]{1,9}") + r"(?=[/.]|$)")
+
+
+def first_page(url: ParsedUrl, paging: Iterable[Paging]) -> ParsedUrl:
+    """Return the URL without any of the page numbers."""
+    for rule in paging:
+        url = rule.strip(url)
+    return url
+
+
+class DropRules:
+    """Brings URLs into the one form that all URLs of the same page share."""
+
+    def __init__(self, rules: Iterable[DropRule] = ()) -> None:
+        self.rules = tuple(rules)
+        self._by_parameter: dict[str, list[int]] = {}
+        for number, rule in enumerate(self.rules):
+            if not rule.file:
+                self._by_parameter.setdefault(rule.parameter, []).append(number)
+        self._by_file = [number for number, rule in enumerate(self.rules) if rule.file]
+        self._files = frozenset(rule.file for rule in self.rules if rule.file)
+
+    def apply(self, url: ParsedUrl) -> ParsedUrl:
+        """Apply the rules in their order until none changes anything."""
+        if url.is_too_long:
+            return url
+        for _ in range(len(self.rules) + 1):
+            parameters = [name for name in url.parameters if name in self._by_parameter]
+            if not parameters and url.segments[-1] not in self._files:
+                break
+            before = url
+            for number in sorted((*self._by_file, *(n for name in parameters for n in self._by_parameter[name]))):
+                url = self.rules[number].apply(url)
+            if url is before:
+                break
+        return url

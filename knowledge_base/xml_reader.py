@@ -1,0 +1,90 @@
+"""Reads one valid XML file into values of the model, noting every mistake with its line and its remedy."""
+
+from lxml import etree
+
+from knowledge_base.globs import BadGlobError, glob_test
+from knowledge_base.model import Application, Kind
+from knowledge_base.parsing.attributes import conditions, names_url, selector, selectors, text, url_rule, yes
+from knowledge_base.parsing.detection_patterns import pattern
+from knowledge_base.parsing.levels import Levels
+from knowledge_base.parsing.listings import check_actions, listings
+from knowledge_base.parsing.notes import Notes, Problem
+from knowledge_base.url_rules import AvoidRule, AvoidRules, DropRule, DropRules, Reason
+
+__all__ = ["Notes", "Problem", "check_expressions", "read_application", "read_kind"]
+
+
+def check_expressions(root: etree._Element, notes: Notes) -> None:
+    """Compile every expression of a file and note those that do not compile."""
+    for element in root.iter("*"):
+        if element.get("css") and element.get("xpath"):
+            notes.add(element, "css and xpath stand here together; keep one of them")
+        elif element.get("css") or element.get("xpath"):
+            selector(element, notes)
+
+
+def read_kind(root: etree._Element, notes: Notes) -> Kind:
+    """Read the file of a kind."""
+    types = frozenset(text(child, "type") for child in root.iterchildren("object"))
+    return Kind(text(root, "name"), text(root, "title"), types, _avoid(root, notes), _drops(root, notes))
+
+
+def read_application(
+    root: etree._Element, kind: Kind, notes: Notes, extended: Application | None = None
+) -> Application:
+    """Read the file of an application; the result counts only when nothing was noted.
+
+    Everything of ``extended`` is taken over but its detection and the levels that this file has itself. The rules of
+    this file are tried first.
+    """
+    if extended is not None and extended.kind != kind.name:
+        needed = f'kind="{extended.kind}"'
+        notes.add(root, f"{extended.name} is of kind {extended.kind}, so this file needs {needed} as well")
+    shared = extended or Application("", kind.name, (), (), AvoidRules(kind.avoid), DropRules(kind.drops))
+    application = Application(
+        text(root, "name"),
+        kind.name,
+        tuple(pattern(child, notes) for child in root.iterfind("detect/pattern")),
+        Levels(root, kind, notes, shared.levels).read(),
+        avoid=AvoidRules(_avoid(root, notes) + shared.avoid.rules),
+        drops=DropRules(_drops(root, notes) + shared.drops.rules),
+        ignored=selectors(root, "ignore", notes) + shared.ignored,
+        needs_browser=conditions(root, "needs-browser", notes) + shared.needs_browser,
+        whole_host=yes(root, "whole-host"),
+        listings=listings(root, notes) or shared.listings,
+    )
+    if not application.levels and not application.needs_browser:
+        notes.add(root, "this file says nothing of its pages; add a <level>, or extends= with another application")
+    check_actions(root, application.levels, notes)
+    return application
+
+
+def _avoid(root: etree._Element, notes: Notes) -> tuple[AvoidRule, ...]:
+    rules = []
+    for child in root.iterfind("avoid/url"):
+        if not names_url(child):
+            notes.add(child, "this rule would refuse every address; write path, query, parameters or absent")
+        rules.append(AvoidRule(url_rule(child, notes), Reason(text(child, "reason"))))
+    return tuple(rules)
+
+
+def _drops(root: etree._Element, notes: Notes) -> tuple[DropRule, ...]:
+    return tuple(_drop(child, notes) for child in root.iterfind("canonical/drop"))
+
+
+def _drop(element: etree._Element, notes: Notes) -> DropRule:
+    value = text(element, "value") or "*"
+    try:
+        glob_test(value)
+    except BadGlobError as error:
+        notes.add(element, str(error))
+        value = "*"
+    if bool(text(element, "parameter")) == bool(text(element, "file")):
+        notes.add(element, "write either parameter or file")
+    return DropRule(
+        url_rule(element, notes),
+        parameter=text(element, "parameter"),
+        value=value,
+        beside=text(element, "beside"),
+        file=text(element, "file"),
+    )

@@ -1,0 +1,220 @@
+"""Writes the selected pages of a crawl, and the records they need, as a self-contained WARC file.
+
+Records are copied as they lie in the crawl's files, compressed bytes and all: ids, dates, digests and blocks stay
+unchanged. They come in the order of the crawl's files, each once, behind a ``warcinfo`` record with the criteria; the
+``warcinfo`` records that they name are copied too.
+"""
+
+import hashlib
+import os
+from collections.abc import Callable, Container, Iterable, Iterator
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from http import HTTPStatus
+from io import BytesIO
+from pathlib import Path
+from urllib.parse import urljoin
+
+from fastwarc.stream_io import GzipWriter
+
+from aahcrawler import __version__
+from aahcrawler.archive.index import SORTED, LineSorter, replace_lines, scanned_lines
+from aahcrawler.archive.records import CrawlInfo, header, warcinfo_block, warcinfo_fields
+from aahcrawler.archive.writer import Identity
+from aahcrawler.objects.reader import PageRow, page_rows
+from aahcrawler.page import requisites
+from offline.selection.criteria import Criteria
+from offline.selection.rdf_queries import Names, answers, published
+from offline.selection.record_index import Records
+
+EXTENSION = ".warc.gz"
+
+
+class SelectionError(Exception):
+    """Raised where the selection cannot be written; the message tells cause and remedy. No file has changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The numbers of pages selected, and of responses in all (requisites, redirects and robots.txt included)."""
+
+    pages: int
+    responses: int
+    size: int
+
+
+def chosen(crawl: Path, criteria: Criteria, records: Records) -> Iterator[PageRow]:
+    """Yield the pages that fulfil all criteria, in the order of capture.
+
+    Redirects are no pages: one that is listed or found by SPARQL stands for the page it leads to. Pages that a later
+    crawl found unchanged count as pages. Error answers are chosen by lists and SPARQL only. Raises ``ReadError`` and
+    the errors of ``answers``.
+    """
+    listed = [criteria.urls] if criteria.urls is not None else []
+    found = [answers(crawl, criteria.sparql)] if criteria.sparql else []
+    named = [_expanded(names, records) for names in (*listed, *found)]
+    with ExitStack() as stack:
+        dated: Names | None = None
+        if criteria.by_publication:
+            dated = stack.enter_context(closing(published(crawl, criteria)))
+        for row in page_rows(crawl):
+            is_unmodified = row.status == HTTPStatus.NOT_MODIFIED and bool(records.original(row.capture))
+            is_page = row.status < 300 or is_unmodified or (row.status >= 400 and bool(named))
+            in_time = dated is None or row.capture in dated
+            is_named = all(row.url in names or row.capture in names for names in named)
+            if is_page and in_time and is_named and criteria.admit(row):
+                yield row
+
+
+def select(
+    crawl: Path,
+    criteria: Criteria,
+    records: Records,
+    target: Path,
+    *,
+    with_requisites: bool = True,
+    identity: Identity | None = None,
+    seen: Callable[[PageRow], object] = lambda _: None,
+) -> Selection:
+    """Write the chosen pages with their requests, redirects that led to them, robots.txt and requisites.
+
+    ``records`` are those of the crawl's archive, with none taken yet. The file appears whole or not at all; its CDXJ
+    index is written beside it, under its name and ``.cdxj``. Raises ``SelectionError`` where the target exists, cannot
+    be written or would be empty, ``SegmentError`` for a damaged archive, and the errors of ``chosen``.
+    """
+    refuse(target)
+    pages = 0
+    for row in chosen(crawl, criteria, records):
+        pages += _take(row.capture, records, with_requisites=with_requisites)
+        seen(row)
+    if not pages:
+        raise SelectionError(f"{crawl}: no page fulfils this ({criteria}); aah pages lists the pages")
+    info = CrawlInfo(
+        crawl=crawl.resolve().name,
+        software=f"AAHCrawler/{__version__}",
+        description=f"Selection of {pages} pages from the crawl in {crawl}: {criteria}"
+        f"{'' if with_requisites else '; without page requisites'}",
+    )
+    size = _write(target, _warcinfo(info, target.name, identity or Identity()), records.copies())
+    _index(target)
+    return Selection(pages, records.taken("response", "revisit"), size)
+
+
+def refuse(target: Path) -> None:
+    """Raise ``SelectionError`` where a selection cannot be written."""
+    if not target.name.endswith(EXTENSION):
+        raise SelectionError(f"--to {target}: give it a name that ends in {EXTENSION}")
+    for path in (target, _index_of(target)):
+        if path.exists():
+            raise SelectionError(f"{path}: exists, and is not overwritten; name another file with --to, or remove it")
+    if not target.parent.is_dir():
+        raise SelectionError(f"--to {target}: there is no folder {target.parent}; make it first")
+
+
+def _expanded(names: Iterable[str], records: Records) -> Container[str]:
+    """Add to addresses those that they redirect to."""
+    known, waiting = set(names), list(names)
+    while waiting:
+        name = waiting.pop()
+        for following in (*records.targets(name), records.target_of(name)):
+            if following and following not in known:
+                known.add(following)
+                waiting.append(following)
+    return known
+
+
+def _take(capture: str, records: Records, *, with_requisites: bool) -> int:
+    """Take a page and its dependent records; return 0 where it is not in the archive or was taken as a page before."""
+    page = records.page(capture)
+    taken = any([True for _ in records.take((capture,))])  # noqa: C419 - all are to be taken
+    if page is None:
+        return int(taken)
+    _take_redirects(page.url, records)
+    addresses = [page.url]
+    if with_requisites and page.is_html:
+        addresses += _take_requisites(requisites.of_page(page), records)
+    for origin in dict.fromkeys(urljoin(address, "/robots.txt") for address in addresses):
+        _take_addresses((origin,), records)
+    return 1
+
+
+def _take_redirects(url: str, records: Records) -> None:
+    """Take the redirects that led to an address, and those that led to them."""
+    waiting = [url]
+    while waiting:
+        for capture, origin in records.leading_to(waiting.pop()):
+            waiting += [origin for _ in records.take((capture,))]
+
+
+def _take_requisites(addresses: Iterable[str], records: Records) -> list[str]:
+    """Take the captures of requisites, and those that their style sheets need; return the URLs that were new."""
+    reached: list[str] = []
+    waiting = list(addresses)
+    while waiting:
+        taken = _take_addresses(waiting, records)
+        waiting = []
+        for capture, url in taken:
+            reached.append(url)
+            page = records.page(capture)
+            if page is not None and page.media_type == "text/css":
+                waiting += requisites.of_stylesheet(page.text, page.url)
+    return reached
+
+
+def _take_addresses(addresses: Iterable[str], records: Records) -> list[tuple[str, str]]:
+    """Take all captures of URLs and of their redirect targets; return those that were not taken before."""
+    taken: list[tuple[str, str]] = []
+    known: set[str] = set()
+    waiting = list(addresses)
+    while waiting:
+        url = waiting.pop()
+        if url not in known:
+            known.add(url)
+            taken += [(capture, url) for capture in records.take(records.at(url))]
+            waiting += records.targets(url)
+    return taken
+
+
+def _warcinfo(info: CrawlInfo, file: str, identity: Identity) -> bytes:
+    block = warcinfo_block(info)
+    fields = warcinfo_fields(identity.new_id(), identity.clock(), file)
+    digest = hashlib.sha1(block, usedforsecurity=False).digest()
+    compressed = BytesIO()
+    member = GzipWriter(compressed, 6)
+    member.write(header(fields, digest, len(block)) + block + b"\r\n\r\n")
+    member.finish()
+    return compressed.getvalue()
+
+
+def _write(target: Path, beginning: bytes, copies: Iterable[bytes]) -> int:
+    """Write a file whole or not at all, and never over another; return its size."""
+    part = target.with_name(target.name + ".part")
+    try:
+        with part.open("wb") as file:
+            file.write(beginning)
+            for piece in copies:
+                file.write(piece)
+            file.flush()
+            os.fsync(file.fileno())
+            size = file.tell()
+        os.link(part, target)
+    except FileExistsError:
+        raise SelectionError(f"--to {target}: exists, and is not overwritten; name another file") from None
+    except OSError as error:
+        raise SelectionError(f"--to {target}: cannot be written ({error.strerror or error}); make room") from error
+    finally:
+        part.unlink(missing_ok=True)
+    return size
+
+
+def _index_of(target: Path) -> Path:
+    return target.with_name(target.name + SORTED)
+
+
+def _index(target: Path) -> None:
+    try:
+        with LineSorter(target.parent) as sorter:
+            sorter.extend(scanned_lines(target))
+            replace_lines(_index_of(target), sorter)
+    except OSError as error:
+        raise SelectionError(f"{target}: is written, its index cannot be ({error.strerror}); make room") from error

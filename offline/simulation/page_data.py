@@ -1,0 +1,49 @@
+"""The stored data of a page that was read once for all simulated crawls."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from aahcrawler.helper import ApplicationAwareHelper
+from aahcrawler.page import Page
+from online_analysis.document import Document
+from online_analysis.terms import Lexicon
+
+Terms = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Understood:
+    """A page as the helper understood it, independent of any topic.
+
+    ``terms`` counts the stems of all of the document's text. ``anchors`` and ``contexts`` run parallel to the
+    document's outlinks: the stems of the link's anchor and of the text around it.
+    """
+
+    document: Document
+    terms: Mapping[str, int]
+    anchors: tuple[Terms, ...]
+    contexts: tuple[Terms, ...]
+
+
+def understand(page: Page, helper: ApplicationAwareHelper, lexicon: Lexicon) -> Understood:
+    """Read a page as every crawl does, and keep what strategies of all kinds look at."""
+    document = helper.assist(page).document
+    language = lexicon.language(document.language)
+    terms = Counter(language.terms(document.title))
+    for part in document.parts:
+        terms.update(language.terms(part.text))
+    return Understood(
+        document=document,
+        terms=dict(terms),
+        anchors=tuple(tuple(language.terms(link.anchor)) for link in document.outlinks),
+        contexts=tuple(tuple(language.terms(link.context)) for link in document.outlinks),
+    )
+
+
+def summed(vectors: Sequence[Mapping[str, int]]) -> Counter[str]:
+    """Return the sum of term vectors."""
+    total: Counter[str] = Counter()
+    for vector in vectors:
+        total.update(vector)
+    return total

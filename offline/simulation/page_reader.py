@@ -1,0 +1,94 @@
+"""Reads a world: its pages are gathered from WARC files once, and understood when a crawl meets them."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from pathlib import Path
+from time import process_time
+
+from aahcrawler.archive.reader import captures
+from aahcrawler.helper import ApplicationAwareHelper
+from aahcrawler.helper.sites import Sites
+from aahcrawler.helper.timing import Stopwatch
+from aahcrawler.page import Page
+from aahcrawler.segments import SegmentError, segments
+from aahcrawler.urls import canonicalize, resolve
+from knowledge_base.loader import load
+from knowledge_base.model import KnowledgeBase
+from offline.archived_pages import page_of
+from offline.simulation.page_data import Understood, understand
+from offline.simulation.sample import Sample, WorldError
+from offline.simulation.world import Catalogue, WorldWriter, key
+from online_analysis.terms import Lexicon
+
+
+@lru_cache(1)
+def knowledge(folders: tuple[Path, ...]) -> KnowledgeBase:
+    """Return the knowledge base of folders, loaded once a process. Raises ``LoadError``."""
+    return load(*folders)
+
+
+def reader(folders: tuple[Path, ...]) -> Callable[[Page], Understood]:
+    """Return a reader of pages with a knowledge base: it reads a page the same, whichever page came before."""
+    sites, lexicon = Sites(), Lexicon()
+    helper = ApplicationAwareHelper(knowledge(folders), sites, Stopwatch(lambda: 0.0))
+
+    def read(page: Page) -> Understood:
+        sites.forget()
+        return understand(page, helper, lexicon)
+
+    return read
+
+
+@dataclass(slots=True)
+class Gathering:
+    """Gathers the pages of a world into a folder. ``gathered`` is called with each."""
+
+    folder: Path
+    target: Path
+    gathered: Callable[[int], object] = lambda _: None
+    _catalogue: Catalogue = field(default_factory=Catalogue)
+    _redirects: dict[str, str] = field(default_factory=dict)
+
+    def run(self, samples: Sequence[Sample]) -> float:
+        """Gather all pages; return the seconds of processor time that took. Raises ``WorldError``."""
+        if not segments(self.folder, "warc.gz"):
+            raise WorldError(f"{self.folder}: holds no WARC files (*.warc.gz)")
+        began = process_time()
+        writer = WorldWriter(self.target)
+        for page in self._pages():
+            writer.add(page)
+            self.gathered(1)
+        self._catalogue.redirect(self._redirects)
+        writer.close(self._catalogue)
+        self._check(samples)
+        return process_time() - began
+
+    def _check(self, samples: Sequence[Sample]) -> None:
+        for sample in samples:
+            missing = [seed for seed in sample.seeds if _key(seed) not in self._catalogue.numbers]
+            if missing:
+                raise WorldError(f"{self.folder}: the seed {missing[0]} of {sample.name} is no page of its WARC files")
+
+    def _pages(self) -> Iterator[Page]:
+        """Yield the HTML pages that were answered well, each address once."""
+        try:
+            for _, exchange in captures(self.folder):
+                with closing(exchange):
+                    page = page_of(exchange)
+                if page is None:
+                    continue
+                location = page.headers.get("Location")
+                if 300 <= page.status < 400 and location and (target := resolve(page.url, location)):
+                    self._redirects[canonicalize(page.url) or page.url] = target
+                elif 200 <= page.status < 300 and page.is_html:
+                    number = self._catalogue.add(page.url)
+                    if number is not None:
+                        yield replace(page, url=self._catalogue.urls[number])
+        except SegmentError as error:
+            raise WorldError(str(error)) from error
+
+
+def _key(url: str) -> str:
+    return key(canonicalize(url) or url)

@@ -1,0 +1,198 @@
+"""Simulates all crawls of a world, sample by sample, in one process or several."""
+
+import tempfile
+import time
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Executor, Future
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from random import Random
+
+from offline.simulation.judge import Bench, Relevance, judge_samples, load_judge
+from offline.simulation.page_reader import Gathering, reader
+from offline.simulation.progress import Watcher
+from offline.simulation.sample import Sample
+from offline.simulation.sample_definition import AnalyserJudge, definition, frontier_settings
+from offline.simulation.strategies import Named, StrategyError, chosen
+from offline.simulation.strategy import Briefing, crawl
+from offline.simulation.visits import Visits
+from offline.simulation.worker_processes import own_processes
+from offline.simulation.world import World, recorded
+from offline.simulation.world_cache import WorldCache
+
+
+@dataclass(frozen=True, slots=True)
+class Simulation:
+    """The settings of a simulation.
+
+    ``template`` are fields of a definition that all crawls share; ``seed`` is that of the random numbers; ``pages`` is
+    a budget for all samples, 0 for that of each. ``judge`` is the file of a judge, None where there is none. ``keep``
+    is a folder for the reading of the world, which the next simulation then reuses; None discards it.
+    """
+
+    world: Path
+    strategies: tuple[str, ...]
+    knowledge_base: tuple[Path, ...]
+    template: Mapping[str, object] = field(default_factory=dict)
+    judge: Path | None = None
+    keep: Path | None = None
+    seed: int = 0
+    pages: int = 0
+    processes: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """The pages that a strategy fetched for a sample, in order."""
+
+    sample: Sample
+    strategy: str
+    pages: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Seconds of processor time: for reading pages of the world, as many as ``pages``, and for all of its crawls."""
+
+    reading: float = 0.0
+    crawling: float = 0.0
+    pages: int = 0
+
+    def __add__(self, more: "Cost") -> "Cost":
+        """Add up two costs."""
+        return Cost(self.reading + more.reading, self.crawling + more.crawling, self.pages + more.pages)
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A simulation that ended: its orders by sample and strategy, and the addresses of pages by their numbers."""
+
+    orders: tuple[Order, ...]
+    urls: Sequence[str]
+    bench: Bench | None
+    cost: Cost
+
+    @property
+    def pages_per_second(self) -> float:
+        """The number of pages that the crawls fetched per second of processor time, reading the world included."""
+        return sum(len(order.pages) for order in self.orders) / max(1e-9, self.cost.reading + self.cost.crawling)
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """The crawls of one sample."""
+
+    simulation: Simulation
+    folder: Path
+    sample: Sample
+    relevance: "array[float] | None"
+
+
+def simulate(simulation: Simulation, samples: Sequence[Sample], watcher: Watcher) -> Finished:
+    """Read the world, then run every strategy on every sample. The outcome does not depend on ``processes``.
+
+    Raises ``WorldError`` for a world, and ``StrategyError`` for strategies, that cannot be simulated.
+    """
+    simulated(simulation)
+    with ExitStack() as stack:
+        folder = simulation.keep or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="aah-simulation-")))
+        kept = WorldCache(folder, simulation.world, simulation.knowledge_base)
+        executor = _executor(simulation.processes, stack)
+        bench, cost = _read(simulation, samples, kept, executor, watcher)
+        tasks = [_task(simulation, folder, sample, bench) for sample in samples]
+        orders: list[Order] = []
+        for found, spent in _run(tasks, executor):
+            orders += found
+            cost += spent
+            watcher.crawling(sum(len(order.pages) for order in found))
+        return Finished(tuple(orders), recorded(folder), bench, cost)
+
+
+def simulated(simulation: Simulation) -> tuple[Named, ...]:
+    """Return the strategies that can be simulated: all that were named, or all for which enough is known.
+
+    Raises ``StrategyError`` for one that does not exist, or that was named and needs a judge.
+    """
+    named = chosen(simulation.strategies)
+    if simulation.judge is not None:
+        return named
+    needing = [each.name for each in named if each.needs_judge]
+    if needing and simulation.strategies:
+        raise StrategyError(f"{needing[0]} needs the judge's judgements: name the judge with --judge FILE")
+    return tuple(each for each in named if not each.needs_judge)
+
+
+def simulate_sample(task: Task) -> tuple[list[Order], Cost]:
+    """Run every strategy on a sample; what fetching a page reveals is worked out once for all of them.
+
+    Return the orders and the cost.
+    """
+    started = time.process_time()
+    simulation, sample = task.simulation, task.sample
+    icd = definition(sample, simulation.template)
+    with closing(World(task.folder, reader(simulation.knowledge_base))) as world:
+        seeds = world.seeds(sample.seeds)
+        judge = AnalyserJudge(icd, world)
+        visits = Visits(world, seeds, judge)
+        orders: list[Order] = []
+        for named in simulated(simulation):
+            random = Random(f"{simulation.seed}/{sample.name}/{named.name}")
+            briefing = Briefing(world, visits, judge, frontier_settings(icd), icd.scoring, random, task.relevance)
+            pages = crawl(named.make(briefing), visits, seeds, sample.pages or len(world))
+            orders.append(Order(sample, named.name, pages))
+    return orders, Cost(world.seconds, time.process_time() - started - world.seconds, world.pages_read)
+
+
+def _executor(processes: int, stack: ExitStack) -> Executor | None:
+    if processes < 2:
+        return None
+    return stack.enter_context(own_processes(processes))
+
+
+def _read(
+    simulation: Simulation, samples: Sequence[Sample], kept: WorldCache, executor: Executor | None, watcher: Watcher
+) -> tuple[Bench | None, Cost]:
+    """Gather the world for the crawls, and let the judge read it in a process of its own, whose memory is given back.
+
+    A stored reading is not gathered again. Return the judge and the cost of gathering.
+    """
+    with ExitStack() as stack:
+        judging, seconds = _judging(simulation, samples, kept, stack), 0.0
+        if executor is None and judging is not None:
+            judging.exception()
+        if not kept.is_read:
+            kept.begin()
+            seconds = Gathering(simulation.world, kept.folder, watcher.gathering).run(samples)
+            kept.end()
+        if simulation.judge is None or judging is None:
+            return None, Cost(seconds)
+        relevance = judging.result()
+        kept.keep(relevance, simulation.judge, samples)
+        return Bench(load_judge(simulation.judge), relevance, recorded(kept.folder)), Cost(seconds)
+
+
+def _judging(
+    simulation: Simulation, samples: Sequence[Sample], kept: WorldCache, stack: ExitStack
+) -> Future[Relevance] | None:
+    if simulation.judge is None:
+        return None
+    load_judge(simulation.judge)
+    known = kept.relevance(simulation.judge, samples)
+    if known is None:
+        own = stack.enter_context(own_processes(1))
+        return own.submit(judge_samples, simulation.judge, simulation.world, samples)
+    judged: Future[Relevance] = Future()
+    judged.set_result(known)
+    return judged
+
+
+def _task(simulation: Simulation, folder: Path, sample: Sample, bench: Bench | None) -> Task:
+    pages = simulation.pages or (bench.relevant(sample) if bench is not None else sample.pages)
+    relevance = bench.relevance(sample) if bench is not None else None
+    return Task(simulation, folder, replace(sample, pages=pages), relevance)
+
+
+def _run(tasks: Sequence[Task], executor: Executor | None) -> Iterator[tuple[list[Order], Cost]]:
+    yield from map(simulate_sample, tasks) if executor is None else executor.map(simulate_sample, tasks)

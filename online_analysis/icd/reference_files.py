@@ -1,0 +1,64 @@
+"""Reference documents and host lists that an ICD names by file."""
+
+import re
+from pathlib import Path
+
+from resiliparse.extract.html2text import extract_plain_text
+from resiliparse.parse.encoding import bytes_to_str, detect_encoding
+from resiliparse.parse.html import HTMLTree
+
+LARGEST = 50_000_000
+_MARKUP = re.compile(rb"\s*(?:\xef\xbb\xbf)?\s*<(?:!doctype|!--|html|head|body|\?xml)", re.IGNORECASE)
+
+
+class ReferenceFileError(Exception):
+    """A file that an ICD names cannot be had; the message completes the sentence "the file ..."."""
+
+
+def read_reference(path: Path) -> str:
+    """Return the plain text of a text or HTML file; raise ReferenceFileError where there is none."""
+    body = read_bytes(path)
+    if b"\0" in body[:100_000] and not body.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise ReferenceFileError("holds no text but binary data")
+    return plain_text(body, html=path.suffix.lower() in {".html", ".htm", ".xhtml"} or None)
+
+
+def plain_text(body: bytes, *, html: bool | None = None, encoding: str | None = None) -> str:
+    """Return the text of a document: its main content where it is HTML, all of it otherwise.
+
+    ``html`` None looks at how the body begins; ``encoding`` None guesses. Never raises on hostile bytes.
+    """
+    if html is None:
+        html = bool(_MARKUP.match(body[:1000]))
+    text: str = bytes_to_str(body, encoding or detect_encoding(body) or "utf-8")
+    if not html:
+        return text
+    tree = HTMLTree.parse(text)
+    main = extract_plain_text(tree, preserve_formatting=False, main_content=True, alt_texts=False)
+    return f"{tree.title or ''}\n{main or extract_plain_text(tree, preserve_formatting=False)}"
+
+
+def read_hosts(path: Path) -> list[str]:
+    """Return the hosts of a list: one a line, ``#`` begins a comment; a hosts file (``0.0.0.0 name``) is read too."""
+    try:
+        text = read_bytes(path).decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise ReferenceFileError("is not UTF-8 text") from None
+    entries = (line.partition("#")[0].split() for line in text.splitlines())
+    return [entry[-1] for entry in entries if entry]
+
+
+def read_bytes(path: Path) -> bytes:
+    """Return the content of a file; raise ReferenceFileError where it cannot be read or is very large."""
+    try:
+        if path.is_dir():
+            raise ReferenceFileError("is a folder")
+        if not path.exists():
+            raise ReferenceFileError("does not exist")
+        if not path.is_file():
+            raise ReferenceFileError("is no file")
+        if path.stat().st_size > LARGEST:
+            raise ReferenceFileError(f"is larger than {LARGEST:,} bytes")
+        return path.read_bytes()
+    except (OSError, ValueError) as error:
+        raise ReferenceFileError(f"cannot be read ({getattr(error, 'strerror', None) or error})") from None

@@ -1,0 +1,259 @@
+"""Texts as arrays: many pieces of text are split into words, and these into numbered terms, in one go.
+
+A page has about a hundred pieces of a few words each, and most of its words were met before. So all pieces are put
+behind one another as bytes, of which a table makes small letters and blanks; a word is a stretch between blanks. Each
+has a hash, a polynomial of its bytes: of sums over the whole text the difference of two gives it, for all words at
+once. Terms are looked up by these hashes of 64 bits. Only words that were never met are looked at one by one.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from online_analysis.terms import Language, tokenize
+
+Terms = tuple[str, ...]
+"""The stems of a piece of text in its order, without stop words."""
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+_Hashes = NDArray[np.uint64]
+
+MOST_WORDS = 100_000
+"""Words that are remembered of a language, but for those of a last page."""
+
+_LONGEST_WORD = 64
+"""Bytes of an ASCII word that says something."""
+_MOST_TERMS = 32
+"""The most terms of a chunk that is remembered: other scripts write long texts without blanks."""
+_SLOT_BITS = 17
+_NO_TERM, _UNKNOWN, _SEVERAL = -1, -2, -3
+_SEPARATOR = "\0"
+_BETWEEN = b"\n"
+_FOLDING = bytes(
+    code if not code or code >= 128 else ord(chr(code).lower()) if chr(code).isalnum() else ord(" ")
+    for code in range(256)
+)
+_PARTING_ROWS = (b"\xc2", b"\xe2\x80", b"\xe3\x80", b"\xef\xbc")
+"""First bytes of the frequent marks beyond ASCII, such as quotes, dashes, bullets and ideographic commas."""
+_BASE = 0x9E3779B97F4A7C15
+_CYCLE = 1 << 16
+_POWERS: _Hashes = np.full(_CYCLE, _BASE, np.uint64).cumprod(dtype=np.uint64)
+_INVERSES: _Hashes = np.full(_CYCLE, pow(_BASE, -1, 1 << 64), np.uint64).cumprod(dtype=np.uint64)
+
+
+@dataclass(frozen=True, slots=True)
+class Units:
+    """The terms of pieces of text: ``terms`` are numbers in order, ``bounds`` where each piece begins, and the end.
+
+    ``names`` has the term of each number.
+    """
+
+    terms: Integers
+    bounds: Integers
+    names: Sequence[str]
+
+    def __len__(self) -> int:
+        return len(self.bounds) - 1
+
+    @property
+    def owners(self) -> Integers:
+        """Return the number of the piece that each term belongs to."""
+        return np.arange(len(self)).repeat(self.bounds[1:] - self.bounds[:-1])
+
+    def of(self, start: int, end: int) -> Terms:
+        """Return the terms of some pieces together: of those from ``start`` on, up to ``end``."""
+        numbers = self.terms[self.bounds[start] : self.bounds[end]]
+        return tuple(map(self.names.__getitem__, numbers.tolist()))
+
+
+class Vocabulary:
+    """Numbers the terms of a language, and remembers those of each word.
+
+    Equal texts have equal terms, whatever was read before. Not for several threads.
+    """
+
+    def __init__(self, language: Language) -> None:
+        self._language = language
+        self.names: list[str] = []
+        self._numbers: dict[str, int] = {"": _NO_TERM}
+        self._words: dict[int, int | tuple[int, ...]] = {}
+        # Most words are found here, by the first bits of their hashes; of two that share these only one is.
+        self._keys: _Hashes = np.zeros(1 << _SLOT_BITS, np.uint64)
+        self._codes = np.full(1 << _SLOT_BITS, _UNKNOWN, np.int64)
+        self._idf: Floats = np.zeros(1 << 12)
+        self._worded: Floats = np.zeros(1 << 12)
+        self._filled = 0
+
+    @property
+    def is_full(self) -> bool:
+        """Return whether the vocabulary is to be replaced by a new one."""
+        return len(self._words) >= MOST_WORDS
+
+    @property
+    def idf(self) -> Floats:
+        """The idf of each term by its number, and something behind them."""
+        self._fill()
+        return self._idf
+
+    @property
+    def worded(self) -> Floats:
+        """1 for each term that is more than digits and 0 for others, by its number, and something behind them."""
+        self._fill()
+        return self._worded
+
+    def _fill(self) -> None:
+        new = self.names[self._filled :]
+        if not new:
+            return
+        start, self._filled = self._filled, len(self.names)
+        if self._filled > len(self._idf):
+            self._idf = np.concatenate([self._idf, np.zeros(self._filled)])
+            self._worded = np.concatenate([self._worded, np.zeros(self._filled)])
+        self._idf[start : self._filled] = list(map(self._language.idf.__getitem__, new))
+        self._worded[start : self._filled] = [not term.isdigit() for term in new]
+
+    def number(self, term: str) -> int:
+        """Return the number of a term, another one if it is new."""
+        number = self._numbers.get(term)
+        if number is None:
+            number = self._numbers[term] = len(self.names)
+            self.names.append(term)
+        return number
+
+    def read(self, texts: Sequence[str]) -> Units:
+        """Split pieces of text, at least one, into their terms."""
+        data = _bytes_of(texts)
+        letters = np.frombuffer(data, np.uint8)
+        is_word = letters > ord(" ")
+        edges = (is_word[1:] != is_word[:-1]).nonzero()[0]
+        before, last = edges[::2], edges[1::2]
+        hashes = _hashes_of(letters, before, last)
+        slots = (hashes >> np.uint64(64 - _SLOT_BITS)).view(np.int64)
+        codes = self._codes.take(slots)
+        missing = (self._keys.take(slots) != hashes).nonzero()[0]
+        several = self._look_up(missing, codes, hashes, (data, before, last)) if len(missing) else {}
+        firsts = np.zeros(len(texts) + 1, np.intp)  # The first word of each piece.
+        firsts[1:-1] = before.searchsorted((letters == 0).nonzero()[0])
+        firsts[-1] = len(codes)
+        if several:
+            return _with_several(codes, several, firsts, self.names)
+        kept = (codes >= 0).nonzero()[0]
+        return Units(codes.take(kept), kept.searchsorted(firsts), self.names)
+
+    def _look_up(
+        self, places: Integers, codes: Integers, hashes: _Hashes, words: tuple[bytes, Integers, Integers]
+    ) -> Mapping[int, tuple[int, ...]]:
+        """Find the codes of words one by one; return the terms of those that have several by their places.
+
+        ``words`` are all bytes, and where the one before each word is, and its last one.
+        """
+        data, before, last = words
+        keys, known = hashes.take(places).tolist(), self._words
+        new = {key: place for key, place in zip(keys, places.tolist(), strict=True) if key not in known}
+        if new:
+            at = list(new.values())
+            edges = zip(before.take(at).tolist(), last.take(at).tolist(), strict=True)
+            met = self._meet([data[start + 1 : end + 1] for start, end in edges])
+            known.update(zip(new, met, strict=True))
+            self._put(hashes.take(at), np.array([code if isinstance(code, int) else _SEVERAL for code in met]))
+        found = list(map(known.__getitem__, keys))
+        several = {place: code for place, code in zip(places.tolist(), found, strict=True) if isinstance(code, tuple)}
+        codes[places] = [_SEVERAL if isinstance(code, tuple) else code for code in found] if several else found
+        for place, terms in several.items():
+            if len(terms) > _MOST_TERMS:
+                known.pop(int(hashes[place]), None)
+        return several
+
+    def _meet(self, words: Sequence[bytes]) -> Sequence[int | tuple[int, ...]]:
+        """Return the codes of words that are new."""
+        text = _BETWEEN.join(words)
+        if text.isascii():
+            return self._codes_of(text.decode().split(_BETWEEN.decode()))
+        plain = [word for word in words if word.isascii()]
+        known = dict(zip(plain, self._codes_of([word.decode() for word in plain]), strict=True))
+        return [known[word] if word in known else self._code_of(word) for word in words]
+
+    def _codes_of(self, words: Sequence[str]) -> list[int]:
+        """Return the codes of ASCII words, each of which is one term or none."""
+        terms = self._language.stems([word if 1 < len(word) <= _LONGEST_WORD else "" for word in words])
+        numbers, names = self._numbers, self.names
+        new = [term for term in dict.fromkeys(terms) if term not in numbers]
+        numbers.update(zip(new, range(len(names), len(names) + len(new)), strict=True))
+        names += new
+        return list(map(numbers.__getitem__, terms))
+
+    def _code_of(self, word: bytes) -> int | tuple[int, ...]:
+        numbers = tuple(map(self.number, self._language.terms_of(word.decode("utf-8", "replace"))))
+        return numbers if len(numbers) > 1 else numbers[0] if numbers else _NO_TERM
+
+    def _put(self, keys: _Hashes, codes: Integers) -> None:
+        """Have words of one term or none found by their hashes, where their slot is free."""
+        slots = (keys >> np.uint64(64 - _SLOT_BITS)).view(np.int64)
+        free = ((self._codes.take(slots) == _UNKNOWN) & (codes != _SEVERAL)).nonzero()[0]
+        slots = slots.take(free)
+        self._keys[slots], self._codes[slots] = keys.take(free), codes.take(free)
+
+
+def _bytes_of(texts: Sequence[str]) -> bytes:
+    """Return texts as folded bytes with zeros between them, and a blank at both ends."""
+    joined = _SEPARATOR.join(texts)
+    if joined.count(_SEPARATOR) >= len(texts):
+        joined = _SEPARATOR.join([text.replace(_SEPARATOR, " ") for text in texts])
+    data = f" {joined} ".encode("utf-8", "replace").translate(_FOLDING)
+    return data if joined.isascii() else _without_marks(data)
+
+
+def _without_marks(data: bytes) -> bytes:
+    """Put blanks for frequent marks: else a word has as many spellings as there are marks that stand beside it."""
+    codes = np.frombuffer(data, np.uint8).copy()
+    for row, parts in _parting():
+        at = np.flatnonzero(codes[:-2] == row[0])
+        if len(row) > 1:
+            at = at[codes[at + 1] == row[1]]
+        at = at[parts[codes[at + len(row)]]]
+        for place in range(len(row) + 1):
+            codes[at + place] = ord(" ")
+    return codes.tobytes()
+
+
+@cache
+def _parting() -> Sequence[tuple[bytes, NDArray[np.bool_]]]:
+    """Return by the first bytes of characters which last ones make one that parts words, and nothing else."""
+    rows: list[tuple[bytes, NDArray[np.bool_]]] = []
+    for row in _PARTING_ROWS:
+        parts = np.zeros(256, np.bool_)
+        for last in range(128, 192):
+            parts[last] = tokenize(f"wind{(row + bytes((last,))).decode()}farm") == ["wind", "farm"]
+        rows.append((row, parts))
+    return rows
+
+
+def _hashes_of(letters: NDArray[np.uint8], before: Integers, last: Integers) -> _Hashes:
+    """Return the hash of each word. One that lies across a multiple of 65,536 bytes has another one there."""
+    if len(letters) <= _CYCLE:
+        powers, inverses = _POWERS[: len(letters)], _INVERSES.take(before)
+    else:
+        powers, inverses = np.resize(_POWERS, len(letters)), _INVERSES.take(before & _CYCLE - 1)
+    sums = (letters * powers).cumsum()
+    hashes: _Hashes = (sums.take(last) - sums.take(before)) * inverses
+    hashes ^= hashes >> np.uint64(32)
+    hashes *= np.uint64(0xBF58476D1CE4E5B9)
+    hashes ^= hashes >> np.uint64(29)
+    return hashes
+
+
+def _with_several(
+    codes: Integers, several: Mapping[int, tuple[int, ...]], firsts: Integers, names: Sequence[str]
+) -> Units:
+    """Put all terms of words that have several in their places."""
+    lengths = (codes >= 0).astype(np.int64)
+    lengths[list(several)] = list(map(len, several.values()))
+    bounds = np.zeros(len(codes) + 1, np.int64)
+    np.cumsum(lengths, out=bounds[1:])
+    terms = np.repeat(codes, lengths)
+    for start, numbers in zip(bounds[list(several)].tolist(), several.values(), strict=True):
+        terms[start : start + len(numbers)] = numbers
+    return Units(terms, bounds[firsts], names)
