@@ -380,7 +380,7 @@ def test_files_that_are_gone_lose_their_part(crawled: Crawled, caplog: pytest.Lo
     crawled.close()
     (crawled.archive / second.file).rename(crawled.root / "kept")
     crawled.open()
-    assert f"{second.file}: has gone" in caplog.text
+    assert f"{second.file}: is gone" in caplog.text
     assert first.file not in caplog.text
     assert crawled.known(A).record_id == first.record_id
     assert crawled.history.former(ROBOTS) is None

@@ -238,7 +238,7 @@ def test_nothing_is_overwritten_and_nothing_empty_is_written(crawl: Path, tmp_pa
     ("arguments", "said"),
     [
         (["--to", "x.warc.gz"], "say which pages"),
-        (["--score", ">=0.1"], "say what to write"),
+        (["--score", ">=0.1"], "name the file to write"),
         (["--to", "x.warc", "--score", "0.1"], "ends in .warc.gz"),
         (["--dry-run", "--score", "high"], "--score high"),
         (["--dry-run", "--from", "yesterday"], "--from yesterday"),

@@ -247,7 +247,7 @@ def test_mistakes_in_options_are_told(world: Path, tmp_path: Path) -> None:
     for arguments, problem in (
         (("--strategies", "best"), "there is no strategy 'best'"),
         (("--strategies", "oracle"), "oracle needs the judge's judgements"),
-        (("--strategies", "first", "--plot", tmp_path / "x.svg"), "--plot shows what a judge"),
+        (("--strategies", "first", "--plot", tmp_path / "x.svg"), "--plot shows the pages that a judge"),
         (("--strategies", "first", "--icd", nothing), "cannot be read"),
         (("--strategies", "first", "--judge", no_judge), "is no judge, it has no function read_world"),
         (("--strategies", "first", "--judge", nothing), "is no file of Python"),
