@@ -1,4 +1,4 @@
-"""What lies within some elements of a page."""
+"""Test whether elements lie within some elements of a page."""
 
 from collections.abc import Iterable
 
@@ -13,7 +13,7 @@ class Covering:
         self._any = bool(self._known)
 
     def covers(self, element: Element) -> bool:
-        """Say whether an element is one of them or lies within one."""
+        """Return whether an element is one of them or lies within one."""
         if not self._any:
             return False
         path: list[Element] = []

@@ -11,10 +11,9 @@ from itertools import chain
 class DateWords:
     """One language's words, each in the form that ``plain_letters`` gives; abbreviations of names are included.
 
-    ``months`` counts from 1, ``weekdays`` from 0 (Monday), ``days`` are offsets from today, ``units`` say how many
-    seconds a word stands for (a month as 30 days is never used: see ``MONTH`` and ``YEAR``), ``numbers`` are number
-    words, ``ago`` marks a time that is past, ``filler`` may stand beside a date and means nothing to it, ``now`` is
-    the present moment.
+    ``months`` counts from 1, ``weekdays`` from 0 (Monday). ``days`` are offsets from today. ``units`` are lengths in
+    seconds (a month as 30 days is never used: see ``MONTH`` and ``YEAR``). ``numbers`` are number words, ``ago`` words
+    mark a past time, ``filler`` words may accompany a date and mean nothing, ``now`` words mean the present.
     """
 
     months: Mapping[str, int]
@@ -35,7 +34,7 @@ class DateWords:
 
     @cached_property
     def beside(self) -> frozenset[str]:
-        """Words that may stand beside the numbers and the month of a date."""
+        """Words that may accompany the numbers and the month of a date."""
         return frozenset(self.weekdays) | frozenset(self.days) | self.filler
 
     @cached_property

@@ -1,8 +1,8 @@
-"""What the formats that stand in the markup of a page have in common: nodes made of elements.
+"""Nodes made of elements: the shared model of the formats that mark up a page.
 
-A node is what JSON-LD would write of the same thing, so that one reader serves all formats: a mapping with ``@type``,
-perhaps ``@id``, and the names of properties, each with a list of values. A value is a string, another node, or
-`Written`, the text of an element. ``@element`` is the element that the node stands on.
+A node has the form of the equivalent JSON-LD, so that one reader serves all formats: a mapping with ``@type``, perhaps
+``@id``, and the names of properties, each with a list of values. A value is a string, another node, or `Written`, the
+text of an element. ``@element`` is the element of the node.
 """
 
 import re
@@ -13,10 +13,10 @@ from lxml.html import HtmlElement
 from aahcrawler.page.text import plain_text
 
 MAX_NODES = 1_000
-"""How many nodes of one format are read from a page."""
+"""The most nodes of one format that are read from a page."""
 
 MAX_VALUES = 20_000
-"""How many values all nodes of one format have."""
+"""The most values that all nodes of one format have together."""
 
 Node = dict[str, object]
 
@@ -37,7 +37,7 @@ class Written:
 
 @dataclass(slots=True)
 class Collection:
-    """The nodes of one format on one page, as they are met."""
+    """The nodes of one format on one page, in document order."""
 
     roots: list[Node] = field(default_factory=list)
     apart: set[HtmlElement] = field(default_factory=set)
@@ -45,7 +45,7 @@ class Collection:
     _values: int = 0
 
     def node(self, element: HtmlElement, types: list[str]) -> Node | None:
-        """Return a new node, None where there are too many."""
+        """Return a new node, None if there are too many."""
         if self._nodes >= MAX_NODES:
             return None
         self._nodes += 1
@@ -66,12 +66,12 @@ class Collection:
         return Written(element, self.apart)
 
     def linked(self, element: HtmlElement, address: str) -> Node:
-        """Return a link as a value: it has an address, and a name where it has text."""
+        """Return a link as a value, with its address and, if it has text, a name."""
         return {"url": address, "name": self.written(element)}
 
 
 def attribute_value(element: HtmlElement) -> str | None:
-    """Return the value that an element states in an attribute other than that of a link, None where it does not."""
+    """Return the value that an element states in an attribute other than that of a link, None if it does not."""
     if (content := element.get("content")) is not None:
         return content
     if (moment := element.get("datetime")) is not None:

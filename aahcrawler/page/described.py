@@ -23,7 +23,7 @@ _HOLDING = ("itemListElement", "step", "acceptedAnswer", "suggestedAnswer", "ite
 
 
 def kind_of(item: Item) -> str:
-    """Return the object type of a described thing, empty for what is none."""
+    """Return the object type of a described thing, or "" if it is none."""
     return next((KINDS[name][0] for name in item.types if name in KINDS), "")
 
 

@@ -1,4 +1,4 @@
-"""What a page hides from its readers by its own markup."""
+"""Find the elements that a page hides from its readers by its own markup."""
 
 import re
 
@@ -25,7 +25,7 @@ _HIDING = re.compile(
 class Hidden(Covering):
     """The elements of a page that an attribute ``hidden`` or an inline style hides.
 
-    Style sheets are not read: what menus and dialogs hide until they are opened is mostly hidden there.
+    Style sheets are not read: most of the elements they hide are menus and dialogs that can be opened.
     """
 
     def __init__(self, tree: Element) -> None:

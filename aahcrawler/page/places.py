@@ -1,4 +1,4 @@
-"""Where links stand in the markup of their page."""
+"""Tag paths: the positions of links in the markup of their page."""
 
 from sys import intern
 
@@ -12,7 +12,7 @@ _NO_DIGITS = str.maketrans("", "", "0123456789")
 
 
 class Places:
-    """Tag paths on one page; what lies above several links is looked at once."""
+    """Tag paths on one page; ancestors shared by several links are visited once."""
 
     def __init__(self) -> None:
         self._known: dict[Element, str] = {}
@@ -20,8 +20,8 @@ class Places:
     def of(self, element: Element) -> str:
         """Return the tags from the root down to an element, each with its first class, else its id.
 
-        Digits are left out, so that elements which differ in a number stand at one place: ``html/body/div.post/p/a``.
-        A longer path than ``LONGEST_PLACE`` loses its beginning, whole tags of it.
+        Digits are left out, so that elements which differ in a number have the same path: ``html/body/div.post/p/a``. A
+        path longer than ``LONGEST_PLACE`` loses whole tags at its beginning.
         """
         missing: list[Element] = []
         step: Element | None = element

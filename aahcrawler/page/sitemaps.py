@@ -17,7 +17,7 @@ MAX_BYTES = 52_428_800
 """A sitemap is read as far as this, after decompression: it may have no more."""
 
 MAX_ENTRIES = 50_000
-"""How many entries are read: a sitemap may have no more."""
+"""The most entries that are read: a sitemap may have no more."""
 
 MAX_TITLE = 1_000
 """The length of a title, in characters."""
@@ -33,10 +33,10 @@ _TITLES = ("title", "caption")
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """An entry of a sitemap: an absolute, canonical address and what is said of it.
+    """An entry of a sitemap: an absolute, canonical address and its description.
 
     ``title`` is that of a news article, an image or a video that the entry describes, mostly empty; ``summary`` comes
-    from feeds alone. ``changed`` is when the page was published or changed, aware, as far as that is told.
+    from feeds alone. ``changed`` is the time of publication or of the last change, aware, None if not given.
     ``is_sitemap`` marks an entry of an index.
     """
 
@@ -48,10 +48,10 @@ class Listed:
 
 
 def read(page: Page) -> Iterator[Listed]:
-    """Yield the entries of an answer to a request for a sitemap, in their order; none where it is no sitemap.
+    """Yield the entries of an answer to a request for a sitemap, in order; none if it is not a sitemap.
 
-    Memory is bounded by one entry. Nothing is raised for what it holds: it is read as far as that goes. A feed that
-    serves as a sitemap has its entries; a document type, and so entities, no sitemap has, and none that has is read.
+    Memory is bounded by one entry. Malformed content raises nothing: it is read up to its error. A feed that serves as
+    a sitemap yields its entries. A sitemap has no document type, and so no entities: an answer with one is not read.
     """
     return islice(_entries(page), MAX_ENTRIES)
 
@@ -82,7 +82,7 @@ def _chained(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _plain(body: bytes) -> Iterator[bytes]:
-    """Yield a body in pieces, decompressed where it is gzip, up to ``MAX_BYTES``."""
+    """Yield a body in pieces, decompressed if it is gzip, up to ``MAX_BYTES``."""
     if body[:2] != b"\x1f\x8b":
         yield from (body[at : at + _PIECE] for at in range(0, min(len(body), MAX_BYTES), _PIECE))
         return
