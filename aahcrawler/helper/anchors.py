@@ -14,7 +14,7 @@ _AROUND = text.BLOCKS | {"td", "th"}
 
 
 class Contexts:
-    """Reads where links stand on one page; what is around several links of one block is read once."""
+    """Reads the context of links on one page; the text around several links of one block is read once."""
 
     def __init__(self, tree: Element) -> None:
         self._read: dict[Element, str] = {}
@@ -37,7 +37,7 @@ class Contexts:
 
 
 def anchor_text(element: Element) -> str:
-    """Return what a reader clicks on: the link's text, else the alternative text of its image, else its title."""
+    """Return the clickable text of a link: its text, else the alternative text of its image, else its title."""
     shown = text.excerpt(element, MOST_ANCHOR)
     if not shown:
         images = (image.get("alt") or image.get("title") or "" for image in element.iter("img"))

@@ -1,4 +1,4 @@
-"""Which pages are too intricate to be read at a cost that their size justifies."""
+"""Recognise pages too deeply nested to be read at a cost that their size justifies."""
 
 from lxml.etree import XPath, iterwalk
 from lxml.html import HtmlElement
@@ -10,10 +10,10 @@ _count = XPath("count(//*)")
 
 
 def is_too_deep(tree: HtmlElement) -> bool:
-    """Say whether elements lie so deep within one another that expressions would take seconds.
+    """Return whether elements are nested so deeply that expressions would take seconds.
 
-    Expressions that look at ancestors, or at what lies within each of many elements, cost the sum of the elements'
-    depths. Real pages have mean depths below 50; pages of few elements are read however deep they are.
+    Expressions that visit the ancestors or the descendants of many elements cost the sum of the elements' depths. Real
+    pages have mean depths below 50; pages of few elements are read whatever their depth.
     """
     elements = int(_count(tree))
     if elements <= FEW_ELEMENTS:

@@ -1,6 +1,6 @@
-"""What stands above or below the text of an object and is a field of its own: its title, its author, its date.
+"""Find lines above or below a text that are fields of their own: its title, its author, its date.
 
-Templates that an expression was not written for may have no element that holds the text alone.
+In templates that an expression was not written for, the text may have no element of its own.
 """
 
 from collections.abc import Iterable
@@ -11,11 +11,11 @@ from aahcrawler.page.text import plain_text
 
 
 def bylines(body: HtmlElement, shown: str, fields: Iterable[HtmlElement]) -> tuple[HtmlElement, ...]:
-    """Return which elements of other fields are lines of their own at the beginning or the end of a body.
+    """Return the elements of other fields that are whole lines at the beginning or the end of a body.
 
-    Each is returned with what lies around it and shows nothing else, such as the link of a date. ``shown`` is the plain
-    text of the body. What would leave nothing of it is no byline, and neither is what begins or ends a line with other
-    text.
+    Each is returned with the elements around it that show nothing else, such as the link of a date. ``shown`` is the
+    plain text of the body. An element is left out if nothing of the body would remain without it, or if its line has
+    other text.
     """
     found: list[HtmlElement] = []
     waiting = [(field, plain_text(field)) for field in fields if field is not body and body in field.iterancestors()]

@@ -1,4 +1,4 @@
-"""What a page declares of its main item in the vocabulary of schema.org, read as values of fields."""
+"""Read the main item that a page declares in the vocabulary of schema.org as values of fields."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -17,10 +17,10 @@ _MAIN_ROLES = frozenset({"", "mainEntity"})
 
 
 def main_item(page: Page, own: Sequence[str]) -> Item | None:
-    """Return what the page says it is about, None where it does not say.
+    """Return the item that the page declares as its main one, None if it declares none.
 
-    ``own`` are the page's addresses. An article, post or the like with one of them comes first, then the only one
-    that the page declares in its own right, then whatever else has the page's address.
+    ``own`` are the page's addresses. An article, post or the like with one of them comes first, then the only one that
+    the page declares in its own right, then any other item with the page's address.
     """
     found = page.once(items)
     addresses = frozenset(map(_bare, own))
@@ -71,5 +71,5 @@ def _is_at(item: Item, addresses: frozenset[str], page: Page) -> bool:
 
 
 def _bare(url: str) -> str:
-    """Return an address without what differs between the spellings of one: scheme, ``www.``, closing slash."""
+    """Return an address without the parts in which spellings of one address differ: scheme, ``www.``, closing slash."""
     return url.partition("://")[2].removeprefix("www.").rstrip("/")

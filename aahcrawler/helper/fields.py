@@ -21,16 +21,16 @@ from knowledge_base.model import Field, FieldKind
 from knowledge_base.selectors import Node, Selector
 
 _Located = tuple[HtmlElement | None, Node]
-"""A node, and the element it is or stands on, None where that is not known."""
+"""A node, and the element that it is or belongs to, None if that is not known."""
 
 _WRITTEN = frozenset({FieldKind.TEXT, FieldKind.HTML})
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The values of a field, the elements that the first of them was read from, and what of these was left out.
+    """The values of a field, the elements that the first value was read from, and the parts of these left out.
 
-    Without a value, the elements are those that were to hold it: a text may be nothing but pictures.
+    Without a value, the elements are those that should have held it: a text may consist of pictures alone.
     """
 
     values: tuple[Value, ...] = ()
@@ -47,7 +47,7 @@ class _Plan:
 
 
 class FieldReader:
-    """Reads fields on one page. ``budget`` is how many characters of text may still be read."""
+    """Reads fields on one page. ``budget`` is the number of characters of text that may still be read."""
 
     def __init__(self, where: Whereabouts, budget: int) -> None:
         self.budget = budget
@@ -55,9 +55,9 @@ class FieldReader:
         self._plans: dict[Field, _Plan] = {}
 
     def read(self, wanted: Field, item: HtmlElement, owners: Owners | None) -> Found:
-        """Return what the first selector that yields anything finds within an item, or on the page.
+        """Return the result of the first selector that yields anything, within an item or on the page.
 
-        ``owners`` keeps what belongs to an object within the item from being read as the item's own.
+        With ``owners``, the content of objects within the item is not read as the item's own.
         """
         plan = self._plans.get(wanted) or self._plan(wanted)
         context = self._where.page.tree if wanted.page else item
@@ -82,7 +82,7 @@ class FieldReader:
         return Found((_text(wanted, body, without),), found.elements, without)
 
     def declared(self, wanted: Field) -> Found:
-        """Return what the page declares of its main item."""
+        """Return the value that the page declares for its main item."""
         item = self._main_item
         values = declared_values(item, wanted, self._where.page) if item is not None else ()
         self.budget -= sum(len(value) for value in values if isinstance(value, str))
@@ -129,7 +129,7 @@ class FieldReader:
         return Found(tuple(values), first.elements, first.without)
 
     def _joined(self, wanted: Field, plan: _Plan, nodes: Iterable[_Located]) -> Found:
-        """Make one value of all nodes that have text, each of which may lie within none of the others."""
+        """Join all nodes that have text into one value; a node within another one counts once."""
         texts: list[str] = []
         parts: list[_Located] = []
         without: list[HtmlElement] = []
@@ -184,7 +184,7 @@ def _text(wanted: Field, node: Node, without: tuple[HtmlElement, ...]) -> str:
 def _located(
     wanted: Field, selector: Selector, context: HtmlElement, owners: Owners | None, elements: Elements
 ) -> Iterator[_Located]:
-    """Yield nodes that belong to the context and to no object within it, each with its element where that is known."""
+    """Yield nodes that belong to the context and to no object within it, each with its element if that is known."""
     for node in selector.found(context, elements):
         if isinstance(node, str):
             yield _unfolded(node) if wanted.markup else (None, node)
@@ -201,14 +201,14 @@ def _located(
 
 
 def _unfolded(written: str) -> _Located:
-    """Return markup that stands on a page as text as the element it describes."""
+    """Parse markup that is given as text on a page into the element it describes."""
     root = markup.parse(written.encode("utf-8", "replace"))
     body = next(root.iter("body"), root)
     return body, body
 
 
 def _outermost(nodes: Iterable[_Located]) -> Iterator[_Located]:
-    """Leave out what lies within another: in document order, within the last one that was yielded."""
+    """Leave out nodes within others: in document order, those within the last node yielded."""
     within: set[object] = set()
     for element, node in nodes:
         if element is None:

@@ -1,4 +1,4 @@
-"""What the helper says of a page of no known application, and what it says of pages of either sort."""
+"""Read pages of no known application, and return the results that pages of both sorts share."""
 
 from collections.abc import Mapping, Sequence
 
@@ -71,7 +71,7 @@ def _outlinks(page: Page, described: Mapping[str, PageLink], found: GenericSplit
 
 
 def _objects(page: Page, links: Links, reading: Reading) -> tuple[WebObject, ...]:
-    """Return the objects of a page with what they refer to."""
+    """Return the objects of a page with their references."""
     if not reading.bodies:
         return reading.objects
     references = References(links, claims.permalink(page))
@@ -84,9 +84,9 @@ def _objects(page: Page, links: Links, reading: Reading) -> tuple[WebObject, ...
 
 
 def read_other(page: Page, links: Links) -> Assistance:
-    """Read what is no HTML: a style sheet needs the files it names, a feed leads to its entries; others yield nothing.
+    """Read a page that is not HTML: a style sheet has requisites, a feed has links; others yield nothing.
 
-    A feed that the application of its site calls junk leads nowhere. A document that was read has its text and links.
+    A feed that the application of its site calls junk yields no links. A document that was read has its text and links.
     """
     if page.transcript is not None:
         return transcript_reading.read(page, page.transcript, links)
@@ -99,7 +99,7 @@ def read_other(page: Page, links: Links) -> Assistance:
 
 
 def _read_feed(page: Page, links: Links, feed: feeds.Feed) -> Assistance:
-    """Read where a feed leads. Its entries are no objects: they are extracted from pages of their own."""
+    """Return the links of a feed. Its entries are not objects: objects are extracted from pages of their own."""
     listing = Listing(links.sites)
     for entry in feed.entries:
         context = f"{entry.title} {entry.summary}".strip()
@@ -114,7 +114,7 @@ def _read_feed(page: Page, links: Links, feed: feeds.Feed) -> Assistance:
 
 
 def language_of(page: Page, parts: Sequence[DocumentPart], roles: Sequence[PartRole] = ("content",)) -> str | None:
-    """Tell the language from the parts of some roles, where they have enough text, else from what the page declares."""
+    """Identify the language of the parts of some roles if they have enough text, else return the declared one."""
     sample = "\n".join(part.text for part in parts if part.role in roles)[:LANGUAGE_SAMPLE]
     declared = (page.tree.get("lang") or page.tree.get("xml:lang") or "").strip().lower()[:2]
     known = declared if len(declared) == 2 and declared.isalpha() else ""

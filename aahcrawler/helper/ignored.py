@@ -1,4 +1,4 @@
-"""Links that lead nowhere: those at or within the elements that an application says to ignore."""
+"""Recognise links to ignore: those at or within the elements that an application says to ignore."""
 
 from collections.abc import Iterable
 from functools import cached_property
@@ -16,9 +16,9 @@ class Ignored(Covering):
         super().__init__(elements)
 
     def covers_reference(self, reference: str) -> bool:
-        """Say whether an address, as written, stands in ignored elements and in no link outside of them.
+        """Return whether an address, as written, occurs in ignored elements and in no link outside of them.
 
-        That is for addresses whose element is not known, such as those that an expression finds in attributes.
+        This serves addresses whose element is not known, such as those that an expression finds in attributes.
         """
         return self._any and reference in self._references
 

@@ -1,4 +1,4 @@
-"""What the helper says of a sitemap, or of a feed that is read as one: where it leads, in pieces."""
+"""Read a sitemap, or a feed that is read as one, in pieces."""
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
@@ -15,9 +15,9 @@ AT_ONCE = 1_000
 
 
 def read(page: Page, sites: Sites) -> Iterator[Assistance]:
-    """Yield what a sitemap lists, some of its entries at a time: links to pages, and other sitemaps.
+    """Yield the links of a sitemap, some of its entries at a time: links to pages, and other sitemaps.
 
-    Addresses have the form that the application of their site calls canonical, where it is known; junk is refused.
+    Addresses are in the canonical form of the application of their site, if known; junk is refused.
     """
     entries = sitemaps.read(page)
     while piece := tuple(islice(entries, AT_ONCE)):

@@ -1,4 +1,4 @@
-"""Links that stand on no page: in feeds, sitemaps and documents."""
+"""Collect links that have no place on a page: those of feeds, sitemaps and documents."""
 
 from dataclasses import dataclass, field, replace
 
@@ -10,9 +10,9 @@ from online_analysis.document import Outlink
 
 @dataclass
 class Listing:
-    """Takes links in the form that the application of their site calls canonical, where it is known, each once.
+    """Collects links in the canonical form of the application of their site, if known, each once.
 
-    Junk is refused: what the application calls so, else what its words say.
+    Junk is refused: addresses that the application calls junk, else those whose words suggest it.
     """
 
     sites: Sites

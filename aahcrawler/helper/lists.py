@@ -1,4 +1,4 @@
-"""What a list says: its entries, each with the text around its link, and what stands beside them."""
+"""Read lists: their entries, each with the text around its link, and the rest of the page."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from aahcrawler.page.text import plain_text
 from aahcrawler.page.zones import Zones
 
 LONGEST_REST = 20_000
-"""Characters that are kept of what a page holds beside its entries."""
+"""The most characters of a page outside of its entries that are kept."""
 
 MOST_TEXT = 1_000_000
 """Characters that are kept of all entries of a page."""
@@ -27,9 +27,9 @@ _mains = etree.XPath(
 
 @dataclass(frozen=True)
 class Listed:
-    """The entries of a list as one text, a line for each paragraph of each entry; ``rest`` is what else the page holds.
+    """The entries of a list as one text, a line for each paragraph of each entry; ``rest`` is the page's other text.
 
-    ``contexts`` has the first paragraph of its entry for each link that an entry is of.
+    ``contexts`` has, for the link of each entry, the first paragraph of the entry.
     """
 
     text: str = ""
@@ -40,10 +40,10 @@ class Listed:
 def read_list(
     page: Element, links: Sequence[Sequence[Element]], zones: Zones, given: Mapping[Element, Entry] | None = None
 ) -> Listed:
-    """Read what stands around links of a page; sidebars and boilerplate are left out, and so are controls of forms.
+    """Read the text around links of a page; sidebars, boilerplate and controls of forms are left out.
 
-    Of several groups of links the later ones make entries where they stand in none of those before. ``given`` are
-    entries that are known already. Where all links stand in the main part that a page declares, no more of it is read.
+    Of several groups of links, the later ones make entries only outside of those before. ``given`` are entries that are
+    known already. If all links lie in the declared main part of the page, only that part is read.
     """
     given = given or {}
     heads = [*(link for group in links for link in group), *(entry[0] for entry in given.values())]
@@ -74,7 +74,7 @@ def _region(page: Element, heads: Iterable[Element]) -> Element:
 
 
 def _of_entries(found: Mapping[Element, Entry], elements: Iterable[Element]) -> frozenset[Element]:
-    """Return the elements that stand in entries: what an entry calls its header, footer or tags are those of a post."""
+    """Return the elements within entries: the header, footer or tags within an entry are those of a post."""
     within = Covering(element for entry in found.values() for element in entry)
     return frozenset(filter(within.covers, elements))
 
@@ -86,7 +86,7 @@ def _title(region: Element) -> Sequence[Element]:
 
 
 def declared_main(page: Element) -> Element | None:
-    """Return what a page declares to be its main part, None where it declares none or several."""
+    """Return the declared main part of a page, None if it declares none or several."""
     mains: list[Element] = _mains(page)
     return mains[0] if len(mains) == 1 else None
 

@@ -1,4 +1,4 @@
-"""Which expressions of the knowledge base need not be tried on a page, because a text they need is not there."""
+"""Skip expressions of the knowledge base that cannot match a page because a text they need is not on it."""
 
 from aahcrawler.page import Page
 from knowledge_base.matching import literals_of
@@ -6,5 +6,5 @@ from knowledge_base.selectors import SourceLiterals
 
 
 def literals_on(page: Page) -> SourceLiterals:
-    """Prepare to tell it of one page; JSON can be written in ways that hide its texts, so that nothing is left out."""
+    """Index the texts of one page; JSON can spell its texts in other ways, so that no expression is skipped."""
     return SourceLiterals(None) if page.is_json else literals_of(page)

@@ -1,4 +1,4 @@
-"""What an extraction action yields on a page, and how actions are run there, those of the files and others alike."""
+"""Run extraction actions on a page, those of files and learned ones alike, and return their outcomes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -23,9 +23,9 @@ LEAST_TEXT = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The objects that an action yielded, in document order with distinct IRIs, and why they are not all there are.
+    """The objects of an action, in document order with distinct IRIs, and the reason if some are missing.
 
-    ``learned`` names the learned action that found them, and is empty where the action itself did.
+    ``learned`` names the learned action that found them, and is empty if the action of the file did.
     """
 
     extracted: tuple[Extracted, ...] = ()
@@ -54,7 +54,7 @@ class Runner:
         level: PageLevel,
         literals: SourceLiterals | None = None,
     ) -> "Runner":
-        """Run actions on a page of a level. Raises `lxml.etree.XPathError` where its own address cannot be told."""
+        """Run actions on a page of a level. Raises `lxml.etree.XPathError` if its own address cannot be determined."""
         own: Address | None = named_address(page, application, level) if level.own else None
         return cls.at(Whereabouts.of(page, application, level, literals or literals_on(page), own))
 
@@ -69,7 +69,7 @@ class Runner:
         return Outcome(extracted, extraction.failure, extraction.detail)
 
     def make(self, action: Extract, sketches: tuple[Sketch, ...]) -> tuple[Extracted, ...]:
-        """Return the objects that an action would have made of what was found by other means."""
+        """Return the objects that an action would have made of values found by other means."""
         return sketched(action, self.where, sketches, self._page_fields)
 
     def _page_fields(self, action: Extract, item: HtmlElement, *, first: bool) -> Mapping[str, tuple[Value, ...]]:

@@ -1,4 +1,4 @@
-"""Title and date of the one text of a page: what an action reads there may be those of something else."""
+"""Correct the title and date of a page's only text: an action may have read those of something else."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -15,13 +15,13 @@ from aahcrawler.webobject import Value, WebObject
 SOURCE = "what the page shows and declares"
 
 MOST_APART = timedelta(days=2)
-"""By how much two moments of one day may differ, told in any zone and to the day."""
+"""The most by which two times of one day may differ, given in any zone and to the day."""
 
 
 def settled(page: Page, extracted: Sequence[Extracted]) -> tuple[Extracted, ...]:
-    """Return the objects of a page with another title and date of the only one that is a whole, where it knows better.
+    """Return the objects of a page, with the page's title and date for its only whole object if they are better.
 
-    What an action found stays as long as the page does not contradict it.
+    A value that an action found stays unless the page contradicts it.
     """
     wholes = [each for each in extracted if each.object.type in WHOLES and each.object.part_of is None]
     if len(wholes) != 1:
@@ -49,7 +49,7 @@ def _with_date(page: Page, whole: WebObject) -> WebObject:
 
 
 def _is_contradicted(page: Page, date: datetime) -> bool:
-    """Say whether a page declares other days of publication alone, or its address has another one."""
+    """Return whether a page declares other days of publication alone, or its address has another one."""
     declared = claims.publication_moments(page, claims.work_of(page)).certain
     addressed = claims.address_date(page)
     if declared:

@@ -1,4 +1,4 @@
-"""Web objects of what was found on a page by other means than an action, named as the action would name them."""
+"""Make web objects of values found by other means than an action, named as the action would name them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ _BY_WHOM_AND_WHEN = Identity((), fields=("author", "date"))
 class Sketch:
     """An object as it was found: its elements, its values by the names of fields, the elements of its body.
 
-    ``fragment`` is that of its IRI, None where it is not known.
+    ``fragment`` is that of its IRI, None if it is not known.
     """
 
     elements: tuple[HtmlElement, ...]
@@ -41,8 +41,8 @@ def sketched(
 ) -> tuple[Extracted, ...]:
     """Return the objects of sketches in their order; the same IRI comes once.
 
-    Their type, their address and what holds them follow from the action and from where the page stands. An object
-    that the page does not number is named by who wrote it when, one without either by its text.
+    Their type, their address and their containers follow from the action and the page. An object that the page does not
+    number is named by its author and date, one without either by its text.
     """
     composed = Composed()
     found: dict[str, Extracted] = {}

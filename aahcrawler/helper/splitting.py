@@ -1,4 +1,4 @@
-"""Splits pages of known applications into parts, and tells of each link in which of them it stands."""
+"""Split pages of known applications into parts, and assign each link to a part."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -24,9 +24,9 @@ _BOILERPLATE = frozenset({Zone.MENU, Zone.DROPPED})
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """The parts of a page, its links with the parts that they stand in, and what a list holds beside its entries.
+    """The parts of a page, its links with the parts that they lie in, and the text of a list outside of its entries.
 
-    ``is_empty_list`` tells of a page of an intermediate level that its actions chose no link but in menus and footers.
+    ``is_empty_list`` is True for a page of an intermediate level whose actions chose only links in menus and footers.
     """
 
     parts: tuple[DocumentPart, ...] = ()
@@ -37,11 +37,11 @@ class Split:
 
 @dataclass
 class Splitting:
-    """One page of a level being split.
+    """Splits one page of a level.
 
     Each object with a body is a content part. The entries of a page of an intermediate level are one navigation part:
-    what stands around the links that actions chose, those in sidebars and among boilerplate apart; what else the page
-    holds is the rest. Each sidebar is a part.
+    the text around the links that actions chose, except those in sidebars and among boilerplate; the other text of the
+    page is the rest. Each sidebar is a part.
     """
 
     links: Links
@@ -50,7 +50,7 @@ class Splitting:
     contexts: Contexts
 
     def split(self, extracted: Sequence[Extracted], chosen: Sequence[Chosen]) -> Split:
-        """Split a page by what its actions found on it."""
+        """Split a page by the results of its actions."""
         parts, outlinks = self._content(extracted)
         zones = self._zones(extracted)
         beside = sidebars(self._beside(chosen, outlinks), zones, signed=True)
@@ -82,7 +82,7 @@ class Splitting:
         return read_list(self.links.page.tree, sorted(by_action.values(), key=len, reverse=True), zones)
 
     def _content(self, extracted: Iterable[Extracted]) -> tuple[Sequence[DocumentPart], dict[str, Outlink]]:
-        """Return a part for each object that has a body, and the links that stand in these."""
+        """Return a part for each object that has a body, and the links in these parts."""
         parts: list[DocumentPart] = []
         outlinks: dict[str, Outlink] = {}
         for item in extracted:
@@ -109,7 +109,7 @@ class Splitting:
         return Zones(self.links.page.tree, bodies, lists=self._is_list)
 
     def _beside(self, chosen: Sequence[Chosen], content: Mapping[str, Outlink]) -> Iterable[Element]:
-        """Return the links that may stand in sidebars: all that are no junk and not of the content."""
+        """Return the links that may lie in sidebars: all that are neither junk nor in the content."""
         if not self.links.page.is_html:
             return ()
         apart = {refused.url for refused in self.links.refused}.union(content)
@@ -122,7 +122,7 @@ class Splitting:
     ) -> tuple[Sequence[Chosen], bool]:
         """Return the links that are entries of a list, and whether the list has none.
 
-        Where all stand in sidebars, the list is one of these.
+        If all lie in sidebars, the list is one of these.
         """
         if not self._is_list:
             return (), False

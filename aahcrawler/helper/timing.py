@@ -1,4 +1,4 @@
-"""Runs parts of the knowledge base on pages: what fails is reported, what takes too long is switched off."""
+"""Run parts of the knowledge base on pages; report those that fail, switch off those that take too long."""
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ from aahcrawler.page import Page
 T = TypeVar("T")
 
 FAILING: Final = (etree.XPathError, ValueError, OverflowError, RecursionError)
-"""What expressions and values raise that fail on a page."""
+"""The exceptions of expressions and values that fail on a page."""
 
 ACTION_SECONDS = 2.0
 """Processor time that one part may take on one page of up to ``REGULAR_BYTES``."""
@@ -38,7 +38,7 @@ class ProcessorClock(local):
         self._told = thread_time()
 
     def __call__(self) -> float:
-        """Return how much processor time the thread has used."""
+        """Return the processor time that the thread has used, in seconds."""
         now = perf_counter()
         if now - self._asked > RESOLUTION:
             self._asked, self._told = now, thread_time()
@@ -57,7 +57,7 @@ class Stopwatch:
         self._off: set[Hashable] = set()
 
     def is_off(self, part: Hashable) -> bool:
-        """Say whether a part took too long on an earlier page."""
+        """Return whether a part took too long on an earlier page."""
         return part in self._off
 
     def switch_off(self, part: Hashable) -> None:
@@ -65,13 +65,13 @@ class Stopwatch:
         self._off.add(part)
 
     def limit(self, page: Page) -> float:
-        """Return how many seconds a part may take on a page."""
+        """Return the seconds that a part may take on a page."""
         return self._seconds * max(1.0, len(page.body) / REGULAR_BYTES)
 
 
 @dataclass
 class Attempts:
-    """Parts of one application tried on one page; ``failures`` gathers what went wrong."""
+    """The parts of one application tried on one page; ``failures`` collects their failures."""
 
     page: Page
     application: str
@@ -79,7 +79,7 @@ class Attempts:
     failures: list[FailedAction] = field(default_factory=list)
 
     def attempt(self, part: Hashable, work: Callable[[], T], *, level: str = "", action: str) -> T | None:
-        """Do the work of a part; None where it cannot be done on this page or is switched off.
+        """Do the work of a part; None if it cannot be done on this page or is switched off.
 
         A part that exceeds its time has done its work on this page, is reported once and does none on later pages.
         ``level`` and ``action`` are the names it is reported under.
@@ -99,5 +99,5 @@ class Attempts:
                 self.fail(level, action, Failure.SLOW, f"{took:.1f} seconds")
 
     def fail(self, level: str, action: str, failure: Failure, detail: str = "", objects: int = 0) -> None:
-        """Note that an action did not do its work here, and how many objects it yields all the same."""
+        """Record that an action did not do its work here, and how many objects it yields nevertheless."""
         self.failures.append(FailedAction(self.application, level, action, failure, detail, objects))

@@ -1,4 +1,4 @@
-"""What the helper says of a document such as PDF, once it was read: a part for each of its pages, and its links."""
+"""Read documents such as PDF, one part for each of their pages, and their links."""
 
 from aahcrawler.helper.assistance import Assistance
 from aahcrawler.helper.listing import Listing

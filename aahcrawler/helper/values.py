@@ -1,4 +1,4 @@
-"""Reads what a field shows as the kind of value that it is."""
+"""Read the text of a field as the kind of value that it is."""
 
 import re
 from collections.abc import Collection
@@ -31,7 +31,7 @@ def stripped(written: str, strip: str) -> str:
 
 
 def as_person(node: Node, name: str, base: str) -> Person | None:
-    """Return who a node names: the address is that of the node's link, or of the first one within it."""
+    """Return the person that a node names: the address is that of the node's link, or of the first one within it."""
     name = text.fold(name)
     if not name:
         return None
@@ -43,10 +43,9 @@ def as_person(node: Node, name: str, base: str) -> Person | None:
 
 
 def as_date(written: str, form: DateFormat, page: Page) -> datetime | None:
-    """Return the moment that a text of a page tells, aware; None where it tells none.
+    """Return the date and time in a text of a page, aware; None if it is not a date.
 
-    What the pages of the site show of the order of their dates is believed before the form, and nothing is dated after
-    its capture.
+    The date order of the site's pages comes before the form, and no date lies after the capture of its page.
     """
     if not written or len(written) > LONGEST_DATE:
         return None

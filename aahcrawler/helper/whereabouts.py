@@ -1,4 +1,4 @@
-"""Where on a site a page stands: its own address, and whether it is the first page of what it is a page of."""
+"""Find a page's location on its site: its own address, and whether it is the first page of several."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ MOST_TRIES = 16
 
 @dataclass(frozen=True, slots=True)
 class Whereabouts:
-    """Which page of what is being read: ``own`` is the first page's address, by which the whole is named."""
+    """The location of a page: ``own`` is the address of the first page, by which the whole is named."""
 
     page: Page
     url: str
@@ -31,7 +31,7 @@ class Whereabouts:
         literals: SourceLiterals,
         own: Address | None = None,
     ) -> "Whereabouts":
-        """Say where a page stands; ``own`` is the address by which it names itself, None where it does not."""
+        """Return the location of a page; ``own`` is the address that the page gives for itself, None without one."""
         here = application.canonical(Address.parse(page.url))
         own = own or level.first_page(here)
         is_first = (here.path, here.query) == (own.path, own.query)
@@ -39,7 +39,7 @@ class Whereabouts:
 
 
 def named_address(page: Page, application: Application, level: PageLevel) -> Address | None:
-    """Find out under which address of its site the page names itself; None where it tells none of its level."""
+    """Return the address of its site that the page gives for itself; None if it gives none of its level."""
     host = _host_of(Address.parse(page.url))
     for selector in level.own:
         for node in selector.nodes(page.tree, page.elements)[:MOST_TRIES]:
@@ -50,9 +50,9 @@ def named_address(page: Page, application: Application, level: PageLevel) -> Add
 
 
 def address_text(node: Node) -> str:
-    """Return the reference that a node holds, as written: an element's ``href``, the text of a value of JSON.
+    """Return the reference in a node, as written: an element's ``href``, the text of a value of JSON.
 
-    A body stands for the first link in it: it was text on the page.
+    For a body, that is its first link: in JSON it was text.
     """
     if isinstance(node, str):
         return node
@@ -69,7 +69,7 @@ def _address(node: Node, page: Page, application: Application, level: PageLevel)
 
 
 def _is_meant(address: Address, page: Page, application: Application, level: PageLevel) -> bool:
-    """Say whether a page may go by an address: one of its level, and for JSON that of the page it stands for."""
+    """Return whether an address may be the page's: one of its level, and for JSON that of the page it represents."""
     if page.is_json:
         return application.level_of(address) is not None
     return not level.addresses or level.documents(address)
