@@ -1,4 +1,4 @@
-"""Who made records and when, and what they are called: at one and the same place in all."""
+"""Read the authors, dates and titles of records, each at the same place in all of them."""
 
 import re
 from collections import Counter, defaultdict
@@ -16,7 +16,7 @@ from aahcrawler.page.text import excerpt, fold
 
 LONGEST_NAME = 60
 MOST_PLACES = 400
-"""How many elements of one record are asked for its author."""
+"""The most elements of one record that are examined for its author."""
 
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 _NAME_TAGS = frozenset(
@@ -77,7 +77,7 @@ _COUNT = re.compile(r"[^\W\d_]\s*[:\uff1a]\s*\d")
 
 
 def may_be_name(text: str) -> bool:
-    """Say whether a text could be somebody's name, by its letters and length; what counts something is none.
+    """Return whether a text could be a person's name, by its letters and length; a text that counts things is not.
 
     >>> may_be_name("Ann Boyd"), may_be_name("Posts: 22 Joined: Jan 2022"), may_be_name("12")
     (True, False, False)
@@ -96,7 +96,7 @@ def subject(title: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A name as it stands on the page: its text, the place of its element, and its link."""
+    """A name on the page: its text, the place of its element, and its link."""
 
     text: str
     place: int
@@ -106,7 +106,7 @@ class Name:
 
 @dataclass
 class Fields:
-    """What the parts of one set hold beside their bodies, each at its number; missing ones have no entry."""
+    """The fields of the parts of one set, apart from their bodies, by number; missing ones have no entry."""
 
     dates: dict[int, Shown] = field(default_factory=dict)
     names: dict[int, Name] = field(default_factory=dict)
@@ -121,7 +121,7 @@ class Fields:
 
 
 def read_fields(content: Content, shown: Sequence[Shown], page_title: str = "") -> Fields:
-    """Find dates, authors and titles of parts; ``page_title`` is that of the page they stand on."""
+    """Find dates, authors and titles of parts; ``page_title`` is that of their page."""
     fields = read_unsigned(content, shown, page_title)
     sign(fields, content, shown)
     return fields
@@ -169,7 +169,7 @@ def _date_score(found: Mapping[int, Shown], records: int) -> float:
 
 
 def _titles(content: Content, page_title: str) -> dict[int, tuple[str, int]]:
-    """Return of each part what repeats the title of the page (``Re: The harbour``), else its first heading."""
+    """Return for each part the text that repeats the page's title (``Re: The harbour``), else its first heading."""
     found: dict[int, tuple[str, int]] = {}
     for number, part in enumerate(content.parts):
         title = _title(content.outline, part, page_title)
@@ -218,7 +218,7 @@ class _Names:
         return self._beside_dates()
 
     def _narrowed(self, name: Name) -> Name:
-        """Leave out what stands beside a name that is linked, such as a rank: ``Ann Boyd Junior Member``."""
+        """Leave out text beside a linked name, such as a rank: ``Ann Boyd Junior Member``."""
         outline = self.content.outline
         inner = range(name.place + 1, outline.ends[name.place])
         links = [place for place in inner if outline.tags[place] == "a" and self._names_somebody(place)]
@@ -292,7 +292,7 @@ class _Names:
         return not by and not (name.href and _is_user_address(name.href))
 
     def _beside_dates(self) -> dict[int, Name]:
-        """Read names from the text that stands in one element with the date: ``Ann Boyd on 12 May:``."""
+        """Read names from the text in one element with the date: ``Ann Boyd on 12 May:``."""
         outline = self.content.outline
         found: dict[int, Name] = {}
         for number, dated in self.fields.dates.items():
@@ -333,7 +333,7 @@ def _stripped(text: str) -> str:
 
 
 def _name(outline: Outline, place: int) -> str:
-    """Return the text of an element that may be the name of somebody, empty where it is none."""
+    """Return the text of an element that may be a person's name, empty if it cannot be one."""
     text = _stripped(excerpt(outline.elements[place], LONGEST_NAME + 1))
     return text if may_be_name(text) and not (_is_filed(outline, place) or _is_button(outline, place)) else ""
 
@@ -359,7 +359,7 @@ def _is_user_address(href: str) -> bool:
 
 
 def _is_filed(outline: Outline, place: int) -> bool:
-    """Say whether a link says what a record is filed under, or leads to the record itself: it names nobody."""
+    """Return whether a link is a category of a record or leads to the record itself, and so names no person."""
     links = [each for each in (place, outline.parents[place]) if each >= 0 and outline.tags[each] == "a"]
     links = links or [each for each in range(place + 1, outline.ends[place]) if outline.tags[each] == "a"]
     rels = {word for each in links for word in (outline.elements[each].get("rel") or "").lower().split()}
@@ -373,7 +373,7 @@ def _is_filed(outline: Outline, place: int) -> bool:
 
 
 def _is_button(outline: Outline, place: int) -> bool:
-    """Say whether an element, or the one around it, is there to be clicked and leads to no address: it names nobody."""
+    """Return whether an element, or its parent, is a control without an address, and so names no person."""
     if outline.once(place, _names_user):
         return False
     around = [outline.elements[each] for each in (place, outline.parents[place]) if each >= 0]
@@ -404,7 +404,7 @@ def _names_user(outline: Outline, place: int) -> bool:
 
 
 def _data_words(element: Element) -> Iterator[str]:
-    """Yield what attributes for scripts say: their names, and values that are names."""
+    """Yield the words in attributes for scripts: the attributes' names, and values that are names."""
     for name, value in element.attrib.items():
         if str(name).startswith("data-"):
             yield str(name)[5:]

@@ -1,4 +1,4 @@
-"""Finds the records of a page and judges what they are."""
+"""Find the records of a page and decide what they are."""
 
 import re
 from bisect import bisect_left, bisect_right
@@ -35,14 +35,14 @@ _CUT = re.compile(r"(?:\.\.\.|…|\[…\]|\[\.\.\.\])\W*$")
 def records(page: Page) -> tuple[RecordSet, ...]:
     """Return the sets of records of an HTML page, in document order; no two of them overlap.
 
-    A set is several elements, or runs of elements, of one shape with a date or an author each. Deterministic; the
-    time is linear in the size of the page, and what is looked at closely is bounded.
+    A set is several elements, or runs of elements, of one shape with a date or an author each. Deterministic; the time
+    is linear in the size of the page, and the close examination is bounded.
     """
     return find_records(page.once(Surroundings.of))
 
 
 def find_records(where: Surroundings) -> tuple[RecordSet, ...]:
-    """Do what `records` does for a page that is prepared already."""
+    """Return the sets of records, as `records` does, of a page that is prepared already."""
     outline = where.outline
     signed = signed_records(outline, where.shown, where.names.base)
     judged = [_Judged(each, tuple(_places(outline, each)), signed=True) for each in signed]
@@ -174,7 +174,7 @@ class _Reading:
         return telling / len(found)
 
     def _dates_apiece(self, content: Content, fields: Fields) -> float:
-        """Return how often the place of the date occurs in a record: more than once where records are too large."""
+        """Return the mean number of date places in a record: more than one if records are too large."""
         slots = {content.slots.get(each.place) for each in fields.dates.values()}
         at = {each.place for each in self.where.shown}
         counted: Counter[Slot | None] = Counter()
@@ -202,7 +202,7 @@ class _Reading:
         )
 
     def _title(self, title: tuple[str, int] | None, name: Name | None, found: Found | None) -> str:
-        """Return what a heading calls the record; one of the body or with the author's name in it does not."""
+        """Return the title in a heading of the record; "" if it is in the body or has the author's name in it."""
         outline = self.where.outline
         if title is None or found is None or any(outline.contains(place, title[1]) for place in found.elements):
             return ""
@@ -214,7 +214,7 @@ class _Reading:
         return text
 
     def _stand_here(self, records: Sequence[Record]) -> bool:
-        """Say whether records are addressed as parts of this page, and no sidebar by its name holds them."""
+        """Return whether records are addressed as parts of this page, and no sidebar by its name holds them."""
         outline = self.where.outline
         above = [place for place in outline.ancestors(outline.places[records[0].element]) if place > 0]
         if any(outline.tags[place] == "nav" or self._is_named_aside(place) for place in above):
@@ -227,7 +227,7 @@ class _Reading:
         return here >= 0.6 * len(records)
 
     def _refers_to_itself(self, record: Record) -> bool:
-        """Say whether a record has a link to a place in this very page: its own, or the form to answer with."""
+        """Return whether a record has a link to a place in this very page: its own, or the form to answer with."""
         links = (link.get("href") or "" for element in record.elements for link in element.iter("a"))
         base, own = self.where.names.base, self.where.names.own
         return any(len(href) > 1 and (href[0] == "#" or ("#" in href and _page(base, href) in own)) for href in links)
@@ -255,7 +255,7 @@ def _container(outline: Outline, parts: Sequence[Part]) -> Element:
 
 
 def _holes(outline: Outline, record: tuple[int, ...], roots: Sequence[int]) -> frozenset[int]:
-    """Return which of all roots, in document order, lie within a record and are none of its own."""
+    """Return the roots, of all in document order, that lie within a record and are not its own."""
     inside: list[int] = []
     for own in record:
         inside += roots[bisect_right(roots, own) : bisect_left(roots, outline.ends[own])]
@@ -277,7 +277,7 @@ def _with_parents(outline: Outline, parts: Sequence[Part], records: Sequence[Rec
 
 
 def _is_below(outline: Outline, first: int, second: int) -> bool:
-    """Say whether the second element answers the first: it lies in it, or in what stands beside it in its item."""
+    """Return whether the second element answers the first: it lies in it, or in a sibling of it in its item."""
     if outline.contains(first, second):
         return True
     common = outline.common(first, second)

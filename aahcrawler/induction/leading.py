@@ -1,4 +1,4 @@
-"""Which records are teasers: entries of a list that lead to pages of their own."""
+"""Recognise teasers among records: entries of a list that lead to pages of their own."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
@@ -31,7 +31,7 @@ class _Link:
 
 @dataclass(frozen=True)
 class Leads:
-    """Where the records of one set lead."""
+    """The link targets of the records of one set."""
 
     content: Content
     fields: Fields
@@ -40,10 +40,10 @@ class Leads:
     dated: frozenset[int]
 
     def targets(self) -> Mapping[int, str]:
-        """Return for each record, by its number, the address of the page of its own that it leads to, if it does.
+        """Return, for each record (by number) that leads to a page of its own, the address of that page.
 
-        That is where a heading leads, or several links of one record, or a place in another page, or a link that is
-        called otherwise in each record. Links of the author and of the record's own address are none of these.
+        That is the target of a heading, or of several links of one record, or a place in another page, or the target of
+        a link whose text differs in each record. Links of the author and of the record's own address do not count.
         """
         links = [self._links(number, part) for number, part in enumerate(self.content.parts)]
         telling = self._telling(links)
@@ -66,7 +66,7 @@ class Leads:
         return self.content.slots.get(place, ())
 
     def _is_in_body(self, number: int, place: int) -> bool:
-        """Say whether a link lies in the body, and does not begin it: then it is the title of what follows."""
+        """Return whether a link lies in the body, but not at its beginning, where it is the title of the text below."""
         outline, body = self.content.outline, self.found[number]
         if body is None or not any(outline.contains(each, place) for each in body.elements):
             return False

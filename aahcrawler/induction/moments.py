@@ -1,4 +1,4 @@
-"""Where a page shows dates: the evidence that most records have."""
+"""Find the dates that a page shows: the evidence that most records have."""
 
 import re
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from aahcrawler.page.datewords import plain_letters, vocabularies
 from aahcrawler.page.text import fold
 
 MOST_TRIED = 1_500
-"""How many texts of one page are read as dates."""
+"""The most texts of one page that are read as dates."""
 
 LONGEST = 120
 """A text of more characters shows no date of a record, unless it is a signature."""
@@ -31,10 +31,10 @@ _SIGNATURE = re.compile(r"^\W{0,3}\(?")
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A date that a page shows: the place of the element, when it is, and whether it names a time of day.
+    """A date that a page shows: the place of the element, the date and time, and whether it has a time of day.
 
-    ``text`` is what was read, ``piece`` the number of the piece of text or -1 where an attribute holds it, which
-    ``attribute`` names then.
+    ``text`` is the text read, ``piece`` the number of the piece of text, or -1 if the date is in the attribute named by
+    ``attribute``.
     """
 
     place: int
@@ -141,7 +141,7 @@ def _is_timed(text: str) -> bool:
 
 
 def _may_be_date(text: str) -> bool:
-    """Pass over what is no date for certain: reading costs much more than this."""
+    """Return whether a text may be a date; this test costs much less than reading it."""
     if len(text) < 4:
         return False
     if any(map(str.isdigit, text)):

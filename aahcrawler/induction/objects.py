@@ -1,4 +1,4 @@
-"""Web objects of a page of no known application: what it declares, its article, and the records it repeats."""
+"""Make web objects of a page of no known application: declared ones, its article, and its repeated records."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -32,9 +32,9 @@ _NO_NAME = re.compile(r"[*@?!:/\d]|…|\.\.\.")
 
 @dataclass(frozen=True)
 class Reading:
-    """What was found on one page: its sets of records, its article if it is one, and the objects made of these.
+    """The results for one page: its sets of records, its article if it is one, and the objects made of these.
 
-    ``bodies`` are the regions that the texts of objects stand in, by the objects' IRIs, where that is known.
+    ``bodies`` are the regions of the texts of objects, by the objects' IRIs, if known.
     """
 
     sets: tuple[RecordSet, ...]
@@ -84,7 +84,7 @@ def read(page: Page) -> Reading:
 
 
 def _is_of_page(page: Page, declared: WebObject, article: Article) -> bool:
-    """Say whether a declared work is the article of the page: by its address, else by its title."""
+    """Return whether a declared work is the article of the page: by its address, else by its title."""
     if declared.iri.partition("#")[0] == claims.permalink(page):
         return True
     title, heading = (fold(str(each)).casefold() for each in (declared.first("title") or "", article.part.title))
@@ -92,7 +92,7 @@ def _is_of_page(page: Page, declared: WebObject, article: Article) -> bool:
 
 
 def _has_gaps(declared: Sequence[claims.Claim], pairs: Mapping[int, int]) -> bool:
-    """Say whether records that are declared nowhere are objects of their own.
+    """Return whether records that are declared nowhere are objects of their own.
 
     Comments declared in a script are all there are; so are those of the markup, unless they are among these records.
     """
@@ -115,7 +115,7 @@ def _with_body(whole: WebObject, body: str) -> WebObject:
 
 
 def is_byline(author: Byline) -> bool:
-    """Say whether a name near an article is marked as that of who wrote it: by its markup, its link or a word."""
+    """Return whether a name near an article is marked as its author: by its markup, its link or a word."""
     element = author.element
     around = (element, *element.iterancestors())[:_NEAR]
     marks = " ".join(f"{each.get(name) or ''}" for each in around for name in ("class", "id", "rel", "itemprop"))
@@ -125,7 +125,7 @@ def is_byline(author: Byline) -> bool:
 
 
 def names_year(date: Dated) -> bool:
-    """Say whether a date is shown with its year; an article's date without one is a guess."""
+    """Return whether a date is shown with its year; an article's date without one is a guess."""
     shown = date.element.get(date.attribute) if date.attribute else excerpt(date.element, _LONGEST_BYLINE)
     return datelines.names_year(date.moment, shown or "")
 
@@ -174,7 +174,7 @@ def _records(page: Page, each: RecordSet, whole: WebObject | None, heading: str)
 
 
 def _iri(page_iri: str, record: Record, body: str) -> str:
-    """Name a record by its own permalink, else by its fragment of the page, else by what it says."""
+    """Name a record by its own permalink, else by its fragment of the page, else by its text."""
     if record.permalink:
         return record.permalink
     if record.key:

@@ -28,7 +28,7 @@ _CELLS = frozenset({"tr", "td", "th", "dt", "dd", "div"})
 _BREAKS = frozenset({"br", "hr", "wbr", "img"})
 _SHORT = 25
 MOST_A_RECORD = 1_500
-"""How much text of one record counts, so that one long post does not decide alone."""
+"""The most text of one record that counts, so that one long post does not decide alone."""
 
 
 @dataclass
@@ -52,7 +52,7 @@ class Part:
 
 @dataclass
 class Content:
-    """How much of what a reader came for lies within each element of a set of parts.
+    """The amount of readable content within each element of a set of parts.
 
     Short pieces count little, pieces that most parts share and the text of links nothing.
     """
@@ -109,7 +109,7 @@ class Content:
             self.slots[place] = (*above, ".".join((tag + ordinal, *words)))
 
     def _ordinal(self, place: int) -> int:
-        """Return the how manieth of its name an element is beside others; those beyond the third are all alike."""
+        """Return the position of an element among its siblings of the same name; those beyond the third count alike."""
         outline = self.outline
         number = 0
         for sibling in outline.children(outline.parents[place]):
@@ -137,7 +137,7 @@ class Found:
 def bodies(content: Content, beside: Mapping[int, frozenset[int]]) -> list[Found | None]:
     """Find the body of each part at one and the same place in all of them.
 
-    ``beside`` tells for each part, by its number, which places are its date, its author and its title.
+    ``beside`` gives for each part, by its number, the places of its date, its author and its title.
     """
     frontier: list[tuple[int, ...]] = [part.roots for part in content.parts]
     return _Descent(content, beside).run(frontier)
@@ -175,7 +175,7 @@ class _Descent:
         return (child for child in self.content.outline.children(place) if child not in holes)
 
     def _goes_on(self, kept: Sequence[Sequence[int]], inner: Sequence[Sequence[int]]) -> bool:
-        """Say whether the children have to be looked at: some are beside the body, or one child is the body."""
+        """Return whether the children have to be looked at: some are beside the body, or one child is the body."""
         outline = self.content.outline
         whole = held = 0.0
         for places, children in zip(kept, inner, strict=True):
@@ -224,7 +224,7 @@ class _Descent:
         return slot if sums[slot] >= 0.9 * whole and most[slot] == 1 and names[slot] not in ("p", "ul", "pre") else None
 
     def _noisy_slots(self, frontier: Sequence[Sequence[int]]) -> frozenset[Slot]:
-        """Return the slots beside the body: those of dates, authors, links, controls, and what looks like them."""
+        """Return the slots beside the body: those of dates, authors, links, controls, and similar elements."""
         places_of: dict[Slot, list[tuple[int, int]]] = defaultdict(list)
         whole = 0.0
         for number, places in enumerate(frontier):

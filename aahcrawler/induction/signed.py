@@ -1,4 +1,4 @@
-"""Contributions that no element holds: runs of blocks, each up to a signature of a name and a date."""
+"""Find contributions that have no element of their own: runs of blocks, each up to a name and a date."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -28,7 +28,7 @@ class _Signature:
     date: Shown
     author: int
     telling: bool
-    """Whether more than a few letters stand before the signature in its block."""
+    """Whether more than a few letters are before the signature in its block."""
 
 
 def signed_records(outline: Outline, shown: Sequence[Shown], base: str) -> tuple[RecordSet, ...]:
@@ -88,7 +88,7 @@ def _of(block: int, shown: Shown, links: Sequence[int], *, telling: bool) -> _Si
 
 
 def _ends(outline: Outline, block: int, number: int) -> bool:
-    """Say whether no text follows a piece within its block, blocks within it apart."""
+    """Return whether no text follows a piece within its block, blocks within it apart."""
     if number + 1 >= len(outline.pieces):
         return True
     following = outline.pieces[number + 1]
@@ -145,7 +145,7 @@ def _preceding(outline: Outline, block: int) -> Iterator[int]:
 
 
 def _is_heading(outline: Outline, place: int, spoken: frozenset[str]) -> bool:
-    """Say whether an element heads what follows: by its name, or as a few words in an element nobody speaks in."""
+    """Return whether an element is a heading: by its name, or as a few words in an element without signatures."""
     if any(outline.tags[each] in _HEADINGS for each in (place, *outline.children(place))):
         return True
     inner = range(place, outline.ends[place])
@@ -156,7 +156,7 @@ def _is_heading(outline: Outline, place: int, spoken: frozenset[str]) -> bool:
 
 
 def _headline(outline: Outline, place: int) -> int:
-    """Return where a heading's words stand, what can be clicked beside them left out where it is an element apart."""
+    """Return the place of a heading's words, without clickable elements beside them if these are separate."""
     inner = range(place, outline.ends[place])
     heading = next((each for each in inner if outline.tags[each] in _HEADINGS), place)
     plain = [each for each in inner if outline.free(each) and not outline.linked(each)]

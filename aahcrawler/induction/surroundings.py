@@ -17,10 +17,10 @@ _DIALOG = re.compile(r"(?:^|[\s_-])(?:modal|dialog|popup|overlay|lightbox)(?:$|[
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """All that induction looks at: a page's outline, the dates it shows, its names.
+    """The common input of induction: a page's outline, the dates it shows, its names.
 
-    ``writing`` is the place of the element that holds the first text area, None where there is none. Text areas that
-    are hidden or stand in dialogs do not count.
+    ``writing`` is the place of the element that holds the first text area, None if there is none. Text areas that are
+    hidden or in dialogs do not count.
     """
 
     outline: Outline
@@ -52,7 +52,7 @@ def _writing(page: Page, outline: Outline) -> int | None:
 
 
 def _opens_later(element: Element) -> bool:
-    """Say whether an element is a dialog, which a page shows when it is asked to."""
+    """Return whether an element is a dialog, which a page shows when it is asked to."""
     if element.tag == "dialog" or element.get("role") == "dialog" or element.get("aria-hidden") == "true":
         return True
     return _DIALOG.search(element.get("class") or "") is not None
