@@ -1,9 +1,9 @@
-"""Goes on where actions fail: detects it, asks repair strategies, uses what they label at once, and learns from it.
+"""Replace actions that fail: detect failures, ask repair strategies, use their examples at once, and learn from them.
 
-An action on a site has ways to be done: that of the file, and what was learned. One is in force and runs first, at
-the cost of any other action. Where it fails, the others are tried, then the repair strategies are asked; an example
-that is valid gives the objects of its page, and as soon as examples of several pages agree, a new way is in force. A
-way that fails later is put behind again, so that any number of redesigns is survived (ARCOMEM, section 4.1).
+An action on a site can be done in several ways: the action of the file, and learned ones. One is in force and runs
+first, at the cost of any other action. If it fails, the others are tried, then the repair strategies are asked; a valid
+example gives the objects of its page, and as soon as examples of several pages agree, a new way is in force. A way that
+fails later is replaced in turn, so that any number of redesigns is survived (ARCOMEM, section 4.1).
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -56,8 +56,8 @@ _TROUBLED = frozenset({None, Failure.NOTHING_FOUND, Failure.INCOMPLETE})
 class Adaptation:
     """The adapter of a crawl (`aahcrawler.helper.adapter.Adapter`).
 
-    ``strategies`` are asked in their order, ``learner`` makes an action of examples, ``told`` hears of each action
-    that is put in force. Deterministic for given pages in a given order; what is kept is bounded.
+    ``strategies`` are asked in their order, ``learner`` makes an action of examples, ``told`` is called with each
+    action that is put in force. Deterministic for given pages in a given order; the state is bounded.
     """
 
     def __init__(
@@ -129,10 +129,10 @@ class Adaptation:
         return outcome
 
     def adopt(self, learned: Learned) -> None:
-        """Learn from others: an action learned elsewhere is tried on any site where that of the file fails.
+        """Add an action learned elsewhere: it is tried on any site where that of the file fails.
 
-        One that is known already changes nothing. Raises what ``Learned.extract`` raises for expressions that cannot be
-        compiled.
+        An action that is known already changes nothing. Raises the exceptions of ``Learned.extract`` for expressions
+        that cannot be compiled.
         """
         match learned:
             case LearnedSign():
@@ -214,7 +214,7 @@ class Adaptation:
         return used
 
     def _corrected(self, question: Question, case: Case, outcome: Outcome, runner: Runner, wrong: Trouble) -> Outcome:
-        """Mend values that are not what they were, unless that has got nowhere: they may have been edited."""
+        """Replace values that differ from the former ones, unless that has failed before: they may have been edited."""
         if len(question.page.body) > LARGEST or not case.corrections.allows():
             return outcome
         better = self._done_otherwise(question, case, outcome, runner, wrong)
@@ -231,7 +231,7 @@ class Adaptation:
     def _done_otherwise(
         self, question: Question, case: Case, outcome: Outcome, runner: Runner, wrong: Trouble
     ) -> Outcome | None:
-        """Return what another way finds that is better, which is put in force; None where none is."""
+        """Return the better outcome of another way, which is put in force; None if none is better."""
         for way in self._others(question, case):
             other = run(runner, way.extract)
             if self._is_better(question, way, other, outcome, wrong):
@@ -241,7 +241,7 @@ class Adaptation:
         return None
 
     def _is_better(self, question: Question, way: Way, other: Outcome, outcome: Outcome, wrong: Trouble) -> bool:
-        """Say whether another way does on a page what the one in force fails to do."""
+        """Return whether another way succeeds on a page where the one in force fails."""
         if wrong.another and _values(other, (BODY,)) == _values(outcome, (BODY,)):
             return False
         outcome = _of_use(outcome, wrong)
@@ -255,14 +255,14 @@ class Adaptation:
         return self._trouble(question, Way(way.extract), other) is None
 
     def _is_gone(self, question: Question, outcome: Outcome) -> bool:
-        """Say whether a page that once had objects has none now, and shows nothing of what they said."""
+        """Return whether a page that once had objects has none now, and shows none of their texts."""
         former = question.former
         if former is None or outcome.extracted or not of_action(question.action, former.objects):
             return False
         return since(question.action, outcome, question.page, former.objects) is None
 
     def _example(self, question: Question, wrong: Trouble, outcome: Outcome, runner: Runner) -> LabelledExample | None:
-        """Return what is remembered, if that is valid and more than what was found, else the surest valid example."""
+        """Return the example from memory if it is valid and more than was found, else the surest valid example."""
         cautious = not wrong.certain or not question.shown
         best: LabelledExample | None = None
         for strategy in self._strategies:
@@ -285,7 +285,7 @@ class Adaptation:
         return best
 
     def _is_retold(self, question: Question, example: LabelledExample) -> bool:
-        """Say whether an example is about texts that other pages show too; no other example about them is kept then."""
+        """Return whether other pages show an example's texts too; then no other example about them is kept."""
         case, texts = self._case(question), _texts(example)
         if not case.retells(question.page.url, texts):
             return False
@@ -297,7 +297,7 @@ class Adaptation:
     def _used(
         self, question: Question, case: Case, example: LabelledExample, outcome: Outcome, runner: Runner, wrong: Trouble
     ) -> Outcome:
-        """Return the objects of an example, by the action that is learned of it where that finds the same."""
+        """Return the objects of an example, by the action that is learned of it if that finds the same."""
         kept = Kept(example, runner, outcome)
         found = self._learn(question, case, kept, wrong)
         if found is not None:
@@ -332,7 +332,7 @@ class Adaptation:
         return replace(outcome, learned=way.name)
 
     def _cures(self, question: Question, attempted: Attempted | None, kept: Kept, wrong: Trouble) -> bool:
-        """Say whether values that were not what they were are so again; True for trouble of another sort."""
+        """Return whether values that differed from the former ones agree again; True for trouble of another sort."""
         outcome = attempted.outcome(kept) if attempted is not None else None
         if not wrong.remembered or attempted is None or outcome is None:
             return not wrong.remembered
@@ -348,7 +348,7 @@ class Adaptation:
 
 
 def _yield(outcome: Outcome) -> tuple[int, int]:
-    """Return how many objects with a body there are, and how many in all."""
+    """Return the numbers of objects with a body and of all objects."""
     return sum(bool(body_of(each.object)) for each in outcome.extracted), len(outcome.extracted)
 
 
@@ -357,7 +357,7 @@ def _values(outcome: Outcome, fields: Collection[str]) -> list[list[Value | None
 
 
 def _of_use(outcome: Outcome, wrong: Trouble) -> Outcome:
-    """Return what was found, without what is something else than was looked for."""
+    """Return the objects found, except those that are another thing than was looked for."""
     return replace(outcome, extracted=()) if wrong.another else outcome
 
 
@@ -377,7 +377,7 @@ def _knows_more(example: LabelledExample, outcome: Outcome, wrong: Trouble) -> b
 
 
 def _recovers(question: Question, example: LabelledExample, runner: Runner) -> bool:
-    """Say whether with an example nothing is missed any more of what a former crawl found."""
+    """Return whether an example has all of the objects that a former crawl found."""
     if question.former is None:
         return False
     outcome = Outcome(runner.make(question.action, sketches(example)))

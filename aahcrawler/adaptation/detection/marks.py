@@ -1,7 +1,7 @@
-"""Finds signs that are like those of the knowledge base: what a redesign may have made of them (ARCOMEM, 4.1).
+"""Find names similar to the signs of the knowledge base, as a redesign may have changed these (ARCOMEM, 4.1).
 
-A *mark* is something by which elements are named on a page: a class, an id, a role. A sign is relaxed by attribute,
-value (whole, word, stem), tag and place: an element anywhere on the page that is named like the one looked for.
+A *mark* is a name of elements on a page: a class, an id, a role. A sign is relaxed by attribute, value (whole, word,
+stem), tag and place: an element anywhere on the page with a similar name matches.
 """
 
 import re
@@ -20,7 +20,7 @@ MOST_ELEMENTS = 6_000
 MOST_WORDS = 12
 LONGEST = 60
 OF_ITEMS, OF_LINKS = 0.85, 0.7
-"""What a name counts that tells objects or links of a level, against one that tells the level."""
+"""The weight of a name for objects or links of a level, relative to a name for the level."""
 RARE = 4
 """Letters beyond common words that a text must have to be the name of a software."""
 
@@ -81,7 +81,7 @@ Wanted = tuple[tuple[Hint, float], ...]
 
 
 def hints_of_level(level: PageLevel) -> Wanted:
-    """Return what a level's pages are told by, with what each counts: its signs, then what it holds."""
+    """Return the names that identify a level's pages, with their weights: its signs, then its objects."""
     whens = (*level.when, *(each for variant in level.variants for each in variant.when))
     signs = [each.selector for each in whens if each.selector is not None]
     actions = (*level.actions, *(action for variant in level.variants for action in variant.actions))
@@ -95,7 +95,7 @@ def hints_of_level(level: PageLevel) -> Wanted:
 
 
 def likest(wanted: Wanted, mark: Mark) -> float:
-    """Return how much a mark is like what is looked for, in [0, 1]."""
+    """Return the similarity of a mark to the wanted names, in [0, 1]."""
     name = named(mark.attribute, mark.token)
     if name is None:
         return 0.0
@@ -103,7 +103,7 @@ def likest(wanted: Wanted, mark: Mark) -> float:
 
 
 def is_telling_name(mark: Mark) -> bool:
-    """Say whether a mark has a word in it that says what something is."""
+    """Return whether a mark contains a meaningful word."""
     return not mark.begins and named(mark.attribute, mark.token) is not None
 
 
@@ -112,9 +112,9 @@ def is_telling_name(mark: Mark) -> bool:
 
 @lru_cache(maxsize=10_000)
 def relaxed(pattern: Pattern) -> tuple[Expression, ...]:
-    """Return what is left of an application's sign where attribute, tag, or all but one of its conditions changed.
+    """Return the forms of an application's sign with attribute, tag, or all but one of its conditions changed.
 
-    Only names that hardly any other software has are left; none of signs that stand outside of the page.
+    Only names that hardly any other software has are kept, and none for signs outside of the page.
     """
     found: dict[Expression, None] = {}
     if pattern.selector is not None:
@@ -143,5 +143,5 @@ def _is_rare(text: str) -> bool:
 
 
 def relaxed_signs(patterns: Sequence[Pattern]) -> tuple[Expression, ...]:
-    """Return what is left of all signs of an application."""
+    """Return the relaxed forms of all signs of an application."""
     return tuple(dict.fromkeys(each for pattern in patterns for each in relaxed(pattern)))

@@ -17,7 +17,7 @@ from knowledge_base.selectors import compile_selector, required_literals
 class Similarity:
     """Compares the signs of a page with those of all applications, at a cost that does not grow with their number.
 
-    What two applications have in common is left out. Nothing is prepared before it is asked.
+    Signs that two applications have in common are left out. Nothing is prepared before the first call.
     """
 
     knowledge_base: KnowledgeBase
@@ -32,7 +32,7 @@ class Similarity:
         return Detector(KnowledgeBase(applications))
 
     def application(self, page: Page) -> Application | None:
-        """Return the only application of which a page has something like two signs, more than of any other."""
+        """Return the only application two signs of which a page resembles, more than those of any other."""
         found = self._detector.detect(page).application
         return self._whole.get(found.name) if found is not None else None
 
@@ -42,7 +42,7 @@ class Similarity:
 
 
 def _hints_of(patterns: Sequence[Pattern], counts: Counter[Expression]) -> Iterator[Pattern]:
-    """Yield each sign relaxed; one that says the same as another counts once."""
+    """Yield each sign relaxed; equal results count once."""
     told: set[Expression] = set()
     for pattern in patterns:
         own = [written for written in relaxed(pattern) if counts[written] == 1 and written not in told]

@@ -23,13 +23,13 @@ def bare(text: str) -> str:
 
 
 def body_of(web_object: WebObject) -> str:
-    """Return the body of an object, empty where it has none."""
+    """Return the body of an object, empty if it has none."""
     body = web_object.first(BODY)
     return body if isinstance(body, str) else ""
 
 
 def body_text(labelled: LabelledObject) -> str:
-    """Return the text of an object's body without white space, empty where it has none."""
+    """Return the text of an object's body without white space, empty if it has none."""
     label = labelled.labels.get(BODY)
     return bare(label.value) if label is not None and isinstance(label.value, str) else ""
 
@@ -46,7 +46,7 @@ class PageText:
         return bare(plain_text(self.page.tree))
 
     def shows(self, body: str) -> bool:
-        """Say whether most of a text is there: more than half of the places where it is looked at."""
+        """Return whether most of a text is present: more than half of the sampled places."""
         written = bare(body)
         if len(written) <= PROBE:
             return bool(written) and written in self.text

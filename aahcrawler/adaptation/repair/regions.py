@@ -13,7 +13,7 @@ FEW_FOREIGN = 3
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """Places whose elements hold a text, without what lies in ``without``; ``place`` is the one that holds all."""
+    """Places whose elements contain a text, without the elements in ``without``; ``place`` is the one around all."""
 
     place: int
     places: tuple[int, ...]
@@ -21,9 +21,9 @@ class Held:
 
 
 def held(table: WordTable, stretch: Stretch, others: Sequence[Stretch] = ()) -> Held:
-    """Return what holds a stretch: one element, without what is foreign in it, else several that stand side by side.
+    """Return the container of a stretch: one element, without the foreign ones in it, else several adjacent ones.
 
-    Several are taken where one would hold ``others`` as well, or foreign words that no element of their own holds.
+    Several are used if one would contain ``others`` as well, or foreign words that no element of their own contains.
     """
     outline = table.outline
     place = outline.common(table.owners[stretch.first], table.owners[stretch.last - 1])
@@ -63,9 +63,9 @@ def _share(table: WordTable, place: int, stretch: Stretch) -> float:
 
 
 def _foreign(table: WordTable, places: Sequence[int], stretch: Stretch) -> tuple[int, ...]:
-    """Return the outermost elements within places none of whose words belong to the stretch.
+    """Return the outermost elements within places that contain no words of the stretch.
 
-    A single word in the midst of it is one that was edited.
+    A single word within the stretch was edited and is not foreign.
     """
     outline: Outline = table.outline
     found: list[int] = []

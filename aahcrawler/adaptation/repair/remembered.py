@@ -18,7 +18,7 @@ from knowledge_base.model import Extract
 BODY = "body"
 MOST_ITEMS = 2_000
 MOST_OF_KIND = 3
-"""A value that stands at the same kind of place in so many objects belongs to each of them."""
+"""The number of objects from which values at the same kind of place belong to each of them."""
 
 _WHO_OR_WHEN = frozenset({"author", "date"})
 
@@ -29,7 +29,7 @@ _Path = tuple[_Shape, ...]
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """An object that was extracted before, and where its body stands now."""
+    """An object that was extracted before, and the present place of its body."""
 
     object: WebObject
     stretch: Stretch
@@ -37,7 +37,7 @@ class Remembered:
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """A place that shows a value. ``side`` is -1 before the body and 1 behind it, 0 in what holds that body alone."""
+    """A place that shows a value. ``side`` is -1 before the body, 1 behind it, 0 in an element with that body alone."""
 
     place: int
     attribute: str
@@ -101,7 +101,7 @@ class _Tracing:
     # Values
 
     def _trace(self, name: str, traced: Sequence[_Traced]) -> None:
-        """Choose, for each object that had a property, where it stands now: at the same kind of place in all."""
+        """Choose, for each object that had a property, its present place: the same kind of place in all."""
         inside = self._near(name, traced)
         votes = Counter(key for near in inside for key in {each.key(self._shape(each.place)) for each in near})
         having = sum(each.object.first(name) is not None for each in traced)
@@ -117,7 +117,7 @@ class _Tracing:
                     each.page_labels[name] = heading
 
     def _heading(self, name: str, value: Value, each: _Traced, traced: Sequence[_Traced]) -> _Candidate | None:
-        """Return where the page as a whole shows a value of an object; of one of many that is mostly its title."""
+        """Return the place where the page as a whole shows a value of an object; of one of many, mostly its title."""
         domain = range(len(self._outline.elements))
         if not isinstance(value, str) and self._action.many:
             domain = self._domain(traced.index(each), traced)
@@ -126,9 +126,9 @@ class _Tracing:
         return max(apart, key=lambda one: self._prominence(one.place), default=None)
 
     def _part_with_the_page(self, each: _Traced) -> None:
-        """Leave the title of the only object to the page, where it stands apart from author and date.
+        """Assign the title of the only object to the page if it is apart from author and date.
 
-        With one object nothing tells what holds it from what holds all.
+        With one object, its container cannot be distinguished from the container of all objects.
         """
         core = each.body.place
         others = [label.place for name, label in each.labels.items() if name in _WHO_OR_WHEN]
@@ -139,9 +139,9 @@ class _Tracing:
                 each.page_labels[name] = each.labels.pop(name)
 
     def _near(self, name: str, traced: Sequence[_Traced]) -> list[list[_Candidate]]:
-        """Return for each object the places that show its value and no other's: in what holds it alone, if it can be.
+        """Return for each object the places of its value that show no other's, within its own container if possible.
 
-        The head of one object may stand nearer to the text of another than to its own.
+        The head of one object may be nearer to the text of another than to its own.
         """
         inside: list[list[_Candidate]] = []
         for number, each in enumerate(traced):
@@ -216,7 +216,7 @@ class _Tracing:
                 each.item = self._row(each, bodies)
 
     def _chain(self, each: _Traced, bodies: Sequence[int]) -> list[int]:
-        """Return the elements that hold an object and no other, the innermost first; none where rows share it."""
+        """Return the elements that contain one object only, the innermost first; none if rows share it."""
         core = each.body.place if len(each.body.places) > 1 else each.body.places[0]
         for label in each.labels.values():
             core = self._outline.common(core, label.place)
@@ -278,7 +278,7 @@ class _Tracing:
     def _new_ones(
         self, traced: Sequence[_Traced], made: Mapping[tuple[int, ...], LabelledObject]
     ) -> dict[tuple[int, ...], LabelledObject]:
-        """Return the objects that have the shape of those found again and stand where these stand."""
+        """Return new objects of the same shape as those found again, at the same places."""
         single = [each for each in traced if len(each.item) == 1 and self._holds_body(each)]
         if not self._action.many or not single:
             return {}
@@ -304,7 +304,7 @@ class _Tracing:
         return self._shape(above) if above >= 0 else ("", ())
 
     def _analogous(self, place: int, models: Sequence[_Traced]) -> LabelledObject | None:
-        """Return what stands in an element at the places where it stands in others; None without a body."""
+        """Return the object in an element with its values at the same places as in others; None without a body."""
         paths = {self._path(inner, place): inner for inner in reversed(range(place, self._outline.ends[place]))}
         for model in models:
             bodies = tuple(paths.get(self._path(own, model.item[0]), -1) for own in model.body.places)

@@ -1,4 +1,4 @@
-"""A mapping that forgets what was used least recently."""
+"""A mapping that forgets the least recently used values."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
@@ -9,7 +9,7 @@ V = TypeVar("V")
 
 
 class Recent(Generic[K, V]):
-    """At most ``most`` values, made where they are asked for and not there.
+    """At most ``most`` values, each made when it is asked for and missing.
 
     >>> squares = Recent(2)
     >>> [squares.get(number, lambda: [number])[0] for number in (1, 2, 1, 3)], 1 in squares, 2 in squares
@@ -35,5 +35,5 @@ class Recent(Generic[K, V]):
         self._values.pop(key, None)
 
     def __contains__(self, key: K) -> bool:
-        """Say whether there is a value."""
+        """Return whether there is a value."""
         return key in self._values
