@@ -48,7 +48,7 @@ def archived_page(file: Path, url: str) -> Page:
 
 
 def kept_page(crawl: Path, url: str) -> Page | None:
-    """Return the newest capture of an address in the archive of a crawl, None where there is none to be read."""
+    """Return the newest capture of an address in the archive of a crawl, None if there is no readable one."""
     with History(crawl / FILES, crawl / INDEXES) as history:
         former = history.former(url)
         exchange = history.exchange(former) if former is not None else None

@@ -1,4 +1,4 @@
-"""``aah kb``: the tools of people who write the knowledge base.
+"""``aah kb``: the tools of authors of the knowledge base.
 
 Each command imports what it needs when it runs: help has to answer at once.
 """
@@ -30,7 +30,7 @@ def check_files(
         bool, typer.Option("--unproven", help="List for each application what has no citation or an unproven one.")
     ] = False,
 ) -> None:
-    """Check a knowledge base: one line for each mistake, with file, line and what to write instead."""
+    """Check a knowledge base: one line for each mistake, with file, line and the correction."""
     from rich.console import Console
     from rich.markup import escape
 
@@ -71,7 +71,7 @@ def try_pages(
     ] = None,
     kb: Folders = "",
 ) -> None:
-    """Try the knowledge base on its saved pages: one line a page, and what differs from the expectation."""
+    """Try the knowledge base on its saved pages: one line a page, and the differences from the expectation."""
     from aahcrawler.authoring.saved import SavedPageError
     from aahcrawler.authoring.trial import Selection, TrialError, all_pages, lines_of, notes, summary
     from knowledge_base.folders import named_folders
@@ -109,7 +109,7 @@ def capture_page(
     contact: Contact = "",
     allow_private: Private = False,
 ) -> None:
-    """Save a page, and what is understood of it, as a test beside its application's file."""
+    """Save a page, and the results of reading it, as a test beside its application's file."""
     from aahcrawler.authoring.capture import CaptureError, Wish, capture, told_of
     from aahcrawler.authoring.fetching import FetchError
     from aahcrawler.authoring.saved import SavedPageError
@@ -174,7 +174,7 @@ def explain_page(
     contact: Contact = "",
     allow_private: Private = False,
 ) -> None:
-    """Say what a page is recognised as and by which lines, what each action returned, and what almost fitted."""
+    """Show the application and level of a page, the lines that decided, the results of each action, and near misses."""
     import json
     import sys
     from dataclasses import asdict, replace

@@ -26,7 +26,7 @@ _SHOWN = 100
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What to examine: ``start`` is the first step, those before it are done; a step may take ``seconds``."""
+    """The steps to examine: ``start`` is the first, those before it are done; a step may take ``seconds``."""
 
     folders: tuple[Path, ...]
     seconds: float
@@ -35,7 +35,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Busy:
-    """A step begins or goes on: its number, where, and with what, in words that complete "busy with"."""
+    """The beginning or progress of a step: its number, place and subject, in words that complete "busy with"."""
 
     step: int
     place: Place
@@ -45,7 +45,7 @@ class Busy:
 
 @dataclass(frozen=True, slots=True)
 class Citations:
-    """How much of one application is documented: the number of its entries, and those without a citation or unproven.
+    """The documentation of one application: the number of its entries, and those without a citation or unproven.
 
     Each of the latter is its place and words.
     """
@@ -57,7 +57,7 @@ class Citations:
 
 
 Report = Busy | Finding | Citations | None
-"""What comes over the connection; None at the end."""
+"""The messages of the connection; None at the end."""
 
 
 def examine(connection: Connection, task: Task) -> None:
@@ -77,7 +77,7 @@ def examine(connection: Connection, task: Task) -> None:
 def reports(task: Task, begin: Callable[[Busy], None]) -> Iterator[Finding | Citations]:
     """Examine a knowledge base: files, contradictions, saved pages, then the cost of each expression.
 
-    ``begin`` is told what is going to be done.
+    ``begin`` is called with each next step.
     """
     places = Places(read_files(chosen_files(task.folders).applications))
     if task.start == 0:

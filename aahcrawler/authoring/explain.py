@@ -1,4 +1,4 @@
-"""``aah kb explain``: what the knowledge base makes of a page, by which of its lines, and what almost fitted."""
+"""``aah kb explain``: the results of the knowledge base for a page, the lines that decided, and near misses."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
@@ -51,7 +51,7 @@ _MOST_ITEMS = 50
 
 
 def explain(page: Page, knowledge_base: KnowledgeBase, places: Places) -> Explanation:
-    """Explain what the knowledge base makes of a page. Never raises for what a page holds."""
+    """Explain the results of the knowledge base for a page. Never raises, whatever the page contains."""
     assistance = ApplicationAwareHelper(knowledge_base).assist(page)
     match = assistance.match
     application = match.application if match else None
@@ -78,7 +78,7 @@ def explain(page: Page, knowledge_base: KnowledgeBase, places: Places) -> Explan
 
 
 def _listings(page: Page, application: Application | None, level: PageLevel | None) -> tuple[str, ...]:
-    """Return where an application lists all that it holds, where the page is its front page."""
+    """Return the complete listings of an application if the page is its front page."""
     if application is None or not application.begins_at(Address.parse(page.url), level.name if level else None):
         return ()
     urls = ((each.kind, resolve(page.url, each.reference(1))) for each in application.listings)
@@ -87,7 +87,7 @@ def _listings(page: Page, application: Application | None, level: PageLevel | No
 
 @dataclass(frozen=True)
 class _Tried:
-    """What signs and conditions say of one page."""
+    """The results of signs and conditions on one page."""
 
     page: Page
     places: Places
@@ -237,7 +237,7 @@ class _Reading:
         return []
 
     def _counted(self, selectors: Iterable[Selector], action: Action) -> str:
-        """Name the expressions that find something, with how much each finds."""
+        """Return the expressions that find something, with the number of results of each."""
         counts = ((self._written(selector, action), _count(selector, self.page.tree)) for selector in selectors)
         return ", ".join(f"{written} ({count})" for written, count in counts if count)
 

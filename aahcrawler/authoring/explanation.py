@@ -1,4 +1,4 @@
-"""What can be said of how the knowledge base reads a page; plain values that turn into JSON as they are."""
+"""The explanation of how the knowledge base reads a page; plain values that can be written as JSON."""
 
 from dataclasses import dataclass, field
 
@@ -7,9 +7,9 @@ from aahcrawler.authoring.partial_matches import Step
 
 @dataclass(frozen=True, slots=True)
 class PatternTried:
-    """A detection pattern: whether the page shows it; ``seen`` where at least a text that it needs is there.
+    """A detection pattern: whether the page shows it; ``seen`` if at least a text that it needs is there.
 
-    ``steps`` tell how far the expression of one that is seen but not held got.
+    ``steps`` are the partial matches of the expression of one that is seen but not held.
     """
 
     written: str
@@ -30,13 +30,13 @@ class ApplicationTried:
 
     @property
     def held(self) -> int:
-        """How many patterns the page shows."""
+        """The number of patterns that the page shows."""
         return sum(pattern.held for pattern in self.patterns)
 
 
 @dataclass(frozen=True, slots=True)
 class ConditionTried:
-    """A ``when`` or ``unless``: whether it held, whether its address part did, and how far its expression got."""
+    """A ``when`` or ``unless``: whether it held, whether its address part did, and its partial matches."""
 
     tag: str
     written: str
@@ -48,7 +48,7 @@ class ConditionTried:
 
 @dataclass(frozen=True, slots=True)
 class LevelTried:
-    """A level and its conditions; ``fits`` where they let the page be of it, if no level before it fits as well."""
+    """A level and its conditions; ``fits`` if they hold for the page, unless a level before it fits as well."""
 
     name: str
     role: str
@@ -59,9 +59,9 @@ class LevelTried:
 
 @dataclass(frozen=True, slots=True)
 class FieldShown:
-    """A field: how many objects have it, samples, and the expression that most of them were read by.
+    """A field: the number of objects that have it, samples, and the expression that most of them were read by.
 
-    ``steps`` tell how far the expressions got where no object has the field.
+    ``steps`` are the partial matches of the expressions if no object has the field.
     """
 
     name: str
@@ -73,10 +73,10 @@ class FieldShown:
 
 @dataclass(frozen=True, slots=True)
 class ActionShown:
-    """An action: how much it found, samples, and ``by`` which expressions.
+    """An action: the number of results, samples, and ``by`` which expressions.
 
-    ``to`` is the level its links lead to, empty for extraction. ``steps`` tell how far its expressions got where it
-    found nothing.
+    ``to`` is the level its links lead to, empty for extraction. ``steps`` are the partial matches of its expressions if
+    it found nothing.
     """
 
     name: str
@@ -92,7 +92,7 @@ class ActionShown:
 
 @dataclass(frozen=True, slots=True)
 class GenericReading:
-    """What is read from a page of no known application."""
+    """The results of generic reading for a page of no known application."""
 
     title: str
     language: str
@@ -114,11 +114,11 @@ class Refusals:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """How the knowledge base reads a page.
+    """The way in which the knowledge base reads a page.
 
-    ``application``, ``level`` and ``variant`` are empty where there is none; ``rivals`` claim the page with equal
+    ``application``, ``level`` and ``variant`` are empty if there is none; ``rivals`` claim the page with equal
     strength. ``listings`` are the addresses of complete listings, on the page that they are relative to. ``nearest``
-    are applications that are not the page's, the most likely first. ``generic`` is there where no application was
+    are applications that are not the page's, the most likely first. ``generic`` is set if no application was
     recognised.
     """
 

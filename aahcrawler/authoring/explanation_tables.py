@@ -33,7 +33,7 @@ class Section:
 
 
 def sections(explained: Explanation) -> Iterator[Section]:
-    """Yield what there is to say of a page, the most important first."""
+    """Yield the sections of a page's explanation, the most important first."""
     yield Section(
         f"{explained.url} answered {explained.status}, {explained.media_type}",
         ("",),
@@ -189,7 +189,7 @@ def _why(level: LevelTried) -> str:
 
 
 def _promise(level: LevelTried) -> tuple[bool, bool, int]:
-    """Order levels by how near they come to fitting."""
+    """Return a sort key of levels by how near they come to fitting."""
     wanted = [condition for condition in level.conditions if condition.tag == "when"]
     addresses = any(condition.address_fits for condition in wanted)
     return any(condition.held for condition in wanted), addresses, max((len(each.steps) for each in wanted), default=0)

@@ -1,4 +1,4 @@
-"""``aah kb learned`` and ``aah kb promote``: what crawls have learned, looked at and taken over by people.
+"""``aah kb learned`` and ``aah kb promote``: review and take over the actions and signs that crawls have learned.
 
 Each command imports what it needs when it runs: help has to answer at once.
 """
@@ -54,10 +54,10 @@ def promote_learned(
     site: Annotated[str, typer.Option("--site", help="Where several are called so: learned on which site.")] = "",
     variant: Annotated[str, typer.Option("--as", metavar="VARIANT", help="How the variant is to be called.")] = "",
 ) -> None:
-    """Write what was learned into its application's file, with a page of the crawl as its test.
+    """Write a learned action or sign into its application's file, with a page of the crawl as its test.
 
     An action becomes a variant of its level, a sign one more sign of its level or application. The file is that of the
-    last folder of the knowledge base, which is made where there is none yet.
+    last folder of the knowledge base; it is created if it is missing.
     """
     from aahcrawler.adaptation.store.overlay import LEARNED, Overlay
     from aahcrawler.authoring.archived import kept_page

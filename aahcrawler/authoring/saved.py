@@ -1,7 +1,7 @@
-"""Saved pages: a page beside each application, and what is expected of it.
+"""Saved pages of each application with their expected results.
 
 ``applications/pages/phpbb/thread.html`` is a page of the application that ``applications/phpbb.xml`` describes, and
-``thread.json`` beside it says what the knowledge base must make of it.
+``thread.json`` beside it has the results expected of the knowledge base.
 """
 
 import json
@@ -20,7 +20,7 @@ from aahcrawler.page import Headers, Page
 from aahcrawler.webobject import Person, Reference, Value, WebObject
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
-"""When a page was fetched that does not say so; dates such as "yesterday" are counted from there."""
+"""The fetch time of pages that do not give one; dates such as "yesterday" are relative to it."""
 
 CONTENT_TYPE = ("Content-Type", "text/html; charset=UTF-8")
 NOWHERE = "none"
@@ -28,15 +28,15 @@ NOWHERE = "none"
 
 
 COMPUTED = frozenset({LINKS, IMAGES})
-"""Properties that are read of every object; they are compared where an expectation names them."""
+"""Properties that are read of every object; they are compared if an expectation names them."""
 
 
 class SavedPageError(Exception):
-    """A saved page cannot be used; the message names the file and says what to write instead."""
+    """A saved page cannot be used; the message names the file and the correction."""
 
 
 class ObjectRow(BaseModel):
-    """What is expected of one object. ``more`` holds further properties; those it does not name are not compared."""
+    """The expected values of one object. ``more`` has further properties; those it does not name are not compared."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -52,12 +52,12 @@ class ObjectRow(BaseModel):
 
 
 class Expectation(BaseModel):
-    """What the knowledge base must make of a page.
+    """The expected results of the knowledge base for a page.
 
-    ``application`` and ``level`` are None where none is to be recognised. ``links`` are all outlinks with the action
-    that chose them, None for links of the content. ``refused`` are some of the addresses that are not followed, with
-    the reason. ``also`` names levels of the application, after this one in its file, that may fit as well;
-    ``failed`` actions that must fail, with how. ``headers`` are response header fields as they would be sent.
+    ``application`` and ``level`` are None if none is to be recognised. ``links`` are all outlinks with the action that
+    chose them, None for links of the content. ``refused`` are some of the addresses that are not followed, with the
+    reason. ``also`` names levels of the application, after this one in its file, that may fit as well; ``failed``
+    actions that must fail, with how. ``headers`` are response header fields as they would be sent.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -85,7 +85,7 @@ class SavedPage:
 
 
 def pages_folder(knowledge_base: Path) -> Path:
-    """Return where a knowledge base's folder keeps saved pages."""
+    """Return the folder of saved pages in a knowledge base's folder."""
     return knowledge_base / "applications" / "pages"
 
 
@@ -136,7 +136,7 @@ def write_page(file: Path, body: bytes, expected: Expectation) -> None:
 
 
 def as_json(expected: Expectation) -> str:
-    """Write an expectation the way people read and change it: what says nothing is left out.
+    """Write an expectation for people to read and change; empty values are left out.
 
     >>> print(as_json(Expectation(url="http://a.test/", application=None, level=None)), end="")
     {
@@ -175,9 +175,9 @@ def object_row(item: WebObject, *, computed: bool = True) -> ObjectRow:
 
 
 def understood(page: Page, assistance: Assistance, *, computed: bool = False) -> Expectation:
-    """Write what the knowledge base makes of a page as if it were all as it should be.
+    """Return the actual results of the knowledge base for a page as an expectation.
 
-    What the program reads of every object by itself is left out, unless ``computed`` asks for it.
+    The properties that the program reads of every object are left out, unless ``computed`` asks for them.
     """
     match = assistance.match
     return Expectation(
@@ -216,7 +216,7 @@ def _text(value: Value | None) -> str | None:
 
 
 def _mistakes(file: Path, error: ValidationError) -> Iterator[str]:
-    """Say what is wrong in an expectation, one line for each mistake."""
+    """Yield the mistakes in an expectation, one line for each."""
     for mistake in error.errors():
         place = ".".join(map(str, mistake["loc"])) or "the file"
         yield f"{file}: {place}: {_advice(mistake['type'], mistake['msg'])}"

@@ -18,12 +18,12 @@ _FILE_START = 4_096
 
 
 class SourceError(Exception):
-    """No page can be had from what was named; the message says what to name instead."""
+    """No page is available under the given name; the message says what to name instead."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where pages come from: ``fetch`` asks the network, ``now`` is when files count as fetched."""
+    """The source of pages: ``fetch`` uses the network, ``now`` is the fetch time of files."""
 
     fetch: Callable[[str], Page]
     now: datetime
@@ -31,7 +31,7 @@ class Source:
     def page(self, named: str, url: str = "") -> Page:
         """Return the page at an address, or of a file that was found under ``url``.
 
-        A file with an expectation beside it needs no address. Raises `SourceError`, and what ``fetch`` raises.
+        A file with an expectation beside it needs no address. Raises `SourceError`, and the exceptions of ``fetch``.
         """
         if _ADDRESS.match(named):
             if url:
@@ -62,7 +62,7 @@ def source(contact: str, *, allow_private: bool) -> Source:
 
 
 def as_typed(named: str, url: str) -> str:
-    """Write a page the way commands take it: its address, or its file and where that was found.
+    """Return a page as commands take it: its address, or its file and the address of that.
 
     >>> as_typed("topic.html", "http://a.test/topic.php?id=7")
     'topic.html --url "http://a.test/topic.php?id=7"'

@@ -1,4 +1,4 @@
-"""Where in the bytes of an XML file its elements stand, for changing a part of it and leaving the rest as it is."""
+"""Find the byte offsets of elements in an XML file, for changing a part of it and leaving the rest as it is."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -25,7 +25,7 @@ class Span:
 
 
 def root_of(text: bytes) -> Span:
-    """Return the root element of a file. Raises ``xml.parsers.expat.ExpatError`` where it is not well-formed."""
+    """Return the root element of a file. Raises ``xml.parsers.expat.ExpatError`` if it is not well-formed."""
     parser = expat.ParserCreate()
     open_ones: list[Span] = []
     closed: list[Span] = []
@@ -47,7 +47,7 @@ def root_of(text: bytes) -> Span:
 
 
 def inserted(text: bytes, at: int, lines: bytes) -> bytes:
-    """Insert whole lines before what stands at an offset, above its line where nothing else stands before it there."""
+    """Insert whole lines at an offset, or above its line if only blanks are before it on the line."""
     line = text.rfind(b"\n", 0, at) + 1
     if not text[line:at].strip():
         return text[:line] + lines + text[line:]

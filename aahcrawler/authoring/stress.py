@@ -1,4 +1,4 @@
-"""Pages that are hard for expressions: common ones in the worst shapes, and ones made of what one looks for."""
+"""Pages that are hard for expressions: common elements in the worst shapes, and elements an expression looks for."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -22,7 +22,7 @@ _WIDTH = 100
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """What a page is made of: names of elements and attributes, and values that all attributes take in turn."""
+    """The contents of a page: names of elements and attributes, and values that all attributes take in turn."""
 
     tags: tuple[str, ...]
     attributes: tuple[str, ...]
@@ -48,11 +48,11 @@ COMMON = Words(
     ("class", "id", "href"),
     ("post message entry content", "post12", "index.php?topic=12", "http://a.test/2026/11/post"),
 )
-"""What most pages are made of."""
+"""The contents of most pages."""
 
 
 def words_of(expression: str) -> Words:
-    """Return what an XPath expression looks for.
+    """Return the names and values that an XPath expression looks for.
 
     >>> words_of("//form[@id='login']/a")
     Words(tags=('form', 'a'), attributes=('id', 'class'), values=('login', 'login12'))
@@ -101,7 +101,7 @@ SHAPES: Mapping[str, Callable[[Words, int], str]] = {
     "a page whose elements have many attributes": _attributes,
     "a page of long texts": _texts,
 }
-"""The pages by what they are called in messages."""
+"""The pages by their names in messages."""
 
 
 def page(shape: str, words: Words, size: int) -> etree._Element:
@@ -111,5 +111,5 @@ def page(shape: str, words: Words, size: int) -> etree._Element:
 
 @lru_cache(maxsize=32)
 def common_page(shape: str, size: int) -> etree._Element:
-    """Return a page made of what most pages are made of; built once."""
+    """Return a page of common contents; built once."""
     return page(shape, COMMON, size)

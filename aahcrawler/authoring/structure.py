@@ -1,4 +1,4 @@
-"""What contradicts itself in files that are each valid: levels, links and rules that cannot do their work."""
+"""Find contradictions within valid files: levels, links and rules that cannot work."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
@@ -15,12 +15,12 @@ from knowledge_base.model import Application, Condition, Navigate, PageLevel
 
 _HOST = "http://site.test"
 _SEGMENTS = ("", "a/b")
-"""What the two stars of a glob are tried with."""
+"""The replacements with which the two stars of a glob are tried."""
 _MOST_EXAMPLES = 16
 
 
 def contradictions(application: Application, places: Places, shown: Iterable[str]) -> Iterator[Finding]:
-    """Yield what contradicts itself in one application; ``shown`` are its levels of which there is a saved page."""
+    """Yield the contradictions in one application; ``shown`` are its levels that have a saved page."""
     hidden = {}
     for number, level in enumerate(application.levels):
         earlier = next((other for other in application.levels[:number] if _covers(other, level)), None)
@@ -50,7 +50,7 @@ def rivalries(detector: Detector, saved: Sequence[SavedPage], places: Places) ->
 
 
 def _covers(earlier: PageLevel, later: PageLevel) -> bool:
-    """Say whether the earlier level fits wherever the later one does, as far as their words tell."""
+    """Return whether the earlier level fits wherever the later one does, judging by their conditions."""
     excluded = all(any(_same(mine, theirs) for theirs in later.unless) for mine in earlier.unless)
     return (
         bool(later.when) and excluded and all(any(_wider(one, other) for one in earlier.when) for other in later.when)
@@ -58,7 +58,7 @@ def _covers(earlier: PageLevel, later: PageLevel) -> bool:
 
 
 def _wider(one: Condition, other: Condition) -> bool:
-    """Say whether a condition holds wherever another one does."""
+    """Return whether a condition holds wherever another one does."""
     if one.rule is not None and one.rule != other.rule:
         return False
     return one.selector is None or (other.selector is not None and one.selector.source == other.selector.source)
@@ -119,7 +119,7 @@ def _where(rule: AvoidRule) -> str:
 
 
 def _refusal(application: Application, level: PageLevel, example: Address) -> AvoidRule | None:
-    """Return the rule that refuses an example of a level; None also where the example is none after all."""
+    """Return the rule that refuses an example of a level; None also if the example is not one after all."""
     canonical = application.canonical(example)
     return application.refusal(canonical) if level.documents(canonical) else None
 

@@ -1,4 +1,4 @@
-"""Makes a first draft of an application's file: valid, of use at once, and honest about what was guessed."""
+"""Make a first draft of an application's file that is valid, works at once, and marks its guesses."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -37,12 +37,12 @@ XSI = "http://www.w3.org/2001/XMLSchema-instance"
 
 
 class DraftError(Exception):
-    """No draft can be made of the pages; the message says what to give instead."""
+    """No draft can be made of the pages; the message says which to give instead."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What is to be drafted: the application's name and kind; ``site`` for one site alone; where the schema stands."""
+    """The wanted draft: the application's name and kind; ``site`` for one site alone; the place of the schema."""
 
     name: str
     kind: str
@@ -117,7 +117,7 @@ class _Draft:
                 sheet.add(avoid, "url", attributes | {"cite": f"{sheet.UNPROVEN}, {rule.example}"})
 
     def _level(self, root: etree._Element, level: LevelPlan) -> bool:
-        """Append a level; return whether it extracts anything. One that could not be told from others is left out."""
+        """Append a level; return whether it extracts anything. A level like another one is left out."""
         written = sheet.add(
             root, "level", {"name": level.name, "role": "terminal" if level.terminal else "intermediate"}
         )
@@ -240,9 +240,9 @@ def _body_words(page: Page) -> Iterable[str]:
 
 
 def _alike(found: Iterable[LabelledExample | None]) -> Sequence[LabelledExample]:
-    """Return the pages whose objects were found in the same way as those of the page that shows most, that one first.
+    """Return the pages whose objects were found in the same way as those of the fullest page, that one first.
 
-    Pages where they were found in another way may hold other things.
+    Pages on which they were found in another way may contain other things.
     """
     examples = sorted((each for each in found if each is not None), key=lambda each: -len(each.objects))
     return [each for each in examples if each.notes == examples[0].notes]

@@ -30,9 +30,9 @@ _DECLARED = ("datePublished", "dateCreated")
 
 @dataclass(frozen=True, slots=True)
 class Objects:
-    """What the objects of an action are: its name, their type, and the type of the first.
+    """The objects of an action: its name, their type, and the type of the first.
 
-    ``beside`` says that they are answers to the page's own object: there may be none, and they have no title.
+    ``beside`` is True if they are answers to the page's own object: there may be none, and they have no title.
     """
 
     action: str
@@ -80,7 +80,7 @@ def _schema(objects: Objects, examples: Sequence[LabelledExample]) -> Extract:
 
 
 def _numbered(wrapper: Wrapper) -> Wrapper:
-    """Make the fragments of addresses of what the page itself calls the objects."""
+    """Make the fragments of addresses from the page's own ids of the objects."""
     identity = wrapper.action.identity
     if identity is None or not identity.selectors:
         return wrapper
@@ -88,7 +88,7 @@ def _numbered(wrapper: Wrapper) -> Wrapper:
 
 
 def _foreign(pages: Sequence[Page]) -> frozenset[str]:
-    """Return the words of the addresses that may stand in names made for one page alone."""
+    """Return the words of the addresses, which may be in names made for one page alone."""
     if len(pages) > 1:
         return words_of_pages([page.url for page in pages])
     words = re.findall(r"[a-z][a-z-]{3,}", pages[0].url.partition("://")[2].partition("/")[2].lower())
@@ -191,7 +191,7 @@ def _exactness(fit: float) -> str:
 
 
 def _order(labels: Iterable[Label]) -> Literal["dmy", "mdy", "ymd"] | None:
-    """Return the order that numbers of dates prove, else the usual one, else None where no date needs it."""
+    """Return the order that numbers of dates prove, else the usual one, else None if no date needs it."""
     shown = [text_of(label) for label in labels if label.attribute not in ("datetime", "content")]
     pairs = _pairs(shown)
     if any(second > _DAY_FIRST for _, second in pairs):

@@ -18,10 +18,10 @@ _CRUMBS = re.compile(r"breadcrumb|crumbs|navlinks|\bpath\b|trail", re.IGNORECASE
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What the levels and objects of a kind of application are called.
+    """The names of the levels and objects of a kind of application.
 
-    Where ``thing`` is empty the pages hold nothing but what is repeated, as in a forum; else each page is about one
-    thing, and what is repeated are answers to it.
+    If ``thing`` is empty, the pages contain only repeated objects, as in a forum; else each page is about one thing,
+    and the repeated objects are answers to it.
     """
 
     terminal: str
@@ -33,7 +33,7 @@ class Terms:
 
     @property
     def useful(self) -> frozenset[Reason]:
-        """Sorts of addresses that may be articles or lists of them, whatever their words are."""
+        """The sorts of addresses that may be articles or lists of them, whatever their words."""
         words = frozenset({Reason.HELP, Reason.PROFILE, Reason.MEMBER_LIST, Reason.CALENDAR, Reason.STATISTICS})
         return words if self.thing else frozenset()
 
@@ -54,7 +54,7 @@ TERMS = {
 
 @dataclass(frozen=True)
 class LevelPlan:
-    """A level to be written. ``pages`` are the given pages that show it; none where only its address is known."""
+    """A level to write. ``pages`` are the given pages that show it; none if only its address is known."""
 
     name: str
     terminal: bool
@@ -104,7 +104,7 @@ def own_links(pages: Iterable[Page]) -> tuple[PageLink, ...]:
 
 
 def crumbs(page: Page) -> tuple[PageLink, ...]:
-    """Return the links of the line that says where a page belongs."""
+    """Return the links of a page's breadcrumb line."""
     here = origin(canonicalize(page.url) or page.url)
     return tuple(link for link in generic.links(page) if origin(link.url) == here and _is_crumb(link))
 
@@ -134,7 +134,7 @@ def _grouped(pages: Sequence[Page], name: str, links: Sequence[PageLink], *, ter
 
 
 def _listing(page: Page, terms: Terms, known: Sequence[Shape], links: Sequence[PageLink]) -> Iterator[LevelPlan]:
-    """Guess the list a page belongs to from the line above it that says where it stands."""
+    """Guess the list that a page belongs to from its breadcrumb line."""
     addresses = [Address.parse(link.url) for link in links]
     for link in reversed(crumbs(page)):
         address = Address.parse(link.url)

@@ -1,4 +1,4 @@
-"""Writes elements of an application's file, with comments where something was guessed."""
+"""Write elements of an application's file, with comments on guesses."""
 
 import re
 from collections.abc import Mapping
@@ -15,17 +15,17 @@ def add(parent: etree._Element, tag: str, attributes: Mapping[str, str] | None =
 
 
 def note(parent: etree._Element, text: str) -> None:
-    """Append a comment; what must not stand in one is changed."""
+    """Append a comment; forbidden character sequences are changed."""
     parent.append(_comment(text))
 
 
 def guess(parent: etree._Element, text: str) -> None:
-    """Append a comment that marks what follows as a guess."""
+    """Append a comment that marks the next element as a guess."""
     parent.append(guessed(text))
 
 
 def guessed(text: str) -> Comment:
-    """Return a comment that marks what follows as a guess."""
+    """Return a comment that marks the next element as a guess."""
     return _comment(f"guess: {text}")
 
 
