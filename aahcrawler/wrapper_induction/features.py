@@ -1,8 +1,8 @@
-"""Finds what tells an element of a template from others, and how likely that is to stay: names, no numbers or states.
+"""Find the features of an element of a template, and how likely each is to stay: names, not numbers or states.
 
 The costs order features by how much a template would have to change to lose them, in the spirit of the robustness of
 Dalvi, Bohannon and Sha ("Robust web extraction", SIGMOD 2009): names of content outlive names of layout, those outlive
-bare tags, and nothing that differs from page to page or from row to row counts at all.
+bare tags, and features that differ from page to page or from row to row do not count at all.
 """
 
 import re
@@ -42,17 +42,17 @@ _PARTICULAR = re.compile(
     r"(?:^|[-_])(?:category|cat|tag|term|tax|author|user|by|group|rank|forum|topic|depth|level|format|status)[-_]",
     re.IGNORECASE,
 )
-"""Names that go on like this mostly say something about one object, not about all of a template."""
+"""Beginnings of names that mostly describe one object, not all objects of a template."""
 
 _TURNS = re.compile(r"(?:odd|even|alt)(?:box|row|line|item|post|comment|bg)?", re.IGNORECASE)
 _VOWEL = re.compile(r"[aeiouy]", re.IGNORECASE)
 _DATA = re.compile(r"data-[a-z]+(?:-[a-z]+)*")
 _SAID = re.compile(r"author|user|name|title|lang|tag|categor|status|state|time|date|value|url|href|src")
-"""What attributes of data are called that say something about one object."""
+"""Names of data attributes that describe one object."""
 
 _HREF_WORD = re.compile(r"(?<![A-Za-z])[A-Za-z][A-Za-z_-]{2,}[/=.?]")
 _PROGRAMS = frozenset({"php", "html", "htm", "asp", "aspx", "jsp", "cgi", "index", "www"})
-"""What addresses of all kinds hold."""
+"""Words that addresses of all kinds contain."""
 
 _ADDRESS_WORD = re.compile(r"(?<![A-Za-z])[A-Za-z][A-Za-z_-]{2,}")
 _ABBREVIATION = 4
@@ -88,7 +88,7 @@ TELLING_TAGS = frozenset({"time", "article", "h1", "h2", "h3", "main", "cite", "
 
 
 class Match(StrEnum):
-    """How the value of an attribute is compared."""
+    """The ways of comparing the value of an attribute."""
 
     WORD = "~="
     EQUAL = "="
@@ -101,7 +101,7 @@ class Match(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """Something that an attribute of an element says."""
+    """A feature of an element: a condition on an attribute."""
 
     attribute: str
     match: Match
@@ -113,7 +113,7 @@ class Feature:
 
     @property
     def css(self) -> str | None:
-        """How it stands in a CSS selector; None where CSS cannot say it."""
+        """Return the feature in a CSS selector; None if CSS cannot express it."""
         if self.match is Match.NUMBERED:
             return None
         if self.match is Match.WORD and self.attribute == "class":
@@ -145,7 +145,7 @@ class Feature:
 
 @dataclass(frozen=True, slots=True)
 class Weighed:
-    """A feature and what it costs: the less, the longer it is likely to stay."""
+    """A feature and its cost: the lower, the longer the feature is likely to stay."""
 
     feature: Feature
     cost: float
@@ -223,7 +223,7 @@ def _classes(words: Sequence[str], foreign: Collection[str]) -> Iterator[tuple[F
 
 
 def _data(name: str, written: str, foreign: Collection[str]) -> Iterator[tuple[Feature, float]]:
-    """Yield what an attribute of data says: names of parts, which tell more than that there is one, or anything."""
+    """Yield the features of a data attribute: its words, which are more specific than its presence or any value."""
     words = [] if _SAID.search(name) else [word for word in written.split()[:MOST_WORDS] if is_name(word)]
     named = [word for word in words if not _is_foreign(word, foreign)]
     yield from ((Feature(name, Match.WORD, word), NAMED_BY_DATA + cost_of_word(word)) for word in named)
@@ -231,7 +231,7 @@ def _data(name: str, written: str, foreign: Collection[str]) -> Iterator[tuple[F
 
 
 def _is_opaque(word: str) -> bool:
-    """Say whether a class is a name all the same: made of letters and digits, no state, no measure of a grid."""
+    """Return whether a class of letters and digits may be a name: no state, no measure of a grid."""
     if not _OPAQUE_NAME.fullmatch(word) or word.casefold() in _STATES:
         return False
     spoken = {piece.lower() for piece in pieces_of(word)}
@@ -260,7 +260,7 @@ def _reference(written: str, foreign: Collection[str]) -> Iterator[tuple[Feature
 
 @lru_cache(MOST_REMEMBERED)
 def is_name(word: str) -> bool:
-    """Say whether a class or id is a name that a template gives: no number, no state, no hash.
+    """Return whether a class or id is a name that a template gives: no number, no state, no hash.
 
     >>> [is_name(word) for word in ("post-body", "odd", "post-12", "css-1x9k", "bdVaJa", "threadItem", "hQyTzWk")]
     [True, False, False, False, False, True, False]
@@ -278,13 +278,13 @@ def is_name(word: str) -> bool:
 
 
 def _is_foreign(word: str, foreign: Collection[str]) -> bool:
-    """Say whether a name is a foreign word, or holds one of several parts such as the title of a page."""
+    """Return whether a name is a foreign word, or holds one of several parts such as the title of a page."""
     lowered = word.casefold()
     return lowered in foreign or any("-" in each and each in lowered for each in foreign)
 
 
 def words_of_pages(urls: Collection[str]) -> frozenset[str]:
-    """Return the words that addresses of pages do not share: they name what a page is about.
+    """Return the words that addresses of pages do not share, since these name the subject of a page.
 
     >>> sorted(words_of_pages(["http://a.test/post/ice.html", "http://a.test/post/ferry.html"]))
     ['ferry', 'ice']
@@ -319,13 +319,13 @@ def cost_of_word(word: str) -> float:
 
 
 def is_beside(element: Element) -> bool:
-    """Say whether an element's own name says that it is something beside a text, and not the text."""
+    """Return whether an element's own name marks it as an addition to a text, and not the text."""
     names = (*(element.get("class") or "").split(), element.get("id") or "")
     return any(piece.lower() in _BESIDE for name in names for piece in pieces_of(name))
 
 
 def numbered_stem(written: str) -> str:
-    """Return what stands before the number at the end of an identifier; empty where it is not of that form.
+    """Return the text before the number at the end of an identifier; empty if it is not of that form.
 
     >>> numbered_stem("post_12"), numbered_stem("p7"), numbered_stem("post"), numbered_stem("12")
     ('post_', 'p', '', '')

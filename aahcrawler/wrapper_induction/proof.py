@@ -1,4 +1,4 @@
-"""Runs an induced action as the helper would on the pages of its examples, and says how far it agrees with them."""
+"""Run an induced action as the helper would on the pages of its examples, and measure how far it agrees with them."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
@@ -23,7 +23,7 @@ PLENTY = 1 << 40
 
 
 def proven(wrapper: Wrapper, schema: Extract, examples: Sequence[LabelledExample]) -> Wrapper | None:
-    """Return the action with its support; None where it does not hold on the examples that it was induced from."""
+    """Return the action with its support; None if it does not hold on the examples that it was induced from."""
     action = wrapper.action
     pages = absent = objects = 0
     dissenting: list[str] = []
@@ -51,7 +51,7 @@ def proven(wrapper: Wrapper, schema: Extract, examples: Sequence[LabelledExample
 
 
 def run(action: Extract, page: Page) -> list[WebObject] | None:
-    """Return what an action extracts from a page; None where it fails on it."""
+    """Return the objects that an action extracts from a page; None if it fails on it."""
     where = whereabouts(page)
     extraction = Extraction(action, where, FieldReader(where, PLENTY))
     try:
@@ -72,7 +72,7 @@ def _agrees(found: Sequence[WebObject], objects: Sequence[LabelledObject], schem
 
 
 def _has_bodies(compared: Mapping[str, Counter[Outcome]]) -> bool:
-    """Say whether enough of the bodies of a page are right."""
+    """Return whether enough of the bodies of a page are right."""
     body = compared.get(BODY)
     if body is None:
         return True
@@ -80,7 +80,7 @@ def _has_bodies(compared: Mapping[str, Counter[Outcome]]) -> bool:
 
 
 def _compare(found: Sequence[WebObject], example: LabelledExample, schema: Extract) -> Mapping[str, Counter[Outcome]]:
-    """Return how often each field of the objects of a page is what the example says."""
+    """Return how often each field of the objects of a page agrees with the example."""
     tallies: defaultdict[str, Counter[Outcome]] = defaultdict(Counter)
     fields = {field.name: field for field in reversed(schema.fields)}
     for number, (each, labelled) in enumerate(zip(found, example.objects, strict=True)):
