@@ -13,7 +13,7 @@ from aahcrawler.adaptation.detection.failure_detection import Trouble, of_action
 from aahcrawler.adaptation.detection.former_values import compared, contradicts, evident
 from aahcrawler.adaptation.detection.level_fallback import LevelFallback
 from aahcrawler.adaptation.detection.sign_learning import SignLearning
-from aahcrawler.adaptation.detection.texts import body_of, body_text
+from aahcrawler.adaptation.detection.text_sampling import body_of, body_text
 from aahcrawler.adaptation.repair.action_learning import (
     LEAST_PAGES,
     Attempted,
@@ -29,14 +29,14 @@ from aahcrawler.adaptation.repair.strategy import RepairStrategy
 from aahcrawler.adaptation.repair.supplements import sketches, supplemented
 from aahcrawler.adaptation.repair.validation import adds_to, doubt, encloses, loses_nothing, reproduces
 from aahcrawler.adaptation.store.learned import Learned, LearnedAction, LearnedLinks, LearnedSign
-from aahcrawler.adaptation.store.recent import Recent
+from aahcrawler.adaptation.store.lru import LruMapping
 from aahcrawler.helper.adapter import Followed, Question, Taken
 from aahcrawler.helper.assistance import Failure
 from aahcrawler.helper.extraction import BODY
 from aahcrawler.helper.navigation import Chosen, Links
 from aahcrawler.helper.outcome import Outcome, Runner
 from aahcrawler.helper.sites import site_of
-from aahcrawler.helper.timing import FAILING
+from aahcrawler.helper.time_limits import FAILING
 from aahcrawler.metadata import Metadata
 from aahcrawler.page import Page
 from aahcrawler.webobject import Value
@@ -72,7 +72,7 @@ class Adaptation:
         self._learning = Learning(learner)
         self._told = told
         self._cases = Cases()
-        self._learned: Recent[Name, list[Way]] = Recent(MOST_NAMES)
+        self._learned: LruMapping[Name, list[Way]] = LruMapping(MOST_NAMES)
         self._sign_learning = sign_learning or SignLearning(KnowledgeBase(()))
         self._level_fallback = LevelFallback(self._sign_learning)
         self._link_repair = link_repair or LinkRepair()
@@ -112,8 +112,8 @@ class Adaptation:
             self._level_fallback.confirm(links.page, application, level)
         return found
 
-    def settled(self, question: Question, outcome: Outcome, runner: Runner) -> Outcome:
-        """See `aahcrawler.helper.adapter.Adapter.settled`."""
+    def check_outcome(self, question: Question, outcome: Outcome, runner: Runner) -> Outcome:
+        """See `aahcrawler.helper.adapter.Adapter.check_outcome`."""
         case = self._case(question)
         outcome = replace(outcome, learned=case.current.name)
         if not question.page.complete or outcome.failure not in _TROUBLED:

@@ -10,7 +10,7 @@ from re import fullmatch
 
 from lxml import etree
 
-from aahcrawler.authoring.saved import (
+from aahcrawler.authoring.saved_pages import (
     NOWHERE,
     Expectation,
     ObjectRow,

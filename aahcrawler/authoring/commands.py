@@ -72,7 +72,7 @@ def try_pages(
     kb: Folders = "",
 ) -> None:
     """Try the knowledge base on its saved pages: one line a page, and the differences from the expectation."""
-    from aahcrawler.authoring.saved import SavedPageError
+    from aahcrawler.authoring.saved_pages import SavedPageError
     from aahcrawler.authoring.trial import Selection, TrialError, all_pages, lines_of, notes, summary
     from knowledge_base.folders import named_folders
     from knowledge_base.loader import LoadError, load
@@ -112,8 +112,8 @@ def capture_page(
     """Save a page, and the results of reading it, as a test beside its application's file."""
     from aahcrawler.authoring.capture import CaptureError, Wish, capture, told_of
     from aahcrawler.authoring.fetching import FetchError
-    from aahcrawler.authoring.saved import SavedPageError
-    from aahcrawler.authoring.source import SourceError, source
+    from aahcrawler.authoring.page_source import SourceError, source
+    from aahcrawler.authoring.saved_pages import SavedPageError
     from knowledge_base.folders import named_folders
     from knowledge_base.loader import LoadError, load
 
@@ -147,10 +147,10 @@ def begin_application(
     """Write a first draft of an application's file from its pages, with every guess marked."""
     from aahcrawler.authoring.drafting.begin import Wish, begin, lines_of
     from aahcrawler.authoring.drafting.draft import DraftError
-    from aahcrawler.authoring.drafting.levels import Given
+    from aahcrawler.authoring.drafting.level_plans import Given
     from aahcrawler.authoring.fetching import FetchError
-    from aahcrawler.authoring.saved import SavedPageError
-    from aahcrawler.authoring.source import SourceError, as_typed, source
+    from aahcrawler.authoring.page_source import SourceError, as_typed, source
+    from aahcrawler.authoring.saved_pages import SavedPageError
     from knowledge_base.folders import named_folders
     from knowledge_base.loader import LoadError
 
@@ -181,13 +181,13 @@ def explain_page(
 
     from rich.console import Console
 
-    from aahcrawler.authoring.archived import named_page
+    from aahcrawler.authoring.archived_pages import named_page
     from aahcrawler.authoring.explain import explain
     from aahcrawler.authoring.explanation_tables import plain_lines, print_tables
     from aahcrawler.authoring.fetching import FetchError
-    from aahcrawler.authoring.file_lines import Places, read_files
-    from aahcrawler.authoring.saved import SavedPageError
-    from aahcrawler.authoring.source import SourceError
+    from aahcrawler.authoring.file_lines import FileLines, read_files
+    from aahcrawler.authoring.page_source import SourceError
+    from aahcrawler.authoring.saved_pages import SavedPageError
     from aahcrawler.segments import SegmentError
     from knowledge_base.folders import chosen_files, named_folders
     from knowledge_base.loader import LoadError, load
@@ -197,7 +197,7 @@ def explain_page(
         folders = named_folders(kb)
         knowledge_base = load(*folders)
         page = named_page(named, url, contact, allow_private=allow_private, redirected=lambda old, _: hops.append(old))
-    places = Places(read_files(chosen_files(folders).applications))
+    places = FileLines(read_files(chosen_files(folders).applications))
     explained = replace(explain(page, knowledge_base, places), redirects=tuple(hops))
     if as_json:
         typer.echo(json.dumps(asdict(explained), ensure_ascii=False, indent=2))

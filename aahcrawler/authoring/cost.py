@@ -8,7 +8,7 @@ from time import thread_time
 
 from lxml import etree
 
-from aahcrawler.authoring import stress
+from aahcrawler.authoring import stress_pages
 
 SLOW = 0.5
 """The seconds on a page of common elements from which an expression is called slow."""
@@ -54,10 +54,10 @@ def worst(source: str, busy: Callable[[str], None]) -> Cost:
     a page.
     """
     expression = etree.XPath(source, regexp=False, smart_strings=False)
-    shapes = tuple(stress.SHAPES)
+    shapes = tuple(stress_pages.SHAPES)
     if is_linear(source):
         busy(shapes[0])
-        return Cost(seconds(expression, stress.common_page(shapes[0], _SIZES[0])), shapes[0])
+        return Cost(seconds(expression, stress_pages.common_page(shapes[0], _SIZES[0])), shapes[0])
     costs = []
     for shape in shapes:
         busy(shape)
@@ -68,8 +68,8 @@ def worst(source: str, busy: Callable[[str], None]) -> Cost:
     if usual.is_slow:
         return usual
     busy(f"{shapes[0]} made of what it looks for")
-    words = stress.words_of(source)
-    estimate = _estimated(expression, lambda size: stress.page(shapes[0], words, size), HOPELESS)
+    words = stress_pages.words_of(source)
+    estimate = _estimated(expression, lambda size: stress_pages.page(shapes[0], words, size), HOPELESS)
     tailored = Cost(estimate, shapes[0], tailored=True)
     return tailored if tailored.is_slow else usual
 
@@ -82,18 +82,18 @@ def seconds(expression: etree.XPath, tree: etree._Element) -> float:
 
 
 def _on_common(expression: etree.XPath, shape: str) -> float:
-    estimate = _estimated(expression, lambda size: stress.common_page(shape, size), SLOW)
+    estimate = _estimated(expression, lambda size: stress_pages.common_page(shape, size), SLOW)
     if not SLOW <= estimate < 2 * HOPELESS:
         return estimate
-    quarter = seconds(expression, stress.common_page(shape, stress.FULL // 4))
+    quarter = seconds(expression, stress_pages.common_page(shape, stress_pages.FULL // 4))
     if quarter * 16 >= 2 * HOPELESS:
         return quarter * 16
-    return seconds(expression, stress.common_page(shape, stress.FULL))
+    return seconds(expression, stress_pages.common_page(shape, stress_pages.FULL))
 
 
 def _estimated(expression: etree.XPath, pages: Callable[[int], etree._Element], enough: float) -> float:
     """Estimate the time on a full page from two smaller ones, or from one if ``enough`` is out of reach."""
-    ratio = stress.FULL / _SIZES[0]
+    ratio = stress_pages.FULL / _SIZES[0]
     first = seconds(expression, pages(_SIZES[0]))
     if first > SLOW or first * ratio**2 < enough:
         return first * ratio
@@ -104,7 +104,7 @@ def _estimated(expression: etree.XPath, pages: Callable[[int], etree._Element], 
         second = min(second, seconds(expression, tree))
     growth = log(max(second / first, 1.0)) / log(size / _SIZES[0])
     power = 1.0 if growth < _LINEAR else min(max(growth, 2.0), 3.0)
-    return float(second * (stress.FULL / size) ** power)
+    return float(second * (stress_pages.FULL / size) ** power)
 
 
 _DESCENT = re.compile(r"//|\bdescendant(?:-or-self)?::")

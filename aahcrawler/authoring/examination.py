@@ -11,9 +11,9 @@ from lxml import etree
 
 from aahcrawler.authoring import cost
 from aahcrawler.authoring.check_findings import Finding, error, warning
-from aahcrawler.authoring.file_lines import Entry, Place, Places, read_files
-from aahcrawler.authoring.saved import SavedPage, SavedPageError, pages_folder, saved_pages
-from aahcrawler.authoring.structure import contradictions, rivalries
+from aahcrawler.authoring.contradictions import contradictions, rivalries
+from aahcrawler.authoring.file_lines import Entry, FileLines, Place, read_files
+from aahcrawler.authoring.saved_pages import SavedPage, SavedPageError, pages_folder, saved_pages
 from knowledge_base.folders import chosen_files
 from knowledge_base.loader import LoadError, load
 from knowledge_base.matching import Detector
@@ -79,7 +79,7 @@ def reports(task: Task, begin: Callable[[Busy], None]) -> Iterator[Finding | Cit
 
     ``begin`` is called with each next step.
     """
-    places = Places(read_files(chosen_files(task.folders).applications))
+    places = FileLines(read_files(chosen_files(task.folders).applications))
     if task.start == 0:
         begin(Busy(0, Place(str(task.folders[-1]), 0), "reading the files"))
         yield from _citations(places)
@@ -89,7 +89,7 @@ def reports(task: Task, begin: Callable[[Busy], None]) -> Iterator[Finding | Cit
             yield from _cost(entries, step, begin)
 
 
-def _contents(folders: tuple[Path, ...], places: Places, begin: Callable[[Busy], None]) -> Iterator[Finding]:
+def _contents(folders: tuple[Path, ...], places: FileLines, begin: Callable[[Busy], None]) -> Iterator[Finding]:
     pages: list[SavedPage] = []
     for folder in folders:
         try:
@@ -105,7 +105,7 @@ def _contents(folders: tuple[Path, ...], places: Places, begin: Callable[[Busy],
     yield from _structure(knowledge_base, places, tuple(pages), lambda place, words: begin(Busy(0, place, words)))
 
 
-def _citations(places: Places) -> Iterator[Citations]:
+def _citations(places: FileLines) -> Iterator[Citations]:
     for file in places.files:
         uncited = tuple((entry.place, _short(entry.words)) for entry in file.entries if not entry.cite)
         unproven = tuple(
@@ -115,7 +115,7 @@ def _citations(places: Places) -> Iterator[Citations]:
 
 
 def _structure(
-    knowledge_base: KnowledgeBase, places: Places, pages: tuple[SavedPage, ...], busy: Callable[[Place, str], None]
+    knowledge_base: KnowledgeBase, places: FileLines, pages: tuple[SavedPage, ...], busy: Callable[[Place, str], None]
 ) -> Iterator[Finding]:
     for application in knowledge_base.applications:
         place = places.application(application.name)

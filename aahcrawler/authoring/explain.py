@@ -9,7 +9,7 @@ from functools import cached_property
 from lxml import etree
 from lxml.html import HtmlElement
 
-from aahcrawler.authoring.explanation import (
+from aahcrawler.authoring.explanation_model import (
     ActionShown,
     ApplicationTried,
     ConditionTried,
@@ -20,7 +20,7 @@ from aahcrawler.authoring.explanation import (
     PatternTried,
     Refusals,
 )
-from aahcrawler.authoring.file_lines import Places
+from aahcrawler.authoring.file_lines import FileLines
 from aahcrawler.authoring.partial_matches import Step, narrowed
 from aahcrawler.helper import ApplicationAwareHelper, Assistance, FailedAction
 from aahcrawler.page import Page
@@ -50,7 +50,7 @@ SHOWN = 100
 _MOST_ITEMS = 50
 
 
-def explain(page: Page, knowledge_base: KnowledgeBase, places: Places) -> Explanation:
+def explain(page: Page, knowledge_base: KnowledgeBase, places: FileLines) -> Explanation:
     """Explain the results of the knowledge base for a page. Never raises, whatever the page contains."""
     assistance = ApplicationAwareHelper(knowledge_base).assist(page)
     match = assistance.match
@@ -90,7 +90,7 @@ class _Tried:
     """The results of signs and conditions on one page."""
 
     page: Page
-    places: Places
+    places: FileLines
 
     @cached_property
     def sight(self) -> Sight:
@@ -154,7 +154,7 @@ class _Reading:
     """The actions of a page's level, each run by itself."""
 
     page: Page
-    places: Places
+    places: FileLines
     application: Application
     level: PageLevel | None
     variant: str
@@ -256,7 +256,7 @@ class _Reading:
 
 
 def _steps(
-    places: Places, application: Application, selector: Selector, scope: tuple[str, str], context: HtmlElement
+    places: FileLines, application: Application, selector: Selector, scope: tuple[str, str], context: HtmlElement
 ) -> tuple[Step, ...]:
     entry = places.entry(application.name, selector.source, *scope)
     return narrowed(entry.css if entry else "", entry.xpath if entry else selector.source, context)

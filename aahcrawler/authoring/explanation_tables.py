@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from aahcrawler.authoring.explanation import (
+from aahcrawler.authoring.explanation_model import (
     ActionShown,
     ApplicationTried,
     ConditionTried,

@@ -103,7 +103,7 @@ class ApplicationFile:
         return Entry(self.place(element), str(element.tag), css, xpath, source, cite, level, action, _words(element))
 
 
-class Places:
+class FileLines:
     """Finds the lines of a loaded knowledge base; for inherited parts, in the file that they come from."""
 
     def __init__(self, files: Iterable[ApplicationFile]) -> None:
@@ -198,4 +198,4 @@ def _text(element: etree._Element, attribute: str) -> str:
     return (element.get(attribute) or "").strip()
 
 
-__all__ = ["ApplicationFile", "Entry", "Place", "Places", "read_files"]
+__all__ = ["ApplicationFile", "Entry", "FileLines", "Place", "read_files"]

@@ -7,7 +7,7 @@ from pathlib import Path
 from lxml import etree
 
 from aahcrawler.adaptation.store.learned import Learned, LearnedAction, LearnedLinks, LearnedSign
-from aahcrawler.authoring.spans import Span, inserted, root_of
+from aahcrawler.authoring.xml_spans import Span, inserted, root_of
 from aahcrawler.wrapper_induction.link_selectors import ANY
 from aahcrawler.wrapper_induction.robust_paths import Expression
 from knowledge_base.model import Extract, Strength

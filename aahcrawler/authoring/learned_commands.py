@@ -60,7 +60,7 @@ def promote_learned(
     last folder of the knowledge base; it is created if it is missing.
     """
     from aahcrawler.adaptation.store.overlay import LEARNED, Overlay
-    from aahcrawler.authoring.archived import kept_page
+    from aahcrawler.authoring.archived_pages import kept_page
     from aahcrawler.authoring.capture import CaptureError, told_of
     from aahcrawler.authoring.promotion import PromotionError, chosen, promote
     from knowledge_base.folders import named_folders

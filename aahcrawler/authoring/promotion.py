@@ -18,7 +18,7 @@ from aahcrawler.adaptation.store.learned import Learned, LearnedAction, LearnedL
 from aahcrawler.authoring.capture import Captured, Wish, capture
 from aahcrawler.authoring.insertion import Insertion, PromotionError, is_anywhere
 from aahcrawler.authoring.promotion_proof import prove, taken_for
-from aahcrawler.authoring.spans import Span, root_of
+from aahcrawler.authoring.xml_spans import Span, root_of
 from aahcrawler.page import Page
 from knowledge_base.folders import SHIPPED, chosen_files
 from knowledge_base.loader import LoadError, load

@@ -6,7 +6,7 @@ from functools import cached_property
 from os.path import relpath
 from pathlib import Path
 
-from aahcrawler.authoring.saved import Expectation, ObjectRow, SavedPage, pages_folder, saved_pages, understood
+from aahcrawler.authoring.saved_pages import Expectation, ObjectRow, SavedPage, pages_folder, saved_pages, understood
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.helper.sites import Sites
 from knowledge_base.matching import Sight, is_on_host

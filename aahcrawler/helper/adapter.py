@@ -66,7 +66,7 @@ class Adapter(Protocol):
         """Return the action to run first: the one in question, or a learned one in force on this site."""
         ...
 
-    def settled(self, question: Question, outcome: Outcome, runner: Runner) -> Outcome:
+    def check_outcome(self, question: Question, outcome: Outcome, runner: Runner) -> Outcome:
         """Check the result of the preferred action; if it cannot be complete, find the objects by other means."""
         ...
 

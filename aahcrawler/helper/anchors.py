@@ -4,7 +4,7 @@ from lxml.etree import _Element as Element
 
 from aahcrawler.page import text
 from aahcrawler.page.hidden import Hidden
-from aahcrawler.page.places import Places
+from aahcrawler.page.tag_paths import TagPaths
 from aahcrawler.page.teasers import teaser
 
 MOST_CONTEXT = 1_000
@@ -18,7 +18,7 @@ class Contexts:
 
     def __init__(self, tree: Element) -> None:
         self._read: dict[Element, str] = {}
-        self.places = Places()
+        self.places = TagPaths()
         self.hidden = Hidden(tree)
 
     def around(self, element: Element) -> str:

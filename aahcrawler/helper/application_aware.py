@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from aahcrawler.helper import generic_reading, list_reading
+from aahcrawler.helper import generic_reading, sitemap_reading
 from aahcrawler.helper.adapter import Adapter
 from aahcrawler.helper.application_reading import Adaptation, ApplicationReading
 from aahcrawler.helper.assistance import Assistance, FailedAction, Failure
@@ -14,7 +14,7 @@ from aahcrawler.helper.recognition import Recognised, Recogniser
 from aahcrawler.helper.requests import Values, no_values
 from aahcrawler.helper.scripted import is_empty_shell
 from aahcrawler.helper.sites import Sites
-from aahcrawler.helper.timing import Attempts, Stopwatch
+from aahcrawler.helper.time_limits import Attempts, Stopwatch
 from aahcrawler.metadata import Metadata
 from aahcrawler.page import Page
 from aahcrawler.page.date_order import ambiguous_days, implied_order, shown_order
@@ -142,7 +142,7 @@ class ApplicationAwareHelper:
 
     def listed(self, page: Page) -> Iterator[Assistance]:
         """Yield the links of a sitemap, or of an announced feed, in pieces; never raises, whatever its content."""
-        return list_reading.read(page, self._sites)
+        return sitemap_reading.read(page, self._sites)
 
     def _adapted(self, shown: Recognised, page: Page, former: Metadata | None) -> Recognised:
         """Return the assumed application and level of a page that shows no sign of them."""

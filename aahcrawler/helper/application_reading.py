@@ -12,18 +12,18 @@ from aahcrawler.helper.completion import Completion
 from aahcrawler.helper.containers import answering_within, forum_of, thread_of
 from aahcrawler.helper.extraction import Extracted
 from aahcrawler.helper.generic_reading import MOST_TITLE, language_of
-from aahcrawler.helper.ignored import Ignored
-from aahcrawler.helper.lists import LONGEST_REST
+from aahcrawler.helper.ignored_links import Ignored
+from aahcrawler.helper.list_entries import LONGEST_REST
 from aahcrawler.helper.navigation import Chosen, Links, Navigation, embedded, note_junk, starting_points
 from aahcrawler.helper.outcome import Outcome, Runner
 from aahcrawler.helper.outlinks import outlink_of
+from aahcrawler.helper.page_location import PageLocation, named_address
 from aahcrawler.helper.recognition import Place
 from aahcrawler.helper.references import References
 from aahcrawler.helper.scripted import is_empty_shell
-from aahcrawler.helper.settling import settled
 from aahcrawler.helper.splitting import Splitting
-from aahcrawler.helper.timing import FAILING, Attempts
-from aahcrawler.helper.whereabouts import Whereabouts, named_address
+from aahcrawler.helper.time_limits import FAILING, Attempts
+from aahcrawler.helper.title_and_date import corrected
 from aahcrawler.metadata import Metadata
 from aahcrawler.page import Page, generic, requisites
 from aahcrawler.webobject import Container
@@ -94,7 +94,7 @@ class ApplicationReading:
                     extracted,
                     guessed=self._proposed and not self._learned,
                 )
-                extracted = settled(self.page, extracted)
+                extracted = corrected(self.page, extracted)
             for unsent in self.links.requests.unsent:
                 self.attempts.fail(self.place.level.name, unsent.action, Failure.NOT_SENT, unsent.detail)
             note_junk(self.links, self.application)
@@ -138,7 +138,7 @@ class ApplicationReading:
         found: dict[str, Extracted] = {}
         level = place.level
         literals = self.links.literals
-        where = Whereabouts.of(self.page, self.application, level, literals, self._named_address(level))
+        where = PageLocation.of(self.page, self.application, level, literals, self._named_address(level))
         runner = Runner.at(where)
         for action in place.actions:
             if not isinstance(action, Extract):
@@ -168,7 +168,7 @@ class ApplicationReading:
         work = partial(runner.run, preferred)
         outcome = self.attempts.attempt(preferred, work, level=level, action=action.name) or Outcome()
         try:
-            found, outcome = outcome.extracted, adapter.settled(asked, outcome, runner)
+            found, outcome = outcome.extracted, adapter.check_outcome(asked, outcome, runner)
             self._proposed |= not action.many and former is None and outcome.extracted != found
         except FAILING as error:
             self.attempts.fail(level, f"adapt {action.name}", Failure.ERROR, f"{type(error).__name__}: {error}")

@@ -9,11 +9,11 @@ from lxml.html import HtmlElement
 
 from aahcrawler.helper import fragments
 from aahcrawler.helper.assistance import Failure
-from aahcrawler.helper.fields import FieldReader, Found
+from aahcrawler.helper.field_reader import FieldReader, Found
 from aahcrawler.helper.fragments import Composed
 from aahcrawler.helper.ownership import Owners, nesting
+from aahcrawler.helper.page_location import PageLocation
 from aahcrawler.helper.runs import Replies, run_items
-from aahcrawler.helper.whereabouts import Whereabouts
 from aahcrawler.webobject import Reference, Value, WebObject
 from knowledge_base.model import Extract, Field, FieldKind, Identity
 from knowledge_base.selectors import Selector
@@ -52,7 +52,7 @@ class Extraction:
     """One extraction action on one page. ``failure`` is set once `objects` has been read to its end."""
 
     action: Extract
-    where: Whereabouts
+    where: PageLocation
     reader: FieldReader
     failure: Failure | None = None
     detail: str = ""

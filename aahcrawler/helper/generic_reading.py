@@ -6,12 +6,12 @@ from aahcrawler.helper import generic_splitting, transcript_reading
 from aahcrawler.helper.anchors import Contexts
 from aahcrawler.helper.assistance import Assistance, Refused
 from aahcrawler.helper.generic_splitting import GenericSplit
-from aahcrawler.helper.listing import Listing
+from aahcrawler.helper.link_collection import LinkCollector
 from aahcrawler.helper.navigation import Links, abroad
 from aahcrawler.helper.references import References
 from aahcrawler.helper.unknown_addresses import junk
-from aahcrawler.induction import objects
-from aahcrawler.induction.objects import Reading
+from aahcrawler.induction import generic_objects
+from aahcrawler.induction.generic_objects import Reading
 from aahcrawler.page import Page, claims, feeds, generic, requisites
 from aahcrawler.page.generic import PageLink
 from aahcrawler.webobject import WebObject
@@ -23,7 +23,7 @@ LANGUAGE_SAMPLE = 600
 
 def read(page: Page, links: Links) -> Assistance:
     """Read an HTML page of no known application: its parts, the objects it declares or is, all its links."""
-    reading = page.once(objects.read)
+    reading = page.once(generic_objects.read)
     described, refused = _links(page, links)
     found = generic_splitting.split(page, reading, tuple(described.values()))
     parts = tuple(found.parts)
@@ -100,7 +100,7 @@ def read_other(page: Page, links: Links) -> Assistance:
 
 def _read_feed(page: Page, links: Links, feed: feeds.Feed) -> Assistance:
     """Return the links of a feed. Its entries are not objects: objects are extracted from pages of their own."""
-    listing = Listing(links.sites)
+    listing = LinkCollector(links.sites)
     for entry in feed.entries:
         context = f"{entry.title} {entry.summary}".strip()
         listing.add(Outlink(entry.url, entry.title, context, 0, date=entry.published))

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field, replace
 from lxml.etree import _Element as Element
 from lxml.html import HtmlElement
 
-from aahcrawler.helper.lists import LONGEST_REST, Listed, read_list
+from aahcrawler.helper.list_entries import LONGEST_REST, ListText, read_list
 from aahcrawler.helper.ownership import Owners
-from aahcrawler.helper.written import author_of, body_of
+from aahcrawler.helper.part_text import author_of, body_of
+from aahcrawler.induction.generic_objects import Reading
 from aahcrawler.induction.model import Nature, Record
-from aahcrawler.induction.objects import Reading
 from aahcrawler.page import Page, generic
 from aahcrawler.page.entries import LONGEST_PARAGRAPH
 from aahcrawler.page.generic import PageLink
@@ -87,14 +87,14 @@ def split(page: Page, reading: Reading, links: Sequence[PageLink]) -> GenericSpl
     return found
 
 
-def _read_list(page: Page, sorting: "_Sorting", teasers: Sequence[Record], links: Sequence[PageLink]) -> Listed:
+def _read_list(page: Page, sorting: "_Sorting", teasers: Sequence[Record], links: Sequence[PageLink]) -> ListText:
     """Read the entries that induction found, and those that other links are of."""
     at = {link.url: link.element for link in links}
     given = {at.get(each.target or "", each.element): each.elements for each in teasers}
     return read_list(page.tree, [[link.element for link in sorting.listed]], sorting.zones, given)
 
 
-def _add_list(found: GenericSplit, listed: Listed, sorting: "_Sorting", main: str, taken: Sequence[str]) -> None:
+def _add_list(found: GenericSplit, listed: ListText, sorting: "_Sorting", main: str, taken: Sequence[str]) -> None:
     """Add the entries of a list and the rest of the page; if there are few entries, the main content instead."""
     said = found.texts
     rest = _without(listed.rest, taken, said)

@@ -9,11 +9,11 @@ from lxml import etree
 from lxml.html import HtmlElement
 
 from aahcrawler.helper.assistance import Refused
-from aahcrawler.helper.ignored import Ignored
-from aahcrawler.helper.narrowing import literals_on
+from aahcrawler.helper.ignored_links import Ignored
+from aahcrawler.helper.page_literals import literals_on
+from aahcrawler.helper.page_location import address_text
 from aahcrawler.helper.requests import Requests, Values, no_values
 from aahcrawler.helper.sites import Sites, Verdict, site_of
-from aahcrawler.helper.whereabouts import address_text
 from aahcrawler.page import Page
 from knowledge_base.addresses import Address
 from knowledge_base.model import Action, Application, Navigate, PageLevel

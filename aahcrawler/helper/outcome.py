@@ -7,10 +7,10 @@ from lxml.html import HtmlElement
 
 from aahcrawler.helper.assistance import Failure
 from aahcrawler.helper.extraction import Extracted, Extraction
-from aahcrawler.helper.fields import FieldReader
-from aahcrawler.helper.narrowing import literals_on
-from aahcrawler.helper.sketching import Sketch, sketched
-from aahcrawler.helper.whereabouts import Whereabouts, named_address
+from aahcrawler.helper.field_reader import FieldReader
+from aahcrawler.helper.object_building import Sketch, sketched
+from aahcrawler.helper.page_literals import literals_on
+from aahcrawler.helper.page_location import PageLocation, named_address
 from aahcrawler.page import Page
 from aahcrawler.webobject import Value
 from knowledge_base.addresses import Address
@@ -38,12 +38,12 @@ class Outcome:
 class Runner:
     """Runs extraction actions of one level on one page."""
 
-    where: Whereabouts
+    where: PageLocation
     reader: FieldReader = field(repr=False)
 
     @classmethod
-    def at(cls, where: Whereabouts) -> "Runner":
-        """Run actions on a page whose whereabouts are known."""
+    def at(cls, where: PageLocation) -> "Runner":
+        """Run actions on a page whose location is known."""
         return cls(where, FieldReader(where, max(LEAST_TEXT, 4 * len(where.page.body))))
 
     @classmethod
@@ -56,7 +56,7 @@ class Runner:
     ) -> "Runner":
         """Run actions on a page of a level. Raises `lxml.etree.XPathError` if its own address cannot be determined."""
         own: Address | None = named_address(page, application, level) if level.own else None
-        return cls.at(Whereabouts.of(page, application, level, literals or literals_on(page), own))
+        return cls.at(PageLocation.of(page, application, level, literals or literals_on(page), own))
 
     def again(self) -> "Runner":
         """Return one that may read as much text of the page once more."""

@@ -8,13 +8,13 @@ from lxml.etree import _Element as Element
 
 from aahcrawler.helper.anchors import Contexts
 from aahcrawler.helper.extraction import Extracted
-from aahcrawler.helper.lists import Listed, declared_main, read_list
+from aahcrawler.helper.list_entries import ListText, declared_main, read_list
 from aahcrawler.helper.navigation import Chosen, Links, content_links
 from aahcrawler.helper.outlinks import outlink_of
+from aahcrawler.helper.part_text import author_of, body_of
 from aahcrawler.helper.recognition import Place
-from aahcrawler.helper.written import author_of, body_of
-from aahcrawler.page.covering import Covering
 from aahcrawler.page.sidebars import Sidebar, sidebars
+from aahcrawler.page.subtrees import Subtrees
 from aahcrawler.page.zones import Zone, Zones
 from knowledge_base.model import Application, Navigate
 from online_analysis.document import DocumentPart, LevelRole, Outlink
@@ -55,7 +55,7 @@ class Splitting:
         zones = self._zones(extracted)
         beside = sidebars(self._beside(chosen, outlinks), zones, signed=True)
         entries, is_empty = self._entries(chosen, zones, beside)
-        found = self._listed(entries, zones) if self._is_list and self.links.page.is_html else Listed()
+        found = self._listed(entries, zones) if self._is_list and self.links.page.is_html else ListText()
         outlined = [(link, outlink_of(link, None, self.contexts, found.contexts)) for link in chosen]
         entered = {link.element for link in entries}
         listed = found.text or _contexts(outlink for link, outlink in outlined if link.element in entered)
@@ -73,7 +73,7 @@ class Splitting:
             outlinks[link.url] = replace(known or outlink, part=part, action=link.action, leads_to=leads_to)
         return Split((*parts, *(part for part, _ in blocks)), tuple(outlinks.values()), found.rest, is_empty)
 
-    def _listed(self, chosen: Iterable[Chosen], zones: Zones) -> Listed:
+    def _listed(self, chosen: Iterable[Chosen], zones: Zones) -> ListText:
         """Read the entries of a list, those of the action that chose most of them first."""
         by_action: dict[str | None, list[Element]] = {}
         for link in chosen:
@@ -132,7 +132,7 @@ class Splitting:
         shown = [each for each in entries if each.element is None or zones.of(each.element) not in _BOILERPLATE]
         listed = [each for each in shown if each.element not in aside]
         main = declared_main(self.links.page.tree)
-        within = Covering(() if main is None else (main,))
+        within = Subtrees(() if main is None else (main,))
         inner = [each for each in listed if each.element is not None and within.covers(each.element)]
         return inner or listed or entries, not shown
 

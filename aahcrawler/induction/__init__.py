@@ -4,9 +4,9 @@ Each page is read by itself, without expressions. Expressions for all pages of a
 pages by `aahcrawler.wrapper_induction`.
 """
 
-from aahcrawler.induction.finding import find_records, records
 from aahcrawler.induction.main_part import MainPart, main_part
 from aahcrawler.induction.model import Nature, Record, RecordSet, Region
+from aahcrawler.induction.record_finding import find_records, records
 from aahcrawler.induction.surroundings import Surroundings
 
 __all__ = [

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from aahcrawler.induction.outline import Outline, numbered
-from aahcrawler.induction.parts import Part
+from aahcrawler.induction.record_bodies import Part
 from aahcrawler.urls import resolve
 
 _DEED = re.compile(

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from aahcrawler.induction.moments import Shown
 from aahcrawler.induction.outline import Outline, numbered
+from aahcrawler.induction.shown_dates import Shown
 
 MOST_CANDIDATES = 10
 """The most sets of one page that are examined closely, those with most text first."""

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta, timezone
 from itertools import accumulate, islice
 
-from aahcrawler.induction.moments import Shown
+from aahcrawler.induction.shown_dates import Shown
 from aahcrawler.induction.surroundings import Surroundings
 from aahcrawler.page import Page, claims
 from aahcrawler.page.schemaorg import Item

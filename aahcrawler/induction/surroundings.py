@@ -7,8 +7,8 @@ from lxml.etree import _Element as Element
 
 from aahcrawler.induction.asides import asides_hold_content
 from aahcrawler.induction.headings import Names
-from aahcrawler.induction.moments import Shown, shown_dates
 from aahcrawler.induction.outline import Outline
+from aahcrawler.induction.shown_dates import Shown, shown_dates
 from aahcrawler.page import Page
 from aahcrawler.page.hidden import Hidden
 

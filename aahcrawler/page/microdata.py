@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from lxml.etree import XPath, iterwalk
 from lxml.html import HtmlElement
 
-from aahcrawler.page.declared import MAX_NODES, Collection, Node, attribute_value
+from aahcrawler.page.markup_nodes import MAX_NODES, Collection, Node, attribute_value
 
 MAX_REFERENCED = 50_000
 """The most elements that are visited because ``itemref`` names them or an ancestor."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from lxml.etree import XPath, iterwalk
 from lxml.html import HtmlElement
 
-from aahcrawler.page.declared import Collection, Node
+from aahcrawler.page.markup_nodes import Collection, Node
 
 _ROOTS = {
     "h-entry": "BlogPosting",

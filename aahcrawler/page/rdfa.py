@@ -10,7 +10,7 @@ from types import MappingProxyType
 from lxml.etree import XPath, iterwalk
 from lxml.html import HtmlElement
 
-from aahcrawler.page.declared import Collection, Node, attribute_value
+from aahcrawler.page.markup_nodes import Collection, Node, attribute_value
 
 SCHEMA = "schema.org/"
 MAX_PREFIXES = 200

@@ -9,7 +9,7 @@ from html import unescape
 from lxml.html import HtmlElement
 
 from aahcrawler.page import Page, markup, microdata, microformats, rdfa
-from aahcrawler.page.declared import Written
+from aahcrawler.page.markup_nodes import ElementText
 from aahcrawler.page.text import fold, plain_text
 from aahcrawler.urls import resolve
 from aahcrawler.webobject import Person
@@ -203,7 +203,7 @@ def plain(value: Json) -> str:
     if isinstance(value, Mapping):
         value = value.get("@value") or value.get("name") or value.get("text")
         value = value[0] if isinstance(value, list) and value else value
-    if isinstance(value, Written):
+    if isinstance(value, ElementText):
         return value.text()
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return ""

@@ -32,7 +32,7 @@ _TITLES = ("title", "caption")
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class SitemapEntry:
     """An entry of a sitemap: an absolute, canonical address and its description.
 
     ``title`` is that of a news article, an image or a video that the entry describes, mostly empty; ``summary`` comes
@@ -47,7 +47,7 @@ class Listed:
     is_sitemap: bool = False
 
 
-def read(page: Page) -> Iterator[Listed]:
+def read(page: Page) -> Iterator[SitemapEntry]:
     """Yield the entries of an answer to a request for a sitemap, in order; none if it is not a sitemap.
 
     Memory is bounded by one entry. Malformed content raises nothing: it is read up to its error. A feed that serves as
@@ -56,7 +56,7 @@ def read(page: Page) -> Iterator[Listed]:
     return islice(_entries(page), MAX_ENTRIES)
 
 
-def _entries(page: Page) -> Iterator[Listed]:
+def _entries(page: Page) -> Iterator[SitemapEntry]:
     if page.is_json:
         yield from _of_feed(feeds.read(page))
         return
@@ -71,9 +71,9 @@ def _entries(page: Page) -> Iterator[Listed]:
             yield from _elements(_chained(first, pieces), page.fetched_at)
 
 
-def _of_feed(feed: feeds.Feed | None) -> Iterator[Listed]:
+def _of_feed(feed: feeds.Feed | None) -> Iterator[SitemapEntry]:
     for entry in feed.entries if feed is not None else ():
-        yield Listed(entry.url, entry.title, entry.summary, entry.published)
+        yield SitemapEntry(entry.url, entry.title, entry.summary, entry.published)
 
 
 def _chained(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
@@ -100,7 +100,7 @@ def _plain(body: bytes) -> Iterator[bytes]:
         pending = decoder.unconsumed_tail
 
 
-def _lines(pieces: Iterable[bytes]) -> Iterator[Listed]:
+def _lines(pieces: Iterable[bytes]) -> Iterator[SitemapEntry]:
     """Yield the addresses of a list in plain text; a line that is no address ends it."""
     rest = b""
     for piece in pieces:
@@ -117,12 +117,12 @@ def _lines(pieces: Iterable[bytes]) -> Iterator[Listed]:
         yield listed
 
 
-def _line(line: bytes) -> Listed | None:
+def _line(line: bytes) -> SitemapEntry | None:
     url = canonicalize(line.decode("utf-8", "replace").strip())
-    return None if url is None else Listed(url)
+    return None if url is None else SitemapEntry(url)
 
 
-def _elements(pieces: Iterable[bytes], now: datetime) -> Iterator[Listed]:
+def _elements(pieces: Iterable[bytes], now: datetime) -> Iterator[SitemapEntry]:
     """Yield the entries of XML; each is forgotten before the next one is read."""
     parser = etree.XMLPullParser(
         events=("end",), resolve_entities=False, load_dtd=False, no_network=True, recover=True, huge_tree=False
@@ -150,7 +150,7 @@ def _elements(pieces: Iterable[bytes], now: datetime) -> Iterator[Listed]:
         return
 
 
-def _listed(element: etree._Element, now: datetime) -> Listed | None:
+def _listed(element: etree._Element, now: datetime) -> SitemapEntry | None:
     if _name(element) not in ("url", "sitemap"):
         return None
     said: dict[str, str] = {}
@@ -163,7 +163,7 @@ def _listed(element: etree._Element, now: datetime) -> Listed | None:
     written = (said.get("publication_date") or said.get("lastmod") or "").strip()
     changed = dates.parse(written, now=now) if written[:1].isdigit() else None
     title = next((said[name] for name in _TITLES if name in said), "")[:MAX_TITLE]
-    return Listed(url, fold(title), "", changed, _name(element) == "sitemap")
+    return SitemapEntry(url, fold(title), "", changed, _name(element) == "sitemap")
 
 
 def _forget(parent: etree._Element, element: etree._Element) -> None:

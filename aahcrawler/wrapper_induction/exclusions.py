@@ -7,7 +7,7 @@ from itertools import chain
 from lxml.html import HtmlElement
 
 from aahcrawler.page.text import plain_text
-from aahcrawler.wrapper_induction.features import TELLING_TAGS, Features, cost_of_tag, is_beside
+from aahcrawler.wrapper_induction.element_features import TELLING_TAGS, Features, cost_of_tag, is_beside
 from aahcrawler.wrapper_induction.item_selectors import found_by
 from aahcrawler.wrapper_induction.robust_paths import Expression, Path, Step, leading_to
 from aahcrawler.wrapper_induction.samples import Sample

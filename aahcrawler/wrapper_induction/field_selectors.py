@@ -7,8 +7,8 @@ from functools import cached_property
 from lxml.html import HtmlElement
 
 from aahcrawler.wrapper_induction.delimiters import cut
+from aahcrawler.wrapper_induction.element_features import Features
 from aahcrawler.wrapper_induction.exclusions import left_out
-from aahcrawler.wrapper_induction.features import Features
 from aahcrawler.wrapper_induction.item_selectors import Budget
 from aahcrawler.wrapper_induction.robust_paths import Expression, Path, beside, compiled, leading_to
 from aahcrawler.wrapper_induction.samples import Outcome, Sample, firsts

@@ -9,7 +9,7 @@ from lxml.html import HtmlElement
 
 from aahcrawler.helper.ownership import Owners
 from aahcrawler.wrapper_induction.delimiters import shared
-from aahcrawler.wrapper_induction.features import Features, numbered_stem
+from aahcrawler.wrapper_induction.element_features import Features, numbered_stem
 from aahcrawler.wrapper_induction.item_selectors import Budget
 from aahcrawler.wrapper_induction.robust_paths import Expression, compiled, leading_to
 from knowledge_base.model import Identity

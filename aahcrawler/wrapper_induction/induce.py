@@ -11,20 +11,20 @@ from dataclasses import dataclass, replace
 from lxml.etree import XPath
 from lxml.html import HtmlElement
 
-from aahcrawler.helper.bounds import is_too_deep
 from aahcrawler.helper.extraction import BODY
-from aahcrawler.helper.fields import FieldReader
+from aahcrawler.helper.field_reader import FieldReader
+from aahcrawler.helper.nesting_limit import is_too_deep
 from aahcrawler.helper.ownership import nesting
 from aahcrawler.page import Page
+from aahcrawler.wrapper_induction.element_features import Features, words_of_pages
 from aahcrawler.wrapper_induction.examples import LabelledExample, LabelledObject
-from aahcrawler.wrapper_induction.features import Features, words_of_pages
 from aahcrawler.wrapper_induction.field_selectors import FieldInduction, Located, joined
 from aahcrawler.wrapper_induction.identity_selectors import IdentityInduction, Numbered
 from aahcrawler.wrapper_induction.item_selectors import LEAST_FIT, Budget, ItemInduction, ItemPage, Items
 from aahcrawler.wrapper_induction.proof import proven
 from aahcrawler.wrapper_induction.robust_paths import compiled
 from aahcrawler.wrapper_induction.run_selectors import TITLE, cut
-from aahcrawler.wrapper_induction.samples import Reading, Sample, refined, whereabouts
+from aahcrawler.wrapper_induction.samples import Reading, Sample, page_location, refined
 from aahcrawler.wrapper_induction.wrapper import Wrapper
 from knowledge_base.model import Extract, Field, Identity
 from knowledge_base.selectors import compile_selector
@@ -206,7 +206,7 @@ class _Induction:
             if not agrees or not page.items or len(page.items) != len(example.objects):
                 continue
             reading = Reading(
-                example.page, FieldReader(whereabouts(example.page), PLENTY), nesting(page.items), len(found)
+                example.page, FieldReader(page_location(example.page), PLENTY), nesting(page.items), len(found)
             )
             for number, (labelled, item) in enumerate(zip(example.objects, page.items, strict=True)):
                 found.append((labelled, Sample(reading, item, int(_size(item)), None, number == 0)))

@@ -7,8 +7,8 @@ from datetime import datetime
 from lxml.etree import XPathError
 from lxml.html import HtmlElement
 
+from aahcrawler.wrapper_induction.element_features import Features
 from aahcrawler.wrapper_induction.examples import Method
-from aahcrawler.wrapper_induction.features import Features
 from aahcrawler.wrapper_induction.item_selectors import LEAST_FIT, found_by
 from aahcrawler.wrapper_induction.robust_paths import Expression, Path, leading_to
 from knowledge_base.selectors import BadExpressionError

@@ -7,12 +7,12 @@ from dataclasses import replace
 from lxml.etree import XPathError
 
 from aahcrawler.helper.extraction import BODY, Extraction
-from aahcrawler.helper.fields import FieldReader
+from aahcrawler.helper.field_reader import FieldReader
 from aahcrawler.page import Page, markup
 from aahcrawler.page.text import fold, plain_text
 from aahcrawler.webobject import Value, WebObject
 from aahcrawler.wrapper_induction.examples import Label, LabelledExample, LabelledObject
-from aahcrawler.wrapper_induction.samples import Outcome, expected_at, outcome_of, whereabouts
+from aahcrawler.wrapper_induction.samples import Outcome, expected_at, outcome_of, page_location
 from aahcrawler.wrapper_induction.wrapper import Agreement, Support, Wrapper
 from knowledge_base.model import Extract, Field, FieldKind
 
@@ -52,7 +52,7 @@ def proven(wrapper: Wrapper, schema: Extract, examples: Sequence[LabelledExample
 
 def run(action: Extract, page: Page) -> list[WebObject] | None:
     """Return the objects that an action extracts from a page; None if it fails on it."""
-    where = whereabouts(page)
+    where = page_location(page)
     extraction = Extraction(action, where, FieldReader(where, PLENTY))
     try:
         return [each.object for each in extraction.objects()]

@@ -6,7 +6,7 @@ from itertools import combinations
 
 from lxml.html import HtmlElement
 
-from aahcrawler.wrapper_induction.features import Feature, Features, Weighed, cost_of_tag
+from aahcrawler.wrapper_induction.element_features import Feature, Features, Weighed, cost_of_tag
 from knowledge_base.selectors import Selector, compile_selector
 
 MOST_ABOVE = 9

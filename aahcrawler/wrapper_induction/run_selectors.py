@@ -6,8 +6,8 @@ from dataclasses import replace
 from lxml.html import HtmlElement
 
 from aahcrawler.page.text import excerpt, fold
+from aahcrawler.wrapper_induction.element_features import Features
 from aahcrawler.wrapper_induction.examples import Label, LabelledExample
-from aahcrawler.wrapper_induction.features import Features
 from aahcrawler.wrapper_induction.item_selectors import Budget, ItemInduction, ItemPage, found_by
 from aahcrawler.wrapper_induction.robust_paths import Expression, compiled
 from aahcrawler.wrapper_induction.samples import comparable

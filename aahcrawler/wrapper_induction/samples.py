@@ -12,11 +12,11 @@ from lxml.etree import _Element as Element
 from lxml.html import HtmlElement
 
 from aahcrawler.helper.extraction import BODY
-from aahcrawler.helper.fields import FieldReader
-from aahcrawler.helper.narrowing import literals_on
+from aahcrawler.helper.field_reader import FieldReader
+from aahcrawler.helper.field_values import as_date, stripped
 from aahcrawler.helper.ownership import Owners
-from aahcrawler.helper.values import as_date, stripped
-from aahcrawler.helper.whereabouts import Whereabouts
+from aahcrawler.helper.page_literals import literals_on
+from aahcrawler.helper.page_location import PageLocation
 from aahcrawler.page import Page
 from aahcrawler.page.text import fold, plain_text
 from aahcrawler.webobject import Person, Reference, Value
@@ -223,9 +223,9 @@ def _parts_found(selectors: Sequence[Selector], element: HtmlElement) -> Iterato
             continue
 
 
-def whereabouts(page: Page) -> Whereabouts:
+def page_location(page: Page) -> PageLocation:
     """Return the location of a page that is the first one, named by its own address."""
-    return Whereabouts(page, page.url, Address.parse(page.url), True, literals_on(page))
+    return PageLocation(page, page.url, Address.parse(page.url), True, literals_on(page))
 
 
 def text_of(label: Label) -> str:

@@ -9,8 +9,8 @@ import pytest
 from typer.testing import CliRunner
 
 from aahcrawler.authoring.capture import CaptureError, Wish, capture, doubts
-from aahcrawler.authoring.saved import SavedPage, as_json, read_expectation, read_page
-from aahcrawler.authoring.source import Source, SourceError
+from aahcrawler.authoring.page_source import Source, SourceError
+from aahcrawler.authoring.saved_pages import SavedPage, as_json, read_expectation, read_page
 from aahcrawler.cli import app
 from aahcrawler.page import Headers, Page
 from knowledge_base.loader import load

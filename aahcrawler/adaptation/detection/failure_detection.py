@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from zlib import crc32
 
-from aahcrawler.adaptation.detection.texts import PROBE, PageText, bare, body_of
+from aahcrawler.adaptation.detection.text_sampling import PROBE, PageText, bare, body_of
 from aahcrawler.helper.assistance import Failure
 from aahcrawler.helper.extraction import BODY, Extracted
 from aahcrawler.helper.outcome import Outcome

@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import datetime, time
 
 from aahcrawler.adaptation.detection.failure_detection import Trouble, of_action
-from aahcrawler.adaptation.detection.texts import bare, body_of, body_text
+from aahcrawler.adaptation.detection.text_sampling import bare, body_of, body_text
 from aahcrawler.helper.assistance import Failure
 from aahcrawler.helper.extraction import BODY, Extracted
 from aahcrawler.page.text import fold

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 from aahcrawler.adaptation.detection.sign_learning import SignLearning
-from aahcrawler.adaptation.detection.texts import PageText, body_of
+from aahcrawler.adaptation.detection.text_sampling import PageText, body_of
 from aahcrawler.adaptation.store.backoff import Backoff
-from aahcrawler.adaptation.store.recent import Recent
+from aahcrawler.adaptation.store.lru import LruMapping
 from aahcrawler.helper.adapter import Taken
 from aahcrawler.helper.sites import site_of
 from aahcrawler.metadata import Metadata
@@ -54,10 +54,10 @@ class LevelFallback:
 
     def __init__(self, sign_learning: SignLearning) -> None:
         self._sign_learning = sign_learning
-        self._unsigned: Recent[str, _Row] = Recent(MOST_SITES)
-        self._misread: Recent[tuple[str, str, str], _Row] = Recent(MOST_SITES)
-        self._backoff: Recent[tuple[str, str, str], Backoff] = Recent(MOST_SITES)
-        self._strangers: Recent[str, Backoff] = Recent(MOST_SITES)
+        self._unsigned: LruMapping[str, _Row] = LruMapping(MOST_SITES)
+        self._misread: LruMapping[tuple[str, str, str], _Row] = LruMapping(MOST_SITES)
+        self._backoff: LruMapping[tuple[str, str, str], Backoff] = LruMapping(MOST_SITES)
+        self._strangers: LruMapping[str, Backoff] = LruMapping(MOST_SITES)
         self._page = _Fallback()
 
     def application(self, page: Page, known: Application | None, former: Metadata | None) -> str | None:

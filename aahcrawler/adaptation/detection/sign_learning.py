@@ -11,7 +11,8 @@ from datetime import datetime
 
 from lxml.etree import XPathError
 
-from aahcrawler.adaptation.detection.marks import (
+from aahcrawler.adaptation.detection.application_similarity import Similarity
+from aahcrawler.adaptation.detection.sign_relaxation import (
     Mark,
     Wanted,
     hints_of_level,
@@ -20,10 +21,9 @@ from aahcrawler.adaptation.detection.marks import (
     marks_on,
     relaxed_signs,
 )
-from aahcrawler.adaptation.detection.similarity import Similarity
 from aahcrawler.adaptation.store.backoff import Backoff
 from aahcrawler.adaptation.store.learned import LearnedSign
-from aahcrawler.adaptation.store.recent import Recent
+from aahcrawler.adaptation.store.lru import LruMapping
 from aahcrawler.helper.sites import site_of
 from aahcrawler.page import Page
 from aahcrawler.wrapper_induction.examples import Method
@@ -119,12 +119,12 @@ class SignLearning:
 
     def __init__(self, knowledge_base: KnowledgeBase, told: Callable[[LearnedSign], None] | None = None) -> None:
         self._told = told
-        self._signs: Recent[tuple[str, str], list[Shown]] = Recent(MOST_SITES * 4)
-        self._elsewhere: Recent[str, list[Shown]] = Recent(MOST_SITES)
-        self._watches: Recent[tuple[str, str], _Watch] = Recent(MOST_SITES)
-        self._retired: Recent[tuple[str, str, str, Expression], bool] = Recent(MOST_SITES)
-        self._vain: Recent[tuple[str, str, str, Expression], list[int]] = Recent(MOST_SITES * 4)
-        self._backoff: Recent[tuple[str, str], Backoff] = Recent(MOST_SITES * 4)
+        self._signs: LruMapping[tuple[str, str], list[Shown]] = LruMapping(MOST_SITES * 4)
+        self._elsewhere: LruMapping[str, list[Shown]] = LruMapping(MOST_SITES)
+        self._watches: LruMapping[tuple[str, str], _Watch] = LruMapping(MOST_SITES)
+        self._retired: LruMapping[tuple[str, str, str, Expression], bool] = LruMapping(MOST_SITES)
+        self._vain: LruMapping[tuple[str, str, str, Expression], list[int]] = LruMapping(MOST_SITES * 4)
+        self._backoff: LruMapping[tuple[str, str], Backoff] = LruMapping(MOST_SITES * 4)
         self._hints: dict[PageLevel, Wanted] = {}
         self._of_applications: dict[tuple[str, str], _OfApplication] = {}
         self.similarity = Similarity(knowledge_base)

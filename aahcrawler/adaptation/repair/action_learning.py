@@ -10,7 +10,7 @@ from aahcrawler.adaptation.store.learned import LearnedAction
 from aahcrawler.helper.adapter import Question
 from aahcrawler.helper.outcome import Outcome, Runner
 from aahcrawler.helper.sites import site_of
-from aahcrawler.helper.timing import FAILING
+from aahcrawler.helper.time_limits import FAILING
 from aahcrawler.wrapper_induction.examples import LabelledExample
 from aahcrawler.wrapper_induction.wrapper import Wrapper
 from knowledge_base.model import Extract

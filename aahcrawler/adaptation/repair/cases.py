@@ -8,7 +8,7 @@ from zlib import crc32
 from aahcrawler.adaptation.detection.failure_detection import Shape, TrackRecord
 from aahcrawler.adaptation.store.backoff import Backoff
 from aahcrawler.adaptation.store.learned import LearnedAction
-from aahcrawler.adaptation.store.recent import Recent
+from aahcrawler.adaptation.store.lru import LruMapping
 from aahcrawler.helper.outcome import Outcome, Runner
 from aahcrawler.wrapper_induction.examples import LabelledExample
 from knowledge_base.model import Extract
@@ -84,7 +84,7 @@ class Case:
     backoff: Backoff = field(default_factory=Backoff)
     corrections: Backoff = field(default_factory=Backoff)
     examples: list[Kept] = field(default_factory=list)
-    _told: Recent[int, str] = field(default_factory=lambda: Recent(MOST_TOLD))
+    _told: LruMapping[int, str] = field(default_factory=lambda: LruMapping(MOST_TOLD))
 
     @property
     def current(self) -> Way:

@@ -12,7 +12,7 @@ from aahcrawler.adaptation.detection.failure_detection import Shape, TrackRecord
 from aahcrawler.adaptation.detection.level_fallback import is_telling
 from aahcrawler.adaptation.store.backoff import Backoff
 from aahcrawler.adaptation.store.learned import LearnedLinks
-from aahcrawler.adaptation.store.recent import Recent
+from aahcrawler.adaptation.store.lru import LruMapping
 from aahcrawler.helper.adapter import Followed
 from aahcrawler.helper.assistance import Failure
 from aahcrawler.helper.navigation import Chosen, Links
@@ -116,8 +116,8 @@ class LinkRepair:
 
     def __init__(self, told: Callable[[LearnedLinks], None] | None = None) -> None:
         self._told = told
-        self._targets: Recent[tuple[str, PageLevel, str], _Target] = Recent(MOST_LEVELS)
-        self._adopted: Recent[_Name, list[tuple[LearnedLinks, LinkSource]]] = Recent(MOST_LEVELS)
+        self._targets: LruMapping[tuple[str, PageLevel, str], _Target] = LruMapping(MOST_LEVELS)
+        self._adopted: LruMapping[_Name, list[tuple[LearnedLinks, LinkSource]]] = LruMapping(MOST_LEVELS)
         self._examples: OrderedDict[tuple[str, PageLevel, str], list[LabelledLinks]] = OrderedDict()
 
     def adopt(self, learned: LearnedLinks) -> None:

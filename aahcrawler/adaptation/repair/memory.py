@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from aahcrawler.adaptation.repair.alignment import Stretch, WordTable, placed, words
-from aahcrawler.adaptation.repair.remembered import Remembered, objects
+from aahcrawler.adaptation.repair.remembered_objects import Remembered, objects
 from aahcrawler.adaptation.repair.remembered_runs import of_runs
 from aahcrawler.adaptation.repair.value_places import ShownValues
 from aahcrawler.helper.adapter import Question

@@ -9,13 +9,13 @@ from lxml.etree import _Element as Element
 
 from aahcrawler.helper.adapter import Question
 from aahcrawler.helper.extraction import BODY
-from aahcrawler.induction.finding import records
 from aahcrawler.induction.headings import page_heading
 from aahcrawler.induction.main_part import MainPart, main_part
 from aahcrawler.induction.model import Byline, Nature, RecordSet, Region
+from aahcrawler.induction.record_finding import records
 from aahcrawler.induction.surroundings import Surroundings
 from aahcrawler.page import Page
-from aahcrawler.wrapper_induction.features import is_beside, is_name
+from aahcrawler.wrapper_induction.element_features import is_beside, is_name
 from knowledge_base.model import Extract
 
 GOES_ON = 80

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from aahcrawler.adaptation.repair.alignment import WordTable
-from aahcrawler.adaptation.repair.remembered import Remembered
+from aahcrawler.adaptation.repair.remembered_objects import Remembered
 from aahcrawler.adaptation.repair.value_places import ShownValues
 from aahcrawler.webobject import Value
 from aahcrawler.wrapper_induction.examples import Label, LabelledObject

@@ -12,7 +12,7 @@ from aahcrawler.helper.adapter import Question
 from aahcrawler.induction.headings import page_heading
 from aahcrawler.induction.main_part import MainPart
 from aahcrawler.induction.model import Byline, Dated, Nature, Record, RecordSet, Region
-from aahcrawler.induction.moments import Shown
+from aahcrawler.induction.shown_dates import Shown
 from aahcrawler.induction.surroundings import Surroundings
 from aahcrawler.page.text import excerpt, fold, plain_text
 from aahcrawler.urls import resolve

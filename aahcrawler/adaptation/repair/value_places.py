@@ -5,8 +5,8 @@ from datetime import datetime, time
 from functools import cached_property
 
 from aahcrawler.adaptation.repair.alignment import words
-from aahcrawler.helper.values import as_date
-from aahcrawler.induction.moments import Shown
+from aahcrawler.helper.field_values import as_date
+from aahcrawler.induction.shown_dates import Shown
 from aahcrawler.induction.surroundings import Surroundings
 from aahcrawler.page import Page
 from aahcrawler.page.text import excerpt, fold

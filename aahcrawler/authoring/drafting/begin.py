@@ -9,8 +9,8 @@ from pathlib import Path
 from aahcrawler.authoring.capture import description, slug
 from aahcrawler.authoring.drafting.detection_patterns import Known
 from aahcrawler.authoring.drafting.draft import DraftError, Wanted, draft
-from aahcrawler.authoring.drafting.levels import TERMS, Given
-from aahcrawler.authoring.saved import pages_folder, saved_pages, understood
+from aahcrawler.authoring.drafting.level_plans import TERMS, Given
+from aahcrawler.authoring.saved_pages import pages_folder, saved_pages, understood
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.page import Page
 from knowledge_base.folders import SHIPPED, chosen_files

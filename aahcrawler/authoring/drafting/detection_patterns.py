@@ -10,7 +10,7 @@ from lxml.html import HtmlElement
 from aahcrawler.page import Page
 from aahcrawler.page.text import fold, plain_text
 from aahcrawler.urls import queue_of, resolve
-from aahcrawler.wrapper_induction.features import WORD_OF_LAYOUT, cost_of_word, is_name
+from aahcrawler.wrapper_induction.element_features import WORD_OF_LAYOUT, cost_of_word, is_name
 from aahcrawler.wrapper_induction.robust_paths import Expression
 from knowledge_base.matching import Sight
 from knowledge_base.model import KnowledgeBase, Pattern, Signal, Strength

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 from lxml import etree
 
-from aahcrawler.authoring.drafting import sheet
+from aahcrawler.authoring.drafting import annotated_xml
 from aahcrawler.authoring.drafting.address_shapes import avoided, session_parameters
 from aahcrawler.authoring.drafting.detection_patterns import Known, Sign, is_template_name, of_host, signs
 from aahcrawler.authoring.drafting.extract_action import Objects, write_extract
 from aahcrawler.authoring.drafting.labelling import answers, repeated, single
-from aahcrawler.authoring.drafting.levels import (
+from aahcrawler.authoring.drafting.level_plans import (
     TERMS,
     Given,
     LevelPlan,
@@ -74,7 +74,7 @@ class _Draft:
         root.set("name", self._wanted.name)
         root.set("kind", self._wanted.kind)
         addresses = ", ".join(page.url for page in self._given.pages)
-        sheet.add(
+        annotated_xml.add(
             root, "about"
         ).text = f"A draft made from {addresses}. Name the versions and templates it was proved on."
         self._detect(root)
@@ -86,39 +86,41 @@ class _Draft:
             raise DraftError(
                 f"nothing that looks like content was found on {pages}; give a page with posts or an article"
             )
-        return sheet.document(root)
+        return annotated_xml.document(root)
 
     def _detect(self, root: etree._Element) -> None:
-        detect = sheet.add(root, "detect")
-        sheet.note(detect, "Take out what only this site has, such as the name of its own template.")
+        detect = annotated_xml.add(root, "detect")
+        annotated_xml.note(detect, "Take out what only this site has, such as the name of its own template.")
         for sign in self._signs:
-            sheet.guess(detect, sign.reason)
+            annotated_xml.guess(detect, sign.reason)
             strength = sign.pattern.strength.name.lower()
-            sheet.add(detect, "pattern", {"strength": strength, **dict(sign.attributes), "cite": sheet.UNPROVEN})
+            annotated_xml.add(
+                detect, "pattern", {"strength": strength, **dict(sign.attributes), "cite": annotated_xml.UNPROVEN}
+            )
 
     def _canonical(self, root: etree._Element) -> None:
         urls = [link.url for link in own_links(self._given.pages)]
         names = session_parameters(urls)
         if names:
-            canonical = sheet.add(root, "canonical")
+            canonical = annotated_xml.add(root, "canonical")
             for name in names:
-                sheet.guess(canonical, f"{name} names the visit, not the page")
-                sheet.add(canonical, "drop", {"parameter": name})
+                annotated_xml.guess(canonical, f"{name} names the visit, not the page")
+                annotated_xml.add(canonical, "drop", {"parameter": name})
 
     def _avoid(self, root: etree._Element) -> None:
         urls = (link.url for link in own_links(self._given.pages))
         shapes = [level.shape for level in self._levels]
         rules = avoided(urls, shapes, [page.url for page in self._given.pages], self._terms.useful)
         if rules:
-            avoid = sheet.add(root, "avoid")
-            sheet.guess(avoid, "the words in these addresses say that nothing new is there; look at each")
+            avoid = annotated_xml.add(root, "avoid")
+            annotated_xml.guess(avoid, "the words in these addresses say that nothing new is there; look at each")
             for rule in rules:
                 attributes = {"reason": rule.reason.value, **rule.shape.attributes()}
-                sheet.add(avoid, "url", attributes | {"cite": f"{sheet.UNPROVEN}, {rule.example}"})
+                annotated_xml.add(avoid, "url", attributes | {"cite": f"{annotated_xml.UNPROVEN}, {rule.example}"})
 
     def _level(self, root: etree._Element, level: LevelPlan) -> bool:
         """Append a level; return whether it extracts anything. A level like another one is left out."""
-        written = sheet.add(
+        written = annotated_xml.add(
             root, "level", {"name": level.name, "role": "terminal" if level.terminal else "intermediate"}
         )
         if level.start:
@@ -126,16 +128,20 @@ class _Draft:
         actions = etree.Element("actions")
         item = self._extracts(actions, level) if level.terminal else None
         self._when(written, level, item)
-        sheet.guess(written, "addresses of such pages look like this; * stands for anything, # for a number")
+        annotated_xml.guess(written, "addresses of such pages look like this; * stands for anything, # for a number")
         optional = " ".join(paging.parameter for paging in level.paging if paging.parameter)
-        sheet.add(written, "address", level.shape.attributes() | ({"optional": optional} if optional else {}))
+        annotated_xml.add(written, "address", level.shape.attributes() | ({"optional": optional} if optional else {}))
         for paging in level.paging:
-            sheet.guess(written, "links to other pages of the same thing differ in this number")
-            sheet.add(written, "paging", {"parameter": paging.parameter} if paging.parameter else {"part": paging.part})
+            annotated_xml.guess(written, "links to other pages of the same thing differ in this number")
+            annotated_xml.add(
+                written, "paging", {"parameter": paging.parameter} if paging.parameter else {"part": paging.part}
+            )
         if level.pages and _names_itself(level.pages[0]):
-            sheet.add(written, "own", {"css": "link[rel=canonical]", "attribute": "href", "cite": sheet.UNPROVEN})
+            annotated_xml.add(
+                written, "own", {"css": "link[rel=canonical]", "attribute": "href", "cite": annotated_xml.UNPROVEN}
+            )
         if level.paging:
-            sheet.add(written, "pages", {"name": "more-pages"})
+            annotated_xml.add(written, "pages", {"name": "more-pages"})
         self._navigation(written, level)
         written.extend(list(actions))
         return item is not None
@@ -161,8 +167,8 @@ class _Draft:
             raise DraftError(
                 f"nothing tells pages of level {level.name} from others; give another page with --from, or use --site"
             )
-        sheet.guess(written, "this is there on such pages, and on no other page that is known")
-        sheet.add(written, "when", {**sign, "cite": sheet.UNPROVEN})
+        annotated_xml.guess(written, "this is there on such pages, and on no other page that is known")
+        annotated_xml.add(written, "when", {**sign, "cite": annotated_xml.UNPROVEN})
 
     def _sign_of(self, level: LevelPlan, item: Expression | None) -> Mapping[str, str] | None:
         """Return the first sign that holds on all pages of the level and on no other page, given or known."""
@@ -200,9 +206,9 @@ class _Draft:
             fitting = [link for link in level.links if target.shape.rule.matches(Address.parse(link.url))]
             wanted = elements(fitting)
             places = find_links(wanted, level.pages[0].tree) if wanted and level.pages else None
-            sheet.guess(written, f"every link whose address is one of level {target.name}{_better(places)}")
-            navigate = sheet.add(written, "navigate", {"name": f"to-{target.name}", "to": target.name})
-            sheet.add(navigate, "select", {"css": "a", "documented": "yes", "cite": sheet.UNPROVEN})
+            annotated_xml.guess(written, f"every link whose address is one of level {target.name}{_better(places)}")
+            navigate = annotated_xml.add(written, "navigate", {"name": f"to-{target.name}", "to": target.name})
+            annotated_xml.add(navigate, "select", {"css": "a", "documented": "yes", "cite": annotated_xml.UNPROVEN})
 
     def _way_back(self, written: etree._Element, level: LevelPlan) -> None:
         page = level.pages[0]
@@ -210,9 +216,11 @@ class _Draft:
             back = [link for link in crumbs(page) if other.shape.rule.matches(Address.parse(link.url))]
             way = find_links(elements(back), page.tree) if back and not (other.terminal or other.start) else None
             if way is not None:
-                sheet.guess(written, "the line that says where the page belongs leads back to its list")
-                navigate = sheet.add(written, "navigate", {"name": f"back-to-{other.name}", "to": other.name})
-                sheet.add(navigate, "select", way[0].attributes() | {"documented": "yes", "cite": sheet.UNPROVEN})
+                annotated_xml.guess(written, "the line that says where the page belongs leads back to its list")
+                navigate = annotated_xml.add(written, "navigate", {"name": f"back-to-{other.name}", "to": other.name})
+                annotated_xml.add(
+                    navigate, "select", way[0].attributes() | {"documented": "yes", "cite": annotated_xml.UNPROVEN}
+                )
 
 
 def _signs(wanted: Wanted, given: Given, known: Known) -> tuple[Sign, ...]:

@@ -9,11 +9,11 @@ from lxml import etree
 from lxml.html import HtmlElement
 
 from aahcrawler import urls
-from aahcrawler.authoring.drafting import sheet
+from aahcrawler.authoring.drafting import annotated_xml
 from aahcrawler.page import Page
 from aahcrawler.page.text import fold, plain_text
+from aahcrawler.wrapper_induction.element_features import words_of_pages
 from aahcrawler.wrapper_induction.examples import Label, LabelledExample
-from aahcrawler.wrapper_induction.features import words_of_pages
 from aahcrawler.wrapper_induction.induce import propose
 from aahcrawler.wrapper_induction.robust_paths import Expression
 from aahcrawler.wrapper_induction.samples import text_of
@@ -50,7 +50,7 @@ def write_extract(parent: etree._Element, objects: Objects, examples: Sequence[L
         return None
     wrapper, fit = _numbered(proposed[0]), proposed[1]
     number = _number(examples, several=schema.many)
-    sheet.guess(parent, f"objects are {examples[0].notes[0]}; {number}{_exactness(fit)}")
+    annotated_xml.guess(parent, f"objects are {examples[0].notes[0]}; {number}{_exactness(fit)}")
     parent.append(_marked(wrapper, examples))
     return Expression.of(wrapper.action.items[0])
 
@@ -136,20 +136,22 @@ def _marked(wrapper: Wrapper, examples: Sequence[LabelledExample]) -> etree._Ele
     """Return the action as it is written, with every guess marked."""
     extract = wrapper.xml()
     for each in extract.iter("item", "select", "without"):
-        each.set("cite", sheet.UNPROVEN)
+        each.set("cite", annotated_xml.UNPROVEN)
     identity = wrapper.action.identity
     for child in extract.findall("identity"):
-        child.addprevious(sheet.guessed(_said_of_identity(identity) if identity is not None else ""))
+        child.addprevious(annotated_xml.guessed(_said_of_identity(identity) if identity is not None else ""))
     told: set[str] = set()
     for field, child in zip(wrapper.action.fields, extract.findall("field"), strict=True):
         again = "the same of other objects: " if field.name in told else ""
-        child.addprevious(sheet.guessed(f"{again}{_said_of(field, examples)}"))
+        child.addprevious(annotated_xml.guessed(f"{again}{_said_of(field, examples)}"))
         told.add(field.name)
         for part in child.findall("without"):
-            part.addprevious(sheet.guessed(f"this is no part of the text: {part.get('css') or part.get('xpath')}"))
+            part.addprevious(
+                annotated_xml.guessed(f"this is no part of the text: {part.get('css') or part.get('xpath')}")
+            )
     for name in ("author", "body"):
         if name not in told:
-            sheet.note(extract, f"no {name} was found; add a field if the page shows one")
+            annotated_xml.note(extract, f"no {name} was found; add a field if the page shows one")
     return extract
 
 

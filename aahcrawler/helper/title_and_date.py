@@ -18,7 +18,7 @@ MOST_APART = timedelta(days=2)
 """The most by which two times of one day may differ, given in any zone and to the day."""
 
 
-def settled(page: Page, extracted: Sequence[Extracted]) -> tuple[Extracted, ...]:
+def corrected(page: Page, extracted: Sequence[Extracted]) -> tuple[Extracted, ...]:
     """Return the objects of a page, with the page's title and date for its only whole object if they are better.
 
     A value that an action found stays unless the page contradicts it.

@@ -10,7 +10,7 @@ from lxml.html import HtmlElement
 from aahcrawler.helper import fragments
 from aahcrawler.helper.extraction import BODY, Extracted
 from aahcrawler.helper.fragments import Composed
-from aahcrawler.helper.whereabouts import Whereabouts
+from aahcrawler.helper.page_location import PageLocation
 from aahcrawler.webobject import Reference, Value, WebObject
 from knowledge_base.model import Extract, Identity
 
@@ -37,7 +37,7 @@ class PageFields(Protocol):
 
 
 def sketched(
-    action: Extract, where: Whereabouts, sketches: Sequence[Sketch], page_fields: PageFields
+    action: Extract, where: PageLocation, sketches: Sequence[Sketch], page_fields: PageFields
 ) -> tuple[Extracted, ...]:
     """Return the objects of sketches in their order; the same IRI comes once.
 
@@ -79,7 +79,7 @@ def _numbered(identity: Identity | None, sketch: Sketch) -> str | None:
 
 def _object(
     action: Extract,
-    where: Whereabouts,
+    where: PageLocation,
     sketch: Sketch,
     properties: Mapping[str, tuple[Value, ...]],
     fragment: str | None,
@@ -97,5 +97,5 @@ def _object(
     return Extracted(WebObject(iri, kind, where.page.url, given, own if fragment else None), sketch.body)
 
 
-def _type(action: Extract, where: Whereabouts) -> str:
+def _type(action: Extract, where: PageLocation) -> str:
     return next((name for name, sign in action.instead if sign.holds(where.page.tree)), action.type)

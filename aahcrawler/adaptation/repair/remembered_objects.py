@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from aahcrawler.adaptation.repair.alignment import Stretch, WordTable
-from aahcrawler.adaptation.repair.regions import Held, held
+from aahcrawler.adaptation.repair.text_regions import Held, held
 from aahcrawler.adaptation.repair.value_places import ShownValues
 from aahcrawler.induction.outline import numbered
 from aahcrawler.induction.surroundings import Surroundings

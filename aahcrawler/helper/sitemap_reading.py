@@ -4,10 +4,10 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from aahcrawler.helper.assistance import Assistance
-from aahcrawler.helper.listing import Listing
+from aahcrawler.helper.link_collection import LinkCollector
 from aahcrawler.helper.sites import Sites
 from aahcrawler.page import Page, sitemaps
-from aahcrawler.page.sitemaps import Listed
+from aahcrawler.page.sitemaps import SitemapEntry
 from online_analysis.document import Document, Outlink
 
 AT_ONCE = 1_000
@@ -24,8 +24,8 @@ def read(page: Page, sites: Sites) -> Iterator[Assistance]:
         yield _piece(page, piece, sites)
 
 
-def _piece(page: Page, entries: Iterable[Listed], sites: Sites) -> Assistance:
-    listing, nested = Listing(sites), dict[str, None]()
+def _piece(page: Page, entries: Iterable[SitemapEntry], sites: Sites) -> Assistance:
+    listing, nested = LinkCollector(sites), dict[str, None]()
     for entry in entries:
         if entry.is_sitemap:
             nested[entry.url] = None

@@ -4,14 +4,14 @@ from sys import intern
 
 from lxml.etree import _Element as Element
 
-LONGEST_PLACE = 600
+LONGEST_TAG_PATH = 600
 """Characters that are kept of a tag path, those nearest to the link."""
 
 _LONGEST_NAME = 40
 _NO_DIGITS = str.maketrans("", "", "0123456789")
 
 
-class Places:
+class TagPaths:
     """Tag paths on one page; ancestors shared by several links are visited once."""
 
     def __init__(self) -> None:
@@ -21,7 +21,7 @@ class Places:
         """Return the tags from the root down to an element, each with its first class, else its id.
 
         Digits are left out, so that elements which differ in a number have the same path: ``html/body/div.post/p/a``. A
-        path longer than ``LONGEST_PLACE`` loses whole tags at its beginning.
+        path longer than ``LONGEST_TAG_PATH`` loses whole tags at its beginning.
         """
         missing: list[Element] = []
         step: Element | None = element
@@ -40,4 +40,4 @@ def _within(path: str, element: Element) -> str:
     name = (element.get("class") or element.get("id") or "").split(maxsplit=1)
     step = (f"{tag}.{name[0][:_LONGEST_NAME]}" if name else tag).translate(_NO_DIGITS)
     longer = f"{path}/{step}" if path else step
-    return longer if len(longer) <= LONGEST_PLACE else longer[-LONGEST_PLACE:].partition("/")[2]
+    return longer if len(longer) <= LONGEST_TAG_PATH else longer[-LONGEST_TAG_PATH:].partition("/")[2]

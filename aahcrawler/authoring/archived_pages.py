@@ -11,7 +11,7 @@ from aahcrawler.archive.folders import FILES, INDEXES
 from aahcrawler.archive.history import History
 from aahcrawler.archive.reader import captures
 from aahcrawler.authoring.fetching import PAGE_BYTES, fetch_page
-from aahcrawler.authoring.source import Source, SourceError
+from aahcrawler.authoring.page_source import Source, SourceError
 from aahcrawler.exchange import Exchange
 from aahcrawler.page import Page
 from aahcrawler.wire.replay import replayed

@@ -13,7 +13,7 @@ MOST_TRIES = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Whereabouts:
+class PageLocation:
     """The location of a page: ``own`` is the address of the first page, by which the whole is named."""
 
     page: Page
@@ -30,7 +30,7 @@ class Whereabouts:
         level: PageLevel,
         literals: SourceLiterals,
         own: Address | None = None,
-    ) -> "Whereabouts":
+    ) -> "PageLocation":
         """Return the location of a page; ``own`` is the address that the page gives for itself, None without one."""
         here = application.canonical(Address.parse(page.url))
         own = own or level.first_page(here)

@@ -11,15 +11,15 @@ from lxml.etree import _Element as Element
 from aahcrawler.induction.addressing import addressed
 from aahcrawler.induction.asides import SIDE
 from aahcrawler.induction.candidates import Candidate, candidates, own_text
-from aahcrawler.induction.fields import Fields, Name, read_unsigned, sign
 from aahcrawler.induction.headings import headed_places
-from aahcrawler.induction.leading import Leads
 from aahcrawler.induction.main_part import region
 from aahcrawler.induction.model import Byline, Dated, Nature, Record, RecordSet
 from aahcrawler.induction.outline import Outline
-from aahcrawler.induction.parts import Content, Found, Part, Slot, bodies
-from aahcrawler.induction.signed import signed_records
+from aahcrawler.induction.record_bodies import Content, Found, Part, Slot, bodies
+from aahcrawler.induction.record_fields import Fields, Name, read_unsigned, sign
+from aahcrawler.induction.signed_contributions import signed_records
 from aahcrawler.induction.surroundings import Surroundings
+from aahcrawler.induction.teaser_detection import Leads
 from aahcrawler.page import Page
 from aahcrawler.urls import resolve
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from aahcrawler.induction.addressing import addressed, is_front
-from aahcrawler.induction.fields import Fields, Name, subject
 from aahcrawler.induction.headings import Names
 from aahcrawler.induction.outline import numbered
-from aahcrawler.induction.parts import Content, Found, Part, Slot
+from aahcrawler.induction.record_bodies import Content, Found, Part, Slot
+from aahcrawler.induction.record_fields import Fields, Name, subject
 from aahcrawler.page.text import excerpt, fold
 from aahcrawler.urls import queue_of, resolve
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from aahcrawler import urls
 from aahcrawler.authoring.fetching import fetch_page
-from aahcrawler.authoring.saved import read_page
+from aahcrawler.authoring.saved_pages import read_page
 from aahcrawler.page import Headers, Page
 
 _ADDRESS = re.compile(r"https?://", re.IGNORECASE)

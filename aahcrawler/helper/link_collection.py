@@ -9,7 +9,7 @@ from online_analysis.document import Outlink
 
 
 @dataclass
-class Listing:
+class LinkCollector:
     """Collects links in the canonical form of the application of their site, if known, each once.
 
     Junk is refused: addresses that the application calls junk, else those whose words suggest it.

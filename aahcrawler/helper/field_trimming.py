@@ -10,7 +10,7 @@ from lxml.html import HtmlElement
 from aahcrawler.page.text import plain_text
 
 
-def bylines(body: HtmlElement, shown: str, fields: Iterable[HtmlElement]) -> tuple[HtmlElement, ...]:
+def boundary_fields(body: HtmlElement, shown: str, fields: Iterable[HtmlElement]) -> tuple[HtmlElement, ...]:
     """Return the elements of other fields that are whole lines at the beginning or the end of a body.
 
     Each is returned with the elements around it that show nothing else, such as the link of a date. ``shown`` is the

@@ -1,8 +1,8 @@
 """Nodes made of elements: the shared model of the formats that mark up a page.
 
 A node has the form of the equivalent JSON-LD, so that one reader serves all formats: a mapping with ``@type``, perhaps
-``@id``, and the names of properties, each with a list of values. A value is a string, another node, or `Written`, the
-text of an element. ``@element`` is the element of the node.
+``@id``, and the names of properties, each with a list of values. A value is a string, another node, or `ElementText`,
+the text of an element. ``@element`` is the element of the node.
 """
 
 import re
@@ -24,7 +24,7 @@ _SPOKEN = re.compile(r"Comment|UserComments|Answer|Question|\w*Posting|\w*Articl
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class ElementText:
     """The text of an element, without the comments and other works that lie in it and are declared themselves."""
 
     element: HtmlElement
@@ -61,9 +61,9 @@ class Collection:
             if isinstance(values, list):
                 values.append(value)
 
-    def written(self, element: HtmlElement) -> Written:
+    def written(self, element: HtmlElement) -> ElementText:
         """Return the text of an element as a value."""
-        return Written(element, self.apart)
+        return ElementText(element, self.apart)
 
     def linked(self, element: HtmlElement, address: str) -> Node:
         """Return a link as a value, with its address and, if it has text, a name."""

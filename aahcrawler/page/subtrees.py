@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from lxml.etree import _Element as Element
 
 
-class Covering:
-    """Elements that cover all that lies within them; each element that is asked about is looked at once."""
+class Subtrees:
+    """Elements with all of their descendants; each element that is looked up is visited once."""
 
     def __init__(self, elements: Iterable[Element]) -> None:
         self._known: dict[Element, bool] = dict.fromkeys(elements, True)

@@ -8,10 +8,10 @@ K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 
-class Recent(Generic[K, V]):
+class LruMapping(Generic[K, V]):
     """At most ``most`` values, each made when it is asked for and missing.
 
-    >>> squares = Recent(2)
+    >>> squares = LruMapping(2)
     >>> [squares.get(number, lambda: [number])[0] for number in (1, 2, 1, 3)], 1 in squares, 2 in squares
     ([1, 2, 1, 3], True, False)
     """

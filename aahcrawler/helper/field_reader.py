@@ -8,11 +8,11 @@ from itertools import islice
 from lxml.html import HtmlElement
 
 from aahcrawler import urls
-from aahcrawler.helper.bylines import bylines
-from aahcrawler.helper.declared import declared_values, main_item
+from aahcrawler.helper.field_trimming import boundary_fields
+from aahcrawler.helper.field_values import as_date, as_number, as_person, shown, stripped
+from aahcrawler.helper.main_item import declared_values, main_item
 from aahcrawler.helper.ownership import Owners
-from aahcrawler.helper.values import as_date, as_number, as_person, shown, stripped
-from aahcrawler.helper.whereabouts import MOST_TRIES, Whereabouts, address_text
+from aahcrawler.helper.page_location import MOST_TRIES, PageLocation, address_text
 from aahcrawler.page import markup, text
 from aahcrawler.page.schemaorg import Item
 from aahcrawler.webobject import Reference, Value
@@ -49,7 +49,7 @@ class _Plan:
 class FieldReader:
     """Reads fields on one page. ``budget`` is the number of characters of text that may still be read."""
 
-    def __init__(self, where: Whereabouts, budget: int) -> None:
+    def __init__(self, where: PageLocation, budget: int) -> None:
         self.budget = budget
         self._where = where
         self._plans: dict[Field, _Plan] = {}
@@ -75,7 +75,7 @@ class FieldReader:
         if wanted.kind is not FieldKind.TEXT or len(found.elements) != 1 or wanted.many:
             return found
         body, shown_text = found.elements[0], str(found.values[0])
-        left_out = bylines(body, shown_text, fields)
+        left_out = boundary_fields(body, shown_text, fields)
         if not left_out:
             return found
         without = (*found.without, *left_out)

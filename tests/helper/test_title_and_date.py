@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 from aahcrawler.helper.extraction import Extracted
-from aahcrawler.helper.settling import SOURCE, settled
+from aahcrawler.helper.title_and_date import SOURCE, corrected
 from aahcrawler.page import Page
 from aahcrawler.webobject import WebObject
 from tests.page.building import page_of
@@ -28,11 +28,11 @@ WRONG = _object("Who sold the lighthouse?", datetime(2023, 5, 9, tzinfo=UTC))
 
 
 def test_what_the_page_does_not_contradict_stays() -> None:
-    assert settled(_page(), (RIGHT,)) == (RIGHT,)
+    assert corrected(_page(), (RIGHT,)) == (RIGHT,)
 
 
 def test_title_and_date_of_something_else_are_replaced_and_said_to_be() -> None:
-    [found] = settled(_page(), (WRONG,))
+    [found] = corrected(_page(), (WRONG,))
     assert found.object.first("title") == "The ice broke early"
     assert found.object.first("date") == datetime(2021, 3, 4, tzinfo=UTC)
     assert found.object.inferred == {"title": SOURCE, "date": SOURCE}
@@ -40,16 +40,16 @@ def test_title_and_date_of_something_else_are_replaced_and_said_to_be() -> None:
 
 def test_a_declared_date_is_believed_before_the_address() -> None:
     declared = '<meta property="article:published_time" content="2020-05-09T12:00:00Z">'
-    [found] = settled(_page(declared), (_object("The ice broke early", datetime(2020, 5, 9, tzinfo=UTC)),))
+    [found] = corrected(_page(declared), (_object("The ice broke early", datetime(2020, 5, 9, tzinfo=UTC)),))
     assert found.object.inferred == {}
 
 
 def test_a_date_that_stands_beside_the_heading_stays_whatever_is_declared() -> None:
     declared = '<meta property="article:published_time" content="2020-12-24T12:00:00Z">'
-    assert settled(_page(declared), (RIGHT,)) == (RIGHT,)
+    assert corrected(_page(declared), (RIGHT,)) == (RIGHT,)
 
 
 def test_one_of_many_and_comments_stay() -> None:
     comment = _object("Who sold the lighthouse?", datetime(2023, 5, 9, tzinfo=UTC), "http://a.test/o", "comment")
-    assert settled(_page(), (WRONG, WRONG, comment)) == (WRONG, WRONG, comment)
-    assert settled(_page(), (comment,)) == (comment,)
+    assert corrected(_page(), (WRONG, WRONG, comment)) == (WRONG, WRONG, comment)
+    assert corrected(_page(), (comment,)) == (comment,)

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from aahcrawler.adaptation.detection.marks import relaxed, relaxed_signs
+from aahcrawler.adaptation.detection.sign_relaxation import relaxed, relaxed_signs
 from aahcrawler.page import Page
 from aahcrawler.wrapper_induction.robust_paths import Expression
 from knowledge_base.matching import Detector

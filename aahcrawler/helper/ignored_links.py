@@ -5,10 +5,10 @@ from functools import cached_property
 
 from lxml.html import HtmlElement
 
-from aahcrawler.page.covering import Covering
+from aahcrawler.page.subtrees import Subtrees
 
 
-class Ignored(Covering):
+class Ignored(Subtrees):
     """The ignored elements of one page."""
 
     def __init__(self, tree: HtmlElement | None = None, elements: Iterable[HtmlElement] = ()) -> None:

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from aahcrawler.induction.model import Byline, Dated, Nature, Record, RecordSet, Region
-from aahcrawler.induction.moments import Shown
 from aahcrawler.induction.outline import Outline, weight
+from aahcrawler.induction.shown_dates import Shown
 from aahcrawler.page.text import BLOCKS, excerpt, plain_text
 from aahcrawler.urls import resolve
 

@@ -7,8 +7,8 @@ from itertools import islice
 from lxml import etree
 from lxml.etree import _Element as Element
 
-from aahcrawler.page.covering import Covering
 from aahcrawler.page.entries import Entry, entries, lines_of, paragraphs
+from aahcrawler.page.subtrees import Subtrees
 from aahcrawler.page.text import plain_text
 from aahcrawler.page.zones import Zones
 
@@ -26,7 +26,7 @@ _mains = etree.XPath(
 
 
 @dataclass(frozen=True)
-class Listed:
+class ListText:
     """The entries of a list as one text, a line for each paragraph of each entry; ``rest`` is the page's other text.
 
     ``contexts`` has, for the link of each entry, the first paragraph of the entry.
@@ -39,7 +39,7 @@ class Listed:
 
 def read_list(
     page: Element, links: Sequence[Sequence[Element]], zones: Zones, given: Mapping[Element, Entry] | None = None
-) -> Listed:
+) -> ListText:
     """Read the text around links of a page; sidebars, boilerplate and controls of forms are left out.
 
     Of several groups of links, the later ones make entries only outside of those before. ``given`` are entries that are
@@ -63,19 +63,19 @@ def read_list(
     contexts = {link: text[0] for link, text in texts.items() if text}
     text = "\n".join(line for lines in texts.values() for line in lines)
     rest = plain_text(region, dropped | taken)
-    return Listed(text[:MOST_TEXT].rstrip(), contexts, rest[:LONGEST_REST].rstrip())
+    return ListText(text[:MOST_TEXT].rstrip(), contexts, rest[:LONGEST_REST].rstrip())
 
 
 def _region(page: Element, heads: Iterable[Element]) -> Element:
     main, body = declared_main(page), page.find("body")
-    if main is not None and all(map(Covering((main,)).covers, heads)):
+    if main is not None and all(map(Subtrees((main,)).covers, heads)):
         return main
     return page if body is None else body
 
 
 def _of_entries(found: Mapping[Element, Entry], elements: Iterable[Element]) -> frozenset[Element]:
     """Return the elements within entries: the header, footer or tags within an entry are those of a post."""
-    within = Covering(element for entry in found.values() for element in entry)
+    within = Subtrees(element for entry in found.values() for element in entry)
     return frozenset(filter(within.covers, elements))
 
 
@@ -102,7 +102,7 @@ def _entries(
     found = given
     known = [element for entry in given.values() for element in entry]
     for group in groups:
-        covering = Covering(element for entry in found.values() for element in entry)
+        covering = Subtrees(element for entry in found.values() for element in entry)
         added = [link for link in group if not covering.covers(link)]
         if added:
             links += added

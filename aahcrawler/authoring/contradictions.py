@@ -7,8 +7,8 @@ from re import sub
 from lxml import etree
 
 from aahcrawler.authoring.check_findings import Finding, error, warning
-from aahcrawler.authoring.file_lines import Places
-from aahcrawler.authoring.saved import SavedPage
+from aahcrawler.authoring.file_lines import FileLines
+from aahcrawler.authoring.saved_pages import SavedPage
 from knowledge_base.addresses import Address, AvoidRule
 from knowledge_base.matching import Detector
 from knowledge_base.model import Application, Condition, Navigate, PageLevel
@@ -19,7 +19,7 @@ _SEGMENTS = ("", "a/b")
 _MOST_EXAMPLES = 16
 
 
-def contradictions(application: Application, places: Places, shown: Iterable[str]) -> Iterator[Finding]:
+def contradictions(application: Application, places: FileLines, shown: Iterable[str]) -> Iterator[Finding]:
     """Yield the contradictions in one application; ``shown`` are its levels that have a saved page."""
     hidden = {}
     for number, level in enumerate(application.levels):
@@ -35,7 +35,7 @@ def contradictions(application: Application, places: Places, shown: Iterable[str
     yield from _swallowed(application, places)
 
 
-def rivalries(detector: Detector, saved: Sequence[SavedPage], places: Places) -> Iterator[Finding]:
+def rivalries(detector: Detector, saved: Sequence[SavedPage], places: FileLines) -> Iterator[Finding]:
     """Yield the saved pages that two applications claim with equal strength."""
     for page in saved:
         rivals = detector.detect(page.page).rivals
@@ -69,7 +69,7 @@ def _same(one: Condition, other: Condition) -> bool:
 
 
 def _dead_ends(
-    application: Application, places: Places, hidden: dict[str, str], shown: frozenset[str]
+    application: Application, places: FileLines, hidden: dict[str, str], shown: frozenset[str]
 ) -> Iterator[Finding]:
     for level in application.levels:
         for action in level.actions:
@@ -88,7 +88,7 @@ def _dead_ends(
                 )
 
 
-def _swallowed(application: Application, places: Places) -> Iterator[Finding]:
+def _swallowed(application: Application, places: FileLines) -> Iterator[Finding]:
     asked = _asked_for(application)
     for level in application.levels:
         found = places.level_element(application.name, level.name)

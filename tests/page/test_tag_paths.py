@@ -1,13 +1,13 @@
 """Where links stand in the markup of their page."""
 
 from aahcrawler.page import Page
-from aahcrawler.page.places import LONGEST_PLACE, Places
+from aahcrawler.page.tag_paths import LONGEST_TAG_PATH, TagPaths
 from tests.pace import at_most
 from tests.page.building import page_of
 
 
 def places(page: Page) -> list[str]:
-    known = Places()
+    known = TagPaths()
     return [known.of(element) for element in page.tree.iter("a")]
 
 
@@ -29,7 +29,7 @@ def test_long_places_keep_what_is_nearest_to_the_link() -> None:
     (place,) = places(page_of(f'{deep}<p class="last"><a href="/">x</a>'))
     assert place.endswith("/div.inner/p.last/a")
     assert place.startswith("div.")
-    assert LONGEST_PLACE - 60 < len(place) <= LONGEST_PLACE
+    assert LONGEST_TAG_PATH - 60 < len(place) <= LONGEST_TAG_PATH
     assert all(len(step) <= 44 for step in place.split("/"))
 
 

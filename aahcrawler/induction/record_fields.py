@@ -9,9 +9,9 @@ from urllib.parse import urlsplit
 
 from lxml.etree import _Element as Element
 
-from aahcrawler.induction.moments import Shown
 from aahcrawler.induction.outline import Outline
-from aahcrawler.induction.parts import Content, Part, Slot
+from aahcrawler.induction.record_bodies import Content, Part, Slot
+from aahcrawler.induction.shown_dates import Shown
 from aahcrawler.page.text import excerpt, fold
 
 LONGEST_NAME = 60
