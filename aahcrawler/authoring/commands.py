@@ -27,7 +27,7 @@ def check_files(
         float, typer.Option("--seconds", min=1, help="How long one expression may take before it is ended.")
     ] = 60.0,
     unproven: Annotated[
-        bool, typer.Option("--unproven", help="List for each application what has no citation or an unproven one.")
+        bool, typer.Option("--unproven", help="List the entries of each application without a proven citation.")
     ] = False,
 ) -> None:
     """Check a knowledge base: one line for each mistake, with file, line and the correction."""
@@ -56,7 +56,7 @@ Folders = Annotated[
     ),
 ]
 Contact = Annotated[
-    str, typer.Option("--contact", envvar="AAH_CONTACT", help="Who asks: an e-mail or web address, told to the site.")
+    str, typer.Option("--contact", envvar="AAH_CONTACT", help="Your e-mail or web address, sent to the site.")
 ]
 Private = Annotated[
     bool, typer.Option("--allow-private", help="Let hosts of your own network be asked, such as a test server.")
@@ -135,7 +135,7 @@ def begin_application(
     lists: Annotated[
         list[str] | None, typer.Option("--list", metavar="URL|FILE", help="A page that lists others; may be repeated.")
     ] = None,
-    kind: Annotated[str, typer.Option("--kind", help="What kind of application it is.")] = "web-forum",
+    kind: Annotated[str, typer.Option("--kind", help="The kind of the application.")] = "web-forum",
     kb: Folders = "",
     url: Annotated[
         list[str] | None, typer.Option("--url", metavar="URL", help="For each file, in order: where it was found.")
@@ -211,7 +211,7 @@ def explain_page(
 @kb_app.command("import-ftr")
 def import_site_configs(
     source: Annotated[Path, typer.Argument(metavar="ARCHIVE|FOLDER", help="The site configs: ftr-site-config.tar.xz.")],
-    to: Annotated[Path, typer.Option("--to", metavar="FOLDER", help="Where the pack is written.")],
+    to: Annotated[Path, typer.Option("--to", metavar="FOLDER", help="The folder to write the pack to.")],
     report: Annotated[
         Path | None, typer.Option("--report", metavar="FILE", help="Write all that was left out, with why, as JSON.")
     ] = None,

@@ -41,7 +41,7 @@ def sections(explained: Explanation) -> Iterator[Section]:
     )
     yield from _recognition(explained)
     if explained.failures:
-        yield Section("What did not work", ("failure",), tuple((failure,) for failure in explained.failures))
+        yield Section("Failures", ("failure",), tuple((failure,) for failure in explained.failures))
     yield from map(_action, explained.actions)
     if explained.listings:
         listed = tuple((each,) for each in explained.listings)

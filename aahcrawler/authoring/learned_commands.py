@@ -12,7 +12,7 @@ import typer
 from aahcrawler.authoring.commands import Folders
 from aahcrawler.exits import told
 
-learned_app = typer.Typer(help="What crawls have learned about applications.")
+learned_app = typer.Typer(help="Actions and signs that crawls have learned.")
 
 Crawl = Annotated[
     Path, typer.Argument(metavar="CRAWL", help="The folder of a crawl.", exists=True, file_okay=False, readable=True)
@@ -50,8 +50,12 @@ def promote_learned(
     crawl: Crawl,
     name: Annotated[str, typer.Argument(metavar="NAME", help="Its name, as aah kb learned lists it.")],
     kb: Folders = "",
-    application: Annotated[str, typer.Option("--application", help="Where several are called so: of which.")] = "",
-    site: Annotated[str, typer.Option("--site", help="Where several are called so: learned on which site.")] = "",
+    application: Annotated[
+        str, typer.Option("--application", help="The application, if several items have the name.")
+    ] = "",
+    site: Annotated[
+        str, typer.Option("--site", help="The site it was learned on, if several items have the name.")
+    ] = "",
     variant: Annotated[str, typer.Option("--as", metavar="VARIANT", help="How the variant is to be called.")] = "",
 ) -> None:
     """Write a learned action or sign into its application's file, with a page of the crawl as its test.
