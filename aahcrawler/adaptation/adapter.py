@@ -82,7 +82,7 @@ class Adaptation:
         self._strategies = tuple(strategies)
         self._sign_learning.renew(knowledge_base)
 
-    # What the helper asks
+    # Calls from the helper
 
     def application(self, page: Page, known: Application | None, former: Metadata | None) -> str | None:
         """See `aahcrawler.helper.adapter.Adapter.application`."""
@@ -176,7 +176,7 @@ class Adaptation:
         wrong = trouble(question.action, outcome, way.record)
         return replace(wrong, certain=False) if wrong is not None and not question.shown else wrong
 
-    # What is done about trouble
+    # Reactions to failures
 
     def _looked_after(self, question: Question, case: Case, outcome: Outcome, runner: Runner) -> Outcome:
         """Compare a learned action that works with an example now and then: it may leave something out."""
@@ -209,7 +209,7 @@ class Adaptation:
         if case.current.learned is None or wrong.fields <= known:
             case.backoff.succeeded()
         else:
-            # What was learned leaves out what examples know: to ask on every page costs more than it gives.
+            # The learned action leaves out fields that examples have: asking on every page costs more than it gains.
             case.backoff.failed()
         return used
 
@@ -292,7 +292,7 @@ class Adaptation:
         self._cases.drop(case, [kept for kept in case.examples if set(_texts(kept.example)) <= set(texts)])
         return True
 
-    # What is made of an example
+    # Uses of an example
 
     def _used(
         self, question: Question, case: Case, example: LabelledExample, outcome: Outcome, runner: Runner, wrong: Trouble
@@ -371,7 +371,7 @@ def _knows_more(example: LabelledExample, outcome: Outcome, wrong: Trouble) -> b
             return True
         return supplemented(outcome.extracted, example, wrong.fields) is not None
     if len(example.objects) == 1 < len(outcome.extracted):
-        # One that was found in place of several is what holds them.
+        # One object found in place of several is their container.
         return False
     return not outcome.extracted or adds_to(example, outcome.extracted)
 

@@ -81,7 +81,7 @@ def capture(page: Page, knowledge_base: KnowledgeBase, folders: Sequence[Path], 
 
 
 def told_of(captured: Captured) -> Iterator[str]:
-    """Yield lines for people on what was saved and what they should check."""
+    """Yield lines for people on the saved page and the values to check."""
     yield from description(captured.saved.expected)
     yield f"saved: {captured.saved.file} and {captured.saved.file.with_suffix('.json').name}"
     if captured.doubts:

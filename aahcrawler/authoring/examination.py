@@ -147,7 +147,7 @@ def _cost(entries: tuple[Entry, ...], step: int, begin: Callable[[Busy], None]) 
     try:
         worst = cost.worst(first.source, busy)
     except etree.XPathSyntaxError:
-        return  # The loader has said so.
+        return  # The loader has reported it.
     except etree.XPathError as mistake:
         better = "use the functions of XPath 1.0 alone, such as contains() and starts-with()"
         for entry in entries:

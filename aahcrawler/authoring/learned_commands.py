@@ -21,7 +21,7 @@ Crawl = Annotated[
 
 @learned_app.command("learned")
 def list_learned(crawl: Crawl, kb: Folders = "") -> None:
-    """List the actions and signs that a crawl has learned, beside what they replace, with the evidence."""
+    """List the actions and signs that a crawl has learned, with the replaced ones and the evidence."""
     from aahcrawler.adaptation.store.overlay import LEARNED, Overlay
     from aahcrawler.authoring.promotion import compared, described
     from knowledge_base.folders import named_folders

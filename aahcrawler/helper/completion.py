@@ -59,7 +59,7 @@ class Completion:
     ) -> tuple[Extracted, ...]:
         """Return the objects of a page of a level, completed by generic reading.
 
-        ``guessed`` says that no action found them, so that the generic result replaces them. Deterministic for given
+        With ``guessed``, no action found the objects, so that the generic result replaces them. Deterministic for given
         pages in a given order. If a page has many objects, they stay as they are.
         """
         wholes = [each for each in extracted if each.object.type in WHOLES and each.object.part_of is None]

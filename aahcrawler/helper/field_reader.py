@@ -106,7 +106,7 @@ class FieldReader:
         return (selector for given in selectors if (selector := narrow(given, elements)) is not None)
 
     def _plan(self, wanted: Field) -> _Plan:
-        # Markup that stands on the page as text has elements of its own.
+        # Markup given as text on the page has elements of its own.
         elements = None if wanted.markup else self._where.page.elements
         plan = _Plan(tuple(self.narrowed(wanted.selectors)), tuple(self._narrowed(wanted.without, elements)))
         self._plans[wanted] = plan

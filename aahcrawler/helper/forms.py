@@ -12,7 +12,7 @@ from aahcrawler import urls
 from aahcrawler.page import text
 
 MOST_CONTROLS = 500
-"""Controls of one form that are looked at."""
+"""The most controls of one form that are read."""
 
 Entry = tuple[str, str]
 

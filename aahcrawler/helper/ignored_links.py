@@ -1,4 +1,4 @@
-"""Recognise links to ignore: those at or within the elements that an application says to ignore."""
+"""Recognise ignored links: those at or within the elements that an application declares to be ignored."""
 
 from collections.abc import Iterable
 from functools import cached_property

@@ -51,7 +51,7 @@ def _values(item: Item, name: str, wanted: Field, page: Page) -> Iterator[Value]
             url = item.url(page.base_url, name)
             value = Reference(url) if url else None
         case FieldKind.DATETIME:
-            # What is written for readers has a format, what is written for machines does not follow it.
+            # The field's format describes text for readers; text for machines does not follow it.
             form = DateFormat(wanted.date.order, wanted.date.zone)
             value = as_date(item.text(name), form, page)
         case FieldKind.NUMBER:

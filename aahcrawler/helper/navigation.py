@@ -20,7 +20,7 @@ from knowledge_base.model import Action, Application, Navigate, PageLevel
 from knowledge_base.selectors import Selector, SourceLiterals
 
 MOST_LINKS = 10_000
-"""Different addresses of one page that are looked at."""
+"""The most different addresses of one page that are judged."""
 _FILE = re.compile(
     r"\.(?:css|m?js|json|png|jpe?g|gif|svg|webp|avif|ico|woff2?|ttf|otf|eot|mp[34]|webm|og[gv])$", re.IGNORECASE
 )

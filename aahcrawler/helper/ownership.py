@@ -7,7 +7,7 @@ from lxml.html import HtmlElement
 
 
 class Owners:
-    """Tells for any element the nearest item that it is or lies within; each element is looked at once."""
+    """Finds for any element the nearest item that it is or lies within; each element is visited once."""
 
     def __init__(self, items: Iterable[HtmlElement]) -> None:
         self._owner: dict[Element, HtmlElement | None] = {item: item for item in items}

@@ -147,7 +147,7 @@ class _Walk:
                 yield from level.lines(behind=child)
                 yield _Stop(self._heading(child))
                 if child in self.headings and level.block is not self.container and level.block not in self.signing:
-                    # A block that nobody signs in is the heading's own: what else it holds are tools.
+                    # A block without signatures belongs to the heading: its other elements are tools.
                     level.block = None
             elif child not in self.blocks and child not in self.above:
                 level.inline.append(child)

@@ -16,7 +16,7 @@ MOST_TRIES = 10_000
 """Texts of one page that are tried as dates; a signature takes one or two."""
 
 MOST_DATES = 4
-"""Dates within a line, the last ones, that are looked at."""
+"""The most dates within a line that are examined, the last ones."""
 
 LONGEST_DATE = 70
 LONGEST_GAP = 100

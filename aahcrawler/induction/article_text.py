@@ -167,7 +167,7 @@ def _trafilatura(page: Page) -> list[str]:
     strip_tags(tree, Comment, ProcessingInstruction)
     try:
         found = bare_extraction(tree, fast=True, include_comments=False)
-    except Exception as error:  # Whatever markup provokes in it, the page's structure still tells its text.
+    except Exception as error:  # If markup makes the library fail, the page's structure still gives the text.
         logger.warning("%s: trafilatura cannot read it (%s): its structure alone tells its text", page.url, error)
         return []
     if not isinstance(found, Document):

@@ -121,7 +121,7 @@ def _is_addressed(page: Page, item: Item, claimed: WebObject) -> bool:
 
 
 def work_of(page: Page) -> Item | None:
-    """Return the first item that declares a work which is no teaser of another page, None if there is none."""
+    """Return the first item that declares a work which is not a teaser of another page, None if there is none."""
     return next((each for each in page.once(items) if kind_of(each) and not leads_elsewhere(page, each)), None)
 
 

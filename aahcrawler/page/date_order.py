@@ -9,7 +9,7 @@ from aahcrawler.page.dates import Order
 from aahcrawler.page.text import excerpt
 
 MOST = 300
-"""Dates of one page that are looked at."""
+"""The most dates of one page that are examined."""
 
 LEAST_IN_A_ROW = 5
 """Different days that follow one another in one order of day and month alone; fewer do so by chance."""

@@ -45,7 +45,7 @@ class DateWords:
 
 SECOND, MINUTE, HOUR, DAY, WEEK = 1, 60, 3_600, 86_400, 604_800
 MONTH, YEAR = -1, -12
-"""Units of calendar months have no length in seconds; their number of months, negative, stands for them."""
+"""Units of calendar months, which have no length in seconds: the number of months, negative."""
 
 _UNITS = (SECOND, MINUTE, HOUR, DAY, WEEK, MONTH, YEAR)
 
@@ -98,8 +98,8 @@ def _with_abbreviations(groups: list[list[str]], start: int, shortest: int) -> M
     # Eight groups a language, parted by semicolons: months; weekdays from Monday; today, yesterday, the day before;
 
 
-# second, minute, hour, day, week, month, year; words for one; words for "ago"; words that may stand beside a date;
-# words for now. A slash parts variants, a hyphen the words of a phrase, and a lone hyphen stands for none.
+# second, minute, hour, day, week, month, year; words for one; words for "ago"; words that may accompany a date;
+# words for now. A slash parts variants, a hyphen the words of a phrase, and a lone hyphen means none.
 _WORDS = {
     "en": """
         january february march april may june july august september october november december;

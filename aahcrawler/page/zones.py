@@ -32,7 +32,7 @@ class Zones:
     ``content`` are elements that hold content, each in a zone of its own: an element that contains one of them, or a
     heading of the first rank, is neither a sidebar nor boilerplate, whatever its name. With ``lists``, names that
     entries of a list may also have (archives, categories, recent) mean nothing within the main part of the page.
-    ``boilerplate`` are the topmost elements of menus and of dropped zones in which any element was looked up.
+    ``boilerplate`` are the topmost elements of menus and of dropped zones, as far as elements in them were looked up.
     """
 
     def __init__(self, tree: Element, content: Iterable[Element] = (), *, lists: bool = False) -> None:

@@ -25,7 +25,7 @@ OPAQUE: Final = 3.2
 """The cost of a name that means nothing, as programs make them: it may be another one after the next change."""
 
 MOST_WORDS = 16
-"""Class names of one element that are looked at."""
+"""The most class names of one element that are used."""
 
 MOST_REMEMBERED = 4_096
 """Words whose meaning is remembered."""
@@ -108,7 +108,7 @@ class Feature:
     value: str = ""
 
     def __hash__(self) -> int:
-        # The hash of an enum's member is a call of its own, which would be half of what induction costs.
+        # The hash of an enum's member is a call of its own, which would be half of the cost of induction.
         return hash((self.attribute, self.value))
 
     @property

@@ -23,7 +23,7 @@ TELLING = 2.0
 """The cost of names up to which the content of a part serves to distinguish it."""
 
 FEWEST = 3
-"""The number of objects from which one of them alone says little about the template."""
+"""The number of objects from which a part of only one of them is no evidence for the template."""
 
 _ENDS = ("following-sibling", "preceding-sibling")
 _TEXTUAL = frozenset(

@@ -15,7 +15,7 @@ from knowledge_base.selectors import BadExpressionError
 
 LEAST_PAGES = 2
 MOST_TARGETS = 12
-"""Links of one page by which expressions are made; all are looked at when these are tried."""
+"""The most links of one page from which expressions are made; all are used when these are tried."""
 MOST_TRIED = 40
 MOST_COST = 6.0
 """The cost of an expression (see `aahcrawler.wrapper_induction.robust_paths.Path`) beyond which it is too vague."""

@@ -58,7 +58,7 @@ def _says(label: Label) -> bool:
 def _finding(parts: tuple[ItemPage, ...], known: Features, budget: Budget) -> tuple[Expression, ...]:
     """Return the expressions that find these elements and no others; none if there are no such expressions."""
     if sum(bool(page.items) for page in parts) < LEAST_PAGES:
-        # What one page calls its own headings may name nothing but their words.
+        # The names of one page's headings may contain only their words.
         return ()
     items = ItemInduction(parts, known, True, budget).run()
     if items is None or any(found.items != page.items for found, page in zip(items.pages, parts, strict=True)):

@@ -26,7 +26,7 @@ from knowledge_base.model import Extract, Field, FieldKind
 from knowledge_base.selectors import Selector
 
 MOST_FOUND = 32
-"""Nodes of one expression within one object that are looked at before its value is read."""
+"""The most nodes of one expression within one object that are examined before its value is read."""
 
 LONGEST_LINE = 300
 TITLE = "title"

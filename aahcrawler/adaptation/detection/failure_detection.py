@@ -211,7 +211,7 @@ def _changed(action: Extract, outcome: Outcome, record: TrackRecord) -> Trouble 
     gone = [name for name in WATCHED if name in known and record.is_unusually_missing(name)]
     never = [name for name in WATCHED if name in known and record.found and not record.filled[name]]
     if gone:
-        # Titles are missing wherever a thread goes on, so that only a repair strategy can tell.
+        # Titles are missing wherever a thread goes on, so that only a repair strategy can decide.
         certain = gone != ["title"]
         return Trouble(Failure.CHANGED_SHAPE, f"no {' and no '.join(gone)} any more", frozenset(gone), certain=certain)
     if record.short > 1 and record.is_short(Shape.of(outcome.extracted)):

@@ -132,7 +132,7 @@ class LevelFallback:
         backoff = self._of(page, application, level)
         if not backoff.allows():
             return Taken(shown) if shown is not None else None
-        # Until it turns out to hold what it should, it is counted as one that does not.
+        # Until its objects are found, it counts as a page without any.
         backoff.failed()
         self._page.level, self._page.proposed = level, proposed is not None
         return Taken(level)
@@ -157,7 +157,7 @@ class LevelFallback:
     def _is_misread(self, page: Page, application: Application, shown: PageLevel, by_address: PageLevel) -> bool:
         """Return whether a page shows signs of a list that by now occur on the site's pages with objects as well.
 
-        That is so if all of many pages in a row whose addresses are those of objects were taken for lists.
+        That is so if all of many pages in a row whose addresses are those of objects were recognised as lists.
         """
         if by_address.role != "terminal":
             return False

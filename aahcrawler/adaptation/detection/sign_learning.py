@@ -1,6 +1,6 @@
-"""Learns signs of levels and applications on sites whose pages show none any more (ARCOMEM, section 4.1).
+"""Learn signs of levels and applications on sites whose pages show none any more (ARCOMEM, section 4.1).
 
-Nothing is looked at on a site before a page of it has turned out to be of a level that it shows no sign of. From then
+Nothing is recorded for a site before one of its pages has turned out to be of a level whose signs it lacks. From then
 on the names on its pages are counted by level until a name is found that is on those of one level and on no other.
 """
 
@@ -161,7 +161,7 @@ class SignLearning:
         key = (site_of(url), application.name)
         return key in self._watches and bool(self._watches.get(key, _Watch).wanted)
 
-    # What pages show
+    # Signs on pages
 
     def level(self, page: Page, application: Application) -> PageLevel | None:
         """Return the level of a sign learned on this site, None without such a sign.
@@ -205,7 +205,7 @@ class SignLearning:
         backoff = self._backoff.get((site_of(page.url), application.name), Backoff)
         if not backoff.allows():
             return None
-        # Until it turns out to hold what it should, it is counted as one that does not.
+        # Until its objects are found, it counts as a page without any.
         backoff.failed()
         for shown in self._elsewhere.get(application.name, list) if application.name in self._elsewhere else ():
             level = _level(application, shown.sign.level)
@@ -231,7 +231,7 @@ class SignLearning:
             self._hints[level] = hints_of_level(level)
         return self._hints[level]
 
-    # What pages turn out to be
+    # Confirmed levels of pages
 
     def note(self, page: Page, application: Application, level: PageLevel | None) -> None:
         """Count the names of a page certainly of a level, or certainly of none, if its site lacks a sign.

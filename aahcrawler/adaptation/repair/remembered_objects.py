@@ -108,7 +108,7 @@ class _Tracing:
         for each, near in zip(traced, inside, strict=True):
             value = each.object.first(name)
             best = max(near, key=lambda one: self._fitness(one, each, votes), default=None)
-            # What only one of many objects has beside it belongs to the page, such as the title of a thread.
+            # A value beside only one of many objects belongs to the page, such as the title of a thread.
             if best is not None and votes[best.key(self._shape(best.place))] >= min(0.5 * having, MOST_OF_KIND):
                 each.labels[name] = best
             elif value is not None:

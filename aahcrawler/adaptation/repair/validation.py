@@ -130,7 +130,7 @@ def _doubtful_shape(question: Question, example: LabelledExample, *, cautious: b
         return Doubt.NO_BODIES
     if _are_outside(example):
         return Doubt.OUTSIDE
-    # Whoever writes without signing stands beside those who sign, in the same elements.
+    # Posts without an author are beside those with one, in the same elements.
     alike = question.action.many and question.action.run is None
     return _doubtful_signatures(question, example, cautious=cautious) or (
         Doubt.PARTIAL if alike and _left_out(objects) > LEFT_OUT * len(objects) else None
@@ -143,7 +143,7 @@ def _doubtful_signatures(question: Question, example: LabelledExample, *, cautio
     if not signs:
         return None
     if cautious and example.method is Method.RELAXED and DATE in signs:
-        # What is named like an author may be the heading of an empty list of comments; a date is a date.
+        # An element named like an author may be the heading of an empty list of comments; a date is unambiguous.
         signs = frozenset({DATE})
     signed = sum(not labelled.labels.keys().isdisjoint(signs) for labelled in objects)
     if question.action.many:

@@ -1,4 +1,4 @@
-"""Files of what was learned: a folder with one file for each application, in the format of the knowledge base.
+"""The files of learned items: a folder with one file for each application, in the format of the knowledge base.
 
 Every worker of a crawl writes to the same folder and reads from it, so that each uses what the others have learned. A
 crawl never changes the files that ship; with ``aah kb promote`` a person adds to them.

@@ -58,7 +58,7 @@ def begin(wish: Wish, given: Given, folders: Sequence[Path]) -> Begun:
 
 
 def lines_of(begun: Begun, named: str) -> Iterator[str]:
-    """Yield lines for people on what was written, its results, and the next steps.
+    """Yield lines for people on the written file, its results, and the next steps.
 
     ``named`` is the first page as it would be typed.
     """

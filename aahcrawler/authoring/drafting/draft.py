@@ -65,7 +65,7 @@ class _Draft:
         self._terms: Terms = TERMS[wanted.kind]
         self._signs = _signs(wanted, given, known)
         planned = plan_levels(given, self._terms)
-        # A level that was only guessed from links, and that nothing tells from others, is left out.
+        # A level that was only guessed from links, and that nothing distinguishes from others, is left out.
         self._levels = tuple(level for level in planned if level.pages or self._sign_of(level, None) is not None)
 
     def file(self) -> bytes:

@@ -129,7 +129,7 @@ def _labels(name: str, examples: Iterable[LabelledExample]) -> tuple[Label, ...]
     return tuple(each.labels[name] for example in examples for each in example.objects if name in each.labels)
 
 
-# What is said of it
+# The written action
 
 
 def _marked(wrapper: Wrapper, examples: Sequence[LabelledExample]) -> etree._Element:

@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 MOST_FILES = 20_000
 LARGEST_FILE = 256 * 1024
 LARGEST_ARCHIVE = 256 * 1024 * 1024
-"""Bytes of an archive that are looked at, unpacked: the real one has 10 million."""
+"""The most unpacked bytes of an archive that are read: the real one has 10 million."""
 
 
 class ConfigsError(Exception):
