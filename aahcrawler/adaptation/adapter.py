@@ -48,7 +48,7 @@ MOST_ELSEWHERE = 6
 """Learned ways of an action that are remembered for other sites."""
 
 LARGEST = 2_000_000
-"""Bytes of a page that repair strategies are asked about."""
+"""The most bytes of a page that repair strategies are given."""
 
 _TROUBLED = frozenset({None, Failure.NOTHING_FOUND, Failure.INCOMPLETE})
 
@@ -357,7 +357,7 @@ def _values(outcome: Outcome, fields: Collection[str]) -> list[list[Value | None
 
 
 def _of_use(outcome: Outcome, wrong: Trouble) -> Outcome:
-    """Return the objects found, except those that are another thing than was looked for."""
+    """Return the objects found, except those of another thing than the wanted one."""
     return replace(outcome, extracted=()) if wrong.another else outcome
 
 

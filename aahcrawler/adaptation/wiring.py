@@ -1,4 +1,4 @@
-"""Adaptation as crawls use it: all repair strategies in the order in which they are asked, and the learner."""
+"""Adaptation as crawls use it: all repair strategies in their order, and the learner."""
 
 from collections.abc import Callable
 

@@ -66,8 +66,8 @@ def capture(page: Page, knowledge_base: KnowledgeBase, folders: Sequence[Path], 
     wish = replace(wish, application=wish.application or found.application or "")
     if not wish.application:
         raise CaptureError(
-            "no application is recognised on this page; aah kb explain says why. If it is one of an application all "
-            "the same, say of which: --application NAME"
+            "no application is recognised on this page; aah kb explain says why. If it is a page of an application "
+            "nevertheless, name that: --application NAME"
         )
     stem, name = _described(folders, wish.application)
     _check(page, found, wish, name)
@@ -180,17 +180,16 @@ def _check(page: Page, found: Expectation, wish: Wish, application: str | None) 
             )
         if found.application not in (None, application):
             raise CaptureError(
-                f"this page is taken for {found.application}, not {wish.application}; see: aah kb explain"
+                f"this page is recognised as {found.application}, not {wish.application}; see: aah kb explain"
             )
         return
     if found.application is None or found.level is None:
         what = "application" if found.application is None else "level"
         raise CaptureError(
-            f"no {what} is recognised on this page; aah kb explain says why. If that is as it should be, save it with "
-            "--negative"
+            f"no {what} is recognised on this page; aah kb explain says why. If that is right, save it with --negative"
         )
     if found.application != application:
-        raise CaptureError(f"this page is taken for {found.application}; write --application {found.application!r}")
+        raise CaptureError(f"this page is recognised as {found.application}; write --application {found.application!r}")
 
 
 def _described(folders: Sequence[Path], application: str) -> tuple[str, str | None]:

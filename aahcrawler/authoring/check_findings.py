@@ -36,5 +36,5 @@ def error(place: Place, message: str) -> Finding:
 
 
 def warning(place: Place, message: str) -> Finding:
-    """Return a finding that should be looked at."""
+    """Return a warning."""
     return Finding(place, Severity.WARNING, message)

@@ -33,7 +33,7 @@ class Cost:
 
     @property
     def is_slow(self) -> bool:
-        """Return whether somebody should write the expression in another way."""
+        """Return whether the expression should be rewritten."""
         return self.seconds >= (HOPELESS if self.tailored else SLOW)
 
     @property
@@ -42,7 +42,7 @@ class Cost:
         return self.seconds >= HOPELESS and not self.tailored
 
     def __str__(self) -> str:
-        made = " made of what it looks for" if self.tailored else ""
+        made = " of the elements it looks for" if self.tailored else ""
         return f"takes {self.seconds:.1f} s on {self.shape}{made}"
 
 
@@ -67,7 +67,7 @@ def worst(source: str, busy: Callable[[str], None]) -> Cost:
     usual = max(costs, key=lambda cost: cost.seconds)
     if usual.is_slow:
         return usual
-    busy(f"{shapes[0]} made of what it looks for")
+    busy(f"{shapes[0]} of the elements it looks for")
     words = stress_pages.words_of(source)
     estimate = _estimated(expression, lambda size: stress_pages.page(shapes[0], words, size), HOPELESS)
     tailored = Cost(estimate, shapes[0], tailored=True)

@@ -20,7 +20,7 @@ from knowledge_base.matching import Detector
 from knowledge_base.model import KnowledgeBase
 
 GRACE = 5
-"""Seconds after which a step that nobody kills ends by itself: its parent is gone."""
+"""The seconds after which a step ends by itself, if its parent is gone and cannot stop it."""
 _SHOWN = 100
 
 

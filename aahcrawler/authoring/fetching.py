@@ -126,7 +126,7 @@ def _user_agent(contact: str, *, needed: bool) -> str:
     contact = contact.strip()
     if needed and not contact:
         raise NoContactError(
-            "say who asks, so that the owner of the site can reach you: --contact you@example.org, or set AAH_CONTACT"
+            "give a contact, so that the owner of the site can reach you: --contact you@example.org, or set AAH_CONTACT"
         )
     if contact and not _CONTACT.fullmatch(contact):
         raise NoContactError(
@@ -153,7 +153,7 @@ async def _fetch(url: str, settings: WireSettings, agent: str, redirected: Calla
 
 @dataclass(frozen=True, slots=True)
 class _Asking:
-    """Asks hosts for pages they may be asked for; each robots.txt is read once."""
+    """Fetches pages that robots.txt permits; each robots.txt is read once."""
 
     client: WireClient
     agent: str

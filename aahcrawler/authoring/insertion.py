@@ -47,8 +47,8 @@ class Insertion:
         level = root_of(text).named("level", learned.level)
         if level is None:
             raise PromotionError(
-                f"{self.file} has no level {learned.level} of its own (it extends another file); write what was "
-                "learned there by hand"
+                f"{self.file} has no level {learned.level} of its own (it extends another file); write the "
+                "learned parts there by hand"
             )
         match learned:
             case LearnedSign():

@@ -75,7 +75,7 @@ def _page(file: Path, url: str, now: datetime) -> Page:
     if not url:
         guess = _own_address(body, now)
         advice = f"; by its own words it is --url {guess}" if guess else ": --url http://..."
-        raise SourceError(f"say at which address {file} was found{advice}")
+        raise SourceError(f"give the address at which {file} was found{advice}")
     address = urls.canonicalize(url)
     if address is None:
         raise SourceError(f"--url {url} is no address; write one that starts with http:// or https://")

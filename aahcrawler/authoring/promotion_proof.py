@@ -59,11 +59,11 @@ def _wrong(page: Page, after: KnowledgeBase, insertion: Insertion) -> Iterator[s
     found = ApplicationAwareHelper(after).assist(page)
     match = found.match
     if match is None or match.application.name != learned.application:
-        yield f"with this {page.url} is not taken for a page of {learned.application}: one hint is not enough"
+        yield f"with this {page.url} is not recognised as a page of {learned.application}: one hint is not enough"
         return
     if learned.level and (match.level is None or match.level.name != learned.level):
         shown = match.level.name if match.level is not None else "none"
-        yield f"with this {page.url} is taken for a page of level {shown}, not {learned.level}"
+        yield f"with this {page.url} is recognised as a page of level {shown}, not {learned.level}"
         return
     if insertion.variant and match.variant != insertion.variant:
         shown = f"the variant {match.variant}" if match.variant else "the level itself"

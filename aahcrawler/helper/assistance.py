@@ -50,7 +50,7 @@ class FailedAction:
 
     @property
     def place(self) -> str:
-        """Application, level and action, as far as they are known."""
+        """Application, level and action, if known."""
         return "/".join(filter(None, (self.application, self.level, self.action)))
 
     def __str__(self) -> str:

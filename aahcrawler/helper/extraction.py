@@ -26,7 +26,7 @@ DEEP = 100
 """The depth from which nested markup counts for more: expressions visit the ancestors of each element."""
 
 MOST_ELEMENTS = 400_000
-"""Elements looked at for the objects of one action, those within several objects counted for each."""
+"""The most elements visited for the objects of one action; those within several objects count for each."""
 
 BODY, TITLE = "body", "title"
 _BYLINES = frozenset({FieldKind.PERSON, FieldKind.DATETIME})

@@ -194,7 +194,7 @@ def _regions(reading: Reading, said: Sequence[WebObject]) -> Mapping[HtmlElement
 
 
 def _teasers(reading: Reading) -> Sequence[Record]:
-    """Return the entries of lists, those of sidebars apart; one alone is no list."""
+    """Return the entries of lists outside of sidebars; a single one is no list."""
     lists = (
         each for each in reading.sets if each.nature is Nature.TEASERS and not each.aside and len(each.records) > 1
     )

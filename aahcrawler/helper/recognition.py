@@ -121,7 +121,7 @@ class Recogniser:
 
 @dataclass
 class _Look:
-    """One page looked at for the levels of applications."""
+    """One page in the process of recognition."""
 
     page: Page
     stopwatch: Stopwatch

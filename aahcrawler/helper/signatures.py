@@ -235,7 +235,7 @@ def _signed(read: Measured, marks: list[_Mark], date: _Date, *, at_once: bool = 
 
 
 def _is_remark(read: Measured, element: HtmlElement, start: int) -> bool:
-    """Return whether an element holds nothing before the signature but its introduction: ``(unsigned words of``."""
+    """Return whether an element contains only an introduction before the signature: ``(unsigned words of``."""
     begins = read.spans[element][0]
     is_short = start - begins <= LONGEST_REMARK and _WORDS.search(read.text, 0, begins) is not None
     return is_short and _REMARK.fullmatch(read.text, begins, start) is not None

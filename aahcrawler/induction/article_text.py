@@ -168,7 +168,7 @@ def _trafilatura(page: Page) -> list[str]:
     try:
         found = bare_extraction(tree, fast=True, include_comments=False)
     except Exception as error:  # If markup makes the library fail, the page's structure still gives the text.
-        logger.warning("%s: trafilatura cannot read it (%s): its structure alone tells its text", page.url, error)
+        logger.warning("%s: trafilatura cannot read it (%s): its text is read by its structure alone", page.url, error)
         return []
     if not isinstance(found, Document):
         return []

@@ -133,7 +133,7 @@ class Outline:
         return self._linked[self.ends[place]] - self._linked[place]
 
     def running(self, place: int) -> int:
-        """Return the weight of the long pieces of text within an element, links apart."""
+        """Return the weight of the long pieces of text within an element, without links."""
         return self._running[self.ends[place]] - self._running[place]
 
     def children(self, place: int) -> Iterator[int]:
@@ -195,7 +195,7 @@ def _tokens(element: Element) -> tuple[str, ...]:
 
 
 def numbered(text: str | None) -> tuple[str, str] | None:
-    """Take an identifier that ends with a number apart.
+    """Split an identifier that ends with a number.
 
     >>> numbered("post_123"), numbered("content"), numbered("123")
     (('post_', '123'), None, ('', '123'))

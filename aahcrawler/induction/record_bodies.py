@@ -39,7 +39,7 @@ class Part:
     holes: frozenset[int] = frozenset()
 
     def places(self, outline: Outline) -> Iterator[int]:
-        """Yield the places of its elements, those of records within it apart."""
+        """Yield the places of its elements, except those of records within it."""
         for root in self.roots:
             place, end = root, outline.ends[root]
             while place < end:
@@ -175,7 +175,7 @@ class _Descent:
         return (child for child in self.content.outline.children(place) if child not in holes)
 
     def _goes_on(self, kept: Sequence[Sequence[int]], inner: Sequence[Sequence[int]]) -> bool:
-        """Return whether the children have to be looked at: some are beside the body, or one child is the body."""
+        """Return whether the children have to be examined: some are beside the body, or one child is the body."""
         outline = self.content.outline
         whole = held = 0.0
         for places, children in zip(kept, inner, strict=True):
@@ -273,7 +273,7 @@ class _Descent:
         return (*self.content.outline.tokens[place], element.get("id") or "")
 
     def _called_content(self, places: list[int]) -> list[int]:
-        """Keep those elements alone that are called content, if they hold a good part of it and others are boxes."""
+        """Keep only elements named as content, if they hold a good part of the text and other elements are boxes."""
         outline, content = self.content.outline, self.content
         called = [place for place in places if any(_CONTENT.search(word) for word in self._names(place))]
         if not called or any(outline.tags[place] in _TEXTUAL for place in places if place not in called):

@@ -88,7 +88,7 @@ def _of(block: int, shown: Shown, links: Sequence[int], *, telling: bool) -> _Si
 
 
 def _ends(outline: Outline, block: int, number: int) -> bool:
-    """Return whether no text follows a piece within its block, blocks within it apart."""
+    """Return whether no text follows a piece within its block, except in blocks within it."""
     if number + 1 >= len(outline.pieces):
         return True
     following = outline.pieces[number + 1]

@@ -52,7 +52,7 @@ def _writing(page: Page, outline: Outline) -> int | None:
 
 
 def _opens_later(element: Element) -> bool:
-    """Return whether an element is a dialog, which a page shows when it is asked to."""
+    """Return whether an element is a dialog, which is hidden until it is opened."""
     if element.tag == "dialog" or element.get("role") == "dialog" or element.get("aria-hidden") == "true":
         return True
     return _DIALOG.search(element.get("class") or "") is not None

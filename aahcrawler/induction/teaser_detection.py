@@ -90,7 +90,7 @@ class Leads:
         )
 
     def _links(self, number: int, part: Part) -> list[_Link]:
-        """Return the links of a record to other pages of the site, those of its author and to itself apart."""
+        """Return the links of a record to other pages of the site, except those of its author and to itself."""
         outline = self.content.outline
         name = self.fields.names.get(number)
         own = (addressed(outline, part, self.names.base).permalink or "").partition("#")[0]

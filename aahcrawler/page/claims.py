@@ -195,7 +195,7 @@ def heads_teasers(page: Page) -> bool:
 
 
 def _headings(page: Page) -> Mapping[str, bool]:
-    """Tell of each heading whether it links to another page of the site, its front page apart."""
+    """Return for each heading whether it links to another page of the site except its front page."""
     own = {canonicalize(page.url), permalink(page)}
     found: dict[str, bool] = {}
     for heading in page.tree.iter("h1", "h2", "h3", "h4"):

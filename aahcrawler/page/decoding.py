@@ -9,7 +9,7 @@ import brotli
 import zstandard
 
 MAX_CODINGS = 4
-"""A body that claims more codings than this, one over the other, is left as it is."""
+"""The most codings, one over the other, that are undone; a body that claims more is left unchanged."""
 
 _PIECE = 16_384
 _OUTPUT = 65_536

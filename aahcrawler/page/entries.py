@@ -58,7 +58,7 @@ def paragraphs(lines: Iterable[str]) -> Iterator[str]:
 
 
 def lines_of(entry: Entry, without: Collection[Element] = ()) -> Iterator[str]:
-    """Yield the lines of text of an entry, those of some elements apart."""
+    """Yield the lines of text of an entry, except those of some elements."""
     for element in entry:
         if element not in without:
             yield from filter(None, plain_text(element, without).split("\n"))

@@ -17,7 +17,7 @@ MAX_ENTRIES = 1_000
 """The most entries of a feed that are read."""
 
 MAX_BYTES = 5_000_000
-"""A feed is read as far as this."""
+"""The most bytes of a feed that are read."""
 
 MAX_SUMMARY = 1_000
 """The length of a title and of a summary, in characters."""

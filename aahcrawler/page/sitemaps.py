@@ -14,7 +14,7 @@ from aahcrawler.page.text import fold
 from aahcrawler.urls import canonicalize
 
 MAX_BYTES = 52_428_800
-"""A sitemap is read as far as this, after decompression: it may have no more."""
+"""The most bytes of a sitemap that are read, after decompression: it may have no more."""
 
 MAX_ENTRIES = 50_000
 """The most entries that are read: a sitemap may have no more."""

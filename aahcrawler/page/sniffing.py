@@ -18,7 +18,7 @@ XHTML: Final = "application/xhtml+xml"
 JSON: Final = "application/json"
 
 _LOOKED_AT = 1445
-"""Bytes that decide, as in browsers; archives are looked into further."""
+"""The bytes that decide, as in browsers; of archives, more are examined."""
 _LONGEST_JSON = 1 << 20
 _MOST_NAMES = 200
 
@@ -261,7 +261,7 @@ def _past_prolog(text: bytes) -> bytes:
 
 
 def _is_json(text: bytes, body: bytes) -> bool:
-    """Return whether a text that nobody calls JSON is: all of it is read to make sure."""
+    """Return whether a text without a declared type of JSON is JSON; all of it is parsed."""
     if text.lstrip()[:1] not in {b"{", b"["} or len(body) > _LONGEST_JSON:
         return False
     try:

@@ -345,7 +345,7 @@ def joined(of_items: Located, of_page: Located) -> Located:
 def _groups(
     given: Sequence[Sample], targets: Sequence[HtmlElement | None]
 ) -> list[list[tuple[Sample, HtmlElement | None]]]:
-    """Return all samples together, then those apart whose targets have one tag and class, the most frequent first."""
+    """Return all samples together, then groups whose targets have the same tag and class, the most frequent first."""
     pairs = [(sample, target) for sample, target in zip(given, targets, strict=True) if target is not None]
     by_name: dict[tuple[str, str], list[tuple[Sample, HtmlElement | None]]] = {}
     for sample, target in pairs:

@@ -16,7 +16,7 @@ from knowledge_base.model import Identity
 
 MOST_ABOVE = 2
 MOST_INNER = 400
-"""Elements of one item that are asked for numbers."""
+"""The most elements of one item that are searched for numbers."""
 
 MOST_SOURCES = 60
 MOST_SAMPLED = 24
@@ -109,7 +109,7 @@ class IdentityInduction:
         return stems.pop() if len(stems) == 1 and "" not in stems else self.schema.prefix
 
     def _as_before(self) -> Identity | None:
-        """Return the identity as it was, if it still numbers all items, and each otherwise."""
+        """Return the former identity, if it still numbers all items, and each with another number."""
         if not self.schema.selectors:
             return None
         found: set[tuple[int, str]] = set()

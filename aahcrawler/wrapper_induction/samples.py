@@ -200,7 +200,7 @@ def _refined(label: Label, without: Sequence[Selector], title: Label | None) -> 
 
 
 def _around(title: Label | None) -> Iterator[Element]:
-    """Yield the element of a title, or the one around it that holds nothing else."""
+    """Yield the element of a title, or the one around it that contains nothing else."""
     if title is None or title.attribute or len(title.elements) != 1:
         return
     element = title.elements[0]

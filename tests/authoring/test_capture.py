@@ -91,7 +91,7 @@ def test_a_page_of_no_level_is_saved_as_such_only_when_asked(
     ("page", "wish", "message"),
     [
         (THREAD.page, Wish("mybb", "a"), "no file describes mybb, only: phpbb"),
-        (THREAD.page, Wish("none", "a"), "is taken for phpBB"),
+        (THREAD.page, Wish("none", "a"), "is recognised as phpBB"),
         (THREAD.page, Wish("phpbb", "../a"), "is no name for a page"),
         (replace(THREAD.page, status=404), Wish("phpbb", "a"), "answers 404"),
         (html_page("http://a.test/", "<p>Nothing</p>"), Wish("phpbb", "a"), "no application is recognised"),

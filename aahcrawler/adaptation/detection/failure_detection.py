@@ -19,7 +19,7 @@ from aahcrawler.webobject import Person, WebObject
 from knowledge_base.model import Extract
 
 WATCHED = ("title", "author", "date", BODY)
-"""Fields whose absence from a whole page is looked into."""
+"""Fields whose absence from a whole page is examined."""
 CHANCE = 0.02
 """The greatest probability that so many pages in a row have no object by chance, for it to count as a failure."""
 FEW = 3
@@ -31,7 +31,7 @@ LONG = 200
 LOST = 0.1
 """The share of a page's former objects that may be missed: texts are edited."""
 MOST_PROBED = 50
-"""Former objects of one page that are looked for."""
+"""The most former objects of one page that are looked for."""
 
 _PARTED = re.compile(r"\s+[-\u2013\u2014|:\u00b7\u2022\u00ab\u00bb\u2039\u203a]+\s+")
 """The separators between the title of a page and the name of its site."""

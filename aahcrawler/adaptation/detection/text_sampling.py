@@ -10,7 +10,7 @@ from aahcrawler.webobject import WebObject
 from aahcrawler.wrapper_induction.examples import LabelledObject
 
 PROBE = 40
-"""Characters of a text that are looked for at once."""
+"""The length, in characters, of each sample of a text."""
 
 
 def bare(text: str) -> str:

@@ -17,7 +17,7 @@ MOST_MATCHES = 12
 LEAST_SHARE = 0.5
 """The share of a text's words that has to be found together."""
 MOST_WORDS = 20_000
-"""Words of one text that are looked for."""
+"""The most words of one text that are looked for."""
 
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W_]+")
 
@@ -33,7 +33,7 @@ def words(text: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Words ``first`` up to before ``last`` of a page, ``share`` of the text that was looked for among them.
+    """Words ``first`` up to before ``last`` of a page, which contain ``share`` of the wanted text.
 
     ``matched`` are the positions of the words that belong to it.
     """

@@ -82,7 +82,7 @@ class Avoided:
 
 
 def shape_of(address: Address, others: Iterable[Address] = (), paging: Sequence[Paging] = ()) -> Shape:
-    """Return the shape of an address; places that vary among addresses that are alike otherwise are left open.
+    """Return the shape of an address, with wildcards at the places in which similar addresses differ.
 
     >>> shape_of(Address.parse("http://a.test/board/topic.php?id=7&mode=flat")).attributes()
     {'path': '**/topic.php', 'parameters': 'id mode=flat'}

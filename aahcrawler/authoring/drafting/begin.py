@@ -68,7 +68,7 @@ def lines_of(begun: Begun, named: str) -> Iterator[str]:
         found = understood(page, ApplicationAwareHelper(begun.knowledge_base).assist(page))
         yield from (f"  {line}" for line in description(found))
     guesses = begun.file.read_text(encoding="utf-8").count("<!-- guess: ")
-    yield f"{guesses} places are marked <!-- guess: ... -->. Look at each, mend what is wrong, take the comment out."
+    yield f"{guesses} places are marked <!-- guess: ... -->. Check each, correct it if necessary, remove the comment."
     yield "next:"
     yield f"  aah kb explain {named}    what each sign and action finds on a page"
     yield f"  aah kb check {begun.file.parents[1]}    whether the file is valid and takes no time"
@@ -103,7 +103,7 @@ def _check_known(wish: Wish, given: Given, known: KnowledgeBase) -> None:
         if match is not None and not wish.site:
             level = f"level {match.level.name}" if match.level else "no level"
             raise DraftError(
-                f"{page.url} is known already: {match.application.name}, {level}. Mend that file (aah kb explain shows "
+                f"{page.url} is known already: {match.application.name}, {level}. Edit that file (aah kb explain shows "
                 "what it does), or write one for this site alone with --site"
             )
 

@@ -90,7 +90,7 @@ class _Draft:
 
     def _detect(self, root: etree._Element) -> None:
         detect = annotated_xml.add(root, "detect")
-        annotated_xml.note(detect, "Take out what only this site has, such as the name of its own template.")
+        annotated_xml.note(detect, "Remove signs that only this site has, such as the name of its own template.")
         for sign in self._signs:
             annotated_xml.guess(detect, sign.reason)
             strength = sign.pattern.strength.name.lower()
@@ -113,7 +113,7 @@ class _Draft:
         rules = avoided(urls, shapes, [page.url for page in self._given.pages], self._terms.useful)
         if rules:
             avoid = annotated_xml.add(root, "avoid")
-            annotated_xml.guess(avoid, "the words in these addresses say that nothing new is there; look at each")
+            annotated_xml.guess(avoid, "by their words, these addresses lead to nothing new; check each")
             for rule in rules:
                 attributes = {"reason": rule.reason.value, **rule.shape.attributes()}
                 annotated_xml.add(avoid, "url", attributes | {"cite": f"{annotated_xml.UNPROVEN}, {rule.example}"})
@@ -128,7 +128,7 @@ class _Draft:
         actions = etree.Element("actions")
         item = self._extracts(actions, level) if level.terminal else None
         self._when(written, level, item)
-        annotated_xml.guess(written, "addresses of such pages look like this; * stands for anything, # for a number")
+        annotated_xml.guess(written, "addresses of such pages look like this; * matches anything, # a number")
         optional = " ".join(paging.parameter for paging in level.paging if paging.parameter)
         annotated_xml.add(written, "address", level.shape.attributes() | ({"optional": optional} if optional else {}))
         for paging in level.paging:
@@ -165,7 +165,7 @@ class _Draft:
         sign = self._sign_of(level, item)
         if sign is None:
             raise DraftError(
-                f"nothing tells pages of level {level.name} from others; give another page with --from, or use --site"
+                f"pages of level {level.name} have no sign of their own; give another page with --from, or use --site"
             )
         annotated_xml.guess(written, "this is there on such pages, and on no other page that is known")
         annotated_xml.add(written, "when", {**sign, "cite": annotated_xml.UNPROVEN})
@@ -216,7 +216,7 @@ class _Draft:
             back = [link for link in crumbs(page) if other.shape.rule.matches(Address.parse(link.url))]
             way = find_links(elements(back), page.tree) if back and not (other.terminal or other.start) else None
             if way is not None:
-                annotated_xml.guess(written, "the line that says where the page belongs leads back to its list")
+                annotated_xml.guess(written, "the breadcrumb line leads back to the page's list")
                 navigate = annotated_xml.add(written, "navigate", {"name": f"back-to-{other.name}", "to": other.name})
                 annotated_xml.add(
                     navigate, "select", way[0].attributes() | {"documented": "yes", "cite": annotated_xml.UNPROVEN}

@@ -158,7 +158,7 @@ def _marked(wrapper: Wrapper, examples: Sequence[LabelledExample]) -> etree._Ele
 def _said_of_identity(identity: Identity) -> str:
     if not identity.selectors:
         told = " and ".join(identity.fields)
-        return f"no number was found in the objects, so that they are told apart by {told}"
+        return f"no number was found in the objects, so that they are distinguished by {told}"
     return f"the number{f' that follows {identity.prefix}' if identity.prefix else ''} tells the objects apart"
 
 
@@ -171,8 +171,8 @@ def _said_of(field: Field, examples: Sequence[LabelledExample]) -> str:
         return f'the title is the heading "{shown[0][:60]}"'
     if field.name == "date":
         if not field.selectors:
-            return "no date was found on the page; what its metadata declare is taken"
-        zone = "" if labels[0].attribute == "datetime" else "; times are taken for UTC unless zone= says otherwise"
+            return "no date was found on the page; its metadata are used"
+        zone = "" if labels[0].attribute == "datetime" else "; times are in UTC unless zone= gives another zone"
         return f'date: "{shown[0][:60]}"{_doubt(field.date.order, shown)}{zone}'
     told = ", ".join(dict.fromkeys(f'"{text[:40]}"' for text in shown[:3]))
     total = sum(len(example.objects) for example in examples)
@@ -185,7 +185,7 @@ def _number(examples: Sequence[LabelledExample], *, several: bool) -> str:
     total = sum(len(example.objects) for example in examples)
     if any(len(example.objects) > 1 for example in examples):
         return f"{total} found"
-    return "only one found: begin again with a page that shows several, as that tells much more"
+    return "only one found: begin again with a page that shows several, which gives much more evidence"
 
 
 def _exactness(fit: float) -> str:
@@ -203,7 +203,7 @@ def _order(labels: Iterable[Label]) -> Literal["dmy", "mdy", "ymd"] | None:
 
 def _doubt(order: Literal["dmy", "mdy", "ymd"] | None, shown: Iterable[str]) -> str:
     proven = any(number > _DAY_FIRST for pair in _pairs(shown) for number in pair)
-    return "; whether the day or the month comes first cannot be told here" if order and not proven else ""
+    return "; whether the day or the month comes first is unknown here" if order and not proven else ""
 
 
 def _pairs(shown: Iterable[str]) -> list[tuple[int, int]]:

@@ -72,7 +72,7 @@ def single(page: Page) -> LabelledExample | None:
 
 
 def deepest_with_text(holder: HtmlElement, besides: Sequence[HtmlElement] = ()) -> HtmlElement:
-    """Return the innermost element that still holds most of an element's text, whole paragraphs apart."""
+    """Return the innermost element that still holds most of an element's text and is not a single paragraph."""
     skipped = set(besides)
     current = holder
     while True:
@@ -138,7 +138,7 @@ def _induced(page: Page) -> LabelledExample | None:
         "date": tuple(_one(record.date.element) if record.date else None for record in wanted),
         "body": tuple(_holder(record.body) for record in wanted),
     }
-    return _labelled(page, items, parts, "what the page repeats with authors or dates", wanted)
+    return _labelled(page, items, parts, "repeated elements with authors or dates", wanted)
 
 
 def _author_of(record: Record, item: HtmlElement) -> HtmlElement | None:

@@ -115,7 +115,7 @@ def elements(links: Iterable[PageLink]) -> list[HtmlElement]:
 
 
 def _grouped(pages: Sequence[Page], name: str, links: Sequence[PageLink], *, terminal: bool) -> Iterable[LevelPlan]:
-    """Make one level of the pages whose addresses are alike: of one shape, or fitted by that of an earlier page."""
+    """Make one level of the pages with similar addresses: of one shape, or matched by that of an earlier page."""
     addresses = [Address.parse(link.url) for link in links]
     groups: dict[Shape, tuple[list[Page], tuple[Paging, ...], tuple[PageLink, ...]]] = {}
     for page in pages:

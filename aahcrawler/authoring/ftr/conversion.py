@@ -24,7 +24,7 @@ _NEEDLESS = frozenset(
 
 _LOGIN = "the crawler logs in nowhere; pages behind the login are not collected"
 _REASONS = {
-    "http_header": "the crawler says truthfully who it is, and sends the same header fields to every site",
+    "http_header": "the crawler identifies itself truthfully, and sends the same header fields to every site",
     "find_string": "pages are read as they were sent; text is not replaced before",
     "replace_string": "pages are read as they were sent; text is not replaced before",
     "requires_login": _LOGIN,
@@ -35,7 +35,7 @@ _REASONS = {
     "login_extra_fields": _LOGIN,
     "if_page_contains": "a rule for some pages of a site has to be written as a level or a variant by hand",
     "move_into": "the parts of a page stay where they are",
-    "skip_id_or_class": "exceptions from what is left out have to be written by hand",
+    "skip_id_or_class": "exceptions from exclusions have to be written by hand",
 }
 _FIELDS = {"title": ("text", "headline name"), "author": ("person", "author"), "date": ("datetime", "datePublished")}
 _LINKS = {"single_page_link": "single-page", "next_page_link": "next-page"}
