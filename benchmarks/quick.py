@@ -118,12 +118,12 @@ class Watched(Adaptation):
         super().__init__(strategies(knowledge_base), induce, told, SignLearning(knowledge_base))
         self.failing: Counter[Action] = Counter()
 
-    def settled(self, question: Question, outcome: Outcome, runner: Runner) -> Outcome:
+    def check_outcome(self, question: Question, outcome: Outcome, runner: Runner) -> Outcome:
         """Count a page on which an action failed: other objects are there than it found, or none and it says so."""
         key = (question.level.name, question.action.name)
         before = self.failing[key]
         self.failing[key] += 1
-        settled = super().settled(question, outcome, runner)
+        settled = super().check_outcome(question, outcome, runner)
         if self.failing[key] and settled.failure is None and settled.extracted == outcome.extracted:
             self.failing[key] = before
         return settled

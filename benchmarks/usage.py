@@ -14,7 +14,7 @@ from pathlib import Path
 from lxml import etree
 from lxml.html import HtmlElement
 
-from aahcrawler.helper.declared import main_item
+from aahcrawler.helper.main_item import main_item
 from aahcrawler.helper.runs import run_items
 from aahcrawler.page import Page, markup
 from benchmarks.alternatives import alternatives

@@ -1,9 +1,9 @@
-"""Goes on where actions fail: detects it, asks repair strategies, uses what they label at once, and learns from it.
+"""Replace actions that fail: detect failures, ask repair strategies, use their examples at once, and learn from them.
 
-An action on a site has ways to be done: that of the file, and what was learned. One is in force and runs first, at
-the cost of any other action. Where it fails, the others are tried, then the repair strategies are asked; an example
-that is valid gives the objects of its page, and as soon as examples of several pages agree, a new way is in force. A
-way that fails later is put behind again, so that any number of redesigns is survived (ARCOMEM, section 4.1).
+An action on a site can be done in several ways: the action of the file, and learned ones. One is in force and runs
+first, at the cost of any other action. If it fails, the others are tried, then the repair strategies are asked; a valid
+example gives the objects of its page, and as soon as examples of several pages agree, a new way is in force. A way that
+fails later is replaced in turn, so that any number of redesigns is survived (ARCOMEM, section 4.1).
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -13,7 +13,7 @@ from aahcrawler.adaptation.detection.failure_detection import Trouble, of_action
 from aahcrawler.adaptation.detection.former_values import compared, contradicts, evident
 from aahcrawler.adaptation.detection.level_fallback import LevelFallback
 from aahcrawler.adaptation.detection.sign_learning import SignLearning
-from aahcrawler.adaptation.detection.texts import body_of, body_text
+from aahcrawler.adaptation.detection.text_sampling import body_of, body_text
 from aahcrawler.adaptation.repair.action_learning import (
     LEAST_PAGES,
     Attempted,
@@ -29,14 +29,14 @@ from aahcrawler.adaptation.repair.strategy import RepairStrategy
 from aahcrawler.adaptation.repair.supplements import sketches, supplemented
 from aahcrawler.adaptation.repair.validation import adds_to, doubt, encloses, loses_nothing, reproduces
 from aahcrawler.adaptation.store.learned import Learned, LearnedAction, LearnedLinks, LearnedSign
-from aahcrawler.adaptation.store.recent import Recent
+from aahcrawler.adaptation.store.lru import LruMapping
 from aahcrawler.helper.adapter import Followed, Question, Taken
 from aahcrawler.helper.assistance import Failure
 from aahcrawler.helper.extraction import BODY
 from aahcrawler.helper.navigation import Chosen, Links
 from aahcrawler.helper.outcome import Outcome, Runner
 from aahcrawler.helper.sites import site_of
-from aahcrawler.helper.timing import FAILING
+from aahcrawler.helper.time_limits import FAILING
 from aahcrawler.metadata import Metadata
 from aahcrawler.page import Page
 from aahcrawler.webobject import Value
@@ -48,7 +48,7 @@ MOST_ELSEWHERE = 6
 """Learned ways of an action that are remembered for other sites."""
 
 LARGEST = 2_000_000
-"""Bytes of a page that repair strategies are asked about."""
+"""The most bytes of a page that repair strategies are given."""
 
 _TROUBLED = frozenset({None, Failure.NOTHING_FOUND, Failure.INCOMPLETE})
 
@@ -56,8 +56,8 @@ _TROUBLED = frozenset({None, Failure.NOTHING_FOUND, Failure.INCOMPLETE})
 class Adaptation:
     """The adapter of a crawl (`aahcrawler.helper.adapter.Adapter`).
 
-    ``strategies`` are asked in their order, ``learner`` makes an action of examples, ``told`` hears of each action
-    that is put in force. Deterministic for given pages in a given order; what is kept is bounded.
+    ``strategies`` are asked in their order, ``learner`` makes an action of examples, ``told`` is called with each
+    action that is put in force. Deterministic for given pages in a given order; the state is bounded.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class Adaptation:
         self._learning = Learning(learner)
         self._told = told
         self._cases = Cases()
-        self._learned: Recent[Name, list[Way]] = Recent(MOST_NAMES)
+        self._learned: LruMapping[Name, list[Way]] = LruMapping(MOST_NAMES)
         self._sign_learning = sign_learning or SignLearning(KnowledgeBase(()))
         self._level_fallback = LevelFallback(self._sign_learning)
         self._link_repair = link_repair or LinkRepair()
@@ -82,7 +82,7 @@ class Adaptation:
         self._strategies = tuple(strategies)
         self._sign_learning.renew(knowledge_base)
 
-    # What the helper asks
+    # Calls from the helper
 
     def application(self, page: Page, known: Application | None, former: Metadata | None) -> str | None:
         """See `aahcrawler.helper.adapter.Adapter.application`."""
@@ -112,8 +112,8 @@ class Adaptation:
             self._level_fallback.confirm(links.page, application, level)
         return found
 
-    def settled(self, question: Question, outcome: Outcome, runner: Runner) -> Outcome:
-        """See `aahcrawler.helper.adapter.Adapter.settled`."""
+    def check_outcome(self, question: Question, outcome: Outcome, runner: Runner) -> Outcome:
+        """See `aahcrawler.helper.adapter.Adapter.check_outcome`."""
         case = self._case(question)
         outcome = replace(outcome, learned=case.current.name)
         if not question.page.complete or outcome.failure not in _TROUBLED:
@@ -129,10 +129,10 @@ class Adaptation:
         return outcome
 
     def adopt(self, learned: Learned) -> None:
-        """Learn from others: an action learned elsewhere is tried on any site where that of the file fails.
+        """Add an action learned elsewhere: it is tried on any site where that of the file fails.
 
-        One that is known already changes nothing. Raises what ``Learned.extract`` raises for expressions that cannot be
-        compiled.
+        An action that is known already changes nothing. Raises the exceptions of ``Learned.extract`` for expressions
+        that cannot be compiled.
         """
         match learned:
             case LearnedSign():
@@ -176,7 +176,7 @@ class Adaptation:
         wrong = trouble(question.action, outcome, way.record)
         return replace(wrong, certain=False) if wrong is not None and not question.shown else wrong
 
-    # What is done about trouble
+    # Reactions to failures
 
     def _looked_after(self, question: Question, case: Case, outcome: Outcome, runner: Runner) -> Outcome:
         """Compare a learned action that works with an example now and then: it may leave something out."""
@@ -209,12 +209,12 @@ class Adaptation:
         if case.current.learned is None or wrong.fields <= known:
             case.backoff.succeeded()
         else:
-            # What was learned leaves out what examples know: to ask on every page costs more than it gives.
+            # The learned action leaves out fields that examples have: asking on every page costs more than it gains.
             case.backoff.failed()
         return used
 
     def _corrected(self, question: Question, case: Case, outcome: Outcome, runner: Runner, wrong: Trouble) -> Outcome:
-        """Mend values that are not what they were, unless that has got nowhere: they may have been edited."""
+        """Replace values that differ from the former ones, unless that has failed before: they may have been edited."""
         if len(question.page.body) > LARGEST or not case.corrections.allows():
             return outcome
         better = self._done_otherwise(question, case, outcome, runner, wrong)
@@ -231,7 +231,7 @@ class Adaptation:
     def _done_otherwise(
         self, question: Question, case: Case, outcome: Outcome, runner: Runner, wrong: Trouble
     ) -> Outcome | None:
-        """Return what another way finds that is better, which is put in force; None where none is."""
+        """Return the better outcome of another way, which is put in force; None if none is better."""
         for way in self._others(question, case):
             other = run(runner, way.extract)
             if self._is_better(question, way, other, outcome, wrong):
@@ -241,7 +241,7 @@ class Adaptation:
         return None
 
     def _is_better(self, question: Question, way: Way, other: Outcome, outcome: Outcome, wrong: Trouble) -> bool:
-        """Say whether another way does on a page what the one in force fails to do."""
+        """Return whether another way succeeds on a page where the one in force fails."""
         if wrong.another and _values(other, (BODY,)) == _values(outcome, (BODY,)):
             return False
         outcome = _of_use(outcome, wrong)
@@ -255,14 +255,14 @@ class Adaptation:
         return self._trouble(question, Way(way.extract), other) is None
 
     def _is_gone(self, question: Question, outcome: Outcome) -> bool:
-        """Say whether a page that once had objects has none now, and shows nothing of what they said."""
+        """Return whether a page that once had objects has none now, and shows none of their texts."""
         former = question.former
         if former is None or outcome.extracted or not of_action(question.action, former.objects):
             return False
         return since(question.action, outcome, question.page, former.objects) is None
 
     def _example(self, question: Question, wrong: Trouble, outcome: Outcome, runner: Runner) -> LabelledExample | None:
-        """Return what is remembered, if that is valid and more than what was found, else the surest valid example."""
+        """Return the example from memory if it is valid and more than was found, else the surest valid example."""
         cautious = not wrong.certain or not question.shown
         best: LabelledExample | None = None
         for strategy in self._strategies:
@@ -285,19 +285,19 @@ class Adaptation:
         return best
 
     def _is_retold(self, question: Question, example: LabelledExample) -> bool:
-        """Say whether an example is about texts that other pages show too; no other example about them is kept then."""
+        """Return whether other pages show an example's texts too; then no other example about them is kept."""
         case, texts = self._case(question), _texts(example)
         if not case.retells(question.page.url, texts):
             return False
         self._cases.drop(case, [kept for kept in case.examples if set(_texts(kept.example)) <= set(texts)])
         return True
 
-    # What is made of an example
+    # Uses of an example
 
     def _used(
         self, question: Question, case: Case, example: LabelledExample, outcome: Outcome, runner: Runner, wrong: Trouble
     ) -> Outcome:
-        """Return the objects of an example, by the action that is learned of it where that finds the same."""
+        """Return the objects of an example, by the action that is learned of it if that finds the same."""
         kept = Kept(example, runner, outcome)
         found = self._learn(question, case, kept, wrong)
         if found is not None:
@@ -332,7 +332,7 @@ class Adaptation:
         return replace(outcome, learned=way.name)
 
     def _cures(self, question: Question, attempted: Attempted | None, kept: Kept, wrong: Trouble) -> bool:
-        """Say whether values that were not what they were are so again; True for trouble of another sort."""
+        """Return whether values that differed from the former ones agree again; True for trouble of another sort."""
         outcome = attempted.outcome(kept) if attempted is not None else None
         if not wrong.remembered or attempted is None or outcome is None:
             return not wrong.remembered
@@ -348,7 +348,7 @@ class Adaptation:
 
 
 def _yield(outcome: Outcome) -> tuple[int, int]:
-    """Return how many objects with a body there are, and how many in all."""
+    """Return the numbers of objects with a body and of all objects."""
     return sum(bool(body_of(each.object)) for each in outcome.extracted), len(outcome.extracted)
 
 
@@ -357,7 +357,7 @@ def _values(outcome: Outcome, fields: Collection[str]) -> list[list[Value | None
 
 
 def _of_use(outcome: Outcome, wrong: Trouble) -> Outcome:
-    """Return what was found, without what is something else than was looked for."""
+    """Return the objects found, except those of another thing than the wanted one."""
     return replace(outcome, extracted=()) if wrong.another else outcome
 
 
@@ -371,13 +371,13 @@ def _knows_more(example: LabelledExample, outcome: Outcome, wrong: Trouble) -> b
             return True
         return supplemented(outcome.extracted, example, wrong.fields) is not None
     if len(example.objects) == 1 < len(outcome.extracted):
-        # One that was found in place of several is what holds them.
+        # One object found in place of several is their container.
         return False
     return not outcome.extracted or adds_to(example, outcome.extracted)
 
 
 def _recovers(question: Question, example: LabelledExample, runner: Runner) -> bool:
-    """Say whether with an example nothing is missed any more of what a former crawl found."""
+    """Return whether an example has all of the objects that a former crawl found."""
     if question.former is None:
         return False
     outcome = Outcome(runner.make(question.action, sketches(example)))

@@ -1,4 +1,4 @@
-"""Adaptation as crawls use it: all repair strategies in the order in which they are asked, and the learner."""
+"""Adaptation as crawls use it: all repair strategies in their order, and the learner."""
 
 from collections.abc import Callable
 
@@ -16,7 +16,7 @@ from knowledge_base.model import KnowledgeBase
 
 
 def strategies(knowledge_base: KnowledgeBase) -> tuple[RepairStrategy, ...]:
-    """Return who is asked where an action of a knowledge base fails."""
+    """Return the strategies for failing actions of a knowledge base, in their order."""
     structures = Structures()
     return (MemoryStrategy(), RelaxationStrategy(knowledge_base, structures), StructureStrategy(structures))
 
@@ -28,7 +28,7 @@ def adaptation(
 ) -> Adaptation:
     """Return an adapter for a knowledge base.
 
-    ``told`` hears of each extraction action that is learned, ``beside`` of each navigation action and sign.
+    ``told`` is called with each extraction action that is learned, ``beside`` with each navigation action and sign.
     """
     return Adaptation(
         strategies(knowledge_base), induce, told, SignLearning(knowledge_base, beside), LinkRepair(beside)

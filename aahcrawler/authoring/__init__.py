@@ -1,1 +1,1 @@
-"""Tools for people who write the knowledge base: check it, see what it does with a page, add an application."""
+"""Tools for authors of the knowledge base: check it, try it on pages, add applications."""

@@ -1,4 +1,4 @@
-"""Makes a test of a page: what the knowledge base understands of it, shown to be checked, then saved beside it."""
+"""Make a test of a page: show the knowledge base's results for review, then save them beside the page."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -10,7 +10,7 @@ from re import fullmatch
 
 from lxml import etree
 
-from aahcrawler.authoring.saved import (
+from aahcrawler.authoring.saved_pages import (
     NOWHERE,
     Expectation,
     ObjectRow,
@@ -32,14 +32,14 @@ _LAST_DAY_THAT_MAY_BE_A_MONTH = 12
 
 
 class CaptureError(Exception):
-    """The page is not what it is to be saved as; the message says what to do."""
+    """The page cannot be saved as requested; the message says what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What a page is to be saved as: a page of that application under that name, ``negative`` where of no level.
+    """The wanted name, application and level of a saved page; ``negative`` if it is of no level.
 
-    Without an application the page is one of that which is recognised; without a name it is called after its level.
+    Without an application, the recognised one is used; without a name, the page is named after its level.
     """
 
     application: str = ""
@@ -50,7 +50,7 @@ class Wish:
 
 @dataclass(frozen=True, slots=True)
 class Captured:
-    """A page that was saved, what a person should look at, and why its test fails already, if it does."""
+    """A page that was saved, the values a person should check, and the reason if its test fails already."""
 
     saved: SavedPage
     doubts: tuple[str, ...]
@@ -58,7 +58,7 @@ class Captured:
 
 
 def capture(page: Page, knowledge_base: KnowledgeBase, folders: Sequence[Path], wish: Wish) -> Captured:
-    """Save a page and what is understood of it in the last of the folders. Raises `CaptureError`."""
+    """Save a page and its results in the last of the folders. Raises `CaptureError`."""
     if wish.name and not fullmatch(r"[a-z0-9][a-z0-9.-]*", wish.name):
         raise CaptureError(f"{wish.name} is no name for a page; write small letters, digits and hyphens: thread-2")
     page = replace(page, fetched_at=page.fetched_at.replace(microsecond=0))
@@ -66,8 +66,8 @@ def capture(page: Page, knowledge_base: KnowledgeBase, folders: Sequence[Path], 
     wish = replace(wish, application=wish.application or found.application or "")
     if not wish.application:
         raise CaptureError(
-            "no application is recognised on this page; aah kb explain says why. If it is one of an application all "
-            "the same, say of which: --application NAME"
+            "no application is recognised on this page; aah kb explain says why. If it is a page of an application "
+            "nevertheless, name that: --application NAME"
         )
     stem, name = _described(folders, wish.application)
     _check(page, found, wish, name)
@@ -81,7 +81,7 @@ def capture(page: Page, knowledge_base: KnowledgeBase, folders: Sequence[Path], 
 
 
 def told_of(captured: Captured) -> Iterator[str]:
-    """Say in lines for people what was saved and what they should look at."""
+    """Yield lines for people on the saved page and the values to check."""
     yield from description(captured.saved.expected)
     yield f"saved: {captured.saved.file} and {captured.saved.file.with_suffix('.json').name}"
     if captured.doubts:
@@ -92,7 +92,7 @@ def told_of(captured: Captured) -> Iterator[str]:
 
 
 def description(expected: Expectation) -> Iterator[str]:
-    """Say in lines for people what was understood of a page."""
+    """Yield lines for people on the results of a page."""
     yield f"application: {expected.application or 'none known'}"
     yield f"level: {expected.level or 'none'}"
     for action, failure in expected.failed.items():
@@ -110,7 +110,7 @@ def description(expected: Expectation) -> Iterator[str]:
 
 
 def doubts(expected: Expectation) -> Iterator[str]:
-    """Name what a person should compare with the page in a browser, because a machine cannot know better."""
+    """Yield the values that a person should compare with the page in a browser, because a machine cannot check them."""
     for action, failure in expected.failed.items():
         yield f"the action {action} failed ({failure}); mend the application's file before you rely on this test"
     if expected.level is None:
@@ -161,7 +161,7 @@ def _doubt_of_date(iri: str, moment: datetime) -> str:
 
 
 def _file(folder: Path, name: str, level: str) -> Path:
-    """Return the file of a page, after its level and a number where no name was given."""
+    """Return the file of a page, named after its level and a number if no name was given."""
     free = (level if number == 1 else f"{level}-{number}" for number in count(1))
     name = name or next(name for name in free if not (folder / f"{name}.html").exists())
     return folder / f"{name}.html"
@@ -180,17 +180,16 @@ def _check(page: Page, found: Expectation, wish: Wish, application: str | None) 
             )
         if found.application not in (None, application):
             raise CaptureError(
-                f"this page is taken for {found.application}, not {wish.application}; see: aah kb explain"
+                f"this page is recognised as {found.application}, not {wish.application}; see: aah kb explain"
             )
         return
     if found.application is None or found.level is None:
         what = "application" if found.application is None else "level"
         raise CaptureError(
-            f"no {what} is recognised on this page; aah kb explain says why. If that is as it should be, save it with "
-            "--negative"
+            f"no {what} is recognised on this page; aah kb explain says why. If that is right, save it with --negative"
         )
     if found.application != application:
-        raise CaptureError(f"this page is taken for {found.application}; write --application {found.application!r}")
+        raise CaptureError(f"this page is recognised as {found.application}; write --application {found.application!r}")
 
 
 def _described(folders: Sequence[Path], application: str) -> tuple[str, str | None]:

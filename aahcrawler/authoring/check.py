@@ -19,20 +19,20 @@ STARTING = 30.0
 
 @dataclass(slots=True)
 class Checked:
-    """What a check found."""
+    """The results of a check."""
 
     findings: list[Finding] = field(default_factory=list)
     citations: list[Citations] = field(default_factory=list)
 
     @property
     def errors(self) -> int:
-        """How many findings forbid the use of the knowledge base."""
+        """The number of findings that forbid the use of the knowledge base."""
         return sum(finding.severity is Severity.ERROR for finding in self.findings)
 
     def lines(self, *, unproven: bool = False) -> Iterator[str]:
         """Yield a line for each finding, by file and line, then the summary.
 
-        With ``unproven``, what is not documented is listed application by application.
+        With ``unproven``, undocumented entries are listed application by application.
         """
         yield from map(str, sorted(self.findings, key=lambda finding: finding.key))
         for citations in self.citations if unproven else ():
@@ -60,7 +60,7 @@ def _quietly(_: str) -> None:
 def check(folders: tuple[Path, ...], seconds: float = SECONDS, progress: Callable[[str], None] = _quietly) -> Checked:
     """Check a knowledge base; a step that takes longer than ``seconds`` is ended and reported.
 
-    ``progress`` is told what is being done. Folders are those of `knowledge_base.loader.load`.
+    ``progress`` is called with the current step. Folders are those of `knowledge_base.loader.load`.
     """
     checked = Checked()
     start = 0
@@ -77,14 +77,14 @@ def check(folders: tuple[Path, ...], seconds: float = SECONDS, progress: Callabl
 
 @dataclass(frozen=True, slots=True)
 class _Silence:
-    """What a process was busy with when it was heard of last; ``broken`` where it had ended by itself."""
+    """The last reported step of a process; ``broken`` if it ended by itself."""
 
     busy: Busy
     broken: bool
 
 
 def _examined(task: Task, checked: Checked, progress: Callable[[str], None]) -> _Silence | None:
-    """Examine in a process of its own; None where it came to its end."""
+    """Examine in a process of its own; None if it came to its end."""
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe(duplex=False)
     process = context.Process(target=examine, args=(theirs, task), daemon=True)

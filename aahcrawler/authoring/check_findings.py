@@ -1,4 +1,4 @@
-"""What is wrong with a knowledge base, one line each, in words its author can act on."""
+"""Errors in a knowledge base, one line each, in words its author can act on."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -7,7 +7,7 @@ from aahcrawler.authoring.file_lines import Place
 
 
 class Severity(StrEnum):
-    """Whether a knowledge base can be used all the same."""
+    """Whether a knowledge base can be used in spite of a finding."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -15,7 +15,7 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something to mend, and how."""
+    """A mistake and how to correct it."""
 
     place: Place
     severity: Severity
@@ -26,7 +26,7 @@ class Finding:
 
     @property
     def key(self) -> tuple[str, int, str]:
-        """What findings are ordered by: file, line, words."""
+        """The sort key of findings: file, line, words."""
         return self.place.file, self.place.line, self.message
 
 
@@ -36,5 +36,5 @@ def error(place: Place, message: str) -> Finding:
 
 
 def warning(place: Place, message: str) -> Finding:
-    """Return a finding that should be looked at."""
+    """Return a warning."""
     return Finding(place, Severity.WARNING, message)

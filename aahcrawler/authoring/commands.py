@@ -1,4 +1,4 @@
-"""``aah kb``: the tools of people who write the knowledge base.
+"""``aah kb``: the tools of authors of the knowledge base.
 
 Each command imports what it needs when it runs: help has to answer at once.
 """
@@ -27,10 +27,10 @@ def check_files(
         float, typer.Option("--seconds", min=1, help="How long one expression may take before it is ended.")
     ] = 60.0,
     unproven: Annotated[
-        bool, typer.Option("--unproven", help="List for each application what has no citation or an unproven one.")
+        bool, typer.Option("--unproven", help="List the entries of each application without a proven citation.")
     ] = False,
 ) -> None:
-    """Check a knowledge base: one line for each mistake, with file, line and what to write instead."""
+    """Check a knowledge base: one line for each mistake, with file, line and the correction."""
     from rich.console import Console
     from rich.markup import escape
 
@@ -56,7 +56,7 @@ Folders = Annotated[
     ),
 ]
 Contact = Annotated[
-    str, typer.Option("--contact", envvar="AAH_CONTACT", help="Who asks: an e-mail or web address, told to the site.")
+    str, typer.Option("--contact", envvar="AAH_CONTACT", help="Your e-mail or web address, sent to the site.")
 ]
 Private = Annotated[
     bool, typer.Option("--allow-private", help="Let hosts of your own network be asked, such as a test server.")
@@ -71,8 +71,8 @@ def try_pages(
     ] = None,
     kb: Folders = "",
 ) -> None:
-    """Try the knowledge base on its saved pages: one line a page, and what differs from the expectation."""
-    from aahcrawler.authoring.saved import SavedPageError
+    """Try the knowledge base on its saved pages: one line a page, and the differences from the expectation."""
+    from aahcrawler.authoring.saved_pages import SavedPageError
     from aahcrawler.authoring.trial import Selection, TrialError, all_pages, lines_of, notes, summary
     from knowledge_base.file_selection import named_folders
     from knowledge_base.loader import LoadError, load
@@ -109,11 +109,11 @@ def capture_page(
     contact: Contact = "",
     allow_private: Private = False,
 ) -> None:
-    """Save a page, and what is understood of it, as a test beside its application's file."""
+    """Save a page, and the results of reading it, as a test beside its application's file."""
     from aahcrawler.authoring.capture import CaptureError, Wish, capture, told_of
     from aahcrawler.authoring.fetching import FetchError
-    from aahcrawler.authoring.saved import SavedPageError
-    from aahcrawler.authoring.source import SourceError, source
+    from aahcrawler.authoring.page_source import SourceError, source
+    from aahcrawler.authoring.saved_pages import SavedPageError
     from knowledge_base.file_selection import named_folders
     from knowledge_base.loader import LoadError, load
 
@@ -135,7 +135,7 @@ def begin_application(
     lists: Annotated[
         list[str] | None, typer.Option("--list", metavar="URL|FILE", help="A page that lists others; may be repeated.")
     ] = None,
-    kind: Annotated[str, typer.Option("--kind", help="What kind of application it is.")] = "web-forum",
+    kind: Annotated[str, typer.Option("--kind", help="The kind of the application.")] = "web-forum",
     kb: Folders = "",
     url: Annotated[
         list[str] | None, typer.Option("--url", metavar="URL", help="For each file, in order: where it was found.")
@@ -147,10 +147,10 @@ def begin_application(
     """Write a first draft of an application's file from its pages, with every guess marked."""
     from aahcrawler.authoring.drafting.begin import Wish, begin, lines_of
     from aahcrawler.authoring.drafting.draft import DraftError
-    from aahcrawler.authoring.drafting.levels import Given
+    from aahcrawler.authoring.drafting.level_plans import Given
     from aahcrawler.authoring.fetching import FetchError
-    from aahcrawler.authoring.saved import SavedPageError
-    from aahcrawler.authoring.source import SourceError, as_typed, source
+    from aahcrawler.authoring.page_source import SourceError, as_typed, source
+    from aahcrawler.authoring.saved_pages import SavedPageError
     from knowledge_base.file_selection import named_folders
     from knowledge_base.loader import LoadError
 
@@ -174,20 +174,20 @@ def explain_page(
     contact: Contact = "",
     allow_private: Private = False,
 ) -> None:
-    """Say what a page is recognised as and by which lines, what each action returned, and what almost fitted."""
+    """Show the application and level of a page, the lines that decided, the results of each action, and near misses."""
     import json
     import sys
     from dataclasses import asdict, replace
 
     from rich.console import Console
 
-    from aahcrawler.authoring.archived import named_page
+    from aahcrawler.authoring.archived_pages import named_page
     from aahcrawler.authoring.explain import explain
     from aahcrawler.authoring.explanation_tables import plain_lines, print_tables
     from aahcrawler.authoring.fetching import FetchError
-    from aahcrawler.authoring.file_lines import Places, read_files
-    from aahcrawler.authoring.saved import SavedPageError
-    from aahcrawler.authoring.source import SourceError
+    from aahcrawler.authoring.file_lines import FileLines, read_files
+    from aahcrawler.authoring.page_source import SourceError
+    from aahcrawler.authoring.saved_pages import SavedPageError
     from aahcrawler.segments import SegmentError
     from knowledge_base.file_selection import chosen_files, named_folders
     from knowledge_base.loader import LoadError, load
@@ -197,7 +197,7 @@ def explain_page(
         folders = named_folders(kb)
         knowledge_base = load(*folders)
         page = named_page(named, url, contact, allow_private=allow_private, redirected=lambda old, _: hops.append(old))
-    places = Places(read_files(chosen_files(folders).applications))
+    places = FileLines(read_files(chosen_files(folders).applications))
     explained = replace(explain(page, knowledge_base, places), redirects=tuple(hops))
     if as_json:
         typer.echo(json.dumps(asdict(explained), ensure_ascii=False, indent=2))
@@ -211,7 +211,7 @@ def explain_page(
 @kb_app.command("import-ftr")
 def import_site_configs(
     source: Annotated[Path, typer.Argument(metavar="ARCHIVE|FOLDER", help="The site configs: ftr-site-config.tar.xz.")],
-    to: Annotated[Path, typer.Option("--to", metavar="FOLDER", help="Where the pack is written.")],
+    to: Annotated[Path, typer.Option("--to", metavar="FOLDER", help="The folder to write the pack to.")],
     report: Annotated[
         Path | None, typer.Option("--report", metavar="FILE", help="Write all that was left out, with why, as JSON.")
     ] = None,

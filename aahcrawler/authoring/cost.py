@@ -1,4 +1,4 @@
-"""What an expression costs on pages that are hard for it, and what to write instead of a slow one."""
+"""Measure the cost of expressions on pages that are hard for them, and suggest faster ones."""
 
 import re
 from collections.abc import Callable
@@ -8,10 +8,10 @@ from time import thread_time
 
 from lxml import etree
 
-from aahcrawler.authoring import stress
+from aahcrawler.authoring import stress_pages
 
 SLOW = 0.5
-"""Seconds on a page made of what most pages are made of from which an expression is called slow."""
+"""The seconds on a page of common elements from which an expression is called slow."""
 
 HOPELESS = 5.0
 """Seconds on such a page with which an expression cannot be used, and on one made against it a slow one."""
@@ -20,12 +20,12 @@ _SIZES = (250, 1_000)
 _LONG = 0.005
 """Seconds on the smallest page from which the next one is but twice as large."""
 _LINEAR = 1.3
-"""Growth up to which time is proportional to size; small pages hide what is quadratic behind what is not."""
+"""Growth up to which time is proportional to size; on small pages, linear parts hide quadratic ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """The seconds an expression takes on the worst of the pages; ``tailored`` where that was made against it."""
+    """The seconds an expression takes on the worst of the pages; ``tailored`` if that was made against it."""
 
     seconds: float
     shape: str
@@ -33,31 +33,31 @@ class Cost:
 
     @property
     def is_slow(self) -> bool:
-        """Whether somebody should write the expression in another way."""
+        """Return whether the expression should be rewritten."""
         return self.seconds >= (HOPELESS if self.tailored else SLOW)
 
     @property
     def is_hopeless(self) -> bool:
-        """Whether the expression must not be used."""
+        """Return whether the expression must not be used."""
         return self.seconds >= HOPELESS and not self.tailored
 
     def __str__(self) -> str:
-        made = " made of what it looks for" if self.tailored else ""
+        made = " of the elements it looks for" if self.tailored else ""
         return f"takes {self.seconds:.1f} s on {self.shape}{made}"
 
 
 def worst(source: str, busy: Callable[[str], None]) -> Cost:
-    """Return what an XPath expression costs at most; ``busy`` is told each page before it is tried.
+    """Return the greatest cost of an XPath expression; ``busy`` is called with each page before it is tried.
 
-    Slow expressions are really tried on pages made of what most pages are made of; for the others, and for pages
-    made against an expression, the time is told from smaller ones. Raises `lxml.etree.XPathError` for an expression
-    that fails on a page.
+    Slow expressions are really tried on pages of common elements; for the others, and for pages made against an
+    expression, the time is estimated from smaller pages. Raises `lxml.etree.XPathError` for an expression that fails on
+    a page.
     """
     expression = etree.XPath(source, regexp=False, smart_strings=False)
-    shapes = tuple(stress.SHAPES)
+    shapes = tuple(stress_pages.SHAPES)
     if is_linear(source):
         busy(shapes[0])
-        return Cost(seconds(expression, stress.common_page(shapes[0], _SIZES[0])), shapes[0])
+        return Cost(seconds(expression, stress_pages.common_page(shapes[0], _SIZES[0])), shapes[0])
     costs = []
     for shape in shapes:
         busy(shape)
@@ -67,9 +67,9 @@ def worst(source: str, busy: Callable[[str], None]) -> Cost:
     usual = max(costs, key=lambda cost: cost.seconds)
     if usual.is_slow:
         return usual
-    busy(f"{shapes[0]} made of what it looks for")
-    words = stress.words_of(source)
-    estimate = _estimated(expression, lambda size: stress.page(shapes[0], words, size), HOPELESS)
+    busy(f"{shapes[0]} of the elements it looks for")
+    words = stress_pages.words_of(source)
+    estimate = _estimated(expression, lambda size: stress_pages.page(shapes[0], words, size), HOPELESS)
     tailored = Cost(estimate, shapes[0], tailored=True)
     return tailored if tailored.is_slow else usual
 
@@ -82,18 +82,18 @@ def seconds(expression: etree.XPath, tree: etree._Element) -> float:
 
 
 def _on_common(expression: etree.XPath, shape: str) -> float:
-    estimate = _estimated(expression, lambda size: stress.common_page(shape, size), SLOW)
+    estimate = _estimated(expression, lambda size: stress_pages.common_page(shape, size), SLOW)
     if not SLOW <= estimate < 2 * HOPELESS:
         return estimate
-    quarter = seconds(expression, stress.common_page(shape, stress.FULL // 4))
+    quarter = seconds(expression, stress_pages.common_page(shape, stress_pages.FULL // 4))
     if quarter * 16 >= 2 * HOPELESS:
         return quarter * 16
-    return seconds(expression, stress.common_page(shape, stress.FULL))
+    return seconds(expression, stress_pages.common_page(shape, stress_pages.FULL))
 
 
 def _estimated(expression: etree.XPath, pages: Callable[[int], etree._Element], enough: float) -> float:
-    """Tell the time on a full page from that on two smaller ones; one does where ``enough`` is out of reach anyway."""
-    ratio = stress.FULL / _SIZES[0]
+    """Estimate the time on a full page from two smaller ones, or from one if ``enough`` is out of reach."""
+    ratio = stress_pages.FULL / _SIZES[0]
     first = seconds(expression, pages(_SIZES[0]))
     if first > SLOW or first * ratio**2 < enough:
         return first * ratio
@@ -104,7 +104,7 @@ def _estimated(expression: etree.XPath, pages: Callable[[int], etree._Element], 
         second = min(second, seconds(expression, tree))
     growth = log(max(second / first, 1.0)) / log(size / _SIZES[0])
     power = 1.0 if growth < _LINEAR else min(max(growth, 2.0), 3.0)
-    return float(second * (stress.FULL / size) ** power)
+    return float(second * (stress_pages.FULL / size) ** power)
 
 
 _DESCENT = re.compile(r"//|\bdescendant(?:-or-self)?::")
@@ -115,7 +115,7 @@ _COSTLY = re.compile(
 
 
 def is_linear(source: str) -> bool:
-    """Say whether the shape of an expression tells that its time is linear in the size of the page.
+    """Return whether the time of an expression is, by its shape, linear in the size of the page.
 
     >>> is_linear("//a[@href][contains(@class, 'x')]"), is_linear("//a[not(//p)]"), is_linear("//div//a")
     (True, False, False)
@@ -148,13 +148,13 @@ ADVICE = {
     _SIBLINGS: "{0}:: looks at all siblings of each element; add [1] to look at the nearest alone",
     _ALL_TEXT: "the whole text of each element is read; compare an attribute, or name the element whose text counts",
 }
-"""What makes an expression slow, the costliest first, and what to write instead."""
+"""The causes of slow expressions, the costliest first, and what to write instead."""
 
 OTHERWISE = "name an element with its id or class first, so that the rest is looked at for few elements"
 
 
 def advice(source: str) -> str:
-    """Say what makes an XPath expression slow and what to write instead.
+    """Return why an XPath expression is slow and what to write instead.
 
     >>> advice("//a[not(//p)]").partition(";")[0]
     'a condition on the whole page is looked at again for each element'

@@ -11,22 +11,22 @@ from lxml import etree
 
 from aahcrawler.authoring import cost
 from aahcrawler.authoring.check_findings import Finding, error, warning
-from aahcrawler.authoring.file_lines import Entry, Place, Places, read_files
-from aahcrawler.authoring.saved import SavedPage, SavedPageError, pages_folder, saved_pages
-from aahcrawler.authoring.structure import contradictions, rivalries
+from aahcrawler.authoring.contradictions import contradictions, rivalries
+from aahcrawler.authoring.file_lines import Entry, FileLines, Place, read_files
+from aahcrawler.authoring.saved_pages import SavedPage, SavedPageError, pages_folder, saved_pages
 from knowledge_base.file_selection import chosen_files
 from knowledge_base.loader import LoadError, load
 from knowledge_base.matching import Detector
 from knowledge_base.model import KnowledgeBase
 
 GRACE = 5
-"""Seconds after which a step that nobody kills ends by itself: its parent is gone."""
+"""The seconds after which a step ends by itself, if its parent is gone and cannot stop it."""
 _SHOWN = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What to examine: ``start`` is the first step, those before it are done; a step may take ``seconds``."""
+    """The steps to examine: ``start`` is the first, those before it are done; a step may take ``seconds``."""
 
     folders: tuple[Path, ...]
     seconds: float
@@ -35,7 +35,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Busy:
-    """A step begins or goes on: its number, where, and with what, in words that complete "busy with"."""
+    """The beginning or progress of a step: its number, place and subject, in words that complete "busy with"."""
 
     step: int
     place: Place
@@ -45,7 +45,7 @@ class Busy:
 
 @dataclass(frozen=True, slots=True)
 class Citations:
-    """How much of one application is documented: the number of its entries, and those without a citation or unproven.
+    """The documentation of one application: the number of its entries, and those without a citation or unproven.
 
     Each of the latter is its place and words.
     """
@@ -57,7 +57,7 @@ class Citations:
 
 
 Report = Busy | Finding | Citations | None
-"""What comes over the connection; None at the end."""
+"""The messages of the connection; None at the end."""
 
 
 def examine(connection: Connection, task: Task) -> None:
@@ -77,9 +77,9 @@ def examine(connection: Connection, task: Task) -> None:
 def reports(task: Task, begin: Callable[[Busy], None]) -> Iterator[Finding | Citations]:
     """Examine a knowledge base: files, contradictions, saved pages, then the cost of each expression.
 
-    ``begin`` is told what is going to be done.
+    ``begin`` is called with each next step.
     """
-    places = Places(read_files(chosen_files(task.folders).applications))
+    places = FileLines(read_files(chosen_files(task.folders).applications))
     if task.start == 0:
         begin(Busy(0, Place(str(task.folders[-1]), 0), "reading the files"))
         yield from _citations(places)
@@ -89,7 +89,7 @@ def reports(task: Task, begin: Callable[[Busy], None]) -> Iterator[Finding | Cit
             yield from _cost(entries, step, begin)
 
 
-def _contents(folders: tuple[Path, ...], places: Places, begin: Callable[[Busy], None]) -> Iterator[Finding]:
+def _contents(folders: tuple[Path, ...], places: FileLines, begin: Callable[[Busy], None]) -> Iterator[Finding]:
     pages: list[SavedPage] = []
     for folder in folders:
         try:
@@ -105,7 +105,7 @@ def _contents(folders: tuple[Path, ...], places: Places, begin: Callable[[Busy],
     yield from _structure(knowledge_base, places, tuple(pages), lambda place, words: begin(Busy(0, place, words)))
 
 
-def _citations(places: Places) -> Iterator[Citations]:
+def _citations(places: FileLines) -> Iterator[Citations]:
     for file in places.files:
         uncited = tuple((entry.place, _short(entry.words)) for entry in file.entries if not entry.cite)
         unproven = tuple(
@@ -115,7 +115,7 @@ def _citations(places: Places) -> Iterator[Citations]:
 
 
 def _structure(
-    knowledge_base: KnowledgeBase, places: Places, pages: tuple[SavedPage, ...], busy: Callable[[Place, str], None]
+    knowledge_base: KnowledgeBase, places: FileLines, pages: tuple[SavedPage, ...], busy: Callable[[Place, str], None]
 ) -> Iterator[Finding]:
     for application in knowledge_base.applications:
         place = places.application(application.name)
@@ -147,7 +147,7 @@ def _cost(entries: tuple[Entry, ...], step: int, begin: Callable[[Busy], None]) 
     try:
         worst = cost.worst(first.source, busy)
     except etree.XPathSyntaxError:
-        return  # The loader has said so.
+        return  # The loader has reported it.
     except etree.XPathError as mistake:
         better = "use the functions of XPath 1.0 alone, such as contains() and starts-with()"
         for entry in entries:

@@ -1,4 +1,4 @@
-"""``aah kb explain``: what the knowledge base makes of a page, by which of its lines, and what almost fitted."""
+"""``aah kb explain``: the results of the knowledge base for a page, the lines that decided, and near misses."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
@@ -9,7 +9,7 @@ from functools import cached_property
 from lxml import etree
 from lxml.html import HtmlElement
 
-from aahcrawler.authoring.explanation import (
+from aahcrawler.authoring.explanation_model import (
     ActionShown,
     ApplicationTried,
     ConditionTried,
@@ -20,7 +20,7 @@ from aahcrawler.authoring.explanation import (
     PatternTried,
     Refusals,
 )
-from aahcrawler.authoring.file_lines import Places
+from aahcrawler.authoring.file_lines import FileLines
 from aahcrawler.authoring.partial_matches import Step, narrowed
 from aahcrawler.helper import ApplicationAwareHelper, Assistance, FailedAction
 from aahcrawler.page import Page
@@ -50,8 +50,8 @@ SHOWN = 100
 _MOST_ITEMS = 50
 
 
-def explain(page: Page, knowledge_base: KnowledgeBase, places: Places) -> Explanation:
-    """Explain what the knowledge base makes of a page. Never raises for what a page holds."""
+def explain(page: Page, knowledge_base: KnowledgeBase, places: FileLines) -> Explanation:
+    """Explain the results of the knowledge base for a page. Never raises, whatever the page contains."""
     assistance = ApplicationAwareHelper(knowledge_base).assist(page)
     match = assistance.match
     application = match.application if match else None
@@ -87,10 +87,10 @@ def _listings(page: Page, application: Application | None, level: PageLevel | No
 
 @dataclass(frozen=True)
 class _Tried:
-    """What signs and conditions say of one page."""
+    """The results of signs and conditions on one page."""
 
     page: Page
-    places: Places
+    places: FileLines
 
     @cached_property
     def sight(self) -> Sight:
@@ -154,7 +154,7 @@ class _Reading:
     """The actions of a page's level, each run by itself."""
 
     page: Page
-    places: Places
+    places: FileLines
     application: Application
     level: PageLevel | None
     variant: str
@@ -237,7 +237,7 @@ class _Reading:
         return []
 
     def _counted(self, selectors: Iterable[Selector], action: Action) -> str:
-        """Name the expressions that find something, with how much each finds."""
+        """Return the expressions that find something, with the number of results of each."""
         counts = ((self._written(selector, action), _count(selector, self.page.tree)) for selector in selectors)
         return ", ".join(f"{written} ({count})" for written, count in counts if count)
 
@@ -256,7 +256,7 @@ class _Reading:
 
 
 def _steps(
-    places: Places, application: Application, selector: Selector, scope: tuple[str, str], context: HtmlElement
+    places: FileLines, application: Application, selector: Selector, scope: tuple[str, str], context: HtmlElement
 ) -> tuple[Step, ...]:
     entry = places.entry(application.name, selector.source, *scope)
     return narrowed(entry.css if entry else "", entry.xpath if entry else selector.source, context)

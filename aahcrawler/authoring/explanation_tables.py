@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from aahcrawler.authoring.explanation import (
+from aahcrawler.authoring.explanation_model import (
     ActionShown,
     ApplicationTried,
     ConditionTried,
@@ -33,7 +33,7 @@ class Section:
 
 
 def sections(explained: Explanation) -> Iterator[Section]:
-    """Yield what there is to say of a page, the most important first."""
+    """Yield the sections of a page's explanation, the most important first."""
     yield Section(
         f"{explained.url} answered {explained.status}, {explained.media_type}",
         ("",),
@@ -41,7 +41,7 @@ def sections(explained: Explanation) -> Iterator[Section]:
     )
     yield from _recognition(explained)
     if explained.failures:
-        yield Section("What did not work", ("failure",), tuple((failure,) for failure in explained.failures))
+        yield Section("Failures", ("failure",), tuple((failure,) for failure in explained.failures))
     yield from map(_action, explained.actions)
     if explained.listings:
         listed = tuple((each,) for each in explained.listings)
@@ -190,7 +190,7 @@ def _why(level: LevelTried) -> str:
 
 
 def _promise(level: LevelTried) -> tuple[bool, bool, int]:
-    """Order levels by how near they come to fitting."""
+    """Return a sort key of levels by how near they come to fitting."""
     wanted = [condition for condition in level.conditions if condition.tag == "when"]
     addresses = any(condition.address_fits for condition in wanted)
     return any(condition.held for condition in wanted), addresses, max((len(each.steps) for each in wanted), default=0)

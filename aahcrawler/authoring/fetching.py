@@ -1,4 +1,4 @@
-"""One page from the network, asked for as politely as a crawl would: for people who look at single pages."""
+"""Fetch one page for a person, as politely as a crawl would."""
 
 import asyncio
 import re
@@ -29,25 +29,25 @@ from aahcrawler.wire.client import (
 from aahcrawler.wire.ip_policy import Network
 
 PRODUCT = "AAHCrawler"
-"""What robots.txt files call us."""
+"""The crawler's name in robots.txt files."""
 MOST_REDIRECTS = 5
 PAGE_BYTES = 10 * 1024 * 1024
-"""How much of a page is read; the rest is left out."""
+"""The bytes of a page that are read; the rest is left out."""
 TIMEOUTS = Timeouts(connect=15.0, first_byte=30.0, idle=20.0, total=90.0)
 
 _CONTACT = re.compile(r"(?:mailto:)?[!-~]+@[!-~]+|https?://[!-~]+")
 
 
 class FetchError(Exception):
-    """A page could not be had; the message says why and what to do."""
+    """A page could not be fetched; the message says why and what to do."""
 
 
 class BadAddressError(FetchError):
-    """What was given is no http or https address."""
+    """The given text is no http or https address."""
 
 
 class NoContactError(FetchError):
-    """Nobody said who asks; nothing was sent."""
+    """No contact was given; nothing was sent."""
 
 
 class PrivateAddressError(FetchError):
@@ -55,7 +55,7 @@ class PrivateAddressError(FetchError):
 
 
 class RobotsDeniedError(FetchError):
-    """The host's robots.txt asks not to fetch the address; ``rule`` is the line that says so."""
+    """The host's robots.txt forbids the address; ``rule`` is the deciding line."""
 
     def __init__(self, url: str, robots: str, rule: RobotsRule) -> None:
         self.url, self.rule = url, rule
@@ -89,11 +89,11 @@ def fetch_page(
 ) -> Page:
     """Fetch one page, whatever its status, and follow redirects to it.
 
-    The page's ``url`` is that of the last redirect, in canonical form; ``redirected`` is told each step (from, to).
-    Every host's robots.txt is asked first and obeyed. ``contact`` is an e-mail or web address at which the site's
-    owner reaches who asks, part of the User-Agent; it may be empty with ``allow_private`` alone, which lets hosts on
-    private networks be asked. Pages are cut at ``PAGE_BYTES`` and the whole takes at most ``TIMEOUTS.total`` seconds
-    for each request. Must not be called where an event loop runs. Raises `FetchError`.
+    The page's ``url`` is that of the last redirect, in canonical form; ``redirected`` is called with each step (from,
+    to). Every host's robots.txt is fetched first and obeyed. ``contact`` is an e-mail or web address at which the
+    site's owner reaches the user, part of the User-Agent; it may be empty with ``allow_private`` alone, which permits
+    hosts on private networks. Pages are cut at ``PAGE_BYTES``, and each request takes at most ``TIMEOUTS.total``
+    seconds. Must not be called in a running event loop. Raises `FetchError`.
     """
     address = urls.canonicalize(url.strip())
     if address is None:
@@ -111,7 +111,7 @@ def fetch_page(
 
 
 def _named_networks(url: str) -> tuple[Network, ...]:
-    """Return what a person who writes this address means: this machine, or the private address that it names."""
+    """Return the private networks named by an address that a person typed: this machine, or its private address."""
     host = (urlsplit(url).hostname or "").rstrip(".")
     if host == "localhost" or host.endswith(".localhost"):
         return (IPv4Network("127.0.0.0/8"), IPv6Network("::1/128"))
@@ -126,7 +126,7 @@ def _user_agent(contact: str, *, needed: bool) -> str:
     contact = contact.strip()
     if needed and not contact:
         raise NoContactError(
-            "say who asks, so that the owner of the site can reach you: --contact you@example.org, or set AAH_CONTACT"
+            "give a contact, so that the owner of the site can reach you: --contact you@example.org, or set AAH_CONTACT"
         )
     if contact and not _CONTACT.fullmatch(contact):
         raise NoContactError(
@@ -153,7 +153,7 @@ async def _fetch(url: str, settings: WireSettings, agent: str, redirected: Calla
 
 @dataclass(frozen=True, slots=True)
 class _Asking:
-    """Asks hosts for pages they may be asked for; each robots.txt is read once."""
+    """Fetches pages that robots.txt permits; each robots.txt is read once."""
 
     client: WireClient
     agent: str
@@ -173,7 +173,7 @@ class _Asking:
             raise _no_answer(url, error) from error
 
     async def _robots(self, origin: str) -> tuple[str, bytes]:
-        """Return where an origin's rules stand and what they are; no rules where there is no such file."""
+        """Return the address and the content of an origin's robots.txt; no rules if there is no such file."""
         url: str | None = f"{origin}/robots.txt"
         for _ in range(MOST_REDIRECTS + 1):
             if url is None:

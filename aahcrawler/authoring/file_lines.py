@@ -1,4 +1,4 @@
-"""Where things stand in the files of a knowledge base: the line of a sign, an expression, an address.
+"""Find the lines of signs, expressions and addresses in the files of a knowledge base.
 
 Values of the model carry no lines, so the files are read a second time.
 """
@@ -18,7 +18,7 @@ ACTIONS = ("navigate", "pages", "extract")
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A line of a file; 0 where only the file is known."""
+    """A line of a file; 0 if only the file is known."""
 
     file: str
     line: int
@@ -32,8 +32,8 @@ class Place:
 class Entry:
     """An expression or sign of a file: ``css`` or ``xpath`` as written, ``source`` as XPath; ``words`` are all of it.
 
-    ``source`` is empty for signs that are no expression and for CSS that cannot be translated. ``level`` and
-    ``action`` name what it belongs to, empty where it belongs to none.
+    ``source`` is empty for signs that are not expressions and for CSS that cannot be translated. ``level`` and
+    ``action`` name the holder, empty if there is none.
     """
 
     place: Place
@@ -53,7 +53,7 @@ class Entry:
 
     @property
     def is_proven(self) -> bool:
-        """Whether somebody has read where this is documented."""
+        """Return whether a person has read the documentation of this entry."""
         return bool(self.cite) and not self.cite.lower().startswith("unproven")
 
 
@@ -103,8 +103,8 @@ class ApplicationFile:
         return Entry(self.place(element), str(element.tag), css, xpath, source, cite, level, action, _words(element))
 
 
-class Places:
-    """Finds lines for what a loaded knowledge base holds; of what a file extends, in the file that it extends."""
+class FileLines:
+    """Finds the lines of a loaded knowledge base; for inherited parts, in the file that they come from."""
 
     def __init__(self, files: Iterable[ApplicationFile]) -> None:
         self._files = {file.name: file for file in files}
@@ -115,7 +115,7 @@ class Places:
         return tuple(self._files.values())
 
     def application(self, name: str) -> Place:
-        """Return where an application is described."""
+        """Return the place of an application's description."""
         file = self._files.get(name)
         return file.place() if file else Place(name, 0)
 
@@ -141,7 +141,7 @@ class Places:
         return found[0].place(parts[index]), _words(parts[index])
 
     def action(self, application: str, level: str, action: str) -> Place:
-        """Return the line of an action: in the level itself, in a variant of it, or where it is taken from."""
+        """Return the line of an action: in the level itself, in a variant of it, or in the level it comes from."""
         found = self.level_element(application, level)
         if found is None:
             return self.application(application)
@@ -150,7 +150,7 @@ class Places:
         return file.place(next(named, element))
 
     def level_element(self, application: str, level: str) -> tuple[ApplicationFile, etree._Element] | None:
-        """Return the file and the element of a level, wherever it is inherited from; None where there is none."""
+        """Return the file and the element of a level, inherited ones included; None if there is none."""
         for file in self._chain(application):
             element = file.level(level)
             if element is not None:
@@ -171,7 +171,7 @@ class Places:
 
 
 def read_files(paths: Iterable[Path]) -> Iterator[ApplicationFile]:
-    """Yield the files that are well-formed; what is wrong with the others is the loader's to say."""
+    """Yield the files that are well-formed; the loader reports errors in the others."""
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, remove_comments=True)
     for path in paths:
         try:
@@ -189,7 +189,7 @@ def _is_entry(element: etree._Element) -> bool:
 
 
 def _words(element: etree._Element) -> str:
-    """Return what an element looks for, as it is written."""
+    """Return the text that an element looks for, as written."""
     left_out = {"strength", "cite", "literal"}
     return " ".join(f'{name}="{value}"' for name, value in element.attrib.items() if name not in left_out)
 
@@ -198,4 +198,4 @@ def _text(element: etree._Element, attribute: str) -> str:
     return (element.get(attribute) or "").strip()
 
 
-__all__ = ["ApplicationFile", "Entry", "Place", "Places", "read_files"]
+__all__ = ["ApplicationFile", "Entry", "FileLines", "Place", "read_files"]

@@ -1,4 +1,4 @@
-"""Writes what a crawl has learned into the text of an application's file; all else in it stays as it is."""
+"""Insert learned actions and signs into the text of an application's file; the other text stays as it is."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -7,23 +7,23 @@ from pathlib import Path
 from lxml import etree
 
 from aahcrawler.adaptation.store.learned import Learned, LearnedAction, LearnedLinks, LearnedSign
-from aahcrawler.authoring.spans import Span, inserted, root_of
+from aahcrawler.authoring.xml_spans import Span, inserted, root_of
 from aahcrawler.wrapper_induction.link_selectors import ANY
 from aahcrawler.wrapper_induction.robust_paths import Expression
 from knowledge_base.model import Extract, Strength
 
 
 class PromotionError(Exception):
-    """Something learned cannot be taken over; the message says why and what to do."""
+    """A learned item cannot be promoted; the message says why and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class Insertion:
-    """How something learned is put into a file.
+    """The way in which a learned item is inserted into a file.
 
-    ``variant`` is the name of the variant that gets it, empty where none does; ``signed`` says that the variant's
-    signs are on its pages already, ``unseen`` that the pages show no sign of the level, so that it needs one more.
-    ``replaced`` is the action of the level that the learned one takes the place of, None where there is none.
+    ``variant`` is the name of the variant that gets it, empty if none does; ``signed`` is True if the variant's signs
+    are on its pages already, ``unseen`` if the pages show no sign of the level, so that it needs one more. ``replaced``
+    is the action of the level that the learned one replaces, None if there is none.
     """
 
     file: Path
@@ -40,15 +40,15 @@ class Insertion:
         return f"{self.learned.level or 'detected'}-{self.variant or self.learned.name}"
 
     def into(self, text: bytes) -> bytes:
-        """Return the text of the file with what was learned. Raises `PromotionError`."""
+        """Return the text of the file with the learned item. Raises `PromotionError`."""
         learned = self.learned
         if isinstance(learned, LearnedSign) and not learned.level:
             return self._with_pattern(text, learned)
         level = root_of(text).named("level", learned.level)
         if level is None:
             raise PromotionError(
-                f"{self.file} has no level {learned.level} of its own (it extends another file); write what was "
-                "learned there by hand"
+                f"{self.file} has no level {learned.level} of its own (it extends another file); write the "
+                "learned parts there by hand"
             )
         match learned:
             case LearnedSign():
@@ -64,7 +64,7 @@ class Insertion:
         return inserted(text, detect.end, b"    " + etree.tostring(etree.Element("pattern", given)) + b"\n")
 
     def _with_fallback(self, text: bytes, level: Span, learned: LearnedLinks) -> bytes:
-        """Add an action that runs where the one of the level finds nothing, whatever the template."""
+        """Add an action that runs if the one of the level finds nothing, whatever the template."""
         if level.named("navigate", learned.name) is not None:
             raise PromotionError(f"{self.file}: level {learned.level} has an action {learned.name} already")
         first = next(level.all("variant"), None)
@@ -96,7 +96,7 @@ class Insertion:
         return inserted(text, level.parts[0].begin, _signs(signs, learned, 4)) if self.unseen else text
 
     def _changed(self, learned: LearnedAction) -> etree._Element:
-        """Return an action as a variant writes it: what the level's action has beyond it is dropped."""
+        """Return an action as a variant writes it, without the additional parts of the level's action."""
         written = learned.wrapper.xml()
         written.set("name", learned.action)
         if self.replaced is not None:
@@ -119,12 +119,12 @@ def dropped_by(learned: LearnedAction, replaced: Extract) -> tuple[str, ...]:
 
 
 def is_anywhere(learned: LearnedLinks) -> bool:
-    """Say whether an action takes links from wherever they stand, so that it is no sign of any template."""
+    """Return whether an action finds links by their addresses alone, so that it is no sign of any template."""
     return learned.documented and learned.expression == ANY
 
 
 def _action(learned: LearnedAction | LearnedLinks, written: etree._Element, depth: int) -> bytes:
-    """Return an action as lines of a file, with what there is to know of it."""
+    """Return an action as lines of a file, with a comment on its evidence."""
     etree.indent(written, level=depth)
     said = f"Learned on {learned.site} from {len(learned.pages)} pages ({learned.method}), {learned.date:%Y-%m-%d}."
     blanks = "  " * depth

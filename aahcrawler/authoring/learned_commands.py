@@ -1,4 +1,4 @@
-"""``aah kb learned`` and ``aah kb promote``: what crawls have learned, looked at and taken over by people.
+"""``aah kb learned`` and ``aah kb promote``: review and take over the actions and signs that crawls have learned.
 
 Each command imports what it needs when it runs: help has to answer at once.
 """
@@ -12,7 +12,7 @@ import typer
 from aahcrawler.authoring.commands import Folders
 from aahcrawler.exits import told
 
-learned_app = typer.Typer(help="What crawls have learned about applications.")
+learned_app = typer.Typer(help="Actions and signs that crawls have learned.")
 
 Crawl = Annotated[
     Path, typer.Argument(metavar="CRAWL", help="The folder of a crawl.", exists=True, file_okay=False, readable=True)
@@ -21,7 +21,7 @@ Crawl = Annotated[
 
 @learned_app.command("learned")
 def list_learned(crawl: Crawl, kb: Folders = "") -> None:
-    """List the actions and signs that a crawl has learned, beside what they replace, with the evidence."""
+    """List the actions and signs that a crawl has learned, with the replaced ones and the evidence."""
     from aahcrawler.adaptation.store.overlay import LEARNED, Overlay
     from aahcrawler.authoring.promotion import compared, described
     from knowledge_base.file_selection import named_folders
@@ -50,17 +50,21 @@ def promote_learned(
     crawl: Crawl,
     name: Annotated[str, typer.Argument(metavar="NAME", help="Its name, as aah kb learned lists it.")],
     kb: Folders = "",
-    application: Annotated[str, typer.Option("--application", help="Where several are called so: of which.")] = "",
-    site: Annotated[str, typer.Option("--site", help="Where several are called so: learned on which site.")] = "",
+    application: Annotated[
+        str, typer.Option("--application", help="The application, if several items have the name.")
+    ] = "",
+    site: Annotated[
+        str, typer.Option("--site", help="The site it was learned on, if several items have the name.")
+    ] = "",
     variant: Annotated[str, typer.Option("--as", metavar="VARIANT", help="How the variant is to be called.")] = "",
 ) -> None:
-    """Write what was learned into its application's file, with a page of the crawl as its test.
+    """Write a learned action or sign into its application's file, with a page of the crawl as its test.
 
     An action becomes a variant of its level, a sign one more sign of its level or application. The file is that of the
-    last folder of the knowledge base, which is made where there is none yet.
+    last folder of the knowledge base; it is created if it is missing.
     """
     from aahcrawler.adaptation.store.overlay import LEARNED, Overlay
-    from aahcrawler.authoring.archived import kept_page
+    from aahcrawler.authoring.archived_pages import kept_page
     from aahcrawler.authoring.capture import CaptureError, told_of
     from aahcrawler.authoring.promotion import PromotionError, chosen, promote
     from knowledge_base.file_selection import named_folders

@@ -1,4 +1,4 @@
-"""How far an expression gets on a page: its beginnings, each longer by a step, and how much each of them finds."""
+"""Partial matches of an expression on a page: its beginnings, each longer by a step, with their numbers of results."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -51,7 +51,7 @@ def _steps(beginnings: Iterable[str], is_css: bool, context: etree._Element) -> 
 
 
 def _outside(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the signs that stand within no bracket and no string, and the brackets that open outside of all."""
+    """Yield the signs outside of brackets and strings, and the outermost opening brackets."""
     depth, quote = 0, ""
     for index, sign in enumerate(text):
         if quote:

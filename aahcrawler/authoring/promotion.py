@@ -1,4 +1,4 @@
-"""Takes over what a crawl has learned: it goes into the file of its application, with a test from its evidence.
+"""Promote learned actions and signs: write them into the file of their application, with a test.
 
 An extraction or navigation action becomes a variant of its level, a sign one more sign of its level or application.
 The file is changed as text, so that everything else in it stays as it is, comments included.
@@ -18,7 +18,7 @@ from aahcrawler.adaptation.store.learned import Learned, LearnedAction, LearnedL
 from aahcrawler.authoring.capture import Captured, Wish, capture
 from aahcrawler.authoring.insertion import Insertion, PromotionError, is_anywhere
 from aahcrawler.authoring.promotion_proof import prove, taken_for
-from aahcrawler.authoring.spans import Span, root_of
+from aahcrawler.authoring.xml_spans import Span, root_of
 from aahcrawler.page import Page
 from knowledge_base.file_selection import SHIPPED, chosen_files
 from knowledge_base.loader import LoadError, load
@@ -31,7 +31,7 @@ __all__ = ["Compared", "Promoted", "PromotionError", "chosen", "compared", "desc
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """A part of an action: what the application's file says, and what was learned in its place."""
+    """A part of an action: in the application's file, and as learned."""
 
     part: str
     before: tuple[str, ...]
@@ -40,9 +40,9 @@ class Compared:
 
 @dataclass(frozen=True, slots=True)
 class Promoted:
-    """The file with what was learned, and the page that was saved as its test, None where none was at hand.
+    """The file with the learned item, and the page saved as its test, None if none was available.
 
-    ``variant`` is empty for what is no part of one.
+    ``variant`` is empty for items outside of variants.
     """
 
     file: Path
@@ -51,7 +51,7 @@ class Promoted:
 
 
 def compared(learned: Learned, knowledge_base: KnowledgeBase) -> tuple[Compared, ...]:
-    """Return the parts of what was learned that differ from those of what it replaces."""
+    """Return the parts of a learned item that differ from those it replaces."""
     application = next((each for each in knowledge_base.applications if each.name == learned.application), None)
     before = dict(_replaced_parts(learned, application)) if application is not None else {}
     after = dict(_learned_parts(learned))
@@ -60,7 +60,7 @@ def compared(learned: Learned, knowledge_base: KnowledgeBase) -> tuple[Compared,
 
 
 def described(learned: Learned) -> Iterator[str]:
-    """Say in lines for people what was learned, and how good the evidence is."""
+    """Yield lines for people on a learned item and the quality of its evidence."""
     sure = f"{learned.method}, confidence {learned.confidence:.2f}, {learned.date:%Y-%m-%d %H:%M}"
     match learned:
         case LearnedSign():
@@ -78,7 +78,7 @@ def described(learned: Learned) -> Iterator[str]:
 
 
 def chosen(learnt: Sequence[Learned], name: str, application: str, site: str) -> Learned:
-    """Return the only one of that name. Raises `PromotionError` where there is none or several."""
+    """Return the only learned item of that name. Raises `PromotionError` if there is none or several."""
     found = [
         each
         for each in learnt
@@ -94,13 +94,13 @@ def chosen(learnt: Sequence[Learned], name: str, application: str, site: str) ->
 
 
 def promote(learned: Learned, pages: Sequence[Page], folders: Sequence[Path], variant: str = "") -> Promoted:
-    """Write what was learned into its application's file in the last of the folders, and save a page as its test.
+    """Write a learned item into its application's file in the last of the folders, and save a page as its test.
 
-    ``pages`` are those of the evidence that are at hand; the first of them that is of a level is saved. Actions of one
-    level that were learned on one site go into one variant where it is the same template, as far as the pages show
-    signs of it, and no other name is given. Where that folder has no file of the application, the file that counts is
-    copied there first. Nothing is written where the knowledge base would not be valid, would read any of the pages
-    otherwise than what was learned does, or a saved page otherwise than now. Raises `PromotionError`, `LoadError` and
+    ``pages`` are the available ones of the evidence; the first of them that is of a level is saved. Actions of one
+    level that were learned on one site go into one variant if the template is the same, as far as the pages show signs
+    of it, and no other name is given. If that folder has no file of the application, the file in use is copied there
+    first. Nothing is written if the knowledge base would be invalid, would read any of the pages differently from the
+    learned action, or a saved page differently from now. Raises `PromotionError`, `LoadError` and
     `aahcrawler.authoring.capture.CaptureError`.
     """
     if folders[-1] == SHIPPED and not _is_ours(SHIPPED):
@@ -142,9 +142,9 @@ def _insertion(
 def _free_name(
     learned: LearnedAction | LearnedLinks, there: Mapping[str, Variant], pages: Sequence[Page], source: Path
 ) -> str:
-    """Name a variant after its site, with a number where that is of another template.
+    """Return a variant's name after its site, with a number if that name belongs to another template.
 
-    It is where it has such an action already, and where none of the pages has a sign of it.
+    A variant belongs to another template if it has such an action already, or if none of the pages has a sign of it.
     """
     first = re.sub(r"[^a-z0-9-]+", "-", f"learned-{learned.site}".lower()).strip("-")
     names = (first if number == 1 else f"{first}-{number}" for number in count(1))
@@ -167,14 +167,14 @@ def _is_shown(variant: Variant, page: Page) -> bool:
 
 
 def _strength(learned: LearnedSign) -> Strength:
-    """Return how much a sign of an application says: what names the software alone is enough, else two are needed."""
+    """Return the strength of a sign: one that names the software suffices alone, of others two are needed."""
     named = re.sub(r"[^a-z0-9]", "", learned.application.lower())
     said = re.sub(r"[^a-z0-9]", "", learned.expression.css.lower())
     return Strength.STRONG if named in said else Strength.HINT
 
 
 def _is_of_level(page: Page, learned: LearnedAction | LearnedLinks, knowledge_base: KnowledgeBase) -> bool:
-    """Say whether a page is taken for one of the level; the same design may have changed the signs of that."""
+    """Return whether a page is recognised as one of the level; a new design may have changed the level's signs."""
     application, level = taken_for(page, knowledge_base)
     if application != learned.application:
         raise PromotionError(
@@ -185,7 +185,7 @@ def _is_of_level(page: Page, learned: LearnedAction | LearnedLinks, knowledge_ba
 
 
 def _is_ours(folder: Path) -> bool:
-    """Say whether the files that ship are those of a working copy."""
+    """Return whether the files that ship are those of a working copy."""
     return (folder.parent / "pyproject.toml").exists()
 
 

@@ -19,7 +19,7 @@ MOST_TOLD = 3
 
 
 def taken_for(page: Page, knowledge_base: KnowledgeBase) -> tuple[str, str]:
-    """Return application and level that a page is taken for, empty where of none."""
+    """Return the recognised application and level of a page, empty if there is none."""
     match = ApplicationAwareHelper(knowledge_base).assist(page).match
     level = match.level.name if match is not None and match.level is not None else ""
     return (match.application.name if match is not None else "", level)
@@ -30,9 +30,9 @@ def prove(
 ) -> None:
     """Read all pages of the evidence with a knowledge base as it would be, and the saved pages of the application.
 
-    Raises `PromotionError` where one of the evidence is read otherwise than what was learned does, or a saved one
-    otherwise than its expectation although it is not so ``before``. The test of the very variant that gets an action
-    more does not count: it is saved anew.
+    Raises `PromotionError` if a page of the evidence is read differently from the learned action, or a saved one
+    differently from its expectation although it is not so ``before``. The test of the very variant that gets an
+    additional action does not count: it is saved again.
     """
     for page in pages:
         for wrong in _wrong(page, after, insertion):
@@ -53,17 +53,17 @@ def prove(
 
 
 def _wrong(page: Page, after: KnowledgeBase, insertion: Insertion) -> Iterator[str]:
-    """Say what is wrong with how a page of the evidence would be read."""
+    """Yield the errors in reading a page of the evidence."""
     learned = insertion.learned
     application = after.application(learned.application)
     found = ApplicationAwareHelper(after).assist(page)
     match = found.match
     if match is None or match.application.name != learned.application:
-        yield f"with this {page.url} is not taken for a page of {learned.application}: one hint is not enough"
+        yield f"with this {page.url} is not recognised as a page of {learned.application}: one hint is not enough"
         return
     if learned.level and (match.level is None or match.level.name != learned.level):
         shown = match.level.name if match.level is not None else "none"
-        yield f"with this {page.url} is taken for a page of level {shown}, not {learned.level}"
+        yield f"with this {page.url} is recognised as a page of level {shown}, not {learned.level}"
         return
     if insertion.variant and match.variant != insertion.variant:
         shown = f"the variant {match.variant}" if match.variant else "the level itself"
@@ -100,7 +100,7 @@ def _told(web_object: WebObject) -> Mapping[str, object]:
 
 
 def _unfollowed(page: Page, application: Application, learned: LearnedLinks, found: Assistance) -> Iterator[str]:
-    """Say whether links that the learned action finds would not be followed."""
+    """Return whether links that the learned action finds would not be followed."""
     followed = {link.url for link in found.document.outlinks}
     (source,) = learned.navigate().sources
     hrefs = (element.get("href") for element in source.selector.elements(page.tree))

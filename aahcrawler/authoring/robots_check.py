@@ -1,4 +1,4 @@
-"""What a robots.txt says of one address, and in which of its lines (RFC 9309)."""
+"""Find the line of a robots.txt that decides on one address (RFC 9309)."""
 
 import re
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ class RobotsRule:
 
 
 def denial(body: bytes, target: str, product: str) -> RobotsRule | None:
-    r"""Return the line that denies a path with its query to a crawler called ``product``; None where it may be read.
+    r"""Return the line that denies a path with its query to a crawler called ``product``; None if it may be read.
 
     The groups that name the crawler count, else those of ``*``; the longest fitting rule prevails, and of equally
     long ones the one that allows.
@@ -63,7 +63,7 @@ def _groups(text: str) -> Iterator[tuple[frozenset[str], tuple[RobotsRule, ...]]
 
 
 def _normal(path: str) -> str:
-    """Write what needs no escape without one, and the other escapes in capitals."""
+    """Return a path without needless escapes, and the other escapes in capitals."""
 
     def plain(match: re.Match[str]) -> str:
         sign = chr(int(match[1], 16))
@@ -74,7 +74,7 @@ def _normal(path: str) -> str:
 
 
 def _fits(rule: str, path: str) -> bool:
-    """Say whether a path begins as a rule says; takes time linear in the path for each star of the rule."""
+    """Return whether a path matches a rule; takes time linear in the path for each star of the rule."""
     anchored = rule.endswith("$")
     first, *others = rule.removesuffix("$").split("*")
     if not path.startswith(first):

@@ -1,4 +1,4 @@
-"""Tries a knowledge base on its saved pages, and says in plain words where the two differ."""
+"""Compare a knowledge base's results on its saved pages with the expected ones, in plain words."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from functools import cached_property
 from os.path import relpath
 from pathlib import Path
 
-from aahcrawler.authoring.saved import Expectation, ObjectRow, SavedPage, pages_folder, saved_pages, understood
+from aahcrawler.authoring.saved_pages import Expectation, ObjectRow, SavedPage, pages_folder, saved_pages, understood
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.helper.sites import Sites
 from knowledge_base.matching import Sight, is_on_host
@@ -23,19 +23,19 @@ _BEFORE = 25
 
 
 class TrialError(Exception):
-    """What was asked for cannot be tried; the message says what can."""
+    """The requested trial is impossible; the message says which are possible."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of one page: no differences where it is read as expected."""
+    """The result for one page: no differences if it is read as expected."""
 
     page: SavedPage
     differences: tuple[str, ...]
 
 
 class Trial:
-    """Tries pages one by one; what one page showed is forgotten before the next."""
+    """Tries pages one by one; the results of a page are forgotten before the next."""
 
     def __init__(self, knowledge_base: KnowledgeBase) -> None:
         self._knowledge_base = knowledge_base
@@ -46,7 +46,7 @@ class Trial:
         return Outcome(saved, (*self.misreadings(saved), *self.misfits(saved)))
 
     def misreadings(self, saved: SavedPage) -> tuple[str, ...]:
-        """Say how what is recognised and read differs from what is expected; a line for each difference."""
+        """Return the differences between the expected and the actual results; a line for each difference."""
         found = understood(saved.page, self._helper.assist(saved.page), computed=True)
         return tuple(_differences(saved.expected, found))
 
@@ -89,7 +89,7 @@ class Selection:
 
     @cached_property
     def chosen(self) -> tuple[SavedPage, ...]:
-        """The pages to try. Raises `TrialError` for a name that stands for none."""
+        """The pages to try. Raises `TrialError` for an unknown name."""
         for name in self.names:
             if not any(_is_named(page, name) for page in self.pages):
                 folders = ", ".join(sorted({page.name.partition("/")[0] for page in self.pages})) or "none yet"
@@ -103,7 +103,7 @@ class Selection:
 
 
 def lines_of(outcome: Outcome) -> Iterator[str]:
-    """Say in lines for people how a page did."""
+    """Yield lines for people on the result of a page."""
     yield f"{'FAILED' if outcome.differences else 'ok    '}  {outcome.page.name}"
     for difference in outcome.differences:
         yield f"          {difference}"
@@ -112,7 +112,7 @@ def lines_of(outcome: Outcome) -> Iterator[str]:
 
 
 def notes(selection: Selection) -> Iterator[str]:
-    """Name what no saved page shows of the applications tried: levels, and a page that must be of none."""
+    """Yield the parts of the tried applications without a saved page: levels, and a page that must be of none."""
     tried = {page.expected.application for page in selection.chosen}
     missing = [
         f"{application} has no saved page of level {level}; add one: aah kb capture"
@@ -169,7 +169,7 @@ def _own_misfit(application: Application, level: PageLevel, expected: Expectatio
 
 
 def _inherited(level: PageLevel, own: Application | None) -> bool:
-    """Say whether an application has the level from the same file as the page's own application."""
+    """Return whether an application has the level from the same file as the page's own application."""
     if own is None:
         return False
     return any(level.name == other.name and _signs(level) == _signs(other) for other in own.levels)
@@ -200,7 +200,7 @@ def _changed(name: str, expected: str | None, found: str | None) -> Iterator[str
 
 
 def _apart(expected: str | None, found: str | None) -> str:
-    """Show two values from shortly before the place where they part.
+    """Show two values from shortly before the place where they differ.
 
     >>> _apart("Ada", None)
     'expected "Ada", found nothing'

@@ -1,4 +1,4 @@
-"""What a crawler knows of the pages it meets: application, level, objects, links worth following."""
+"""The application-aware helper: application, level, objects and links of a page."""
 
 from aahcrawler.helper.application_aware import ApplicationAwareHelper
 from aahcrawler.helper.assistance import Assistance, FailedAction, Failure, Refused

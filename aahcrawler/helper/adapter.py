@@ -1,4 +1,4 @@
-"""What the helper asks of adaptation, which stands above it and is handed in (ARCOMEM, section 4.1)."""
+"""The protocol between the helper and adaptation, which lies above it and is passed in (ARCOMEM, section 4.1)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,8 +15,8 @@ from knowledge_base.model import Application, Extract, PageLevel
 class Question:
     """An extraction action of a level, on one page of it.
 
-    ``former`` is what a former crawl understood at this address, None where there was none. ``shown`` is False where
-    the page shows no sign of the level and is only taken for one of it.
+    ``former`` is the metadata of a former crawl at this address, None if there was none. ``shown`` is False if the page
+    shows no sign of the level and the level is only assumed.
     """
 
     page: Page
@@ -29,7 +29,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """A level that a page is taken for. ``shown`` says that the page has a sign of it, though none of the file."""
+    """An assumed level of a page. ``shown`` is True if the page has a sign of it, though none of the file."""
 
     level: PageLevel
     shown: bool = False
@@ -44,13 +44,13 @@ class Followed:
 
 
 class Adapter(Protocol):
-    """Notices what does not work any more on a site, and finds ways to go on.
+    """Notices actions that no longer work on a site, and finds replacements.
 
-    Nothing here raises for what a page holds, but what expressions raise that fail on a page.
+    No page content raises anything, except the errors of expressions that fail on a page.
     """
 
     def application(self, page: Page, known: Application | None, former: Metadata | None) -> str | None:
-        """Return the name of the application of an HTML page that shows no sign of any, None where it is of none.
+        """Return the name of the application of an HTML page that shows no sign of any, None if it is of none.
 
         ``known`` is the application that the site was known for until now.
         """
@@ -66,8 +66,8 @@ class Adapter(Protocol):
         """Return the action to run first: the one in question, or a learned one in force on this site."""
         ...
 
-    def settled(self, question: Question, outcome: Outcome, runner: Runner) -> Outcome:
-        """Look at what the preferred action yielded; where that cannot be all, find the objects by other means."""
+    def check_outcome(self, question: Question, outcome: Outcome, runner: Runner) -> Outcome:
+        """Check the result of the preferred action; if it cannot be complete, find the objects by other means."""
         ...
 
     def followed(

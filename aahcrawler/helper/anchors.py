@@ -4,7 +4,7 @@ from lxml.etree import _Element as Element
 
 from aahcrawler.page import text
 from aahcrawler.page.hidden import Hidden
-from aahcrawler.page.places import Places
+from aahcrawler.page.tag_paths import TagPaths
 from aahcrawler.page.teasers import teaser
 
 MOST_CONTEXT = 1_000
@@ -14,11 +14,11 @@ _AROUND = text.BLOCKS | {"td", "th"}
 
 
 class Contexts:
-    """Reads where links stand on one page; what is around several links of one block is read once."""
+    """Reads the context of links on one page; the text around several links of one block is read once."""
 
     def __init__(self, tree: Element) -> None:
         self._read: dict[Element, str] = {}
-        self.places = Places()
+        self.places = TagPaths()
         self.hidden = Hidden(tree)
 
     def around(self, element: Element) -> str:
@@ -37,7 +37,7 @@ class Contexts:
 
 
 def anchor_text(element: Element) -> str:
-    """Return what a reader clicks on: the link's text, else the alternative text of its image, else its title."""
+    """Return the clickable text of a link: its text, else the alternative text of its image, else its title."""
     shown = text.excerpt(element, MOST_ANCHOR)
     if not shown:
         images = (image.get("alt") or image.get("title") or "" for image in element.iter("img"))

@@ -1,21 +1,21 @@
-"""The application-aware helper: what a page is, what it holds, and where to go from there (ARCOMEM, section 4.1)."""
+"""The application-aware helper: recognise a page, extract its objects, choose its links (ARCOMEM, section 4.1)."""
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from aahcrawler.helper import generic_reading, list_reading
+from aahcrawler.helper import generic_reading, sitemap_reading
 from aahcrawler.helper.adapter import Adapter
 from aahcrawler.helper.application_reading import Adaptation, ApplicationReading
 from aahcrawler.helper.assistance import Assistance, FailedAction, Failure
 from aahcrawler.helper.completion import Completion
-from aahcrawler.helper.ignored import Ignored
+from aahcrawler.helper.ignored_links import Ignored
 from aahcrawler.helper.navigation import Links
 from aahcrawler.helper.recognition import Recognised, Recogniser
 from aahcrawler.helper.requests import Values, no_values
 from aahcrawler.helper.scripted import is_empty_shell
 from aahcrawler.helper.sites import Sites
-from aahcrawler.helper.timing import Attempts, Stopwatch
+from aahcrawler.helper.time_limits import Attempts, Stopwatch
 from aahcrawler.metadata import Metadata
 from aahcrawler.page import Page
 from aahcrawler.page.date_order import ambiguous_days, implied_order, shown_order
@@ -26,17 +26,17 @@ from knowledge_base.model import Application, KnowledgeBase, Match
 from online_analysis.document import Document, Outlink
 
 UNKNOWN_ORDER = "day and month may be exchanged"
-"""What is said of dates that were read before their site's order was known."""
+"""The note on dates that were read before the date order of their site was known."""
 
 
 class ApplicationAwareHelper:
     """Assists a crawl page by page.
 
-    It keeps nothing but a bounded memory of which application runs on which site, so that the next page of a site is
-    verified instead of searched for, and which actions took too long and are switched off. Two helpers that saw the
-    same pages say the same of the next one, but for what ran into its time limit. ``values`` are lists of words by the
-    names that the knowledge base knows them by, ``keywords`` and ``entities``: requests and forms are filled with them.
-    ``adapter`` goes on where actions fail; without one they just fail.
+    Its only state is a bounded memory of the application of each site, so that the next page of a site is verified
+    instead of searched for, and of the actions that took too long and are switched off. Two helpers that saw the same
+    pages return the same for the next one, except for actions that reached their time limit. ``values`` are lists of
+    words by their names in the knowledge base, ``keywords`` and ``entities``, for requests and forms. ``adapter``
+    replaces actions that fail; without one they just fail.
     """
 
     def __init__(
@@ -58,33 +58,33 @@ class ApplicationAwareHelper:
         self._recogniser = Recogniser(knowledge_base, self._sites, self._stopwatch)
 
     def application(self, name: str) -> Application | None:
-        """Return an application of the knowledge base by its name, None where there is none."""
+        """Return an application of the knowledge base by its name, None if there is none."""
         return self._applications.get(name)
 
     def is_intermediate(self, url: str) -> bool:
-        """Say whether the application of a site, where it is known, documents an address as that of a page of links."""
+        """Return whether the application of the site, if known, documents an address as that of a page of links."""
         application = self._sites.application(url)
         level = self._sites.verdict(application, url).level if application is not None else None
         return level is not None and level.role == "intermediate"
 
     def canonical(self, url: str) -> str:
-        """Return the form under which an address is fetched once.
+        """Return the canonical form of an address.
 
-        That is the application's canonical form where the site's application is known, else the URL as given, which
-        must be canonical already.
+        That is the application's canonical form if the site's application is known, else the URL as given, which must
+        be canonical already.
         """
         application = self._sites.application(url)
         return self._sites.verdict(application, url).url if application is not None else url
 
     def assist(self, page: Page, former: Metadata | None = None) -> Assistance:
-        """Detect the application and the level of a page, run its actions, and gather what analysers look at.
+        """Detect the application and the level of a page, run its actions, and gather the input of the analysers.
 
-        Never raises for what a page holds. A page of a known application but of no known level, such as a form,
-        yields no objects, and of its links only those to levels marked as starting points. Error pages and what is
-        neither HTML nor JSON of a known level yield no level, no objects and no links. An HTML page of no known
+        Never raises, whatever the page contains. A page of a known application but of no known level, such as a form,
+        yields no objects, and of its links only those to levels marked as starting points. Error pages and pages that
+        are neither HTML nor JSON of a known level yield no level, no objects and no links. An HTML page of no known
         application is read generically: its main content, its schema.org and OpenGraph objects, all its links.
 
-        ``former`` is what an earlier crawl understood at the same address: what it found is looked for again.
+        ``former`` is the metadata of an earlier crawl at the same address: its objects are looked for again.
         """
         order = None
         if page.is_html:
@@ -125,7 +125,7 @@ class ApplicationAwareHelper:
         return replace(found, failed_actions=(*found.failed_actions, *_failures(page, shown)))
 
     def _may_hold_content(self, page: Page, application: Application) -> bool:
-        """Say whether a page of no known level is worth reading: an address that the application avoids is not."""
+        """Return whether a page of no known level is worth reading: an address that the application avoids is not."""
         return page.is_html and self._sites.verdict(application, page.url).reason is None
 
     def _generic(self, page: Page, ignored: Ignored | None = None) -> Assistance:
@@ -145,11 +145,11 @@ class ApplicationAwareHelper:
         return [link for link in known if self._sites.verdict(application, link.url).level is not None]
 
     def listed(self, page: Page) -> Iterator[Assistance]:
-        """Say where a sitemap, or a feed that was announced, leads, in pieces; never raises for what it holds."""
-        return list_reading.read(page, self._sites)
+        """Yield the links of a sitemap, or of an announced feed, in pieces; never raises, whatever its content."""
+        return sitemap_reading.read(page, self._sites)
 
     def _adapted(self, shown: Recognised, page: Page, former: Metadata | None) -> Recognised:
-        """Take a page that shows no sign of its application or of its level for what it must be all the same."""
+        """Return the assumed application and level of a page that shows no sign of them."""
         if self._adapter is None or not page.is_html or shown.rivals:
             return shown
         recognised = shown if shown.application is not None else self._kept(self._adapter, shown, page, former)
@@ -170,7 +170,7 @@ class ApplicationAwareHelper:
 
 
 def _failures(page: Page, recognised: Recognised) -> tuple[FailedAction, ...]:
-    """Return what to report of a page of no known application."""
+    """Return the failures to report of a page of no known application."""
     failures = list(recognised.failures)
     if recognised.rivals:
         rivals = " and ".join(recognised.rivals)
@@ -183,7 +183,7 @@ def _failures(page: Page, recognised: Recognised) -> tuple[FailedAction, ...]:
 
 
 def _marked(found: Assistance, ambiguous: Collection[frozenset[int]]) -> Assistance:
-    """Mark the dates whose day and month may be exchanged: nothing on the site has told their order yet."""
+    """Mark the dates whose day and month may be exchanged, since the date order of the site is not known yet."""
     if not ambiguous:
         return found
     return replace(found, objects=tuple(_with_doubt(each, ambiguous) for each in found.objects))
@@ -197,9 +197,9 @@ def _with_doubt(web_object: WebObject, ambiguous: Collection[frozenset[int]]) ->
 
 
 def _with_content(found: Assistance, generic: Assistance, entries: Sequence[Outlink]) -> Assistance:
-    """Return what was said of a page of no known level with the objects, the text and the links that any page has.
+    """Return the result for a page of no known level, with the objects, text and links found generically.
 
-    Where actions chose links, of the others only those of a list's entries are followed.
+    If actions chose links, of the others only those of a list's entries are followed.
     """
     known, read = found.document, generic.document
     parts, outlinks = read.parts, read.outlinks
@@ -219,7 +219,7 @@ def _with_content(found: Assistance, generic: Assistance, entries: Sequence[Outl
 
 
 def _with_entries(found: Assistance, entries: Sequence[Outlink]) -> Assistance:
-    """Let a list in which actions find no entry lead where the entries lead that any page has."""
+    """Add the generic links of entries to a list in which actions find no entry."""
     added = (replace(each, part=None) for each in entries)
     outlinks = {each.url: each for each in (*added, *found.document.outlinks)}
     return replace(found, document=replace(found.document, outlinks=tuple(outlinks.values())))

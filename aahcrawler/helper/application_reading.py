@@ -1,4 +1,4 @@
-"""What the helper says of a page of a known application: its actions are run, its parts and links gathered."""
+"""Read a page of a known application: run its actions, gather its parts and links."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -12,18 +12,18 @@ from aahcrawler.helper.completion import Completion
 from aahcrawler.helper.containers import answering_within, forum_of, thread_of
 from aahcrawler.helper.extraction import Extracted
 from aahcrawler.helper.generic_reading import MOST_TITLE, language_of
-from aahcrawler.helper.ignored import Ignored
-from aahcrawler.helper.lists import LONGEST_REST
+from aahcrawler.helper.ignored_links import Ignored
+from aahcrawler.helper.list_entries import LONGEST_REST
 from aahcrawler.helper.navigation import Chosen, Links, Navigation, embedded, note_junk, starting_points
 from aahcrawler.helper.outcome import Outcome, Runner
 from aahcrawler.helper.outlinks import outlink_of
+from aahcrawler.helper.page_location import PageLocation, named_address
 from aahcrawler.helper.recognition import Place
 from aahcrawler.helper.references import References
 from aahcrawler.helper.scripted import is_empty_shell
-from aahcrawler.helper.settling import settled
 from aahcrawler.helper.splitting import Splitting
-from aahcrawler.helper.timing import FAILING, Attempts
-from aahcrawler.helper.whereabouts import Whereabouts, named_address
+from aahcrawler.helper.time_limits import FAILING, Attempts
+from aahcrawler.helper.title_and_date import corrected
 from aahcrawler.metadata import Metadata
 from aahcrawler.page import Page, generic, requisites
 from aahcrawler.webobject import Container
@@ -33,16 +33,16 @@ from knowledge_base.url_rules import ParsedUrl
 from online_analysis.document import Document, DocumentPart, Outlink
 
 _SILENT = frozenset({Failure.NOTHING_FOUND, Failure.STOPPED_WORKING})
-"""Failures that are none where only a script would put the content on the page."""
+"""Failures that do not count if the content is put on the page by a script."""
 
 
 LITTLE = 0.25
-"""The share of a page's main content below which what actions found of it is little."""
+"""The share of a page's main content below which the actions found too little of it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Adaptation:
-    """Who goes on where actions fail on a page, and what a former crawl understood at its address."""
+    """The adapter for actions that fail on a page, and a former crawl's metadata of its address."""
 
     adapter: Adapter
     former: Metadata | None = None
@@ -50,9 +50,9 @@ class Adaptation:
 
 @dataclass
 class ApplicationReading:
-    """One page of a known application being read. Without ``place`` it is of none of the application's levels.
+    """The reading of one page of a known application. Without ``place``, it is of none of the application's levels.
 
-    ``is_empty_list`` tells, once it was read, that it is a list without any entry that actions know.
+    After the reading, ``is_empty_list`` is True if the page is a list without any entry that actions know.
     """
 
     page: Page
@@ -69,11 +69,11 @@ class ApplicationReading:
 
     @cached_property
     def contexts(self) -> Contexts:
-        """Where links of the page stand."""
+        """The contexts of the page's links."""
         return Contexts(self.page.tree)
 
     def assistance(self) -> Assistance:
-        """Run the actions of the level and gather what they find."""
+        """Run the actions of the level and return their results."""
         self.links.ignored = self._ignored()
         found = self._worked(self.place) if self.place is not None else None
         if found is None and self.place is not None and self.place.otherwise is not None:
@@ -94,7 +94,7 @@ class ApplicationReading:
                     extracted,
                     guessed=self._proposed and not self._learned,
                 )
-                extracted = settled(self.page, extracted)
+                extracted = corrected(self.page, extracted)
             for unsent in self.links.requests.unsent:
                 self.attempts.fail(self.place.level.name, unsent.action, Failure.NOT_SENT, unsent.detail)
             note_junk(self.links, self.application)
@@ -104,7 +104,7 @@ class ApplicationReading:
         return self._result(document, extracted, chosen)
 
     def _worked(self, place: Place) -> tuple[tuple[Extracted, ...], tuple[Chosen, ...]] | None:
-        """Run the actions of a level; None where the page shows no sign of it and nothing that it should hold."""
+        """Run the actions of a level; None if the page shows no sign of it and nothing that it should hold."""
         failed = len(self.attempts.failures)
         is_terminal = place.level.role == "terminal"
         extracted = self._extract(place) if is_terminal else ()
@@ -117,7 +117,7 @@ class ApplicationReading:
         return None
 
     def _is_list(self, level: PageLevel) -> bool:
-        """Say whether a page is a list by its address as well: what only looks like one may be an article."""
+        """Return whether a page is a list by its address as well: a page that only looks like one may be an article."""
         return level.role == "intermediate" and level.documents(
             self.links.sites.verdict(self.application, self.page.url).address
         )
@@ -138,7 +138,7 @@ class ApplicationReading:
         found: dict[str, Extracted] = {}
         level = place.level
         literals = self.links.literals
-        where = Whereabouts.of(self.page, self.application, level, literals, self._named_address(level))
+        where = PageLocation.of(self.page, self.application, level, literals, self._named_address(level))
         runner = Runner.at(where)
         for action in place.actions:
             if not isinstance(action, Extract):
@@ -156,7 +156,7 @@ class ApplicationReading:
         return objects
 
     def _outcome(self, place: Place, action: Extract, runner: Runner) -> Outcome:
-        """Run an action, or what adaptation has put in its place, and let adaptation look at what came of it."""
+        """Run an action, or its replacement by adaptation, and let adaptation check the outcome."""
         level = place.level.name
         if self.adaptation is None:
             return (
@@ -168,7 +168,7 @@ class ApplicationReading:
         work = partial(runner.run, preferred)
         outcome = self.attempts.attempt(preferred, work, level=level, action=action.name) or Outcome()
         try:
-            found, outcome = outcome.extracted, adapter.settled(asked, outcome, runner)
+            found, outcome = outcome.extracted, adapter.check_outcome(asked, outcome, runner)
             self._proposed |= not action.many and former is None and outcome.extracted != found
         except FAILING as error:
             self.attempts.fail(level, f"adapt {action.name}", Failure.ERROR, f"{type(error).__name__}: {error}")
@@ -198,7 +198,7 @@ class ApplicationReading:
         return self.attempts.attempt(action, work, level=level, action=action.name)
 
     def _look_for_scripts(self) -> None:
-        """Report a page that holds nothing because its content is put there by scripts: no template has changed."""
+        """Report a page without objects whose content is put there by scripts: the template has not changed."""
         level = self.place.level.name if self.place is not None else ""
         signs = self.application.needs_browser
         meets = Sight(self.page).meets
@@ -259,7 +259,7 @@ class ApplicationReading:
         return generic.title(self.page)[:MOST_TITLE] if self.page.is_html else ""
 
     def _requisites(self, extracted: tuple[Extracted, ...]) -> tuple[str, ...]:
-        """Return what the page needs to be shown, and for JSON what the markup does that its objects were read from."""
+        """Return the requisites of the page; for JSON, those of the markup that its objects were read from."""
         if self.page.is_html:
             return requisites.of_page(self.page)
         written = (body for item in extracted for body in item.body if body.tag == "body")

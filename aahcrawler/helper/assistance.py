@@ -1,4 +1,4 @@
-"""What the helper says of a page."""
+"""The result of the helper for a page."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -11,12 +11,12 @@ from online_analysis.document import Document
 
 
 class Failure(StrEnum):
-    """Why an action did not do its work."""
+    """The ways in which an action fails."""
 
     NOTHING_FOUND = "nothing-found"
     """A page of the level has no object although each such page has one: the template may have changed."""
     INCOMPLETE = "incomplete"
-    """Objects were found, none of them with a body."""
+    """Objects were found, but none with a body."""
     ERROR = "error"
     """The expression cannot be evaluated on this page."""
     TOO_MUCH = "too-much"
@@ -26,20 +26,20 @@ class Failure(StrEnum):
     SLOW = "slow"
     """The action took longer than it may; it is switched off for the rest of the crawl."""
     STOPPED_WORKING = "stopped-working"
-    """What the action used to find on this site, or on this page, is there, and it finds nothing any more."""
+    """The action finds nothing any more, although the objects it used to find on this site or page are there."""
     CHANGED_SHAPE = "changed-shape"
-    """What the action finds is not all that it used to: objects, bodies or other fields are left out."""
+    """The action finds less than it used to: objects, bodies or other fields are missing."""
     NEEDS_BROWSER = "needs-browser"
-    """Only a browser that runs scripts could show what this page holds."""
+    """Only a browser that runs scripts could show the content of this page."""
     NOT_SENT = "not-sent"
     """A form would change something on the server (its method is not GET), or a value for it is missing."""
 
 
 @dataclass(frozen=True, slots=True)
 class FailedAction:
-    """An action that should have worked here and did not. ``level`` is empty where none was found.
+    """An action that should have worked here and did not. ``level`` is empty if none was found.
 
-    ``objects`` is how many objects, or links, there are all the same, by what adaptation knows.
+    ``objects`` is the number of objects, or links, that are there nevertheless, as far as adaptation knows.
     """
 
     application: str
@@ -51,7 +51,7 @@ class FailedAction:
 
     @property
     def place(self) -> str:
-        """Application, level and action, as far as they are known."""
+        """Application, level and action, if known."""
         return "/".join(filter(None, (self.application, self.level, self.action)))
 
     def __str__(self) -> str:
@@ -68,7 +68,7 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Assistance:
-    """All that is known of one page (ARCOMEM, section 4.1).
+    """The result of the helper for one page (ARCOMEM, section 4.1).
 
     ``match`` is None for a page of no known application. ``objects`` have distinct IRIs. ``requisites`` are absolute
     addresses of images, style sheets, scripts and fonts; they are no links. ``refused`` names each junk link once.

@@ -1,7 +1,8 @@
-"""Completes what the actions of a known application read by what any page tells: a new theme is no reason to lose it.
+"""Complete the objects of a known application by generic reading, so that a new theme loses nothing.
 
-Sites change the theme and keep the software. What the actions find is compared with what generic reading finds; where
-that has a text that they miss, or have amid much else, it is taken, and so are the fields that they leave open.
+Sites change the theme and keep the software. The results of the actions are compared with those of generic reading; if
+generic reading finds a text that the actions miss, or have amid much else, its text is used, and so are its values of
+fields that the actions leave empty.
 """
 
 from collections import OrderedDict
@@ -12,11 +13,11 @@ from lxml.etree import _Element as Element
 from lxml.html import HtmlElement
 
 from aahcrawler.helper.extraction import BODY, Extracted
+from aahcrawler.helper.part_text import body_of
 from aahcrawler.helper.sites import site_of
-from aahcrawler.helper.written import body_of
 from aahcrawler.induction.article_text import AGREED, LEAST_AGREED, MISSED, RUNNING, letters, merged, share_of
+from aahcrawler.induction.generic_objects import Reading, read
 from aahcrawler.induction.model import Region
-from aahcrawler.induction.objects import Reading, read
 from aahcrawler.page import Page
 from aahcrawler.page.generic import main_content as generic_content
 from aahcrawler.webobject import Value, WebObject
@@ -40,7 +41,7 @@ CUT = "cut at its ends by generic reading"
 
 @dataclass(slots=True)
 class _Record:
-    """How often a level of a site was compared with generic reading, and how often that told more."""
+    """The comparisons of a site's level with generic reading, and those in which generic reading found more."""
 
     pages: int = 0
     compared: int = 0
@@ -48,7 +49,7 @@ class _Record:
 
 
 class Completion:
-    """Remembers on which levels of which sites the actions miss nothing, the least recently seen forgotten first."""
+    """Remembers the levels of sites on which the actions miss nothing; the least recently used are forgotten first."""
 
     def __init__(self) -> None:
         self._records: OrderedDict[tuple[str, str, str], _Record] = OrderedDict()
@@ -56,10 +57,10 @@ class Completion:
     def completed(
         self, page: Page, application: Application, level: PageLevel, extracted: Sequence[Extracted], *, guessed: bool
     ) -> tuple[Extracted, ...]:
-        """Return the objects of a page of a level with what generic reading adds to them.
+        """Return the objects of a page of a level, completed by generic reading.
 
-        ``guessed`` says that no action found them: what generic reading finds stands for it then. Deterministic for
-        given pages in a given order. Objects that a page has many of are left as they are.
+        With ``guessed``, no action found the objects, so that the generic result replaces them. Deterministic for given
+        pages in a given order. If a page has many objects, they stay as they are.
         """
         wholes = [each for each in extracted if each.object.type in WHOLES and each.object.part_of is None]
         whole = wholes[0] if wholes else None
@@ -107,10 +108,10 @@ def _completed(
 
 
 def _tells_more(own: str, generic: str, said: str, structure: str, third: str) -> bool:
-    """Say whether a generic text is to stand for the one that an action found.
+    """Return whether a generic text is to replace the one that an action found.
 
-    Most of its running text is in no object but in another reading as well, and it is more than what the action alone
-    found. A text that is the main part of the page by its structure is right.
+    Most of its running text is in no object but in another reading as well, and it is more than the action alone found.
+    A text that is the main part of the page by its structure is right.
     """
     if letters(generic) < LEAST_AGREED or share_of(generic, said) >= MISSED or _agree(own, structure):
         return False
@@ -135,10 +136,10 @@ def _without_guesses(web_object: WebObject) -> WebObject:
 
 
 def _trimmed(own: str, generic: str, third: str) -> str:
-    """Return the text of an action with the standfirst above its element, without what is no part of the article in it.
+    """Return the text of an action with the standfirst above its element, without lines that are not of the article.
 
-    That is what stands above and below the generic text, and the lines amid it that no other reading has. Running text
-    that a third reading has as well is a part of the article.
+    Those are the lines above and below the generic text, and the lines within it that no other reading has. Running
+    text that a third reading has as well is a part of the article.
     """
     if share_of(generic, own) < AGREED:
         return own

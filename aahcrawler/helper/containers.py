@@ -1,4 +1,4 @@
-"""What the objects of a page are parts of, where that is no object itself: a thread, and the forum that it is in."""
+"""Find the containers of a page's objects that are not objects themselves: a thread, and the forum that it is in."""
 
 import re
 from collections.abc import Collection, Sequence
@@ -18,10 +18,10 @@ _SEPARATORS = " «»‹›<>|/·•→←"
 
 
 def thread_of(place: Place, runner: Runner, extracted: Sequence[Extracted]) -> Container | None:
-    """Return what the objects of a page are parts of, of the type that its level says; None where it says none.
+    """Return the container of a page's objects, of the type that the page's level names; None if it names none.
 
-    None too where no object is a part of the page, or one stands for the whole page. Raises
-    `lxml.etree.XPathError` for an expression that fails on this page.
+    None too if no object is a part of the page, or one object is the whole page. Raises `lxml.etree.XPathError` for an
+    expression that fails on this page.
     """
     own = runner.where.own.url
     parts = [each.object for each in extracted if each.object.part_of == own]
@@ -34,10 +34,10 @@ def thread_of(place: Place, runner: Runner, extracted: Sequence[Extracted]) -> C
 
 
 def answering_within(place: Place, runner: Runner, extracted: Sequence[Extracted]) -> tuple[Extracted, ...]:
-    """Leave out answers to what is no post of the thread.
+    """Remove references to answered objects that are not posts of the thread.
 
-    A quote names the quoted post alone, which may be one of another thread. It is older than its answer, so that on
-    the first page of a thread only posts of this page are meant; on later pages there is no telling.
+    A quote names only the quoted post, which may be one of another thread. That post is older than its answer, so that
+    on the first page of a thread only posts of this page count; on later pages this cannot be known.
     """
     if not place.level.type or not runner.where.is_first:
         return tuple(extracted)
@@ -46,7 +46,7 @@ def answering_within(place: Place, runner: Runner, extracted: Sequence[Extracted
 
 
 def forum_of(place: Place, links: Links, application: Application, chosen: Sequence[Chosen]) -> Container | None:
-    """Return what a thread is in: where the last of the links leads that its page has to levels of such a type."""
+    """Return the container of a thread: the target of the last link on its page to a level of such a type."""
     levels = {
         action.name: level
         for action in place.actions
@@ -75,7 +75,7 @@ def _without_parent(extracted: Extracted) -> Extracted:
 
 
 def _shown_title(place: Place, runner: Runner) -> str:
-    """Read the title that stands on every page of a thread."""
+    """Read the title that every page of a thread shows."""
     for action in place.actions:
         for wanted in action.fields if isinstance(action, Extract) else ():
             if wanted.name == TITLE and wanted.page:

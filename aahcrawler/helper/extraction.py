@@ -9,11 +9,11 @@ from lxml.html import HtmlElement
 
 from aahcrawler.helper import fragments
 from aahcrawler.helper.assistance import Failure
-from aahcrawler.helper.fields import FieldReader, Found
+from aahcrawler.helper.field_reader import FieldReader, Found
 from aahcrawler.helper.fragments import Composed
 from aahcrawler.helper.ownership import Owners, nesting
+from aahcrawler.helper.page_location import PageLocation
 from aahcrawler.helper.runs import Replies, run_items
-from aahcrawler.helper.whereabouts import Whereabouts
 from aahcrawler.webobject import Reference, Value, WebObject
 from knowledge_base.model import Extract, Field, FieldKind, Identity
 from knowledge_base.selectors import Selector
@@ -23,21 +23,21 @@ MOST_OBJECTS = 2_000
 
 MOST_NESTING = 12
 DEEP = 100
-"""Markup nested deeper than this counts for more: expressions ask each element for what it lies in."""
+"""The depth from which nested markup counts for more: expressions visit the ancestors of each element."""
 
 MOST_ELEMENTS = 400_000
-"""Elements looked at for the objects of one action, those within several objects counted for each."""
+"""The most elements visited for the objects of one action; those within several objects count for each."""
 
 BODY, TITLE = "body", "title"
 _BYLINES = frozenset({FieldKind.PERSON, FieldKind.DATETIME})
 _size = etree.XPath("count(descendant-or-self::*)")
 _deep = etree.XPath("boolean(self::*" + (2 * DEEP - 1) * "/*" + ")")
-"""Whether elements are nested so deeply that they count for more than others."""
+"""A test whether elements are nested so deeply that they count for more than others."""
 
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    """An object and the elements its body was read from, none where it has none.
+    """An object and the elements its body was read from, none if it has none.
 
     ``without`` are elements within these that do not belong to the body.
     """
@@ -52,7 +52,7 @@ class Extraction:
     """One extraction action on one page. ``failure`` is set once `objects` has been read to its end."""
 
     action: Extract
-    where: Whereabouts
+    where: PageLocation
     reader: FieldReader
     failure: Failure | None = None
     detail: str = ""
@@ -95,12 +95,12 @@ class Extraction:
 
     @cached_property
     def _naming(self) -> Sequence[Selector]:
-        """What of the expressions for the fragment of an object can find anything on the page."""
+        """The expressions for the fragment of an object that can find anything on the page."""
         return self._usable(self.action.identity)
 
     @cached_property
     def _answering(self) -> Sequence[Selector]:
-        """The same for the fragment of what an object answers."""
+        """The expressions for the fragment of the answered object that can find anything on the page."""
         return self._usable(self.action.parent)
 
     def _usable(self, identity: Identity | None) -> Sequence[Selector]:
@@ -138,7 +138,7 @@ class Extraction:
         return Extracted(found, body.elements, body.without)
 
     def _properties(self, item: HtmlElement, *, first: bool) -> tuple[dict[str, tuple[Value, ...]], Found]:
-        """Return the values of the fields by name, and how the body was found."""
+        """Return the values of the fields by name, and the elements of the body."""
         properties: dict[str, tuple[Value, ...]] = {}
         body, of_body = Found(), None
         beside: list[HtmlElement] = []
@@ -158,7 +158,7 @@ class Extraction:
         return properties, body
 
     def _found(self, wanted: Field, item: HtmlElement, *, first: bool) -> Found:
-        """Read a field. Of several objects only the first of a first page is what the page itself is about."""
+        """Read a field. Of several objects, only the first one of a first page gets the page's declared values."""
         found = self.reader.read(wanted, item, self._owners)
         if not found.values and wanted.declared and (first or not self.action.many):
             return self.reader.declared(wanted)
@@ -177,7 +177,7 @@ class Extraction:
 
 
 def _depth(tree: HtmlElement) -> int:
-    """Return how deep the page's elements are nested."""
+    """Return the depth of the page's elements."""
     depth = deepest = 0
     for event, _ in etree.iterwalk(tree, events=("start", "end")):
         depth += 1 if event == "start" else -1
@@ -186,6 +186,6 @@ def _depth(tree: HtmlElement) -> int:
 
 
 def _allowance(tree: HtmlElement) -> int:
-    """Return how many elements may be looked at: items may lie within one another, but not all in all others."""
+    """Return how many elements may be visited: items may lie within one another, but not all in all others."""
     size = int(_size(tree))
     return min(MOST_NESTING * size, max(MOST_ELEMENTS, 2 * size))

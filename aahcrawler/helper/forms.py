@@ -12,7 +12,7 @@ from aahcrawler import urls
 from aahcrawler.page import text
 
 MOST_CONTROLS = 500
-"""Controls of one form that are looked at."""
+"""The most controls of one form that are read."""
 
 Entry = tuple[str, str]
 
@@ -24,12 +24,12 @@ _owned = etree.XPath("//*[self::button or self::input or self::select or self::t
 
 
 class NotSentError(ValueError):
-    """A form is not sent; the message says why, and what to do instead."""
+    """A form is not sent; the message says why and gives the alternative."""
 
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """A form that asks for nothing secret and changes nothing: where its values go, and those it has by itself."""
+    """A form without secrets and side effects: the address its values are sent to, and its preset values."""
 
     target: str
     entries: tuple[Entry, ...]
@@ -56,9 +56,9 @@ class Submission:
 
 
 def submission(form: HtmlElement, page_url: str, base_url: str) -> Submission:
-    """Return what a browser would send on Enter in an untouched form. Raises `NotSentError`.
+    """Return the values that a browser would send on Enter in an untouched form. Raises `NotSentError`.
 
-    The values are those of all controls that are neither disabled nor unchecked, and of the button that comes first.
+    They are the values of all controls that are neither disabled nor unchecked, and of the first button.
     """
     controls = tuple(_controls(form))
     button = next((control for control in controls if _is_submitter(control)), None)
@@ -147,7 +147,7 @@ def _entries(control: HtmlElement, button: HtmlElement | None) -> Iterator[Entry
 
 
 def _selected(select: HtmlElement) -> list[HtmlElement]:
-    """Return the options that are chosen: of a list of which one is shown, the last marked one, else the first."""
+    """Return the selected options; of a list that shows a single one, the last marked option, else the first."""
     options = list(select.iter("option"))
     marked = [option for option in options if option.get("selected") is not None]
     if select.get("multiple") is not None:

@@ -1,4 +1,4 @@
-"""The fragments of objects' addresses: what their page numbers them by, else who wrote them when."""
+"""Make the fragments of objects' addresses: the numbers that their page gives them, else author and date."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,7 +14,7 @@ from knowledge_base.model import Identity
 from knowledge_base.selectors import Selector
 
 COMPOSED = "c-"
-"""How a composed fragment begins, unless the knowledge base names a prefix."""
+"""The prefix of a composed fragment, unless the knowledge base names another one."""
 
 _LONGEST_VALUE = 100
 
@@ -22,9 +22,9 @@ _LONGEST_VALUE = 100
 def found(
     identity: Identity, selectors: Iterable[Selector], item: HtmlElement, elements: Elements | None = None
 ) -> str | None:
-    """Return the fragment that an object's element gives it by some of the expressions, None where it gives none.
+    """Return the fragment that an object's element gives it by some of the expressions, None if it gives none.
 
-    ``elements`` are those of the page, where that is known.
+    ``elements`` are those of the page, if known.
     """
     for selector in selectors:
         for node in selector.nodes(item, elements)[:1]:
@@ -45,7 +45,7 @@ class Composed:
         self._times: Counter[str] = Counter()
 
     def fragment(self, identity: Identity, properties: Mapping[str, Sequence[Value]]) -> str | None:
-        """Return the fragment made of the first value of each field; None where no field has one."""
+        """Return the fragment made of the first value of each field; None if no field has one."""
         values = [values[0] for name in identity.fields if (values := properties.get(name))]
         if not values:
             return None
@@ -55,7 +55,7 @@ class Composed:
 
 
 def written(value: Value) -> str:
-    """Return a value as a part of a fragment: a person's name, the digits of a moment in UTC, white space as ``_``.
+    """Return a value as a part of a fragment: a person's name, the digits of a time in UTC, white space as ``_``.
 
     >>> written(Person("Ada L. & co")), written(datetime(2024, 5, 1, 9, 30, tzinfo=UTC))
     ('Ada_L._%26_co', '20240501093000')

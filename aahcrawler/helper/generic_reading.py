@@ -1,4 +1,4 @@
-"""What the helper says of a page of no known application, and what it says of pages of either sort."""
+"""Read pages of no known application, and return the results that pages of both sorts share."""
 
 from collections.abc import Mapping, Sequence
 
@@ -6,12 +6,12 @@ from aahcrawler.helper import generic_splitting, transcript_reading
 from aahcrawler.helper.anchors import Contexts
 from aahcrawler.helper.assistance import Assistance, Refused
 from aahcrawler.helper.generic_splitting import GenericSplit
-from aahcrawler.helper.listing import Listing
+from aahcrawler.helper.link_collection import LinkCollector
 from aahcrawler.helper.navigation import Links, abroad
 from aahcrawler.helper.references import References
 from aahcrawler.helper.unknown_addresses import junk
-from aahcrawler.induction import objects
-from aahcrawler.induction.objects import Reading
+from aahcrawler.induction import generic_objects
+from aahcrawler.induction.generic_objects import Reading
 from aahcrawler.page import Page, claims, feeds, generic, requisites
 from aahcrawler.page.generic import PageLink
 from aahcrawler.webobject import WebObject
@@ -23,7 +23,7 @@ LANGUAGE_SAMPLE = 600
 
 def read(page: Page, links: Links) -> Assistance:
     """Read an HTML page of no known application: its parts, the objects it declares or is, all its links."""
-    reading = page.once(objects.read)
+    reading = page.once(generic_objects.read)
     described, refused = _links(page, links)
     found = generic_splitting.split(page, reading, tuple(described.values()))
     parts = tuple(found.parts)
@@ -72,7 +72,7 @@ def _outlinks(page: Page, described: Mapping[str, PageLink], found: GenericSplit
 
 
 def _objects(page: Page, links: Links, reading: Reading) -> tuple[WebObject, ...]:
-    """Return the objects of a page with what they refer to."""
+    """Return the objects of a page with their references."""
     if not reading.bodies:
         return reading.objects
     references = References(links, claims.permalink(page))
@@ -85,9 +85,9 @@ def _objects(page: Page, links: Links, reading: Reading) -> tuple[WebObject, ...
 
 
 def read_other(page: Page, links: Links) -> Assistance:
-    """Read what is no HTML: a style sheet needs the files it names, a feed leads to its entries; others yield nothing.
+    """Read a page that is not HTML: a style sheet has requisites, a feed has links; others yield nothing.
 
-    A feed that the application of its site calls junk leads nowhere. A document that was read has its text and links.
+    A feed that the application of its site calls junk yields no links. A document that was read has its text and links.
     """
     if page.transcript is not None:
         return transcript_reading.read(page, page.transcript, links)
@@ -100,8 +100,8 @@ def read_other(page: Page, links: Links) -> Assistance:
 
 
 def _read_feed(page: Page, links: Links, feed: feeds.Feed) -> Assistance:
-    """Read where a feed leads. Its entries are no objects: they are extracted from pages of their own."""
-    listing = Listing(links.sites)
+    """Return the links of a feed. Its entries are not objects: objects are extracted from pages of their own."""
+    listing = LinkCollector(links.sites)
     for entry in feed.entries:
         context = f"{entry.title} {entry.summary}".strip()
         listing.add(Outlink(entry.url, entry.title, context, 0, date=entry.published))
@@ -115,7 +115,7 @@ def _read_feed(page: Page, links: Links, feed: feeds.Feed) -> Assistance:
 
 
 def language_of(page: Page, parts: Sequence[DocumentPart], roles: Sequence[PartRole] = ("content",)) -> str | None:
-    """Tell the language from the parts of some roles, where they have enough text, else from what the page declares."""
+    """Identify the language of the parts of some roles if they have enough text, else return the declared one."""
     sample = "\n".join(part.text for part in parts if part.role in roles)[:LANGUAGE_SAMPLE]
     declared = (page.tree.get("lang") or page.tree.get("xml:lang") or "").strip().lower()[:2]
     known = declared if len(declared) == 2 and declared.isalpha() else ""

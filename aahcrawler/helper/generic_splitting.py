@@ -1,4 +1,4 @@
-"""Splits pages of no known application into parts, and tells of each link in which of them it stands."""
+"""Split pages of no known application into parts, and assign each link to a part."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -6,11 +6,11 @@ from dataclasses import dataclass, field, replace
 from lxml.etree import _Element as Element
 from lxml.html import HtmlElement
 
-from aahcrawler.helper.lists import LONGEST_REST, Listed, read_list
+from aahcrawler.helper.list_entries import LONGEST_REST, ListText, read_list
 from aahcrawler.helper.ownership import Owners
-from aahcrawler.helper.written import author_of, body_of
+from aahcrawler.helper.part_text import author_of, body_of
+from aahcrawler.induction.generic_objects import Reading
 from aahcrawler.induction.model import Nature, Record
-from aahcrawler.induction.objects import Reading
 from aahcrawler.page import Page, generic
 from aahcrawler.page.entries import LONGEST_PARAGRAPH
 from aahcrawler.page.generic import PageLink
@@ -37,9 +37,9 @@ _QUOTED_TEXT = 100_000
 
 @dataclass
 class GenericSplit:
-    """The parts of a page, and the part that a link stands in, by the link's element, where it stands in one.
+    """The parts of a page, and for the elements of links the part that each lies in, if any.
 
-    ``rest`` is what the main content holds beside posts or entries, ``contexts`` the texts of entries by their links.
+    ``rest`` is the main content outside of posts or entries, ``contexts`` are the texts of entries by their links.
     """
 
     parts: list[DocumentPart] = field(default_factory=list)
@@ -53,19 +53,19 @@ class GenericSplit:
         return (*(part.text for part in self.parts), self.rest)
 
     def add(self, part: DocumentPart, links: Iterable[Element] = ()) -> None:
-        """Add a part that has text, with links that stand in it."""
+        """Add a part that has text, with the links in it."""
         if part.text:
             self.part_of.update(dict.fromkeys(links, len(self.parts)))
             self.parts.append(part)
 
 
 def split(page: Page, reading: Reading, links: Sequence[PageLink]) -> GenericSplit:
-    """Split an HTML page by what induction found on it.
+    """Split an HTML page by the results of induction.
 
-    Posts and comments are a content part each, and so is an article. Where there is neither post nor article, the
-    entries of lists, found by induction or around links that stand by themselves, are one navigation part; what else
-    the page shows is the rest, or a content part where it is longer. With few entries the main content is the content,
-    or all that the page shows where that is much more. Each sidebar is a part.
+    Posts and comments are a content part each, and so is an article. Without post and article, the entries of lists,
+    found by induction or around links on their own, are one navigation part; the other content of the page is the rest,
+    or a content part if it is longer. With few entries the main content is the content, or all of the page's text if
+    that is much more. Each sidebar is a part.
     """
     said = [item for item in reading.objects if item.type in _WRITTEN and body_of(item)]
     teasers = _teasers(reading)
@@ -87,15 +87,15 @@ def split(page: Page, reading: Reading, links: Sequence[PageLink]) -> GenericSpl
     return found
 
 
-def _read_list(page: Page, sorting: "_Sorting", teasers: Sequence[Record], links: Sequence[PageLink]) -> Listed:
+def _read_list(page: Page, sorting: "_Sorting", teasers: Sequence[Record], links: Sequence[PageLink]) -> ListText:
     """Read the entries that induction found, and those that other links are of."""
     at = {link.url: link.element for link in links}
     given = {at.get(each.target or "", each.element): each.elements for each in teasers}
     return read_list(page.tree, [[link.element for link in sorting.listed]], sorting.zones, given)
 
 
-def _add_list(found: GenericSplit, listed: Listed, sorting: "_Sorting", main: str, taken: Sequence[str]) -> None:
-    """Add the entries of a list, and what the page holds beside them; where there are few, the main content."""
+def _add_list(found: GenericSplit, listed: ListText, sorting: "_Sorting", main: str, taken: Sequence[str]) -> None:
+    """Add the entries of a list and the rest of the page; if there are few entries, the main content instead."""
     said = found.texts
     rest = _without(listed.rest, taken, said)
     if len(sorting.entered) >= _FEWEST_ENTRIES:
@@ -119,12 +119,12 @@ def _joined(texts: Iterable[str]) -> str:
 
 
 def _is_whole(said: Iterable[WebObject]) -> bool:
-    """Say whether a page has posts or an article, not only comments on what is not found."""
+    """Return whether a page has posts or an article, not only comments on an object that is not found."""
     return any(item.type in _WHOLES for item in said)
 
 
 def _add_content(found: GenericSplit, said: Sequence[WebObject], sorting: "_Sorting", main: str) -> None:
-    """Put what the main content holds beside posts into an article that is cut, a part of its own, or the rest."""
+    """Add the main content outside of posts to an article that is cut, as a part of its own, or as the rest."""
     if [item.type for item in said] == ["article"] and _is_cut(found.parts[0].text, main):
         found.parts[0] = replace(found.parts[0], text=main)
         found.part_of.update(dict.fromkeys(sorting.quoted, 0))
@@ -135,10 +135,10 @@ def _add_content(found: GenericSplit, said: Sequence[WebObject], sorting: "_Sort
 
 
 class _Sorting:
-    """Links of a page by what they stand in.
+    """The links of a page, grouped by their surroundings.
 
-    ``owned`` links stand in posts, ``entered`` ones in or as entries of lists, ``listed`` are those that are entries
-    themselves, ``quoted`` stand in the lines of the main content, and ``beside`` are all others.
+    ``owned`` links lie in posts, ``entered`` ones in or as entries of lists, ``listed`` are those that are entries
+    themselves, ``quoted`` lie in the lines of the main content, and ``beside`` are all others.
     """
 
     def __init__(self, page: Page, regions: Mapping[HtmlElement, int], entries: Collection[HtmlElement]) -> None:
@@ -152,7 +152,7 @@ class _Sorting:
         self._owners = Owners((*regions, *entries))
 
     def sort(self, links: Iterable[PageLink], main: str, *, lists: bool) -> None:
-        """Sort links; ``main`` is the main content that they may be quoted in, ``lists`` says that the page is one."""
+        """Group links; ``main`` is the main content, which may contain them; ``lists`` is True for a list."""
         lines = frozenset(main.split("\n"))
         beginning = main[:_QUOTED_TEXT]
         for number, link in enumerate(links):
@@ -174,7 +174,7 @@ class _Sorting:
 
 
 def _is_entry(link: PageLink) -> bool:
-    """Say whether a link, with the text around it, is as long as a title; one Chinese character counts three."""
+    """Return whether a link, with the text around it, is as long as a title; one Chinese character counts three."""
     return len((link.context or link.anchor).encode("utf-8", "replace")) >= _SHORTEST_TITLE
 
 
@@ -183,7 +183,7 @@ def _is_quoted(link: PageLink, text: str) -> bool:
 
 
 def _regions(reading: Reading, said: Sequence[WebObject]) -> Mapping[HtmlElement, int]:
-    """Return the elements that the texts of objects stand in, with the numbers of the objects."""
+    """Return the elements that contain the texts of objects, with the numbers of the objects."""
     found: dict[HtmlElement, int] = {}
     for number, item in enumerate(said):
         region = reading.bodies.get(item.iri)
@@ -194,7 +194,7 @@ def _regions(reading: Reading, said: Sequence[WebObject]) -> Mapping[HtmlElement
 
 
 def _teasers(reading: Reading) -> Sequence[Record]:
-    """Return the entries of lists, those of sidebars apart; one alone is no list."""
+    """Return the entries of lists outside of sidebars; a single one is no list."""
     lists = (
         each for each in reading.sets if each.nature is Nature.TEASERS and not each.aside and len(each.records) > 1
     )
@@ -219,13 +219,13 @@ def _boilerplate(zones: Zones, most: int) -> Iterable[str]:
 
 
 def _is_cut(body: str, main: str) -> bool:
-    """Say whether the main content has much running text that the body of an article has not."""
+    """Return whether the main content has much running text that the body of an article has not."""
     missing = sum(len(line) for line in _without(main, (body,)).split("\n") if len(line) >= _RUNNING)
     return missing > _MUCH * len(body)
 
 
 def _beside(blocks: Iterable[Sidebar], links: Mapping[Element, PageLink]) -> Iterable[str]:
-    """Yield what may be lines of sidebars: runs of text, links, and the lists' items that hold these."""
+    """Yield the lines that sidebars may have: runs of text, links, and the items of lists that contain these."""
     for block in blocks:
         yield block.text
         for link in block.links:

@@ -9,18 +9,18 @@ from lxml import etree
 from lxml.html import HtmlElement
 
 from aahcrawler.helper.assistance import Refused
-from aahcrawler.helper.ignored import Ignored
-from aahcrawler.helper.narrowing import literals_on
+from aahcrawler.helper.ignored_links import Ignored
+from aahcrawler.helper.page_literals import literals_on
+from aahcrawler.helper.page_location import address_text
 from aahcrawler.helper.requests import Requests, Values, no_values
 from aahcrawler.helper.sites import Sites, Verdict, site_of
-from aahcrawler.helper.whereabouts import address_text
 from aahcrawler.page import Page
 from knowledge_base.model import Action, Application, Navigate, PageLevel
 from knowledge_base.selectors import Selector, SourceLiterals
 from knowledge_base.url_rules import ParsedUrl
 
 MOST_LINKS = 10_000
-"""Different addresses of one page that are looked at."""
+"""The most different addresses of one page that are judged."""
 _FILE = re.compile(
     r"\.(?:css|m?js|json|png|jpe?g|gif|svg|webp|avif|ico|woff2?|ttf|otf|eot|mp[34]|webm|og[gv])$", re.IGNORECASE
 )
@@ -28,7 +28,7 @@ _FILE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """A link to follow: its canonical address, the element it stands on, and the action that chose it."""
+    """A link to follow: its canonical address, its element, and the action that chose it."""
 
     url: str
     element: etree._Element | None
@@ -37,9 +37,9 @@ class Chosen:
 
 @dataclass
 class Links:
-    """The links of one page, resolved once; remembers which ones were refused.
+    """The links of one page, resolved once, and those that were refused.
 
-    Links that ``ignored`` covers are not among them. ``values`` are what requests and forms are filled with.
+    Links that ``ignored`` covers are not among them. ``values`` fill requests and forms.
     """
 
     page: Page
@@ -56,7 +56,7 @@ class Links:
 
     @cached_property
     def literals(self) -> SourceLiterals:
-        """Which expressions cannot find anything on the page."""
+        """The texts on the page, by which expressions that cannot match are skipped."""
         return literals_on(self.page)
 
     @cached_property
@@ -78,7 +78,7 @@ class Links:
 
     @property
     def refused(self) -> tuple[Refused, ...]:
-        """The junk links met so far, each address once."""
+        """The junk links so far, each address once."""
         return tuple(self._refused.values())
 
     def resolve(self, href: str | None) -> str | None:
@@ -92,7 +92,7 @@ class Links:
         return self._resolved[href]
 
     def judge(self, application: Application, url: str) -> Verdict | None:
-        """Return what the application says of an address; None for junk, which is noted."""
+        """Return the application's verdict on an address; None for junk, which is recorded."""
         verdict = self.sites.verdict(application, url)
         if verdict.reason is None:
             return verdict
@@ -100,19 +100,19 @@ class Links:
         return None
 
     def is_here(self, url: str) -> bool:
-        """Say whether an address is on the page's own site."""
+        """Return whether an address is on the page's own site."""
         return url.startswith(self._fronts)
 
     @cached_property
     def _fronts(self) -> tuple[str, ...]:
-        """How the addresses of the page's own site begin."""
+        """The possible beginnings of addresses of the page's own site."""
         hosts = (f"www.{self.site}", *([] if self.site.startswith("www.") else [self.site]))
         return tuple(f"{scheme}://{host}/" for scheme in ("http", "https") for host in hosts)
 
 
 GuardedWork = Callable[[], list[Chosen]]
 Guard = Callable[[Navigate, GuardedWork], list[Chosen] | None]
-"""Does the work of an action; None where it cannot be done."""
+"""Does the work of an action; None if it cannot be done."""
 
 
 @dataclass(frozen=True)
@@ -125,14 +125,14 @@ class Navigation:
 
     @cached_property
     def here(self) -> Verdict:
-        """What the application says of the page's own address."""
+        """The application's verdict on the page's own address."""
         return self.links.sites.verdict(self.application, self.links.page.url)
 
     def run(self, guard: Guard) -> tuple[Chosen, ...]:
         """Return the links of all navigation actions, each address once, in the order of the actions.
 
-        Links to the page itself are left out, and an action that finds no others has found nothing: those that wait
-        for it run.
+        Links to the page itself are left out. An action that finds no others counts as having found nothing, so that
+        the actions that depend on this run.
         """
         chosen: dict[str, Chosen] = {}
         productive: set[str] = set()
@@ -163,7 +163,8 @@ class Navigation:
     def _asked(self, target: PageLevel, url: str) -> str | None:
         """Return the canonical form of an address that was made on purpose.
 
-        Avoid rules keep a crawler from what pages link to; an address that the target level documents was meant.
+        Avoid rules keep a crawler from links on pages; an address that the target level documents was made
+        deliberately.
         """
         canonical = self.application.canonical(ParsedUrl.parse(url))
         if target.documents(canonical):
@@ -172,7 +173,7 @@ class Navigation:
         return verdict.url if verdict is not None else None
 
     def _references(self, selector: Selector) -> Iterator[tuple[HtmlElement | None, str | None]]:
-        """Yield what an expression finds as addresses as written, with their elements where those are known."""
+        """Yield the results of an expression as addresses as written, with their elements if known."""
         ignored, page = self.links.ignored, self.links.page
         narrowed = self.links.literals.narrow(selector, page.elements)
         for node in narrowed.found(page.tree, page.elements) if narrowed is not None else ():
@@ -210,8 +211,8 @@ def starting_points(links: Links, application: Application) -> Iterator[Chosen]:
 def content_links(links: Links, application: Application, body: HtmlElement) -> Iterator[Chosen]:
     """Return the links within an extracted body.
 
-    Links to other sites are all followed. Those to the same site only where a terminal level documents the address:
-    a link to a quoted post, say, would fetch its thread a second time.
+    All links to other sites are followed, links to the same site only if a terminal level documents the address: a link
+    to a quoted post, say, would fetch its thread a second time.
     """
     for element in body.iter("a", "area"):
         reference = element.get("href")
@@ -227,7 +228,7 @@ def content_links(links: Links, application: Application, body: HtmlElement) -> 
 
 
 def abroad(links: Links, found: Iterable[tuple[str, etree._Element]]) -> Iterator[Chosen]:
-    """Return links in the form that the application of their site, where it is known, calls canonical."""
+    """Return links in the canonical form of the application of their site, if known."""
     for url, element in found:
         application = links.sites.application(url)
         if application is None:
@@ -248,9 +249,8 @@ def note_junk(links: Links, application: Application) -> None:
 def embedded(links: Links, application: Application, addresses: Iterable[str]) -> tuple[str, ...]:
     """Return the requisites that are worth a request.
 
-    Left out are scripts on the server that the application calls junk although a page shows what they answer: the
-    picture of a login challenge, which is another one each time, or the beacon that starts a job. Files are kept
-    wherever they lie.
+    Scripts on the server that the application calls junk are left out although a page shows their answers: the picture
+    of a login challenge, which differs each time, or the beacon that starts a job. Files are kept wherever they are.
     """
 
     def junk(url: str) -> bool:

@@ -1,4 +1,4 @@
-"""What an extraction action yields on a page, and how actions are run there, those of the files and others alike."""
+"""Run extraction actions on a page, those of files and learned ones alike, and return their outcomes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -7,10 +7,10 @@ from lxml.html import HtmlElement
 
 from aahcrawler.helper.assistance import Failure
 from aahcrawler.helper.extraction import Extracted, Extraction
-from aahcrawler.helper.fields import FieldReader
-from aahcrawler.helper.narrowing import literals_on
-from aahcrawler.helper.sketching import Sketch, sketched
-from aahcrawler.helper.whereabouts import Whereabouts, named_address
+from aahcrawler.helper.field_reader import FieldReader
+from aahcrawler.helper.object_building import Sketch, sketched
+from aahcrawler.helper.page_literals import literals_on
+from aahcrawler.helper.page_location import PageLocation, named_address
 from aahcrawler.page import Page
 from aahcrawler.webobject import Value
 from knowledge_base.model import Application, Extract, PageLevel
@@ -23,9 +23,9 @@ LEAST_TEXT = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The objects that an action yielded, in document order with distinct IRIs, and why they are not all there are.
+    """The objects of an action, in document order with distinct IRIs, and the reason if some are missing.
 
-    ``learned`` names the learned action that found them, and is empty where the action itself did.
+    ``learned`` names the learned action that found them, and is empty if the action of the file did.
     """
 
     extracted: tuple[Extracted, ...] = ()
@@ -38,12 +38,12 @@ class Outcome:
 class Runner:
     """Runs extraction actions of one level on one page."""
 
-    where: Whereabouts
+    where: PageLocation
     reader: FieldReader = field(repr=False)
 
     @classmethod
-    def at(cls, where: Whereabouts) -> "Runner":
-        """Run actions on a page whose whereabouts are known."""
+    def at(cls, where: PageLocation) -> "Runner":
+        """Run actions on a page whose location is known."""
         return cls(where, FieldReader(where, max(LEAST_TEXT, 4 * len(where.page.body))))
 
     @classmethod
@@ -56,7 +56,7 @@ class Runner:
     ) -> "Runner":
         """Run actions on a page of a level. Raises `lxml.etree.XPathError` where its own address cannot be told."""
         own: ParsedUrl | None = named_address(page, application, level) if level.own else None
-        return cls.at(Whereabouts.of(page, application, level, literals or literals_on(page), own))
+        return cls.at(PageLocation.of(page, application, level, literals or literals_on(page), own))
 
     def again(self) -> "Runner":
         """Return one that may read as much text of the page once more."""
@@ -69,7 +69,7 @@ class Runner:
         return Outcome(extracted, extraction.failure, extraction.detail)
 
     def make(self, action: Extract, sketches: tuple[Sketch, ...]) -> tuple[Extracted, ...]:
-        """Return the objects that an action would have made of what was found by other means."""
+        """Return the objects that an action would have made of values found by other means."""
         return sketched(action, self.where, sketches, self._page_fields)
 
     def _page_fields(self, action: Extract, item: HtmlElement, *, first: bool) -> Mapping[str, tuple[Value, ...]]:

@@ -1,4 +1,4 @@
-"""Describes links by their text, by the text around them and by where they stand."""
+"""Describe links by their text, the text around them and their place in the markup."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""Which of several objects on a page an element belongs to, where objects lie within one another."""
+"""Find the object that an element belongs to on a page whose objects are nested."""
 
 from collections.abc import Iterable, Sequence
 
@@ -7,7 +7,7 @@ from lxml.html import HtmlElement
 
 
 class Owners:
-    """Tells for any element the nearest item that it is or lies within; each element is looked at once."""
+    """Finds for any element the nearest item that it is or lies within; each element is visited once."""
 
     def __init__(self, items: Iterable[HtmlElement]) -> None:
         self._owner: dict[Element, HtmlElement | None] = {item: item for item in items}
@@ -25,7 +25,7 @@ class Owners:
 
 
 def nesting(items: Sequence[HtmlElement]) -> Owners | None:
-    """Return who owns what where some items lie within others, None where none does."""
+    """Return the owners of elements if some items lie within others, else None."""
     owners = Owners(items)
     above = (item.getparent() for item in items)
     return owners if any(parent is not None and owners.of(parent) is not None for parent in above) else None

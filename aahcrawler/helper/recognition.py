@@ -5,10 +5,10 @@ from functools import cached_property, partial
 
 from aahcrawler.helper.adapter import Taken
 from aahcrawler.helper.assistance import FailedAction, Failure
-from aahcrawler.helper.bounds import is_too_deep
-from aahcrawler.helper.narrowing import literals_on
+from aahcrawler.helper.nesting_limit import is_too_deep
+from aahcrawler.helper.page_literals import literals_on
 from aahcrawler.helper.sites import Sites
-from aahcrawler.helper.timing import Attempts, Stopwatch
+from aahcrawler.helper.time_limits import Attempts, Stopwatch
 from aahcrawler.page import Page
 from knowledge_base.matching import Detection, Detector, Sight, still_holds
 from knowledge_base.model import Action, Application, Condition, KnowledgeBase, PageLevel, Variant
@@ -17,10 +17,10 @@ from knowledge_base.selectors import SourceLiterals
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A level that fits a page, and the variant of it whose actions read the page, None where its own do.
+    """A level that fits a page, and the variant of it whose actions read the page, None for its own actions.
 
-    ``shown`` is False where the page shows no sign of the level and is only taken for one of it; ``otherwise`` is
-    what it shows signs of then, and is where it holds nothing of what it is taken for.
+    ``shown`` is False if the page shows no sign of the level and the level is only assumed; ``otherwise`` is then the
+    level whose signs it shows, which applies if the page has no object of the assumed one.
     """
 
     level: PageLevel
@@ -30,16 +30,16 @@ class Place:
 
     @property
     def actions(self) -> tuple[Action, ...]:
-        """What to do on the page."""
+        """The actions for the page."""
         return self.variant.actions if self.variant is not None else self.level.actions
 
 
 @dataclass(frozen=True, slots=True)
 class Recognised:
-    """What a page was recognised as.
+    """The result of recognising a page.
 
-    Without ``application`` it is of none that is known, or of several in ``rivals``. ``failures`` tells which
-    conditions could not be evaluated or took too long.
+    Without ``application``, the page is of no known one, or of several in ``rivals``. ``failures`` are the conditions
+    that could not be evaluated or took too long.
     """
 
     application: Application | None = None
@@ -49,11 +49,11 @@ class Recognised:
 
 
 class Recogniser:
-    """Recognises pages, and remembers which application runs on which site.
+    """Recognises pages, and remembers the application of each site.
 
-    An application that describes the page's host comes first where one of its levels fits; then the one the site is
-    known for, where the page still shows a sign of it; then whichever the page shows signs of; last, on a page
-    without any sign, the one the site is known for, if that has whole hosts and one of its levels fits.
+    An application that describes the page's host comes first if one of its levels fits; then the one remembered for the
+    site, if the page still shows a sign of it; then any that the page shows signs of; last, on a page without any sign,
+    the one remembered for the site, if that has whole hosts and one of its levels fits.
     """
 
     def __init__(self, knowledge_base: KnowledgeBase, sites: Sites, stopwatch: Stopwatch) -> None:
@@ -67,7 +67,7 @@ class Recogniser:
         return self._detect(page).application
 
     def recognise(self, page: Page) -> Recognised:
-        """Find the application and the level of a page of HTML or JSON. Never raises for what a page holds."""
+        """Find the application and the level of a page of HTML or JSON. Never raises, whatever the page contains."""
         look = _Look(page, self._stopwatch)
         if page.is_json:
             return self._recognise_answer(page, look)
@@ -97,10 +97,10 @@ class Recogniser:
         return Place(taken.level, variant, shown=taken.shown, otherwise=otherwise)
 
     def _recognise_answer(self, page: Page, look: "_Look") -> Recognised:
-        """Find out which application gave an answer in JSON, of whose texts none is a sign.
+        """Find the application of an answer in JSON, the texts of which are no signs.
 
-        It is one that describes the host, that the address or the header shows, or that the site is known for: the
-        first of them of which a level fits.
+        That is one that describes the host, that the address or the header shows, or that is remembered for the site:
+        the first of them with a level that fits.
         """
         shown = self._detector.detect(replace(page, body=b"")).application
         for application in (*self._hosts.of(page.url), shown, self._sites.application(page.url)):
@@ -121,7 +121,7 @@ class Recogniser:
 
 @dataclass
 class _Look:
-    """One page looked at for the levels of applications."""
+    """One page in the process of recognition."""
 
     page: Page
     stopwatch: Stopwatch
@@ -163,7 +163,7 @@ class _Look:
         return selector is not None and selector.shows(self.page.tree, self.page.elements)
 
     def variant(self, level: PageLevel, attempts: Attempts) -> Variant | None:
-        """Return the first variant of a level whose conditions hold, None where its own actions are to run."""
+        """Return the first variant of a level whose conditions hold, None if its own actions are to run."""
         for variant in level.variants:
             holds = partial(any, map(self._meets, variant.when))
             if attempts.attempt(variant, holds, level=level.name, action=f"variant {variant.name}"):

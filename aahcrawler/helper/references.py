@@ -1,4 +1,4 @@
-"""What the text of an object refers to: where its links lead, and which pictures it shows."""
+"""Find the references of an object's text: the targets of its links and the pictures it shows."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -22,8 +22,8 @@ MOST = 500
 class References:
     """Reads the references of objects on one page.
 
-    ``application`` and ``level`` are those of the page, None where they are not known; ``own`` is the address of the
-    first page of what the page is a page of.
+    ``application`` and ``level`` are those of the page, None if they are not known; ``own`` is the address of the first
+    page if the page is one of several.
     """
 
     links: Links
@@ -32,7 +32,7 @@ class References:
     level: PageLevel | None = None
 
     def added(self, extracted: Iterable[Extracted]) -> tuple[Extracted, ...]:
-        """Return objects with their links and images, where the knowledge base says nothing else of these."""
+        """Return objects with their links and images, except those that the knowledge base already defines."""
         return tuple(
             replace(each, object=self.of(each.object, each.body, each.without)) if each.body else each
             for each in extracted
@@ -62,7 +62,7 @@ class References:
                 yield address
 
     def _near(self, url: str) -> str | None:
-        """Return the form of an address of the same site; None for the page's own thread and for what is no page."""
+        """Return the form of an address of the same site; None for the page's own thread and where no page is."""
         if self.application is None:
             return url if url not in (self.own, self.links.page.url) and junk(url) is None else None
         verdict = self.links.sites.verdict(self.application, url)
@@ -70,7 +70,7 @@ class References:
         return verdict.url if verdict.reason is None and self.own not in (whole, verdict.url) else None
 
     def _far(self, url: str) -> str:
-        """Return the form of an address elsewhere, as the application of its site has it where that is known."""
+        """Return the form of an address elsewhere, canonical if the application of its site is known."""
         application = self.links.sites.application(url)
         return url if application is None else self.links.sites.verdict(application, url).url
 

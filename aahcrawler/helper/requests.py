@@ -1,4 +1,4 @@
-"""Makes the addresses that stand nowhere on a page: JSON endpoints of its application, and forms that are filled in."""
+"""Make addresses that no page links to: JSON endpoints of its application, and forms that are filled in."""
 
 import re
 from collections import Counter
@@ -31,11 +31,11 @@ LONGEST_VALUE = 500
 """Characters of a value; nothing that long is a number, a name or a keyword."""
 
 Values = Mapping[str, tuple[str, ...]]
-"""What the Intelligent Crawl Definition gives: ``keywords``, ``entities``."""
+"""The words in the Intelligent Crawl Definition: ``keywords``, ``entities``."""
 
 
 def no_values() -> Values:
-    """Return what a definition gives that lists nothing."""
+    """Return the values of a definition without any."""
     return MappingProxyType({})
 
 
@@ -47,7 +47,7 @@ _ONLY_DOTS = re.compile(r"\.*")
 
 @dataclass(frozen=True, slots=True)
 class Unsent:
-    """A form that was not sent, and why."""
+    """A form that was not sent, and the reason."""
 
     action: str
     detail: str
@@ -55,7 +55,7 @@ class Unsent:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """An address that was made, and the element whose text says what is asked for there, where one does."""
+    """An address that was made, and the element whose text describes its target, if any."""
 
     url: str
     element: HtmlElement | None = None
@@ -79,8 +79,8 @@ class Requests:
     def of(self, action: Navigate) -> Iterator[Made]:
         """Yield the canonical addresses of an action's requests and forms, in their order, each once.
 
-        All are on the page's own site, whatever the page says. A request that lacks a value is not made; a form that
-        lacks one, or must not be sent, is noted in ``unsent``.
+        All are on the page's own site, whatever the page contains. A request that lacks a value is not made; a form
+        that lacks one, or must not be sent, is recorded in ``unsent``.
         """
         found: dict[str, Made] = {}
         for made in self._made(action):
@@ -123,12 +123,12 @@ class Requests:
             yield Made(found.filled(_texts(values)), _subject(values))
 
     def _combinations(self, fillers: Iterable[Filler]) -> Iterator[dict[str, _Value]]:
-        """Yield every combination of values, one of each filler; none where a filler has none."""
+        """Yield every combination of values, one of each filler; none if a filler has no values."""
         choices = [[(filler.name, value) for value in self._values(filler)] for filler in fillers]
         return map(dict, product(*choices))
 
     def _values(self, filler: Filler) -> list[_Value]:
-        """Return the values of a filler: all of them with ``each``, else the first, none where there is none."""
+        """Return the values of a filler: all of them with ``each``, else the first; none if it has none."""
         found = list(islice(self._sources(filler), MOST_REQUESTS))
         kept = [value for value in found if value.text and len(value.text) <= LONGEST_VALUE]
         if not kept and filler.text:
@@ -160,11 +160,11 @@ class Requests:
 
 
 def address(template: str, values: Mapping[str, str], page_url: str) -> str | None:
-    """Return the canonical address that a template makes of values, None where it makes none on the page's site.
+    """Return the canonical address that a template makes of values, None if it makes none on the page's site.
 
-    A ``{name}`` stands for a value, percent-encoded so that it stays within its part of the path or query. The value
-    that a template begins with is an address itself, such as the root of an application's endpoints, and stays as it
-    is; where it has a query, what the template asks for is added to that query.
+    A ``{name}`` is replaced by a value, percent-encoded so that it stays within its part of the path or query. The
+    value at the beginning of a template is an address itself, such as the root of an application's endpoints, and is
+    not encoded; if it has a query, the query of the template is added to it.
 
     >>> address("/posts/{id}?q={word}", {"id": "7", "word": "a&b/c"}, "http://a.test/x")
     'http://a.test/posts/7?q=a%26b%2Fc'
@@ -211,7 +211,7 @@ def _written(element: HtmlElement, attribute: str) -> str | None:
 
 
 def _records(elements: Iterable[HtmlElement]) -> dict[HtmlElement, HtmlElement]:
-    """Return for each of several elements the largest one that holds it and none of the others."""
+    """Return, for each of several elements, the largest one that contains it and none of the others."""
     listed = list(dict.fromkeys(elements))
     held = Counter(above for element in listed for above in (element, *element.iterancestors()))
     if len(listed) == 1:

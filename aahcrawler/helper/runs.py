@@ -1,7 +1,7 @@
-"""Objects that are no element: runs of blocks up to a signature, made into elements that selectors can read.
+"""Make elements of objects that have none: runs of blocks up to a signature, for selectors to read.
 
-Talk pages of wikis are plain documents on which each speaker adds a paragraph, indents it below what it answers, and
-signs it: who and when stand at the end of a line, and nothing else says where one comment ends and the next begins.
+Talk pages of wikis are plain documents on which each speaker adds a paragraph, indents it below the one it answers, and
+signs it: author and date at the end of a line are the only boundary between comments.
 """
 
 import re
@@ -31,19 +31,19 @@ _QUOTES = frozenset({"blockquote", "q"})
 def run_items(containers: list[HtmlElement], run: Run, now: datetime) -> list[HtmlElement]:
     """Return each run of the containers as a detached element, in document order.
 
-    A run is made of the innermost blocks since the last signature or stop; of a block that holds other blocks only
-    its own content counts. It ends with a line (of a block, or before a ``br``) that holds a signature: a part
-    that ``run.signature`` finds, and a date behind it. Parts in quotations sign nothing. Blocks before a stop or
-    the end that nobody signed, and what stands behind the last signature of a block, belong to no run.
+    A run consists of the innermost blocks since the last signature or stop; of a block that contains other blocks only
+    its own content counts. It ends with a line (of a block, or before a ``br``) that holds a signature: a part that
+    ``run.signature`` finds, and a date behind it. Parts in quotations are not signatures. Unsigned blocks before a stop
+    or the end, and text behind the last signature of a block, belong to no run.
 
-    The element is a ``div`` that holds two: the first, of class ``written``, holds copies of the blocks, those without
-    a signature whole; the second, of class ``signature``, what was cut off the last line, and in it the part that
-    names who signed has the class ``signed``. Attributes tell the rest: ``data-date`` the date as written,
-    ``data-author`` the name where no part names who signed, ``data-depth`` how many lists the run is indented by
-    where it begins or ends, whichever is less, ``data-heading`` the text of the last stop that is a heading,
-    ``data-first="yes"`` that it is the first run below it, ``data-number`` counts the runs, and ``data-parent`` is
-    the number of the run that this one answers: the nearest one before it under the same heading that is indented
-    less (`Replies` knows its fragment). ``now`` is aware.
+    The element is a ``div`` that contains two: the first, of class ``written``, holds copies of the blocks, those
+    without a signature whole; the second, of class ``signature``, holds the end cut off the last line, in which the
+    part that names the author has the class ``signed``. Its attributes are ``data-date``, the date as written;
+    ``data-author``, the name if no part names the author; ``data-depth``, the number of lists by which the run is
+    indented at its beginning or end, whichever is less; ``data-heading``, the text of the last stop that is a heading;
+    ``data-first="yes"`` for the first run below it; ``data-number``, which counts the runs; and ``data-parent``, the
+    number of the answered run: the nearest one before it under the same heading that is indented less (`Replies` knows
+    its fragment). ``now`` is aware.
 
     The containers are not changed; time is linear in their size. At most `MOST_RUNS` runs are returned.
     """
@@ -63,7 +63,7 @@ class Replies:
         self._fragments: dict[str, str] = {}
 
     def parent(self, item: HtmlElement, fragment: str | None) -> str | None:
-        """Note the fragment of a run, and return that of the run it answers, None where there is none."""
+        """Record the fragment of a run, and return that of the run it answers, None if there is none."""
         if fragment is not None:
             self._fragments[item.get("data-number", "")] = fragment
         return self._fragments.get(item.get("data-parent", ""))
@@ -71,7 +71,7 @@ class Replies:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """What a run is made of: lines of a block, or where there are none the whole block."""
+    """A part of a run: lines of a block, or, if there are none, the whole block."""
 
     block: HtmlElement
     depth: int
@@ -80,17 +80,17 @@ class _Part:
 
 @dataclass(frozen=True, slots=True)
 class _Stop:
-    """An element that ends a run without a signature, and its text where it is a heading."""
+    """An element that ends a run without a signature, with its text if it is a heading."""
 
     heading: str | None
 
 
 @dataclass(slots=True)
 class _Walk:
-    """One container, and which of its elements mean something.
+    """One container, and its elements that matter.
 
-    ``live`` are the parts of signatures that stand in no quotation, ``parted`` are the elements that hold such a part
-    or a stop and so cannot be copied whole; ``above`` hold blocks, ``signing`` live parts.
+    ``live`` are the parts of signatures outside of quotations, ``parted`` are the elements that contain such a part or
+    a stop and so cannot be copied whole; ``above`` contain blocks, ``signing`` live parts.
     """
 
     container: HtmlElement
@@ -105,7 +105,7 @@ class _Walk:
 
     @classmethod
     def of(cls, container: HtmlElement, run: Run) -> "_Walk":
-        """Find what the selectors find, and what lies above it."""
+        """Run the selectors, and find the ancestors of their results."""
         blocks, signed, stops, headings = (
             frozenset(element for selector in selectors for element in selector.elements(container))
             for selectors in (run.blocks, run.signature, run.stops, run.headings)
@@ -147,7 +147,7 @@ class _Walk:
                 yield from level.lines(behind=child)
                 yield _Stop(self._heading(child))
                 if child in self.headings and level.block is not self.container and level.block not in self.signing:
-                    # A block that nobody signs in is the heading's own: what else it holds are tools.
+                    # A block without signatures belongs to the heading: its other elements are tools.
                     level.block = None
             elif child not in self.blocks and child not in self.above:
                 level.inline.append(child)
@@ -160,7 +160,7 @@ class _Walk:
                     yield _Part(child, level.depth + _lists_begun(child))
 
     def _heading(self, stop: HtmlElement) -> str | None:
-        """Return the text of the heading in a stop, else of the innermost stop, None where it is part of no heading."""
+        """Return the text of the heading in a stop, else of the innermost stop, None if it is part of no heading."""
         heading = next((node for node in stop.iter() if node in self.headings), None)
         if heading is not None:
             return text.excerpt(heading, MOST_HEADING)
@@ -172,9 +172,9 @@ class _Walk:
 
 
 def _without_tools(heading: HtmlElement) -> str:
-    """Return the text of a heading without the links beside its words with which wikis let it be edited.
+    """Return the text of a heading without the links with which wikis let it be edited.
 
-    They stand in brackets at its end, or ask for something of an address while all other words are one element.
+    They are in brackets at its end, or have a query in their address while all other words are one element.
     """
     shown = text.excerpt(heading, MOST_HEADING)
     links = list(heading.iter("a"))
@@ -201,7 +201,7 @@ def _mark(path: list[HtmlElement], marked: set[HtmlElement]) -> None:
 
 
 def _lists_begun(element: HtmlElement) -> int:
-    """Return how many lists begin with an element, before its first words."""
+    """Return the number of lists that begin with an element, before its first words."""
     lists = 0
     current: HtmlElement | None = element
     while current is not None:
@@ -221,7 +221,7 @@ class _Level:
         self.inline: list[HtmlElement] = []
 
     def lines(self, behind: HtmlElement | None = None) -> Iterator[_Part]:
-        """Yield what was gathered since the last block, and begin anew with the text behind an element."""
+        """Yield the lines since the last block, and begin anew with the text behind an element."""
         lead, inline = self.lead, self.inline
         self.lead, self.inline = (behind.tail if behind is not None else None) or "", []
         if self.block is not None and (inline or lead.strip()):
@@ -273,7 +273,7 @@ class _Runs:
             self._heading, self._first, self._above = stop.heading, True, []
 
     def _close(self, piece: _Part, walk: _Walk) -> bool:
-        """Make a run of each line that is signed, with the lines before it; say whether there was one."""
+        """Make a run of each line that is signed, with the lines before it; return whether there was one."""
         start = 0
         for index, line in enumerate(piece.lines):
             signature = self._signatures.find(line, walk.live) if _is_parted(line, walk.parted) else None
@@ -346,7 +346,7 @@ def _append_text(element: HtmlElement, more: str) -> None:
 
 
 def _cut(block: HtmlElement, line: Line, signature: Signature) -> list[HtmlElement]:
-    """Cut off the end of a block, from where the signature in its last line begins; mark who signed."""
+    """Cut off the end of a block, from the signature in its last line on; mark the author."""
     at = len(block) - len(line.elements)
     spans = measure(line.lead, block[at:]).spans
     for original, twin in zip(signature.spans, spans, strict=True):
@@ -364,9 +364,9 @@ def _cut(block: HtmlElement, line: Line, signature: Signature) -> list[HtmlEleme
 def _cut_in(
     parent: HtmlElement, at: int, begins: int, start: int, spans: Mapping[HtmlElement, tuple[int, int]]
 ) -> tuple[HtmlElement, HtmlElement | None, int, int]:
-    """Return what stands behind ``start``, and the child within which that lies, if any, to be cut from there.
+    """Return the content behind ``start``, and the child of ``parent`` around ``start``, if any, to be cut there.
 
-    ``begins`` is the place of the text that stands before the child number ``at``.
+    ``begins`` is the place of the text before the child number ``at``.
     """
     piece = _element("span")
     lead = (parent.text or "") if at == 0 else ""

@@ -6,7 +6,7 @@ from aahcrawler import urls
 from aahcrawler.page import Page, text
 
 FEW_LETTERS = 120
-"""So much text says no more than that the page is being loaded, in whatever language."""
+"""The number of letters that a text "loading" has at most, in any language."""
 
 _DATA_TYPES = ("json", "template", "speculationrules", "importmap")
 _MEDIA = ("img", "picture", "video", "audio", "object", "embed", "canvas", "svg")
@@ -16,11 +16,10 @@ _CONTENT = ("h1", "h2", "h3", "h4", "h5", "h6", "p", "li", "dd", "td", "pre", "b
 
 
 def is_empty_shell(page: Page) -> bool:
-    """Say whether only a browser could show what an HTML page holds, whatever the language of the page.
+    """Return whether only a browser could show the content of an HTML page, whatever the language of the page.
 
-    That is a page with scripts, without links and forms, and with no more than ``FEW_LETTERS`` of text, which either
-    says something to browsers without scripts, or has no media and nothing to show but, at most, what fills the time
-    until an element is filled.
+    Such a page has scripts, no links and forms, and no more than ``FEW_LETTERS`` of text, and it either has a text for
+    browsers without scripts, or no media and at most a placeholder to show until an element is filled.
     """
     tree = page.tree
     body = next(tree.iter("body"), tree)
@@ -40,7 +39,7 @@ def _runs(script: HtmlElement) -> bool:
 
 
 def _leads_on(page: Page) -> bool:
-    """Say whether the page links to another one, or sends its reader there without a script."""
+    """Return whether the page links to another one, or sends its reader there without a script."""
     for link in page.tree.iter("a", "area", "iframe", "frame"):
         url = urls.resolve(page.base_url, link.get("href") or link.get("src") or "#")
         if url is not None and url != page.url:
@@ -49,7 +48,7 @@ def _leads_on(page: Page) -> bool:
 
 
 def _waits(element: HtmlElement) -> bool:
-    """Say whether an element is one that a script finds and fills: it has a name and no content yet."""
+    """Return whether an element is one that a script finds and fills: it has a name and no content yet."""
     if not isinstance(element.tag, str) or element.tag in text.UNSEEN:
         return False
     is_named = bool(element.get("id")) or "-" in element.tag

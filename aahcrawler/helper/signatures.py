@@ -1,4 +1,4 @@
-"""Signatures as people put them under what they write in a wiki: who, then when, at the end of a line."""
+"""Find signatures of wiki comments: author, then date, at the end of a line."""
 
 import re
 from collections.abc import Container, Iterator
@@ -16,7 +16,7 @@ MOST_TRIES = 10_000
 """Texts of one page that are tried as dates; a signature takes one or two."""
 
 MOST_DATES = 4
-"""Dates within a line, the last ones, that are looked at."""
+"""The most dates within a line that are examined, the last ones."""
 
 LONGEST_DATE = 70
 LONGEST_GAP = 100
@@ -55,7 +55,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """The text of a line, as it stands in the source, and where in it each element (or comment) begins and ends."""
+    """The text of a line as in the source, and the offsets of each element (or comment) in it."""
 
     text: str
     spans: dict[HtmlElement, tuple[int, int]]
@@ -63,9 +63,9 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """A signature within a line: where it begins in the text, its date as written, and who signed.
+    """A signature within a line: its offset in the text, its date as written, and its author.
 
-    ``part`` is the element that names who signed; where no element does, ``name`` is what stands before the date.
+    ``part`` is the element that names the author; without such an element, ``name`` is the text before the date.
     """
 
     start: int
@@ -77,7 +77,7 @@ class Signature:
 
 @dataclass(frozen=True, slots=True)
 class _Mark:
-    """A part that may name who signed, and where it stands."""
+    """A part that may name the author, and its offsets."""
 
     start: int
     end: int
@@ -91,7 +91,7 @@ class _Date:
 
 
 def measure(lead: str, elements: list[HtmlElement]) -> Measured:
-    """Read a line; what no reader sees has no text, and what lies within it no place."""
+    """Read a line; invisible elements have no text, and elements within them no offsets."""
     pieces, length = [lead], len(lead)
     starts: dict[HtmlElement, int] = {}
     spans: dict[HtmlElement, tuple[int, int]] = {}
@@ -132,17 +132,16 @@ class Signatures:
 
     @staticmethod
     def may_end(text: str | None) -> bool:
-        """Say whether a date with its zone, as wikis write it, stands in a text: it may sign without a link."""
+        """Return whether a text contains a date with its zone, as wikis write it; such a signature needs no link."""
         return text is not None and "(" in text and _ZONED.search(text) is not None
 
     def find(self, line: Line, parts: Container[HtmlElement]) -> Signature | None:
-        """Return the signature of a line, None where there is none.
+        """Return the signature of a line, None if there is none.
 
-        That is a date, and before it one of ``parts``; several that lead to pages of the same person belong to it
-        all. The date ends the line, with nothing but brackets behind it; a date that gives its zone may stand
-        anywhere in the line when it follows the part at once, and the last one counts. A date without a time of day
-        has to follow at once too. Without any part, it is a name between a dash and a date that ends the line
-        and gives time and zone.
+        That is a date, and before it one of ``parts``; several that lead to pages of the same person all belong to it.
+        The date ends the line, with nothing but brackets behind it; a date that gives its zone may be anywhere in the
+        line when it follows the part at once, and the last one counts. A date without a time of day has to follow at
+        once too. Without any part, it is a name between a dash and a date that ends the line and gives time and zone.
         """
         read = measure(line.lead, line.elements)
         marks = [_Mark(*span, element) for element, span in read.spans.items() if element in parts]
@@ -183,7 +182,7 @@ class Signatures:
 
 
 def _ends(text: str) -> Iterator[int]:
-    """Yield where the date of a signature may end: with the line itself, or before brackets at its end."""
+    """Yield the offsets at which the date of a signature may end: the end of the line, or before brackets there."""
     end = len(text.rstrip())
     yield end
     bracketed = _BRACKETS.search(text, max(0, end - 60), end)
@@ -192,7 +191,7 @@ def _ends(text: str) -> Iterator[int]:
 
 
 def _inner_ends(text: str) -> list[int]:
-    """Return where the last dates with their zones end, the last one first."""
+    """Return the ends of the last dates with their zones, the last one first."""
     return [match.end() for match in _ZONED.finditer(text)][: -MOST_DATES - 1 : -1]
 
 
@@ -236,7 +235,7 @@ def _signed(read: Measured, marks: list[_Mark], date: _Date, *, at_once: bool = 
 
 
 def _is_remark(read: Measured, element: HtmlElement, start: int) -> bool:
-    """Say whether an element holds nothing before the signature but its introduction: ``(unsigned words of``."""
+    """Return whether an element contains only an introduction before the signature: ``(unsigned words of``."""
     begins = read.spans[element][0]
     is_short = start - begins <= LONGEST_REMARK and _WORDS.search(read.text, 0, begins) is not None
     return is_short and _REMARK.fullmatch(read.text, begins, start) is not None
@@ -247,7 +246,7 @@ def _has_words(read: Measured, mark: _Mark) -> bool:
 
 
 def _is_near(gap: str, date: _Date, *, at_once: bool) -> bool:
-    """Say whether what stands between a part and a date may be a part of a signature itself."""
+    """Return whether the text between a part and a date may be a part of a signature itself."""
     if len(gap) > LONGEST_GAP or _NEW_SENTENCE.search(gap):
         return False
     needs_no_more = not at_once and _CLOCK.search(date.text) is not None
@@ -267,15 +266,15 @@ def _unlinked(read: Measured, marks: list[_Mark], date: _Date) -> Signature | No
 
 
 def _led_in(text: str, start: int) -> int:
-    """Return where the dash, or the like, begins that stands before a signature."""
+    """Return the offset of the dash, or the like, before a signature."""
     leading = _LEADING_IN.search(text[max(0, start - LONGEST_DASH) : start])
     return start - len(leading[0]) if leading else start
 
 
 def _person(element: HtmlElement) -> tuple[str, ...]:
-    """Return what tells a person apart: of a link to ``Namespace:Name/page`` the parts behind the colon.
+    """Return the parts that identify a person: of a link to ``Namespace:Name/page`` those behind the colon.
 
-    An element without a link, such as one to the page itself, tells nothing: its only part is empty.
+    An element without a link, such as one to the page itself, identifies nobody: its only part is empty.
     """
     link = element if element.tag == "a" else next(element.iter("a"), element)
     href = link.get("href") or ""
@@ -288,7 +287,7 @@ def _person(element: HtmlElement) -> tuple[str, ...]:
 
 
 def _is_same(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
-    """Say whether two links name the same person: ``User:Ada`` and ``Special:Contributions/Ada`` do."""
+    """Return whether two links name the same person: ``User:Ada`` and ``Special:Contributions/Ada`` do."""
     if not (all(one) and all(other)):
         return True
     if len(one) == len(other):

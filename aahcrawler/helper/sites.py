@@ -1,4 +1,4 @@
-"""What is known of sites: which application runs on a host, and what that application says of its addresses."""
+"""Remember the application of each host, and its verdicts on addresses."""
 
 from collections import Counter, OrderedDict, deque
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ LEAST_TITLES, MOST_TITLES = 4, 12
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What an application says of one address.
+    """An application's verdict on one address.
 
     ``url`` is the canonical form, ``level`` the level that documents it, ``reason`` why it is not to be fetched.
     """
@@ -34,8 +34,7 @@ class Verdict:
 class Sites:
     """Remembers the application of each host, the least recently seen forgotten first, and verdicts on addresses.
 
-    It serves one helper, which sets ``hosts``: the applications that describe single sites, of which nothing has to
-    be seen first.
+    It serves one helper, which sets ``hosts``: the applications that describe single sites and need no detection first.
     """
 
     def __init__(self, most_hosts: int = MOST_HOSTS) -> None:
@@ -65,10 +64,10 @@ class Sites:
         return next(iter(believed)) if len(believed) == 1 else shown
 
     def shared_titles(self, url: str, parts: Sequence[str]) -> frozenset[str]:
-        """Note the parts of a page's title; return those that stand at an end of all titles of its site but one.
+        """Record the parts of a page's title; return those at an end of all titles of its site but one.
 
-        Titles that differ by numbers alone, as those of a thread's pages, count once. Nothing is said of a site before
-        ``LEAST_TITLES`` of its titles are known; of more than ``MOST_TITLES`` the last ones count.
+        Titles that differ by numbers alone, as those of a thread's pages, count once. Nothing is returned before
+        ``LEAST_TITLES`` titles of a site are known; beyond ``MOST_TITLES`` the last ones count.
         """
         known = self._titles.setdefault(site_of(url), deque(maxlen=MOST_TITLES))
         self._titles.move_to_end(site_of(url))
@@ -83,7 +82,7 @@ class Sites:
         return frozenset(end for end, number in ends.items() if number >= len(known) - 1)
 
     def resolve(self, base: str, reference: str) -> str | None:
-        """Do what `aahcrawler.urls.resolve` does; references that many pages share are resolved once."""
+        """Resolve a reference as `aahcrawler.urls.resolve` does, with a cache for references that many pages share."""
         if reference.startswith("?"):
             return urls.resolve(base, reference)
         folder = base.partition("?")[0].partition("#")[0].rpartition("/")[0]
@@ -98,20 +97,20 @@ class Sites:
             self._hosts.popitem(last=False)
 
     def forget(self) -> None:
-        """Forget which application runs where; what applications say of addresses is kept."""
+        """Forget the applications of hosts; verdicts on addresses are kept."""
         self._hosts.clear()
 
     def recall(self, url: str) -> tuple[Application, tuple[Pattern, ...]] | None:
-        """Return what was remembered last of the URL's site."""
+        """Return the application last remembered for the URL's site."""
         site = site_of(url)
         if site in self._hosts:
             self._hosts.move_to_end(site)
         return self._hosts.get(site)
 
     def under(self, knowledge_base: KnowledgeBase) -> "Sites":
-        """Return what is known of the same sites in the words of another knowledge base, such as a changed one.
+        """Return the memory of the same sites for another knowledge base, such as a changed one.
 
-        A site whose application is not there any more, or has none of the signs that showed it, is forgotten.
+        A site is forgotten if its application is gone or has lost all of the signs that showed it.
         """
         applications = {application.name: application for application in knowledge_base.applications}
         sites = Sites(self._most_hosts)
@@ -149,7 +148,7 @@ def _whole(level: PageLevel, url: str) -> str:
 
 
 class Verdicts:
-    """Judges addresses; of those that an application's rules do not tell apart, the first one."""
+    """Judges addresses; addresses that an application's rules cannot distinguish are judged once."""
 
     def __init__(self) -> None:
         self._shapes: dict[Application, Shapes] = {}

@@ -1,4 +1,4 @@
-"""Splits pages of known applications into parts, and tells of each link in which of them it stands."""
+"""Split pages of known applications into parts, and assign each link to a part."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -8,13 +8,13 @@ from lxml.etree import _Element as Element
 
 from aahcrawler.helper.anchors import Contexts
 from aahcrawler.helper.extraction import Extracted
-from aahcrawler.helper.lists import Listed, declared_main, read_list
+from aahcrawler.helper.list_entries import ListText, declared_main, read_list
 from aahcrawler.helper.navigation import Chosen, Links, content_links
 from aahcrawler.helper.outlinks import outlink_of
+from aahcrawler.helper.part_text import author_of, body_of
 from aahcrawler.helper.recognition import Place
-from aahcrawler.helper.written import author_of, body_of
-from aahcrawler.page.covering import Covering
 from aahcrawler.page.sidebars import Sidebar, sidebars
+from aahcrawler.page.subtrees import Subtrees
 from aahcrawler.page.zones import Zone, Zones
 from knowledge_base.model import Application, Navigate
 from online_analysis.document import DocumentPart, LevelRole, Outlink
@@ -24,9 +24,9 @@ _BOILERPLATE = frozenset({Zone.MENU, Zone.DROPPED})
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """The parts of a page, its links with the parts that they stand in, and what a list holds beside its entries.
+    """The parts of a page, its links with the parts that they lie in, and the text of a list outside of its entries.
 
-    ``is_empty_list`` tells of a page of an intermediate level that its actions chose no link but in menus and footers.
+    ``is_empty_list`` is True for a page of an intermediate level whose actions chose only links in menus and footers.
     """
 
     parts: tuple[DocumentPart, ...] = ()
@@ -37,11 +37,11 @@ class Split:
 
 @dataclass
 class Splitting:
-    """One page of a level being split.
+    """Splits one page of a level.
 
     Each object with a body is a content part. The entries of a page of an intermediate level are one navigation part:
-    what stands around the links that actions chose, those in sidebars and among boilerplate apart; what else the page
-    holds is the rest. Each sidebar is a part.
+    the text around the links that actions chose, except those in sidebars and among boilerplate; the other text of the
+    page is the rest. Each sidebar is a part.
     """
 
     links: Links
@@ -50,12 +50,12 @@ class Splitting:
     contexts: Contexts
 
     def split(self, extracted: Sequence[Extracted], chosen: Sequence[Chosen]) -> Split:
-        """Split a page by what its actions found on it."""
+        """Split a page by the results of its actions."""
         parts, outlinks = self._content(extracted)
         zones = self._zones(extracted)
         beside = sidebars(self._beside(chosen, outlinks), zones, signed=True)
         entries, is_empty = self._entries(chosen, zones, beside)
-        found = self._listed(entries, zones) if self._is_list and self.links.page.is_html else Listed()
+        found = self._listed(entries, zones) if self._is_list and self.links.page.is_html else ListText()
         outlined = [(link, outlink_of(link, None, self.contexts, found.contexts)) for link in chosen]
         entered = {link.element for link in entries}
         listed = found.text or _contexts(outlink for link, outlink in outlined if link.element in entered)
@@ -73,7 +73,7 @@ class Splitting:
             outlinks[link.url] = replace(known or outlink, part=part, action=link.action, leads_to=leads_to)
         return Split((*parts, *(part for part, _ in blocks)), tuple(outlinks.values()), found.rest, is_empty)
 
-    def _listed(self, chosen: Iterable[Chosen], zones: Zones) -> Listed:
+    def _listed(self, chosen: Iterable[Chosen], zones: Zones) -> ListText:
         """Read the entries of a list, those of the action that chose most of them first."""
         by_action: dict[str | None, list[Element]] = {}
         for link in chosen:
@@ -82,7 +82,7 @@ class Splitting:
         return read_list(self.links.page.tree, sorted(by_action.values(), key=len, reverse=True), zones)
 
     def _content(self, extracted: Iterable[Extracted]) -> tuple[Sequence[DocumentPart], dict[str, Outlink]]:
-        """Return a part for each object that has a body, and the links that stand in these."""
+        """Return a part for each object that has a body, and the links in these parts."""
         parts: list[DocumentPart] = []
         outlinks: dict[str, Outlink] = {}
         for item in extracted:
@@ -109,7 +109,7 @@ class Splitting:
         return Zones(self.links.page.tree, bodies, lists=self._is_list)
 
     def _beside(self, chosen: Sequence[Chosen], content: Mapping[str, Outlink]) -> Iterable[Element]:
-        """Return the links that may stand in sidebars: all that are no junk and not of the content."""
+        """Return the links that may lie in sidebars: all that are neither junk nor in the content."""
         if not self.links.page.is_html:
             return ()
         apart = {refused.url for refused in self.links.refused}.union(content)
@@ -122,7 +122,7 @@ class Splitting:
     ) -> tuple[Sequence[Chosen], bool]:
         """Return the links that are entries of a list, and whether the list has none.
 
-        Where all stand in sidebars, the list is one of these.
+        If all lie in sidebars, the list is one of these.
         """
         if not self._is_list:
             return (), False
@@ -132,7 +132,7 @@ class Splitting:
         shown = [each for each in entries if each.element is None or zones.of(each.element) not in _BOILERPLATE]
         listed = [each for each in shown if each.element not in aside]
         main = declared_main(self.links.page.tree)
-        within = Covering(() if main is None else (main,))
+        within = Subtrees(() if main is None else (main,))
         inner = [each for each in listed if each.element is not None and within.covers(each.element)]
         return inner or listed or entries, not shown
 

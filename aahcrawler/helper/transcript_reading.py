@@ -1,7 +1,7 @@
-"""What the helper says of a document such as PDF, once it was read: a part for each of its pages, and its links."""
+"""Read documents such as PDF, one part for each of their pages, and their links."""
 
 from aahcrawler.helper.assistance import Assistance
-from aahcrawler.helper.listing import Listing
+from aahcrawler.helper.link_collection import LinkCollector
 from aahcrawler.helper.navigation import Links
 from aahcrawler.page import Page, generic
 from aahcrawler.page.text import fold
@@ -16,7 +16,7 @@ _SAMPLE = 600
 def read(page: Page, transcript: Transcript, links: Links) -> Assistance:
     """Return text and links of a document; junk is refused, as on pages."""
     parts: list[DocumentPart] = []
-    listing = Listing(links.sites)
+    listing = LinkCollector(links.sites)
     for sheet in transcript.sheets:
         text = fold(sheet.text)
         at = len(parts) if text else None

@@ -1,4 +1,4 @@
-"""Which addresses of a site of unknown software are junk, by words that all software uses for the same things."""
+"""Recognise junk addresses of unknown software by words that all software uses for the same things."""
 
 import re
 from functools import lru_cache
@@ -40,9 +40,9 @@ _PART = re.compile(r"[^;]+")
 
 @lru_cache(maxsize=50_000)
 def junk(url: str) -> Reason | None:
-    """Return why a canonical address of a site of unknown software is not worth a request, None where it may be.
+    """Return why a canonical address of a site of unknown software is not worth a request, None if it may be.
 
-    Names of scripts (``newreply.php``), of parameters (``replytocom``) and the values of those that say what to do
+    Names of scripts (``newreply.php``), of parameters (``replytocom``) and the values of parameters for actions
     (``action=login``) decide; words of titles in a path do not.
 
     >>> junk("http://a.test/newreply.php?tid=1"), junk("http://a.test/2022/how-to-reply/")

@@ -1,12 +1,12 @@
-"""Finds the records that one page repeats, without knowing what made it: posts, comments, entries of lists.
+"""Find the records that one page of unknown software repeats: posts, comments, entries of lists.
 
-Each page is read by itself, and no expression is made. Expressions for all pages of a template are induced from
-labelled pages by `aahcrawler.wrapper_induction`.
+Each page is read by itself, without expressions. Expressions for all pages of a template are induced from labelled
+pages by `aahcrawler.wrapper_induction`.
 """
 
-from aahcrawler.induction.finding import find_records, records
 from aahcrawler.induction.main_part import MainPart, main_part
 from aahcrawler.induction.model import Nature, Record, RecordSet, Region
+from aahcrawler.induction.record_finding import find_records, records
 from aahcrawler.induction.surroundings import Surroundings
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""How records are addressed: by a fragment of their page, and by a link of their own."""
+"""Find the addresses of records: fragments of their page, and links of their own."""
 
 import re
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from aahcrawler.induction.outline import Outline, numbered
-from aahcrawler.induction.parts import Part
+from aahcrawler.induction.record_bodies import Part
 from aahcrawler.urls import resolve
 
 _DEED = re.compile(
@@ -16,14 +16,14 @@ _FRONT = re.compile(r"/(?:(?:index|default|home)\.\w+)?")
 
 
 def is_front(url: str) -> bool:
-    """Say whether an address is that of a site's front page."""
+    """Return whether an address is that of a site's front page."""
     parts = urlsplit(url)
     return not parts.query and _FRONT.fullmatch(parts.path) is not None
 
 
 @dataclass(frozen=True, slots=True)
 class Addressed:
-    """How a record is addressed: the fragment within the page, and the address it gives itself."""
+    """The address of a record: the fragment within the page, and the address it gives for itself."""
 
     key: str | None
     permalink: str | None
@@ -56,7 +56,7 @@ def _halves(href: str) -> tuple[str, str]:
 
 
 def _rank(href: str, known: frozenset[str], numbers: frozenset[str]) -> int:
-    """Say how surely a reference within a record leads to the record itself; 0 where it does not."""
+    """Return how surely a reference within a record leads to the record itself; 0 if it does not."""
     plain, fragment = _halves(href)
     if _DEED.search(plain):
         return 0

@@ -1,4 +1,4 @@
-"""Whether a page is about one article, and what its text is."""
+"""Decide whether a page is about one article, and find its text."""
 
 import re
 from collections import Counter
@@ -22,16 +22,16 @@ LEAST_RUNNING = 500
 """The weight of running text that makes a page an article without a date or an author."""
 
 LEAST_TITLED = 250
-"""The weight of running text that makes an article of what the page's heading names."""
+"""The weight of running text from which the main part is an article if the page's heading names it."""
 
 LEAST_DATED = 120
-"""The weight of text that makes an article of what has a heading, and a date or an author."""
+"""The weight of text from which the main part is an article if it has a heading, and a date or an author."""
 
 LEAST_LETTERS = 40
 """The letters of text that a page has at least that calls itself an article."""
 
 OUTWEIGHS = 3
-"""How many times the running text of posts that of an article is that they are no comments on."""
+"""The ratio of the posts' running text to the article's from which the posts are not comments on it."""
 
 SURE, DOUBTFUL = 0.9, 0.82
 """From which confidence on records are no stretches of one text that names dates and people; the page addresses the
@@ -44,7 +44,7 @@ _COMMENTS = re.compile(r"comment|kommentar", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Article:
-    """The article that a page is about: where it stands, and its text."""
+    """The article that a page is about: its place and its text."""
 
     part: MainPart
     text: ArticleText
@@ -64,9 +64,10 @@ class Judged:
 
 
 def judge(page: Page, where: Surroundings, sets: tuple[RecordSet, ...], given: Sequence[Item]) -> Judged:
-    """Say whether a page is an article, and which records are posts or comments.
+    """Return the article of a page, if it is one, and the records that are posts or comments.
 
-    ``given`` are the items that it declares. A page that says that it is an article is believed, if there is any text.
+    ``given`` are the items that the page declares. A page that declares that it is an article is believed, if there is
+    any text.
     """
     says = claims.says_article(page, given)
     if not says and _is_withheld(page, where):
@@ -93,13 +94,13 @@ def judge(page: Page, where: Surroundings, sets: tuple[RecordSet, ...], given: S
 
 
 def _is_loose(each: RecordSet) -> bool:
-    """Say whether records may be stretches of one text: little tells them, the less if the page addresses them."""
+    """Return whether records may be parts of one text: they have little evidence, the less if they are addressed."""
     addressed = any(record.key or record.permalink for record in each.records)
     return each.confidence < (DOUBTFUL if addressed else SURE)
 
 
 def _is_of_text(loose: Sequence[RecordSet], text: ArticleText) -> bool:
-    """Say whether the text of an article is that of records and more."""
+    """Return whether the text of an article is that of records and more."""
     bodies = [record.body.plain() for each in loose for record in each.records if record.body is not None]
     return text.holds(bodies) and text.letters > sum(map(letters, bodies))
 
@@ -111,19 +112,19 @@ def teasers_of(page: Page, given: Sequence[Item]) -> frozenset[Element]:
 
 
 def stands_in(element: Element, teasers: frozenset[Element]) -> bool:
-    """Say whether an element is or lies in one of others."""
+    """Return whether an element is or lies in one of others."""
     return bool(teasers) and (element in teasers or not teasers.isdisjoint(element.iterancestors()))
 
 
 def _lies_in(article: MainPart, teasers: frozenset[Element]) -> bool:
-    """Say whether the text of what looks like an article is that of teasers."""
+    """Return whether the text of a supposed article is that of teasers."""
     return any(
         stands_in(element, teasers) or not teasers.isdisjoint(element.iter()) for element in article.body.elements
     )
 
 
 def _holds_posts(where: Surroundings, part: MainPart, posts: Sequence[RecordSet]) -> bool:
-    """Say whether posts are what a page is about, not an article that they may be comments on."""
+    """Return whether a page is about the posts, not about an article that they may be comments on."""
     rivals = [each for each in posts if not _are_comments(each)]
     if not rivals or (part.title and part.running > OUTWEIGHS * _running(where, rivals)):
         return False
@@ -131,13 +132,13 @@ def _holds_posts(where: Surroundings, part: MainPart, posts: Sequence[RecordSet]
 
 
 def _are_comments(each: RecordSet) -> bool:
-    """Say whether the page calls what holds records comments."""
+    """Return whether the page calls the container of records comments."""
     around = (each.container, *each.container.iterancestors())
     return any(_COMMENTS.search(f"{element.get('class') or ''} {element.get('id') or ''}") for element in around)
 
 
 def _is_beside(where: Surroundings, part: MainPart, each: RecordSet) -> bool:
-    """Say whether posts are no comments on an article but stand beside it: messages, sources."""
+    """Return whether posts are not comments on an article but lie beside it: messages, sources."""
     before = any(where.outline.places[record.element] < part.place for record in each.records)
     return before and bool(part.title) and part.running > OUTWEIGHS * _running(where, (each,))
 
@@ -182,7 +183,7 @@ def _objection(
 
 
 def _is_of_teasers(where: Surroundings, part: MainPart, text: ArticleText) -> bool:
-    """Say whether nearly all of a text, in short pieces, stands below headings that lead to other pages of the site."""
+    """Return whether nearly all of a text is short pieces below headings that lead to other pages of the site."""
     if text.letters < LEAST_RUNNING and _leads_away(where, part):
         return True
     led = _led(where, 0, len(where.outline.tags))
@@ -199,7 +200,7 @@ def _is_of_teasers(where: Surroundings, part: MainPart, text: ArticleText) -> bo
 
 
 def _led(where: Surroundings, first: int, end: int) -> Iterator[tuple[int, str]]:
-    """Yield the places of headings from one place to another that lead to other pages, and where these are."""
+    """Yield the places of headings in a range that lead to other pages, and the addresses of these pages."""
     outline, names = where.outline, where.names
     for place in range(first, end):
         target = heading_target(outline, place, names.base) if outline.tags[place] in _HEADINGS else None
@@ -212,7 +213,7 @@ def _heading_text(where: Surroundings, place: int) -> str:
 
 
 def _leads_away(where: Surroundings, part: MainPart) -> bool:
-    """Say whether what looks like an article is the only entry of a list: its heading leads to a page of its own."""
+    """Return whether a supposed article is the only entry of a list: its heading leads to a page of its own."""
     outline = where.outline
     title = fold(where.names.title).casefold()
     first = part.holder if part.heading is None else max(part.holder, part.heading)
@@ -223,11 +224,11 @@ def _leads_away(where: Surroundings, part: MainPart) -> bool:
 
 
 def _is_withheld(page: Page, where: Surroundings) -> bool:
-    """Say whether a page asks not to be indexed and does not call itself the address of its content either."""
+    """Return whether a page asks not to be indexed and does not call itself the address of its content either."""
     robots = claims.meta(page).get("robots", "").lower()
     return "noindex" in robots and not where.names.canonical
 
 
 def _is_preview(where: Surroundings, each: RecordSet) -> bool:
-    """Say whether records stand below a form to write in, as in a form to answer them, on a page that is no article."""
+    """Return whether records lie below a form to write in, such as an answer form, on a page without an article."""
     return where.writing is not None and where.writing < where.outline.places[each.records[0].element]

@@ -1,8 +1,8 @@
-"""The text of a page's article: what the best libraries and the page's structure agree on.
+"""Read the text of a page's article, as the best libraries and the page's structure agree on it.
 
-Trafilatura reads it. Where it misses most of what both resiliparse and the structure of the page call the content, or
-brings several times as much, their text is taken instead. Lines that are nothing but links, and the page's heading, are
-no text; the standfirst between heading and text is.
+Trafilatura reads it. If it misses most of the content that both resiliparse and the structure of the page find, or
+returns several times as much, their text is used instead. Lines that consist of links, and the page's heading, are left
+out; the standfirst between heading and text is included.
 """
 
 import logging
@@ -35,13 +35,13 @@ AGREED = 0.8
 """The share of each other's running text from which on two readings agree."""
 
 MISSED = 0.5
-"""The share of what others agree on below which a reading is wrong."""
+"""The share of the text others agree on below which a reading is wrong."""
 
 LEAST_AGREED = 400
 """Letters of running text that others have to agree on."""
 
 DUMPED = 4
-"""How many times the running text of the structure what is all text of a page has."""
+"""The ratio to the structure's running text from which a reading is a dump of the page's whole text."""
 
 MOST_READ = 20_000
 """Elements of a page that trafilatura reads: its time grows faster than the page."""
@@ -58,16 +58,16 @@ _NO_LEAD = frozenset(
     {"nav", "aside", "footer", "figure", "figcaption", "form", "label", "table", "ul", "ol", "address", "h1"}
 )
 _HTML = {"head": "h2", "item": "li", "list": "ul", "row": "tr", "cell": "td", "lb": "br", "quote": "blockquote"}
-"""The names in HTML of what trafilatura calls otherwise."""
+"""The HTML names of trafilatura's elements."""
 
 
 @dataclass(frozen=True, slots=True)
 class ArticleText:
     """The lines of an article's text, its standfirst first.
 
-    The first ``lead`` lines are the standfirst, ``running`` is how many letters are running text, ``whole`` are the
-    lines with those that are nothing but links.
-    ``agreed`` says that it is what resiliparse and the structure agree on, not what trafilatura reads.
+    The first ``lead`` lines are the standfirst, ``running`` is the number of letters of running text, ``whole`` are the
+    lines including those that consist of links. ``agreed`` is True if resiliparse and the structure agree on the text,
+    False if trafilatura read it.
     """
 
     lines: tuple[str, ...]
@@ -77,24 +77,24 @@ class ArticleText:
     agreed: bool = False
 
     def holds(self, texts: Iterable[str]) -> bool:
-        """Say whether the text has most of the running lines of others."""
+        """Return whether the text has most of the running lines of others."""
         own = "".join(map(_key, self.lines))
         long = [key for text in texts for line in text.split("\n") if len(key := _key(line)) >= RUNNING]
         return bool(long) and sum(len(key) for key in long if key in own) >= MISSED * sum(map(len, long))
 
     @property
     def sentences(self) -> int:
-        """How many letters are lines that hold a sentence."""
+        """Return the number of letters in lines that hold a sentence."""
         return sum(len(_key(line)) for line in self.lines if len(line) >= RUNNING and _ENDED.search(line))
 
     @property
     def letters(self) -> int:
-        """How many letters the text has."""
+        """Return the number of letters of the text."""
         return letters(self.plain)
 
     @property
     def linked(self) -> int:
-        """How many letters are lines that are nothing but links."""
+        """Return the number of letters in lines that consist of links."""
         return letters("\n".join(self.whole)) - self.letters
 
     @property
@@ -103,10 +103,10 @@ class ArticleText:
         return "\n".join(self.lines)
 
     def agreed_with(self, declared: str, *, shown: bool) -> str:
-        """Return the text, given what the page declares its text to be; ``shown`` if that is a part of its markup.
+        """Return the text, given its declared form; ``shown`` if that is a part of the page's markup.
 
-        Of a text that the declaration has nearly all of, what both have is taken; of one that misses much of a
-        declaration that no markup holds, or has nothing of it, the declaration. An excerpt is passed over.
+        If the declaration has nearly all of the text, the result is the part in both. If the text misses much of a
+        declaration that is in no markup, or has nothing of it, the result is the declaration. An excerpt is ignored.
         """
         said = _key(declared)
         keys = [_key(line) for line in self.lines]
@@ -125,9 +125,9 @@ class ArticleText:
 
 
 def article_text(page: Page, where: Surroundings, part: MainPart | None) -> ArticleText:
-    """Return the text of the article that an HTML page is, if it is one; without lines where there is no text at all.
+    """Return the text of the article that an HTML page is, if it is one; without lines if there is no text at all.
 
-    ``part`` is the article by the structure of the page. Deterministic; no part of it runs against a clock.
+    ``part`` is the article by the structure of the page. Deterministic; no part of it depends on a time limit.
     """
     shown = _Shown(where.outline)
     read = _Lines(_trafilatura(page), shown.linked)
@@ -167,8 +167,8 @@ def _trafilatura(page: Page) -> list[str]:
     strip_tags(tree, Comment, ProcessingInstruction)
     try:
         found = bare_extraction(tree, fast=True, include_comments=False)
-    except Exception as error:  # Whatever markup provokes in it, the page's structure still tells its text.
-        logger.warning("%s: trafilatura cannot read it (%s): its structure alone tells its text", page.url, error)
+    except Exception as error:  # If markup makes the library fail, the page's structure still gives the text.
+        logger.warning("%s: trafilatura cannot read it (%s): its text is read by its structure alone", page.url, error)
         return []
     if not isinstance(found, Document):
         return []
@@ -187,7 +187,7 @@ class _Lines:
 
     @cached_property
     def running(self) -> int:
-        """How many letters are running text."""
+        """Return the number of letters of running text."""
         return sum(map(len, self.long))
 
     @cached_property
@@ -196,11 +196,11 @@ class _Lines:
         return "\n".join(("", *self._keys, ""))
 
     def agrees_with(self, other: "_Lines", least: float) -> bool:
-        """Say whether of the running text of each a share of at least ``least`` is in the other."""
+        """Return whether of the running text of each a share of at least ``least`` is in the other."""
         return min(self.share_in(other), other.share_in(self)) >= least
 
     def is_shown_in(self, shown: AbstractSet[str]) -> bool:
-        """Say whether any running line is one that the page shows, and not all of its text, or what a script holds."""
+        """Return whether the page shows any running line, and the text is neither all of its text nor a script's."""
         return not shown.isdisjoint(self.long)
 
     def without_end(self, other: "_Lines") -> Sequence[str]:
@@ -258,7 +258,7 @@ class _Shown:
 
     @cached_property
     def linked(self) -> frozenset[str]:
-        """The letters of lines that are nothing but links, wherever they stand."""
+        """The letters of lines that consist of links, on the whole page."""
         linked = {each.key for each in self.blocks if each.linked > _LINKED}
         return frozenset(linked.difference(each.key for each in self.blocks if each.linked <= _LINKED))
 
@@ -295,14 +295,14 @@ def _holder(outline: Outline, place: int) -> int:
 
 
 def _without_title(lines: Sequence[str], titles: Collection[str]) -> Iterator[str]:
-    """Yield lines but those among the first ones that are the page's title, alone or with what follows it on a rule."""
+    """Yield lines except the first ones that are the page's title, alone or with an addition behind a separator."""
     for number, line in enumerate(lines):
         if number >= _FIRST_LINES or _key(line) not in titles:
             yield line
 
 
 def _without_byline(lines: Iterable[str], part: MainPart | None) -> Iterator[str]:
-    """Yield lines but those before the running text that say who wrote it when."""
+    """Yield lines except those before the running text that give author and date."""
     said = () if part is None else (part.author and part.author.name, part.date and plain_text(part.date.element))
     names = [key for name in said if name and (key := _key(name))]
     begun = False
@@ -337,7 +337,7 @@ def _is_heading(outline: Outline, block: _Block, heading: int | None) -> bool:
 
 
 def letters(text: str) -> int:
-    """Return how many letters and digits a text has."""
+    """Return the number of letters and digits of a text."""
     return len(_key(text))
 
 
@@ -347,10 +347,9 @@ def share_of(text: str, other: str) -> float:
 
 
 def merged(text: str, other: str, third: str) -> str:
-    """Return what two readings of an article agree on: the lines of ``text`` between those that ``other`` has as well.
+    """Return the common text of two readings of an article: the lines of ``text`` between those in ``other`` as well.
 
-    Lines above these are taken from ``other``; lines amid them that neither it nor a ``third`` reading has are left
-    out.
+    Lines above these come from ``other``; lines amid them that neither it nor a ``third`` reading has are left out.
     """
     own, first, second = (_Lines(each.split("\n"), ()) for each in (text, other, third))
     kept = own.lines_of((first,))

@@ -1,4 +1,4 @@
-"""Templates in which ``aside`` is but another name of a block: what the page is about stands in it."""
+"""Recognise templates in which ``aside`` is only a block, so that the main content of the page lies in it."""
 
 import re
 
@@ -11,15 +11,15 @@ MUCH_OF_TEXT, NEARLY_ALL = 0.3, 0.8
 SIDE = re.compile(
     r"side[-_]?bar|widget|(?:^|[-_])(?:nav|navigation|menu|footer|related|recent)(?:$|[-_])", re.IGNORECASE
 )
-"""Names of what stands beside the content."""
+"""Names of elements beside the content."""
 
 
 def asides_hold_content(outline: Outline, names: Names) -> bool:
-    """Say whether what the page is about stands in elements called ``aside``.
+    """Return whether the main content of the page lies in elements called ``aside``.
 
-    That is where the heading that repeats the page's title stands in one and none outside, with much of the text, or
-    where nearly all text does. Headings that lead to the front page are the site's, and asides that are named sidebars
-    are some.
+    It does if the heading that repeats the page's title is in one and not outside, with much of the text, or if nearly
+    all text is in them. Headings that lead to the front page are the site's, and asides that are named sidebars are
+    sidebars.
     """
     asides = _outermost(outline)
     if not asides:

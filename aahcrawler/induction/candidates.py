@@ -1,4 +1,4 @@
-"""Which elements could be records: places that repeat, each around one date, one number or one shape."""
+"""Find candidates for records: elements that repeat, each around one date, one number or one shape."""
 
 import re
 from collections import Counter, defaultdict
@@ -6,15 +6,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from aahcrawler.induction.moments import Shown
 from aahcrawler.induction.outline import Outline, numbered
+from aahcrawler.induction.shown_dates import Shown
 
 MOST_CANDIDATES = 10
-"""How many sets of one page are looked at closely, those with most text first."""
+"""The most sets of one page that are examined closely, those with most text first."""
 
 MOST_RECORDS = 1_000
 HIGHEST = 12
-"""How far above its date a record may begin."""
+"""The most levels above its date at which a record may begin."""
 
 _REPEATED = frozenset({"div", "li", "article", "section", "tr", "tbody", "table", "dl", "dd", "blockquote", "details"})
 _RECORD_WORD = re.compile(
@@ -26,9 +26,9 @@ _RECORD_WORD = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A set of possible records: of each the places of the elements that stand beside one another.
+    """A set of possible records: for each, the places of its adjacent elements.
 
-    ``text`` is the weight of their text without links, ``sign`` says what they were found by.
+    ``text`` is the weight of their text without links, ``sign`` the evidence by which they were found.
     """
 
     records: tuple[tuple[int, ...], ...]
@@ -59,7 +59,7 @@ def candidates(outline: Outline, shown: Sequence[Shown]) -> tuple[Candidate, ...
 
 
 def own_text(outline: Outline, records: Sequence[tuple[int, ...]]) -> int:
-    """Return the weight of the records' text, links apart and what lies in several counted once."""
+    """Return the weight of the records' text without links; text within several counts once."""
     total, reached = 0, -1
     for root in sorted(root for record in records for root in record):
         if root >= reached:
@@ -69,7 +69,7 @@ def own_text(outline: Outline, records: Sequence[tuple[int, ...]]) -> int:
 
 
 def _date_clusters(outline: Outline, shown: Sequence[Shown]) -> Iterator[list[int]]:
-    """Group dates that stand in elements of one shape, then those that stand in elements of one name."""
+    """Group dates in elements of one shape, then those in elements of one name."""
     for by_class in (True, False):
         groups: dict[tuple[object, ...], list[int]] = defaultdict(list)
         for each in shown:
@@ -109,7 +109,7 @@ def _single(outline: Outline, shown: Sequence[Shown]) -> Iterator[tuple[int, ...
 
 
 def _shape_clusters(outline: Outline) -> Iterator[list[int]]:
-    """Group elements of one name and class that stand beside one another and hold text."""
+    """Group adjacent elements of one name and class that hold text."""
     groups: dict[tuple[int, str, tuple[str, ...]], list[int]] = defaultdict(list)
     for place in range(len(outline.elements)):
         if outline.tags[place] in _REPEATED and outline.tokens[place] and outline.ends[place] - place > 3:
@@ -120,8 +120,8 @@ def _shape_clusters(outline: Outline) -> Iterator[list[int]]:
 def _levels(outline: Outline, anchors: Sequence[int]) -> Iterator[tuple[tuple[int, ...], ...]]:
     """Yield sets of elements above the anchors, one element for each anchor, while they differ.
 
-    Of the levels at which they hold the same text the lowest is yielded, and so is the highest level of all. What
-    stands between the elements of one level joins them if it holds much text.
+    Of the levels with the same text the lowest is yielded, and so is the highest level of all. Content between the
+    elements of one level joins them if it has much text.
     """
     current = list(dict.fromkeys(anchors))[:MOST_RECORDS]
     wanted = max(2, (7 * len(current) + 9) // 10)
@@ -146,7 +146,7 @@ def _levels(outline: Outline, anchors: Sequence[int]) -> Iterator[tuple[tuple[in
 
 
 def _alike(outline: Outline, places: Iterable[int]) -> list[int]:
-    """Return those places that occur once and bear the most frequent name, in document order."""
+    """Return those places that occur once and have the most frequent name, in document order."""
     counted = Counter(places)
     names = Counter(outline.tags[place] for place in counted)
     if not names:
@@ -156,7 +156,7 @@ def _alike(outline: Outline, places: Iterable[int]) -> list[int]:
 
 
 def _runs(outline: Outline, members: Sequence[int]) -> Iterator[tuple[tuple[int, ...], ...]]:
-    """Yield records of several elements each, where the members are but one of the elements that repeat."""
+    """Yield records of several elements each, if the members are only one of several elements that repeat."""
     holder = outline.parents[members[0]]
     if holder < 0 or any(outline.parents[place] != holder for place in members):
         return
@@ -182,6 +182,6 @@ def _runs(outline: Outline, members: Sequence[int]) -> Iterator[tuple[tuple[int,
 
 
 def _leads(outline: Outline, children: Sequence[int], at: Sequence[int], lead: int, period: Sequence[str]) -> bool:
-    """Say whether what stands before the first member belongs to it: then as much is missing behind the last."""
+    """Return whether the elements before the first member belong to it: then as many are missing behind the last."""
     behind = [outline.tags[place] for place in children[at[-1] + 1 :]]
     return lead > 0 and behind[: len(period)] != list(period)

@@ -1,7 +1,7 @@
-"""When an article was published: what its page shows beside the heading, and what it declares.
+"""Find the publication date of an article: the one shown beside the heading, and the declared one.
 
-What is shown and declared alike is believed first, then what is declared of the publication, then what is shown, and
-last what meta elements say that many systems fill with the day of the last change.
+A date that is both shown and declared comes first, then one declared of the publication, then one shown, and last those
+of meta elements that many systems fill with the day of the last change.
 """
 
 import re
@@ -9,17 +9,17 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta, timezone
 from itertools import accumulate, islice
 
-from aahcrawler.induction.moments import Shown
+from aahcrawler.induction.shown_dates import Shown
 from aahcrawler.induction.surroundings import Surroundings
 from aahcrawler.page import Page, claims
 from aahcrawler.page.schemaorg import Item
 from aahcrawler.page.text import excerpt
 
 PIECES_BELOW, PIECES_ABOVE = 16, 4
-"""Pieces of text below and above a heading among which its date stands, as far as no running text is between."""
+"""The pieces of text below and above a heading that may hold its date, if no running text is between."""
 
 STANDFIRST = 1
-"""Lines of running text that may stand between a heading and its date."""
+"""The most lines of running text between a heading and its date."""
 
 MOST_HEADINGS = 300
 WIDEST = timedelta(hours=14)
@@ -32,9 +32,9 @@ _CHANGED = re.compile(
 
 
 def published(page: Page, where: Surroundings, title: str, item: Item | None = None) -> datetime | None:
-    """Return when the text with a title was published, as far as the page declares it or shows it near the heading.
+    """Return the publication time of the text with a title, as the page declares it or shows it near the heading.
 
-    ``item`` is what declares the text.
+    ``item`` declares the text.
     """
     declared = claims.publication_moments(page, item)
     shown = dateline(where, title)
@@ -46,7 +46,7 @@ def published(page: Page, where: Surroundings, title: str, item: Item | None = N
 
 
 def dateline(where: Surroundings, title: str) -> Sequence[Shown]:
-    """Return the dates with a year that stand near the heading of a title, those of changes last."""
+    """Return the dates with a year near the heading with a title, those of changes last."""
     outline = where.outline
     found: dict[int, Shown] = {}
     owners = [piece.owner for piece in outline.pieces]
@@ -67,7 +67,7 @@ def dateline(where: Surroundings, title: str) -> Sequence[Shown]:
 
 
 def names_year(moment: datetime, text: str) -> bool:
-    """Say whether a date is written with its year; one without is a guess.
+    """Return whether a date is written with its year; one without is a guess.
 
     >>> names_year(datetime(2026, 5, 1), "1 May 2026"), names_year(datetime(2026, 11, 20), "Friday, 20:26")
     (True, False)
@@ -79,7 +79,7 @@ def names_year(moment: datetime, text: str) -> bool:
 
 
 def _headings(where: Surroundings, title: str) -> Iterator[int]:
-    """Yield the places of the headings that say the title, the first ones first."""
+    """Yield the places of the headings with the title, the first ones first."""
     outline = where.outline
     tagged = (place for place, tag in enumerate(outline.tags) if tag in _HEADINGS)
     for place in islice(tagged, MOST_HEADINGS):
@@ -89,7 +89,7 @@ def _headings(where: Surroundings, title: str) -> Iterator[int]:
 
 
 def _in_zone_of(shown: Shown, moment: datetime) -> datetime | None:
-    """Return a moment that is declared in UTC with the offset by which the page shows it; None where it does not."""
+    """Return a time declared in UTC with the offset by which the page shows it; None if the page does not show it."""
     away = shown.moment - moment.replace(second=0, microsecond=0)
     if not shown.timed or shown.moment.second or moment.utcoffset() or abs(away) > WIDEST:
         return None
@@ -101,7 +101,7 @@ def _is_near(end: int, place: int, places: Sequence[int]) -> bool:
 
 
 def _tells_change(where: Surroundings, each: Shown) -> bool:
-    """Say whether a date is said to be that of a change."""
+    """Return whether a date is marked as that of a change."""
     outline = where.outline
     element = outline.elements[each.place]
     said = excerpt(element, 100)
@@ -112,7 +112,7 @@ def _tells_change(where: Surroundings, each: Shown) -> bool:
 
 
 def _is_same_day(shown: Shown, moment: datetime) -> bool:
-    """Say whether a date that is shown is that of a moment, in one of the orders of day and month that it allows."""
+    """Return whether a shown date is that of a time, in one of the orders of day and month that it allows."""
     one, other = shown.moment.date(), moment.date()
     exchanged = (one.year, one.month, one.day) == (other.year, other.day, other.month)
     return one == other or (exchanged and re.match(r"\D*\d{1,2}[/.-]\d{1,2}[/.-]", shown.text) is not None)

@@ -1,4 +1,4 @@
-"""What a page calls itself, and which of its headings says so."""
+"""Find a page's titles, and the heading that repeats them."""
 
 import re
 from collections.abc import Collection, Sequence
@@ -11,7 +11,7 @@ from aahcrawler.page.text import excerpt, fold
 from aahcrawler.urls import canonicalize, queue_of, resolve
 
 OUTSIDE = ("nav", "aside")
-"""Where headings stand that do not name the page."""
+"""Elements in which headings do not name the page."""
 
 _HEADINGS = ("h1", "h2", "h3")
 _MINOR_HEADINGS = ("h4", "h5", "h6")
@@ -20,10 +20,10 @@ _PARTS = re.compile(r"\s+(?:[-–—|•»«/·]|::)\s+")
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """How a page names and addresses itself.
+    """The names and addresses that a page gives for itself.
 
-    ``title`` is that of its head, ``base`` what references resolve against, ``own`` all addresses that are the page's,
-    ``queue`` the site. ``canonical`` says that the page declares its own address to be the right one.
+    ``title`` is that of its head, ``base`` the base of references, ``own`` all addresses of the page, ``queue`` the
+    site. ``canonical`` is True if the page declares its own address as the canonical one.
     """
 
     title: str
@@ -34,7 +34,7 @@ class Names:
 
     @classmethod
     def of(cls, page: Page) -> "Names":
-        """Read what a page says of itself."""
+        """Read the names and addresses of a page."""
         title = next((excerpt(element, 500) for element in page.tree.iter("title")), "")
         here = canonicalize(page.url) or page.url
         links = (link.get("href") for link in page.tree.iter("link") if "canonical" in (link.get("rel") or "").split())
@@ -43,11 +43,11 @@ class Names:
 
 
 def page_heading(outline: Outline, names: Names, before: int, roots: Sequence[int]) -> tuple[str, int] | None:
-    """Return the heading that names what the page is about, and its place.
+    """Return the heading that names the subject of the page, and its place.
 
-    It stands before the main text or begins it, outside of records. Its words are those of the page's title; one that
-    links to the page itself is preferred, then one that does not link to the front page, then the last one. Where only
-    the site's name stands before the text, the heading may stand behind it.
+    It lies before the main text or begins it, outside of records. Its words are those of the page's title; one that
+    links to the page itself is preferred, then one that does not link to the front page, then the last one. If only the
+    site's name is before the text, the heading may be behind it.
     """
     found = headings(outline, names)
     free = [each for each in found if not any(outline.contains(root, each.place) for root in roots)]
@@ -63,7 +63,7 @@ def page_heading(outline: Outline, names: Names, before: int, roots: Sequence[in
 
 
 def headed_places(outline: Outline, names: Names) -> tuple[int, ...]:
-    """Return the places of the headings that could name what the page is about, that of the site's name left out."""
+    """Return the places of the headings that could name the subject of the page, without that of the site's name."""
     return tuple(each.place for each in headings(outline, names) if each.rank[0])
 
 

@@ -1,16 +1,16 @@
-"""The one article of a page, if it has one: where it stands, who wrote it when, and which of it is the text."""
+"""Find the one article of a page, if it has one: its place, its author and date, and its text."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from aahcrawler.induction.fields import read_fields
 from aahcrawler.induction.headings import Names, headed_places, page_heading
 from aahcrawler.induction.model import Byline, Dated, Nature, RecordSet, Region
-from aahcrawler.induction.moments import Shown
 from aahcrawler.induction.outline import Outline
-from aahcrawler.induction.parts import Content, Found, Part, bodies
+from aahcrawler.induction.record_bodies import Content, Found, Part, bodies
+from aahcrawler.induction.record_fields import read_fields
+from aahcrawler.induction.shown_dates import Shown
 
 _MOSTLY = 0.75
 _HALF = 0.5
@@ -19,9 +19,9 @@ _NO_HOLDERS = frozenset({"nav", "aside", "footer", "form", "p", "ul", "ol", "blo
 
 @dataclass(frozen=True, slots=True)
 class MainPart:
-    """The article of a page. ``running`` is the weight of its running text, ``place`` where its body stands.
+    """The article of a page. ``running`` is the weight of its running text, ``place`` that of its body.
 
-    ``heading`` is the place of the element that ``title`` was read from, None where there is none.
+    ``heading`` is the place of the element that ``title`` was read from, None if there is none.
     """
 
     body: Region
@@ -36,7 +36,7 @@ class MainPart:
 
 
 def main_part(outline: Outline, shown: Sequence[Shown], sets: Sequence[RecordSet], names: Names) -> MainPart | None:
-    """Return the part of a page that holds most of its running text apart from records; None where there is none."""
+    """Return the part of a page that holds most of its running text apart from records; None if there is none."""
     if not outline.elements:
         return None
     taken = _Taken(outline, sets)
@@ -81,7 +81,7 @@ def region(outline: Outline, found: Found) -> Region:
 
 
 class _Taken:
-    """What belongs to records, and is no part of the article."""
+    """The content that belongs to records and not to the article."""
 
     def __init__(self, outline: Outline, sets: Sequence[RecordSet]) -> None:
         places = (
@@ -106,7 +106,7 @@ class _Taken:
         self._taken = (0, *accumulate(map(outline.running, self.roots)))
 
     def covers(self, place: int) -> bool:
-        """Say whether an element belongs to a record."""
+        """Return whether an element belongs to a record."""
         number = bisect_right(self.roots, place) - 1
         return number >= 0 and self._outline.contains(self.roots[number], place)
 
@@ -135,7 +135,7 @@ def _start(outline: Outline, taken: _Taken) -> int:
 
 
 def _descend(outline: Outline, taken: _Taken, place: int, titled: Sequence[int]) -> int | None:
-    """Go down while one child holds most of the running text; half of it is enough where the page's heading is."""
+    """Descend while one child holds most of the running text; half of it is enough for the one with the heading."""
     if taken.running(place) <= 0:
         return None
     while True:
@@ -152,7 +152,7 @@ def _descend(outline: Outline, taken: _Taken, place: int, titled: Sequence[int])
 
 
 def _holder(outline: Outline, deepest: int, heading: tuple[str, int] | None, taken: _Taken) -> int:
-    """Return the element that holds the text with what is said of it: its heading, its date, its author."""
+    """Return the element that contains the text with its heading, its date and its author."""
     for above in (deepest, *outline.ancestors(deepest)):
         if outline.tags[above] == "article" and not taken.covers(above):
             return above

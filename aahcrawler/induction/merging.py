@@ -1,4 +1,4 @@
-"""One object of what a page declares and of the record that shows the same."""
+"""Merge declared objects with the records that show the same object."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -11,14 +11,14 @@ from aahcrawler.page.text import fold
 from aahcrawler.webobject import Reference, WebObject
 
 COMPARED = 200
-"""How many characters of two texts are compared to tell whether they are the same."""
+"""The number of characters by which two texts are compared."""
 
 
 def paired(declared: Sequence[Claim], records: Sequence[Record]) -> dict[int, int]:
-    """Return which declared object is which record, both by their places; each of them once.
+    """Return the record of each declared object that has one, both by their places; each record once.
 
-    They are the same if the declaration stands on the record, within it or directly around it alone, else if they
-    say the same.
+    They are the same if the declaration is on the record, within it or directly around it alone, else if their texts
+    are the same.
     """
     holders = {element: number for number, record in enumerate(records) for element in record.elements}
     inside = _inside(holders)
@@ -48,9 +48,9 @@ def merged(
     pairs: Mapping[int, int],
     induced: Mapping[int, WebObject],
 ) -> list[WebObject]:
-    """Return what was found with declared objects completed by the records they are.
+    """Return the found objects, declared ones completed by their records.
 
-    An object that declares no address of its own takes the record's, and so do references to it.
+    An object that declares no address of its own gets the record's, and so do references to it.
     """
     renamed: dict[str, str] = {}
     by_iri: dict[str, tuple[Claim, WebObject]] = {}
@@ -90,7 +90,7 @@ def _renamed(each: WebObject, renamed: Mapping[str, str]) -> WebObject:
 
 
 def _inside(holders: Mapping[Element, int]) -> dict[Element, int | None]:
-    """Return for elements directly around records which record they hold, None where they hold several."""
+    """Return for elements directly around records which record they hold, None if they hold several."""
     found: dict[Element, int | None] = {}
     for element, number in holders.items():
         above = element.getparent()

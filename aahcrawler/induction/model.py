@@ -1,4 +1,4 @@
-"""What induction finds: records, the sets they form, and the regions of the page that their bodies are."""
+"""The results of induction: records, the sets they form, and the regions of their bodies."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,9 +11,9 @@ from aahcrawler.page.text import inner_html, plain_text
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """A part of a page: elements that stand beside one another, without some of what lies in them.
+    """A part of a page: adjacent elements, without some of their descendants.
 
-    ``text`` is given where the region is no element at all but text between elements.
+    ``text`` is given if the region is not an element but text between elements.
     """
 
     elements: tuple[Element, ...]
@@ -33,7 +33,7 @@ class Region:
 
 @dataclass(frozen=True, slots=True)
 class Byline:
-    """Who made a record: the name shown, the element it was read from, and the address it links to if any."""
+    """The author of a record: the name shown, the element it was read from, and the address it links to, if any."""
 
     name: str
     element: Element
@@ -42,9 +42,9 @@ class Byline:
 
 @dataclass(frozen=True, slots=True)
 class Dated:
-    """When a record was made: the moment, and the element it was read from.
+    """The date of a record: the date and time, and the element it was read from.
 
-    ``attribute`` names the attribute of the element that holds it; it is empty where the element shows it.
+    ``attribute`` names the attribute of the element that holds it; it is empty if the element shows it.
     """
 
     moment: datetime
@@ -54,13 +54,12 @@ class Dated:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One of the things that a page repeats.
+    """One of the repeated objects of a page.
 
-    ``elements`` stand beside one another; most records are one element, some a pair of table rows. ``key`` is the
-    fragment by which the page addresses the record (the value of an ``id`` or ``name``), ``permalink`` the address
-    that the record gives itself, absolute and with its fragment. ``parent`` is the place in the set of the record
-    that this one lies in or answers; it is always smaller than its own. ``heading`` is the element that ``title`` was
-    read from.
+    ``elements`` are adjacent; most records are one element, some a pair of table rows. ``key`` is the fragment by which
+    the page addresses the record (the value of an ``id`` or ``name``), ``permalink`` the address that the record gives
+    for itself, absolute and with its fragment. ``parent`` is the position in the set of the record that this one lies
+    in or answers; it is always smaller than its own. ``heading`` is the element that ``title`` was read from.
     """
 
     elements: tuple[Element, ...]
@@ -72,7 +71,7 @@ class Record:
     key: str | None = None
     parent: int | None = None
     target: str | None = None
-    """The address that the record leads to where it is a teaser of a page of its own."""
+    """The target address of the record if it is a teaser of a page of its own."""
     heading: Element | None = None
 
     @property
@@ -93,10 +92,10 @@ class NoObject(StrEnum):
 
 
 class Nature(StrEnum):
-    """What records are."""
+    """The kinds of records."""
 
     POSTS = "posts"
-    """What people wrote, in full and on this page: posts of a thread, comments on an article."""
+    """Full texts that people wrote on this page: posts of a thread, comments on an article."""
     TEASERS = "teasers"
     """Entries of a list, each leading to a page of its own."""
 
@@ -105,7 +104,7 @@ class Nature(StrEnum):
 class RecordSet:
     """Records of one shape. ``container`` is the element that holds them all, ``confidence`` lies in [0, 1].
 
-    ``aside`` tells that they stand in a sidebar, a header, a footer or a menu.
+    ``aside`` is True if they lie in a sidebar, a header, a footer or a menu.
     """
 
     container: Element

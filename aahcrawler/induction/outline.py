@@ -1,4 +1,4 @@
-"""A page's elements as a table: places, extents, and how much text lies where, all read in one pass."""
+"""A table of a page's elements, read in one pass: places, extents, and amounts of text."""
 
 import re
 from collections import Counter
@@ -15,10 +15,10 @@ from aahcrawler.page.text import UNREAD, fold
 T = TypeVar("T")
 
 MOST_ELEMENTS = 60_000
-"""How many elements of a page are looked at."""
+"""The most elements of a page that are read."""
 
 MOST_DEPTH = 200
-"""How deep elements lie within one another that are looked at."""
+"""The depth to which nested elements are read."""
 
 CONTROLS = frozenset({"form", "button", "select", "textarea", "input", "option", "label", "svg", "iframe", "object"})
 _SKIPPED = UNREAD | {"svg", "select", "math", "iframe", "object", "textarea", "button"}
@@ -28,7 +28,7 @@ _TAIL_NUMBER = re.compile(r"(?P<prefix>.*?[^\d])??(?P<number>\d{1,19})")
 
 
 def weight(text: str) -> int:
-    """Return how much a text says, in letters of an alphabet: one Chinese character counts three.
+    """Return the length of a text in letters of an alphabet: one Chinese character counts three.
 
     >>> weight("abc"), weight("\u6f22\u5b57")
     (3, 6)
@@ -38,14 +38,14 @@ def weight(text: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A run of text between tags, white space folded. ``owner`` is the place of the element it stands directly in."""
+    """A run of text between tags, white space folded. ``owner`` is the place of its parent element."""
 
     owner: int
     text: str
     weight: int
     linked: bool
     before: int
-    """How many elements begin before the piece."""
+    """The number of elements that begin before the piece."""
 
 
 class Outline:
@@ -72,7 +72,7 @@ class Outline:
         self._made: dict[tuple[object, int], object] = {}
 
     def once(self, place: int, make: Callable[["Outline", int], T]) -> T:
-        """Return what a function makes of a place; it is made once, as candidates for records share places."""
+        """Return the result of a function of a place, computed once, as candidates for records share places."""
         key = (make, place)
         if key not in self._made:
             self._made[key] = make(self, place)
@@ -133,7 +133,7 @@ class Outline:
         return self._linked[self.ends[place]] - self._linked[place]
 
     def running(self, place: int) -> int:
-        """Return the weight of the long pieces of text within an element, links apart."""
+        """Return the weight of the long pieces of text within an element, without links."""
         return self._running[self.ends[place]] - self._running[place]
 
     def children(self, place: int) -> Iterator[int]:
@@ -151,11 +151,11 @@ class Outline:
             place = self.parents[place]
 
     def contains(self, outer: int, inner: int) -> bool:
-        """Say whether an element is another one or lies within it."""
+        """Return whether an element is another one or lies within it."""
         return outer <= inner < self.ends[outer]
 
     def common(self, first: int, second: int) -> int:
-        """Return the place of the innermost element that holds both; -1 where there is none."""
+        """Return the place of the innermost element that contains both; -1 if there is none."""
         while first >= 0 and not self.contains(first, second):
             first = self.parents[first]
         return first
@@ -182,7 +182,7 @@ class Outline:
         return low
 
     def is_within(self, place: int, tags: Iterable[str]) -> bool:
-        """Say whether an element is or lies in one of some names."""
+        """Return whether an element is or lies in one of some names."""
         return self.tags[place] in tags or any(self.tags[above] in tags for above in self.ancestors(place))
 
 
@@ -195,7 +195,7 @@ def _tokens(element: Element) -> tuple[str, ...]:
 
 
 def numbered(text: str | None) -> tuple[str, str] | None:
-    """Take an identifier that ends with a number apart.
+    """Split an identifier that ends with a number.
 
     >>> numbered("post_123"), numbered("content"), numbered("123")
     (('post_', '123'), None, ('', '123'))

@@ -7,8 +7,8 @@ from lxml.etree import _Element as Element
 
 from aahcrawler.induction.asides import asides_hold_content
 from aahcrawler.induction.headings import Names
-from aahcrawler.induction.moments import Shown, shown_dates
 from aahcrawler.induction.outline import Outline
+from aahcrawler.induction.shown_dates import Shown, shown_dates
 from aahcrawler.page import Page
 from aahcrawler.page.hidden import Hidden
 
@@ -17,10 +17,10 @@ _DIALOG = re.compile(r"(?:^|[\s_-])(?:modal|dialog|popup|overlay|lightbox)(?:$|[
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """All that induction looks at: a page's outline, the dates it shows, its names.
+    """The common input of induction: a page's outline, the dates it shows, its names.
 
-    ``writing`` is the place of the element that holds the first text area, None where there is none. Text areas that
-    are hidden or stand in dialogs do not count.
+    ``writing`` is the place of the element that holds the first text area, None if there is none. Text areas that are
+    hidden or in dialogs do not count.
     """
 
     outline: Outline
@@ -52,7 +52,7 @@ def _writing(page: Page, outline: Outline) -> int | None:
 
 
 def _opens_later(element: Element) -> bool:
-    """Say whether an element is a dialog, which a page shows when it is asked to."""
+    """Return whether an element is a dialog, which is hidden until it is opened."""
     if element.tag == "dialog" or element.get("role") == "dialog" or element.get("aria-hidden") == "true":
         return True
     return _DIALOG.search(element.get("class") or "") is not None

@@ -1,4 +1,4 @@
-"""A fetched page and what can be read from any page, whatever application made it."""
+"""A fetched page, and readers that work on the pages of any application."""
 
 from aahcrawler.page.page import PARSED_BYTES, Headers, Page, sniff
 

@@ -1,4 +1,4 @@
-"""Which encoding bytes are in: declared as the WHATWG standards read declarations, or guessed."""
+"""Find the encoding of a body: as declared, read as the WHATWG standards do, or guessed."""
 
 import re
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE, getincrementaldecoder
@@ -6,7 +6,7 @@ from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE, getincrementaldecoder
 from resiliparse.parse.encoding import detect_encoding, map_encoding_to_html5
 
 PRESCANNED_BYTES = 4096
-"""Where a declaration is looked for: browsers look beyond the 1,024 bytes that the standard asks for."""
+"""The bytes searched for a declaration: browsers search more than the 1,024 bytes that the standard asks for."""
 
 _BOMS = ((BOM_UTF8, "utf-8"), (BOM_UTF16_LE, "utf-16-le"), (BOM_UTF16_BE, "utf-16-be"))
 _FIELD = re.compile(r"""charset\s*=\s*["']?\s*([^\s"';,]+)""", re.IGNORECASE)
@@ -26,7 +26,7 @@ _SUPERSETS = {
     "iso8859-11": "cp874",
     "shift_jis": "cp932",
 }
-"""What the standard means by these names is what Python calls by others."""
+"""Python's names of the encodings that the standard means by these names."""
 
 _OTHER_LABELS = {"x-mac-cyrillic": "mac-cyrillic", "x-mac-ukrainian": "mac-cyrillic", "x-user-defined": "windows-1252"}
 
@@ -44,12 +44,12 @@ def codec_of(label: str) -> str:
 
 
 def of_bom(body: bytes) -> str:
-    """Return the codec that a byte order mark names, "" where there is none."""
+    """Return the codec that a byte order mark names, "" if there is none."""
     return next((codec for mark, codec in _BOMS if body.startswith(mark)), "")
 
 
 def of_field(content_type: str) -> str:
-    """Return the codec that a Content-Type field names, "" where it names none that is known."""
+    """Return the codec that a Content-Type field names, "" if it names none that is known."""
     match = _FIELD.search(content_type)
     return codec_of(match[1]) if match else ""
 
@@ -69,7 +69,7 @@ def declared(body: bytes, media_type: str) -> str:
 
 
 def guessed(body: bytes) -> str:
-    """Return UTF-8 if the bytes are that, cut off or not; else what their statistics say, else windows-1252."""
+    """Return UTF-8 if the bytes are that, cut off or not; else the codec of their statistics, else windows-1252."""
     if body[:1] == b"<" and body[1:2] == b"\0":
         return "utf-16-le"
     if body[:2] == b"\0<":

@@ -1,4 +1,4 @@
-"""Which objects a page of no known application may claim to hold, and which of its claims hold."""
+"""Select the objects that a page of no known application declares and that may be believed."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -8,7 +8,7 @@ from hashlib import sha256
 from itertools import islice
 from urllib.parse import urlsplit
 
-from aahcrawler.page import Page, dates, described
+from aahcrawler.page import Page, dates, schemaorg_texts
 from aahcrawler.page.schemaorg import Item, items
 from aahcrawler.page.text import bare, excerpt, fold
 from aahcrawler.urls import canonicalize, origin, queue_of, resolve
@@ -43,7 +43,7 @@ _LONGEST_HEADING = 320
 _DAY = re.compile(r"/((?:19|20)\d\d)[/-]?(0[1-9]|1[0-2])[/-]?(0[1-9]|[12]\d|3[01])(?=[/_.-]|$)")
 _SITES = frozenset({"WebSite", "Organization", "NewsMediaOrganization", "Blog"})
 _SHORTEST = 40
-"""Characters of the text of what a page describes."""
+"""The fewest characters of text that an object described by a page has."""
 _TELLING = 12
 """Characters of a headline that no other page of the site has in its title by chance."""
 _AUTHOR_NAMES = ("author", "article:author", "dcterms.creator", "dc.creator", "parsely-author", "sailthru.author")
@@ -116,17 +116,17 @@ def declared(page: Page, given: Sequence[Item], content: str, title: str) -> tup
 
 
 def _is_addressed(page: Page, item: Item, claimed: WebObject) -> bool:
-    """Whether an object is named by an address that was declared, or is the page's own."""
+    """Return whether an object is named by an address that was declared, or is the page's own."""
     return claimed.iri == permalink(page) or claimed.iri == _declared_address(item, page)
 
 
 def work_of(page: Page) -> Item | None:
-    """Return the first item that declares a work which is no teaser of another page, None where there is none."""
+    """Return the first item that declares a work which is not a teaser of another page, None if there is none."""
     return next((each for each in page.once(items) if kind_of(each) and not leads_elsewhere(page, each)), None)
 
 
 def leads_elsewhere(page: Page, item: Item) -> bool:
-    """Whether an item marked up on the page is the teaser of a work that has a page of its own."""
+    """Return whether an item marked up on the page is the teaser of a work that has a page of its own."""
     if item.element is None or not kind_of(item) or item.role == "mainEntity":
         return False
     address = _address(page, item)
@@ -136,7 +136,7 @@ def leads_elsewhere(page: Page, item: Item) -> bool:
 
 
 def _names(page: Page, item: Item) -> bool:
-    """Whether the headline of an item is the page's title, or a part of it."""
+    """Return whether the headline of an item is the page's title, or a part of it."""
     headline = item.text("headline", "name").casefold()
     heads = [excerpt(element, _LONGEST_HEADING) for element in page.tree.iter("title")]
     return len(headline) >= _TELLING and headline in "\n".join((*heads, meta(page).get("og:title", ""))).casefold()
@@ -154,7 +154,7 @@ def _address(page: Page, item: Item) -> str | None:
 
 
 def says_article(page: Page, given: Sequence[Item] = ()) -> bool:
-    """Whether a page says that it is an article and when it was published, in its meta elements or in an item."""
+    """Return whether a page declares, in meta elements or an item, that it is an article and its publication date."""
     found = meta(page)
     if found.get("og:type", "").lower() == "article" and "article:published_time" in found:
         return True
@@ -164,17 +164,17 @@ def says_article(page: Page, given: Sequence[Item] = ()) -> bool:
 
 
 def is_front_page(page: Page) -> bool:
-    """Whether a page is the first one of its site."""
+    """Return whether a page is the first one of its site."""
     return is_front(canonicalize(page.url) or "")
 
 
 def is_front(url: str) -> bool:
-    """Whether an address is that of the first page of its site."""
+    """Return whether an address is that of the first page of its site."""
     return _FRONT_PAGE.fullmatch(url, len(origin(url))) is not None
 
 
 def is_row_of_teasers(page: Page, lines: Sequence[str]) -> bool:
-    """Whether running text follows several headings that link to other pages, or all of it follows one."""
+    """Return whether running text follows several headings that link to other pages, or all of it follows one."""
     leads_away = _headings(page)
     before = teased = teasers = 0
     below = False
@@ -190,12 +190,12 @@ def is_row_of_teasers(page: Page, lines: Sequence[str]) -> bool:
 
 
 def heads_teasers(page: Page) -> bool:
-    """Whether several headings of a page link to other pages of its site."""
+    """Return whether several headings of a page link to other pages of its site."""
     return sum(_headings(page).values()) >= MANY_TEASERS
 
 
 def _headings(page: Page) -> Mapping[str, bool]:
-    """Tell of each heading whether it links to another page of the site, its front page apart."""
+    """Return for each heading whether it links to another page of the site except its front page."""
     own = {canonicalize(page.url), permalink(page)}
     found: dict[str, bool] = {}
     for heading in page.tree.iter("h1", "h2", "h3", "h4"):
@@ -209,7 +209,7 @@ def _headings(page: Page) -> Mapping[str, bool]:
 
 
 def kind_of(item: Item) -> str:
-    """Return the object type of a work, empty for what is none."""
+    """Return the object type of a work, or "" if it is none."""
     if any(_ARTICLES.fullmatch(name) for name in item.types):
         return "article"
     return "post" if not _POSTS.isdisjoint(item.types) else ""
@@ -265,9 +265,9 @@ def _work(page: Page, item: Item, iri: str, body: str, title: str) -> WebObject:
 def undeclared(
     page: Page, iri: str, content: str, title: str, author: Person | None, moment: datetime | None
 ) -> WebObject:
-    """Return the article that a page plainly is; whom its meta elements name comes before who was found.
+    """Return the article that a page plainly is; an author in its meta elements comes before the one that was found.
 
-    A date that was found gives way to that of the page's address, where they are not of the same day.
+    A date that was found is replaced by the date in the page's address if they are of different days.
     """
     addressed = address_date(page)
     if addressed and moment and abs(datetime.fromisoformat(addressed) - moment) > timedelta(days=2):
@@ -283,7 +283,7 @@ def undeclared(
 
 
 def _claim_comments(page: Page, given: Sequence[Item], whole: str | None, claimed: dict[int, WebObject]) -> None:
-    """Add comments to what is claimed; each is part of what holds it, else of the page's one object."""
+    """Add the comments to ``claimed``; each is part of the object around it, else of the page's only object."""
     for item in given:
         text = item.lines("text", "articleBody", "description") if not _COMMENTS.isdisjoint(item.types) else ""
         if not text or (item.role and item.role not in _COMMENT_ROLES):
@@ -298,7 +298,7 @@ def _claim_comments(page: Page, given: Sequence[Item], whole: str | None, claime
 
 
 def _media(page: Page, given: Sequence[Item], holder: str | None) -> Iterator[WebObject]:
-    """Yield videos, and the image of a page that is about one: others are decoration of what holds them."""
+    """Yield videos, and the image of a page that is about one image; other images are decoration."""
     for item in given:
         if "VideoObject" in item.types and item.role in ("", "video", "mainEntity", "associatedMedia"):
             kind = "video"
@@ -321,14 +321,14 @@ def _media(page: Page, given: Sequence[Item], holder: str | None) -> Iterator[We
 
 
 def _described(page: Page, given: Sequence[Item], holder: str | None) -> Iterator[WebObject]:
-    """Yield recipes, events and other things that a page tells about itself, not those of pages that it leads to."""
+    """Yield recipes, events and other things that a page describes itself, not those of pages that it links to."""
     for item in given:
-        kind = described.kind_of(item)
+        kind = schemaorg_texts.kind_of(item)
         if not kind or item.role not in ("", "mainEntity", "mainEntityOfPage"):
             continue
         address = _address(page, item)
         elsewhere = address is not None and address.partition("#")[0] not in {permalink(page), canonicalize(page.url)}
-        text = described.text_of(item)
+        text = schemaorg_texts.text_of(item)
         if (elsewhere and not _names(page, item)) or len(text) < _SHORTEST:
             continue
         facts = _Facts(
@@ -344,7 +344,7 @@ def _described(page: Page, given: Sequence[Item], holder: str | None) -> Iterato
 
 @dataclass(frozen=True, slots=True)
 class _Facts:
-    """What is known of an object, as text; empty where nothing is."""
+    """The known facts of an object, as text; a fact that is not known is empty."""
 
     title: str
     people: tuple[Person, ...]
@@ -368,21 +368,21 @@ def _object(page: Page, iri: str, kind: str, facts: _Facts) -> WebObject:
 
 
 def _moment(page: Page, text: str, *, ahead: bool) -> datetime | None:
-    """Return the moment that a page declares; none lies after the capture, but that of an event may."""
+    """Return the date and time that a page declares; only those of an event may lie after the capture."""
     found = dates.parse(text, now=page.fetched_at, language=page.language, order=page.order)
     return found if found is not None and (ahead or found <= page.fetched_at + dates.TOLERANCE) else None
 
 
 @dataclass(frozen=True, slots=True)
 class Publication:
-    """When a page declares to have been published; ``vague`` are the moments of names that stand for any date."""
+    """The declared publication times of a page; ``vague`` are the values of names that stand for any date."""
 
     certain: tuple[datetime, ...]
     vague: tuple[datetime, ...]
 
 
 def publication_moments(page: Page, item: Item | None = None) -> Publication:
-    """Return what a page declares of its publication; ``item`` declares its text. No moment lies after the capture."""
+    """Return the publication times that a page declares, none after the capture; ``item`` declares its text."""
     found = meta(page)
     pages = (each for each in page.once(items) if not _PAGES.isdisjoint(each.types))
     said = [item.text("datePublished", "dateCreated", "uploadDate")] if item is not None else []
@@ -398,12 +398,12 @@ def _moments(page: Page, said: Iterable[str]) -> tuple[datetime, ...]:
 
 
 def publication_date(found: Mapping[str, str]) -> str:
-    """Return the text of the best publication date among meta elements, empty where there is none."""
+    """Return the text of the best publication date among meta elements, empty if there is none."""
     return next((found[name] for name in DATE_NAMES if name in found), "")
 
 
 def address_date(page: Page) -> str:
-    """Return the day that is a part of the page's address, in ISO 8601 with its zone; empty where there is none."""
+    """Return the day that is a part of the page's address, in ISO 8601 with its zone; empty if there is none."""
     match = _DAY.search(urlsplit(page.url).path)
     try:
         moment = datetime(int(match[1]), int(match[2]), int(match[3]), tzinfo=UTC) if match else None
@@ -413,9 +413,9 @@ def address_date(page: Page) -> str:
 
 
 def site_names(page: Page) -> frozenset[str]:
-    """Return what the page calls its site and who publishes it, in small letters without spaces and signs.
+    """Return the names that a page gives for its site and its publisher, in lower case without spaces and signs.
 
-    What the titles of the site have in common is one of its names.
+    The part that the titles of the site have in common is one of its names.
     """
     names = [meta(page).get("og:site_name", ""), meta(page).get("application-name", "")]
     for item in page.once(items):
@@ -427,7 +427,7 @@ def site_names(page: Page) -> frozenset[str]:
 
 
 def time_elements(page: Page) -> Iterator[str]:
-    """Yield the moments of ``time`` elements in the page's first article, or main element where it has none."""
+    """Yield the times of ``time`` elements in the page's first article, or in its main element if it has no article."""
     holder = next(page.tree.iter("article"), None)
     if holder is None:
         holder = next(page.tree.iter("main"), None)
@@ -442,5 +442,5 @@ def _meta_people(page: Page) -> tuple[Person, ...]:
 
 
 def _is_author(page: Page, name: str) -> bool:
-    """Whether a declared name may be somebody's: not the site's, an address, or that of an administrator's account."""
+    """Return whether a declared name may be a person's: not the site's, an address, or an administrator account's."""
     return bare(name) not in page.once(site_names) and _NOBODY.fullmatch(name.strip()) is None

@@ -1,4 +1,4 @@
-"""Which of two small numbers of a date is the day: what a page shows of it, for all pages of its site."""
+"""Find out from the dates on a page whether day or month comes first, for all pages of its site."""
 
 import re
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from aahcrawler.page.dates import Order
 from aahcrawler.page.text import excerpt
 
 MOST = 300
-"""Dates of one page that are looked at."""
+"""The most dates of one page that are examined."""
 
 LEAST_IN_A_ROW = 5
 """Different days that follow one another in one order of day and month alone; fewer do so by chance."""
@@ -20,9 +20,9 @@ _MACHINE = re.compile(r"\s*\d{4}-(\d{2})-(\d{2})")
 
 
 def shown_order(page: Page) -> Order | None:
-    """Return the order of the numeric dates that a page shows, None where nothing tells or two things contradict.
+    """Return the order of the numeric dates that a page shows, None if nothing decides it or two dates contradict.
 
-    A number over 12 tells, and so does a weekday that only one order agrees with.
+    A number over 12 decides, and so does a weekday that agrees with one order only.
     """
     found: set[Order] = set()
     for match, _ in zip(_SHOWN.finditer(page.body), range(MOST), strict=False):
@@ -37,10 +37,10 @@ def shown_order(page: Page) -> Order | None:
 
 
 def implied_order(page: Page) -> Order | None:
-    """Return the order that is likely where nothing that a page shows tells it for certain; None where nothing does.
+    """Return the likely order of dates on a page on which nothing is certain, None if nothing suggests one.
 
-    Dates that follow one another down the page in one order alone tell, then ``time`` elements with the same day in
-    words of machines.
+    The first clue is a series of dates down the page that is ascending or descending in one order alone, the second
+    ``time`` elements that give the same day in machine-readable form.
     """
     return _by_sequence(page) or _by_time_elements(page)
 

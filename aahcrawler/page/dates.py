@@ -1,4 +1,4 @@
-"""Dates as people and machines write them on pages, read strictly: what is not wholly a date is none."""
+"""Read dates as people and machines write them. A text that is not wholly a date gives None."""
 
 import re
 from calendar import monthrange
@@ -17,7 +17,7 @@ from aahcrawler.page.datewords import DateWords, plain_letters, vocabularies
 Order = Literal["dmy", "mdy", "ymd"]
 
 TOLERANCE = timedelta(days=1)
-"""By how much a date may lie after the capture: its zone may not be known."""
+"""The time by which a date may lie after the capture, since its zone may not be known."""
 
 MAX_LENGTH = 100
 """Text of more characters than this is no date."""
@@ -25,7 +25,7 @@ MAX_LENGTH = 100
 
 @dataclass(frozen=True, slots=True)
 class _Setting:
-    """What a date is read against; ``now`` is in the zone of the date."""
+    """The context in which a date is read; ``now`` is in the zone of the date."""
 
     order: Order | None
     now: datetime
@@ -45,22 +45,22 @@ def parse(
     language: str | None = None,
     format: str | None = None,  # noqa: A002
 ) -> datetime | None:
-    """Return the moment a text names, aware, or None where it is not a date.
+    """Return the date and time of a text, aware, or None if the text is not a date.
 
     Its offset from UTC is the one that the text names, so that its day is the day that the page shows.
 
-    Read are ISO 8601, RFC 2822, seconds and milliseconds since 1970 (10 and 13 digits), numeric dates, dates with the
-    month in words, and relative ones (``Yesterday, 10:20 PM``, ``3 hours ago``), the words in some thirty languages.
-    Every word has to belong to the date or be one that accompanies dates; of parts set off by a vertical bar, a
-    guillemet or a bullet one alone may be a date. A date without a time is midnight, one without a year the last
-    such day before ``now``.
+    Formats are ISO 8601, RFC 2822, seconds and milliseconds since 1970 (10 and 13 digits), numeric dates, dates with
+    the month in words, and relative ones (``Yesterday, 10:20 PM``, ``3 hours ago``), the words in some thirty
+    languages. Every word has to belong to the date or be one that accompanies dates; if a vertical bar, a guillemet or
+    a bullet separates parts, exactly one part may be a date. A date without a time is midnight, one without a year the
+    last such day before ``now``.
 
-    ``order`` settles what 01/02/2022 means; without it, 2022 first is year, month, day, points are day first, and
-    slashes and hyphens are month first in English of no country or of the United States, and where ``language`` (as in
-    HTML: ``de``, ``en-gb``) is unknown. A date that is impossible in that order, or whose weekday is that of the other
-    order, is read in the one in which it is possible. ``zone`` (a tzinfo or an IANA name; UTC
-    unless given) holds where the text names none. ``now`` is aware. With ``format``, as for
-    ``datetime.strptime``, nothing else is tried. An unknown zone name raises ``ZoneInfoNotFoundError``.
+    ``order`` decides how to read 01/02/2022. Without it, 2022 first is year, month, day; with points, the day is first;
+    with slashes and hyphens, the month is first in English of no country or of the United States, and if ``language``
+    (as in HTML: ``de``, ``en-gb``) is unknown. A date that is impossible in that order, or whose weekday fits the other
+    order, is read in the other one. ``zone`` (a tzinfo or an IANA name, UTC by default) applies if the text names none.
+    ``now`` is aware. With ``format``, as for ``datetime.strptime``, nothing else is tried. An unknown zone name raises
+    ``ZoneInfoNotFoundError``.
 
     >>> parse("01-14-2022, 01:18 PM", order="mdy", now=datetime(2022, 2, 1, tzinfo=UTC)).isoformat()
     '2022-01-14T13:18:00+00:00'
@@ -81,9 +81,9 @@ def parse(
 
 
 def _aware(moment: datetime, zone: tzinfo) -> datetime:
-    """Return a moment with its offset, that of a zone where it has none; ``UTC`` itself stands for no offset.
+    """Return a date and time with its offset, else with that of ``zone``; ``UTC`` itself stands for no offset.
 
-    Raise OverflowError for a moment that lies in no year of UTC.
+    Raise OverflowError if the result lies outside the years of UTC.
     """
     zoned = moment if moment.tzinfo else moment.replace(tzinfo=zone)
     offset = zoned.utcoffset()
@@ -152,13 +152,13 @@ _PUNCTUATION = re.compile(r"[\s,.;:()\[\]/'\"@|»«•·~*<>–—-]*")
 
 
 class _Remaining:
-    """What of a text has not been understood yet."""
+    """The part of a text that has not been understood yet."""
 
     def __init__(self, text: str) -> None:
         self.text = text
 
     def take(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
-        """Find the pattern and remove what it matched."""
+        """Find the pattern and remove the matched text."""
         match = pattern.search(self.text)
         if match:
             self.text = f"{self.text[: match.start()]} {self.text[match.end() :]}"
@@ -171,7 +171,7 @@ class _Found:
 
     day: date | None
     other: date | None
-    """The day in the other order of day and month, where that is one."""
+    """The day in the other order of day and month, if there is one."""
     clock: time | None
     numbers: tuple[int, ...]
     words: tuple[str, ...]

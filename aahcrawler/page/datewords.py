@@ -11,10 +11,9 @@ from itertools import chain
 class DateWords:
     """One language's words, each in the form that ``plain_letters`` gives; abbreviations of names are included.
 
-    ``months`` counts from 1, ``weekdays`` from 0 (Monday), ``days`` are offsets from today, ``units`` say how many
-    seconds a word stands for (a month as 30 days is never used: see ``MONTH`` and ``YEAR``), ``numbers`` are number
-    words, ``ago`` marks a time that is past, ``filler`` may stand beside a date and means nothing to it, ``now`` is
-    the present moment.
+    ``months`` counts from 1, ``weekdays`` from 0 (Monday). ``days`` are offsets from today. ``units`` are lengths in
+    seconds (a month as 30 days is never used: see ``MONTH`` and ``YEAR``). ``numbers`` are number words, ``ago`` words
+    mark a past time, ``filler`` words may accompany a date and mean nothing, ``now`` words mean the present.
     """
 
     months: Mapping[str, int]
@@ -35,7 +34,7 @@ class DateWords:
 
     @cached_property
     def beside(self) -> frozenset[str]:
-        """Words that may stand beside the numbers and the month of a date."""
+        """Words that may accompany the numbers and the month of a date."""
         return frozenset(self.weekdays) | frozenset(self.days) | self.filler
 
     @cached_property
@@ -46,7 +45,7 @@ class DateWords:
 
 SECOND, MINUTE, HOUR, DAY, WEEK = 1, 60, 3_600, 86_400, 604_800
 MONTH, YEAR = -1, -12
-"""Units of calendar months have no length in seconds; their number of months, negative, stands for them."""
+"""Units of calendar months, which have no length in seconds: the number of months, negative."""
 
 _UNITS = (SECOND, MINUTE, HOUR, DAY, WEEK, MONTH, YEAR)
 
@@ -99,8 +98,8 @@ def _with_abbreviations(groups: list[list[str]], start: int, shortest: int) -> M
     # Eight groups a language, parted by semicolons: months; weekdays from Monday; today, yesterday, the day before;
 
 
-# second, minute, hour, day, week, month, year; words for one; words for "ago"; words that may stand beside a date;
-# words for now. A slash parts variants, a hyphen the words of a phrase, and a lone hyphen stands for none.
+# second, minute, hour, day, week, month, year; words for one; words for "ago"; words that may accompany a date;
+# words for now. A slash parts variants, a hyphen the words of a phrase, and a lone hyphen means none.
 _WORDS = {
     "en": """
         january february march april may june july august september october november december;

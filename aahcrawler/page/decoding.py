@@ -1,4 +1,4 @@
-"""Content coding undone within a bound: what a server compressed, as the page it is (RFC 9110, section 8.4)."""
+"""Undo content codings (RFC 9110, section 8.4) up to a size limit."""
 
 import re
 import zlib
@@ -9,7 +9,7 @@ import brotli
 import zstandard
 
 MAX_CODINGS = 4
-"""A body that claims more codings than this, one over the other, is left as it is."""
+"""The most codings, one over the other, that are undone; a body that claims more is left unchanged."""
 
 _PIECE = 16_384
 _OUTPUT = 65_536
@@ -21,7 +21,7 @@ _ZSTD_WINDOW = 8 * 1024 * 1024  # what a recipient has to accept at least (RFC 9
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """A body without its content codings; ``complete`` is False where data was corrupt, truncated or cut."""
+    """A body without its content codings; ``complete`` is False if data was corrupt, truncated or cut."""
 
     body: bytes
     complete: bool
@@ -30,10 +30,10 @@ class Decoded:
 def decode_content(body: bytes, content_encoding: str, limit: int) -> Decoded:
     """Undo the codings of a Content-Encoding field, the last one first, up to ``limit`` bytes of output.
 
-    Known are gzip, deflate (with zlib's header or raw), br and zstd; a name that is no coding is passed over, as
-    browsers do. Corrupt or truncated data yields what could be decoded; plain text that claims a coding is returned
-    as it is, since some servers send that. Every coding of several is held to the limit, so memory stays within a
-    small multiple of it, whatever the data claims.
+    Known codings are gzip, deflate (with zlib's header or raw), br and zstd; an unknown name is ignored, as browsers
+    do. Corrupt or truncated data yields the part that could be decoded. Plain text declared as compressed is returned
+    unchanged, since some servers send it. Each of several codings is held to the limit, so memory stays within a small
+    multiple of it, whatever the data.
 
     >>> decode_content(zlib.compress(b"text"), "deflate", 100)
     Decoded(body=b'text', complete=True)
@@ -68,7 +68,7 @@ def _collect(chunks: Iterator[bytes], limit: int) -> Decoded:
 
 
 def _gzip(body: bytes) -> Iterator[bytes]:
-    """Yield what the members hold, one after the other; bytes after the last one are ignored."""
+    """Yield the content of the members in order; bytes after the last member are ignored."""
     position = 0
     while position == 0 or body.startswith(_GZIP_MAGIC, position):
         position = yield from _inflate(body, position, 31)
@@ -111,7 +111,7 @@ def _brotli(body: bytes) -> Iterator[bytes]:
 
 
 def _zstd(body: bytes) -> Iterator[bytes]:
-    """Yield what the frames hold, one after the other."""
+    """Yield the content of the frames in order."""
     decompressor = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW)
     position = 0
     while position < len(body):

@@ -1,4 +1,4 @@
-"""Entries of lists: what stands around each of the links that a list is made of."""
+"""Entries of lists: the text around each link of a list."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -10,7 +10,7 @@ from lxml.etree import _Element as Element
 from aahcrawler.page.text import plain_text
 
 LONGEST_PARAGRAPH = 1_000
-"""Characters of an entry that are one paragraph; of longer ones the first paragraph stands around their links."""
+"""The most characters of an entry that are one paragraph; a longer entry is split, and each link gets its paragraph."""
 
 _MOST_BEHIND = 20
 _HEADINGS = frozenset({"dt", "h1", "h2", "h3", "h4", "h5", "h6"})
@@ -23,11 +23,11 @@ Entry = tuple[Element, ...]
 def entries(
     links: Sequence[Element], region: Element, apart: Collection[Element] = (), without: Collection[Element] = ()
 ) -> Mapping[Element, Entry]:
-    """Return the entry that each of some links of a region is the heading of, in the order of the links.
+    """Return the entry that each of some links of a region heads, in the order of the links.
 
-    It is the nearest article, item or row around the link, else the largest element, that holds no other of the links,
-    and none of ``apart``; what follows up to the next entry of the same parent, to a heading or to one of ``without``
-    belongs to it, too. Time is linear in the number of links and their depths.
+    An entry is the nearest article, item or row around the link, else the largest element, that holds no other of the
+    links and none of ``apart``. The siblings after it, up to the next entry, a heading or one of ``without``, belong to
+    it too. Time is linear in the number of links and their depths.
     """
     held = Counter(above for link in links for above in _above(link, region))
     held.update(dict.fromkeys({above for each in apart for above in _above(each, region)}, 2))
@@ -58,14 +58,14 @@ def paragraphs(lines: Iterable[str]) -> Iterator[str]:
 
 
 def lines_of(entry: Entry, without: Collection[Element] = ()) -> Iterator[str]:
-    """Yield the lines of text of an entry, those of some elements apart."""
+    """Yield the lines of text of an entry, except those of some elements."""
     for element in entry:
         if element not in without:
             yield from filter(None, plain_text(element, without).split("\n"))
 
 
 def _above(link: Element, region: Element) -> Iterator[Element]:
-    """Yield what holds a link within a region, the nearest first."""
+    """Yield the ancestors of a link within a region, the nearest first."""
     for above in link.iterancestors():
         if above is region:
             return
@@ -84,9 +84,9 @@ def _block(link: Element, held: Mapping[Element, int], region: Element) -> Eleme
 
 
 def _behind(blocks: Sequence[Element], ends: Collection[Element]) -> Mapping[Element, Entry]:
-    """Return what follows each block up to the next one, behind the last of a parent no more than behind the others.
+    """Return the siblings after each block up to the next; the last block of a parent gets no more than the others.
 
-    Behind the only block of a parent something is its own where it is a heading.
+    The only block of a parent gets them only if it is a heading.
     """
     heads = frozenset(blocks)
     found: dict[Element, Entry] = {}

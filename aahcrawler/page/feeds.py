@@ -1,4 +1,4 @@
-"""Feeds: RSS 0.9 to 2.0, Atom and JSON Feed, read for where their entries lead."""
+"""Read the entries of feeds: RSS 0.9 to 2.0, Atom and JSON Feed."""
 
 import json
 import re
@@ -14,16 +14,16 @@ from aahcrawler.page.text import excerpt, fold
 from aahcrawler.urls import resolve
 
 MAX_ENTRIES = 1_000
-"""How many entries of a feed are read."""
+"""The most entries of a feed that are read."""
 
 MAX_BYTES = 5_000_000
-"""A feed is read as far as this."""
+"""The most bytes of a feed that are read."""
 
 MAX_SUMMARY = 1_000
 """The length of a title and of a summary, in characters."""
 
 MAX_ANNOUNCED = 3
-"""How many feeds that a page announces are told."""
+"""The most announced feeds of a page that are returned."""
 
 _FEED_TYPES = frozenset({"application/rss+xml", "application/atom+xml", "application/feed+json"})
 _XML_TYPES = frozenset({"text/xml", "application/xml"})
@@ -36,9 +36,9 @@ _SUMMARIES = ("description", "summary", "encoded", "content")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An entry: the absolute address of its page, its title and the beginning of what the feed has of its text.
+    """An entry: the absolute address of its page, its title and the beginning of its text in the feed.
 
-    ``published`` is when it was published, else when it was changed, aware and in UTC; None where that is not said.
+    ``published`` is the time of publication, else of the last change, aware and in UTC; None if neither is given.
     """
 
     url: str
@@ -67,9 +67,9 @@ def announced(page: Page) -> tuple[str, ...]:
 
 
 def read(page: Page) -> Feed | None:
-    """Return the feed that an answer is, None if it is none or one of comments.
+    """Return the feed in an answer, None if the answer is no feed or a feed of comments.
 
-    XML is read without entities, document types and network; what is malformed is read as far as that goes.
+    XML is read without entities, document types and network; malformed XML is read up to its error.
     """
     if _COMMENTS.search(page.url):
         return None
@@ -158,7 +158,7 @@ def _first(parts: Mapping[str, etree._Element], names: Iterable[str]) -> str:
 
 
 def _link(entry: etree._Element) -> str:
-    """Return where an entry's page is: the address before a counter was put into it, its link, its identifier."""
+    """Return the address of an entry's page: the one before a counter was put into it, its link, or its identifier."""
     ranked: dict[int, str] = {}
     for child in entry:
         match _name(child):

@@ -1,4 +1,4 @@
-"""What any page has, whatever made it: links, main content, language, title and date."""
+"""Read the links, main content, language, title and date of a page of any application."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -19,7 +19,7 @@ from aahcrawler.page.text import BLOCKS, excerpt, fold, plain_text
 from aahcrawler.urls import resolve
 
 MAX_LINKS = 10_000
-"""How many different URLs of one page are kept."""
+"""The most different URLs of one page that are kept."""
 
 MAX_CONTEXT = 1_000
 """The length of a link's context and of its anchor, in characters."""
@@ -28,15 +28,15 @@ MAX_CONTENT = 1_000_000
 """The length of a page's main content, in characters."""
 
 SHORTEST_SAMPLE = 20
-"""How many letters a text has at least whose language is told."""
+"""The fewest letters of a text whose language is identified."""
 
 _LIKELY = 0.5
 _CLEAR = 10
-"""By how much the profile of a language is nearer to a text than that of the next one, where it is clear."""
+"""The margin by which the profile of a language is nearest to a text, if the identification is certain."""
 _LOOKED_AT = 3
-"""Parts of a text of which each has to be in the language: menus and quotations are often in another."""
+"""Parts of a text, each of which has to be in the language: menus and quotations are often in another."""
 _SHORTEST_CLEAR = 150
-"""Of shorter texts, the profiles are weighted by how many people use a language."""
+"""The length below which profiles are weighted by the number of people who use a language."""
 _FEW = 60
 _SAMPLE = 1_000
 _NEAR = 400
@@ -53,10 +53,10 @@ _FEW_ELEMENTS = 900
 class PageLink:
     """A link of a page. ``url`` is absolute and canonical.
 
-    ``anchor`` is the text of the link, else the alternative text, title or label it has; ``context`` the text of the
-    block it stands in, or of its neighbourhood where the block is long, at most ``MAX_CONTEXT`` characters; a heading
-    or term is followed by the beginning of the text below it.
-    ``element`` belongs to the page's tree. ``nofollow`` tells that every link of the page to this URL says so.
+    ``anchor`` is the text of the link, else its alternative text, title or label. ``context`` is the text of the block
+    around it, or of its neighbourhood if the block is long, at most ``MAX_CONTEXT`` characters; for a heading or term,
+    the beginning of the text below it is added. ``element`` belongs to the page's tree. ``nofollow`` is True if every
+    link of the page to this URL is marked so.
     """
 
     url: str
@@ -97,8 +97,8 @@ def links(page: Page) -> tuple[PageLink, ...]:
 def main_content(page: Page) -> str:
     """Return the text of the page without navigation, advertising and other boilerplate, a line for each block.
 
-    Where nothing stands out it is all of the page's text. It is cut at ``MAX_CONTENT`` characters, and a page that
-    is nested so deeply or is so large that looking for its content would take seconds is not searched.
+    If nothing stands out, that is all of the page's text. It is cut at ``MAX_CONTENT`` characters, and a page that is
+    nested so deeply or is so large that the search would take seconds is not searched.
     """
     markup = tostring(page.tree, encoding="unicode", method="html", with_tail=False)
     text = ""
@@ -109,10 +109,10 @@ def main_content(page: Page) -> str:
 
 
 def language(text: str, declared: str = "") -> str | None:
-    """Return the ISO 639-1 code of a text's language, None for less than ``SHORTEST_SAMPLE`` letters or in doubt.
+    """Return the ISO 639-1 code of a text's language, None if shorter than ``SHORTEST_SAMPLE`` letters or in doubt.
 
-    The first 1,000 characters decide. ``declared`` is the code of the language that the page says it is in: where a
-    cheap look at a text that is long enough for it clearly says the same, there is no closer one.
+    The first 1,000 characters decide. ``declared`` is the code of the language that the page declares: if a quick test
+    of a text that is long enough clearly agrees, there is no closer test.
     """
     sample = text[:_SAMPLE]
     if sum(map(str.isalpha, sample[:_FEW])) < SHORTEST_SAMPLE and sum(map(str.isalpha, sample)) < SHORTEST_SAMPLE:
@@ -124,7 +124,7 @@ def language(text: str, declared: str = "") -> str | None:
 
 
 def _is_clearly(sample: str, language: str) -> bool:
-    """Say whether a text and all of its parts are nearer to a language than to others; a mixture is not."""
+    """Return whether a text and all of its parts are nearer to a language than to others; a mixture is not."""
     if len(sample) < _SHORTEST_CLEAR or _margin(sample, language) < _CLEAR:
         return False
     size = -(-len(sample) // _LOOKED_AT)
@@ -132,7 +132,7 @@ def _is_clearly(sample: str, language: str) -> bool:
 
 
 def _margin(text: str, language: str) -> int:
-    """Return by how much the profile of a language is nearer to a text than that of any other; -1 where it is not."""
+    """Return by how much a language's profile is nearer to a text than that of any other; -1 if it is not nearest."""
     ranks = cast("list[tuple[str, int]]", detect_fast(text, n_results=2))
     return ranks[1][1] - ranks[0][1] if len(ranks) == 2 and ranks[0][0] == language else -1
 
@@ -145,9 +145,9 @@ def title(page: Page) -> str:
 
 
 def published(page: Page, now: datetime) -> datetime | None:
-    """Return when the page's content was published as far as the page says, aware; never after ``now``.
+    """Return the publication time that the page declares, aware; never after ``now``.
 
-    JSON-LD is asked first, then OpenGraph and other meta elements, then the first ``time`` element of its article.
+    JSON-LD comes first, then OpenGraph and other meta elements, then the first ``time`` element of the article.
     """
     for text in _publication_dates(page):
         moment = dates.parse(text, now=now, language=page.language, order=page.order)
@@ -190,7 +190,7 @@ def _context(element: Element, known: dict[Element, str]) -> str:
 
 
 def _neighbourhood(element: Element) -> str:
-    """Return the text around an element: its own, and what precedes and follows it beside it."""
+    """Return the text around an element: its own and that of its siblings before and after."""
     before: list[str] = []
     after = [(element.tail or "")[:_NEAR]]
     for texts, preceding in ((before, True), (after, False)):
@@ -206,7 +206,7 @@ def _neighbourhood(element: Element) -> str:
 
 
 def _steps(tree: Element) -> int:
-    """Return the sum of the elements' depths, a bound on it where there are few elements."""
+    """Return the sum of the elements' depths; if there are few elements, an upper bound."""
     if tree.xpath("count(//*)") <= _FEW_ELEMENTS:
         return 0
     depth = steps = 0

@@ -1,11 +1,11 @@
-"""What a page hides from its readers by its own markup."""
+"""Find the elements that a page hides from its readers by its own markup."""
 
 import re
 
 from lxml import etree
 from lxml.etree import _Element as Element
 
-from aahcrawler.page.covering import Covering
+from aahcrawler.page.subtrees import Subtrees
 
 # Attributes are found sooner than elements that are asked for them.
 _styled = etree.XPath("descendant-or-self::*/@hidden/.. | descendant-or-self::*/@style/..")
@@ -22,10 +22,10 @@ _HIDING = re.compile(
 )
 
 
-class Hidden(Covering):
+class Hidden(Subtrees):
     """The elements of a page that an attribute ``hidden`` or an inline style hides.
 
-    Style sheets are not read: what menus and dialogs hide until they are opened is mostly hidden there.
+    Style sheets are not read: most of the elements they hide are menus and dialogs that can be opened.
     """
 
     def __init__(self, tree: Element) -> None:

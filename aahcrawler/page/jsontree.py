@@ -11,13 +11,13 @@ MAX_CHARACTERS = 5_000_000
 """A longer document is not read: cut off it would be no JSON, and real answers have a tenth of that."""
 
 MAX_DEPTH = 64
-"""How deep values are nested; what is deeper is left out."""
+"""The depth to which values are read; deeper ones are left out."""
 
 MAX_ELEMENTS = 200_000
-"""How many values of one document become elements, in document order."""
+"""The most values of one document that become elements, in document order."""
 
 MAX_NAMES = 2_000
-"""How many different names of elements one document can have; members beyond are all called ``member``."""
+"""The most names of elements in one document; further members are all called ``member``."""
 
 ROOT, ITEM, MEMBER = "json", "item", "member"
 
@@ -30,15 +30,14 @@ Json = object
 
 
 def parse(text: str) -> HtmlElement:
-    """Return the element ``json`` that holds what a JSON document says; an empty one for what is no JSON.
+    """Return the element ``json`` that represents a JSON document; an empty element if the text is not JSON.
 
-    A member of an object is an element named after its key, in lower case as the names in HTML are. A key that is
-    written in another way (``wp:term``, ``postStream``, ``12``) stands unchanged in the attribute ``key``, and its
-    name has ``_`` for each sign that no name can have, and before a digit at its start. An array holds an element
-    ``item`` for each of its values. Text, numbers as they are written, ``true`` and ``false`` are the text of
-    elements, ``null`` is none; a line ends behind each element. Of equal keys the last one counts, as in browsers.
-    Characters that XML cannot have become U+FFFD. Never raises; time and memory are bounded by the constants of this
-    module.
+    A member of an object becomes an element named after its key in lower case, as names in HTML are. If the key is not
+    such a name (``wp:term``, ``postStream``, ``12``), the attribute ``key`` holds it unchanged, and the name has ``_``
+    for each sign that names cannot contain, and before a digit at its start. An array becomes an element ``item`` for
+    each of its values. Text, numbers as written, ``true`` and ``false`` become the text of elements, ``null`` none; a
+    line ends behind each element. Of equal keys the last one counts, as in browsers. Characters that XML cannot contain
+    become U+FFFD. Never raises; time and memory are bounded by the constants of this module.
 
     >>> tree = parse('{"posts": [{"id": 7, "wp:term": "boats"}]}')
     >>> tree.xpath("posts/item/id")[0].text, tree.xpath("//*[@key='wp:term']")[0].text
@@ -97,7 +96,7 @@ def _text(value: Json) -> str | None:
 
 
 class _Names:
-    """Names of elements. The parser never forgets a name it has met, so a document can make up only so many."""
+    """Names of elements. The parser never forgets a name, so the number of names from one document is limited."""
 
     def __init__(self) -> None:
         self._known: dict[str, str] = {}

@@ -14,10 +14,10 @@ from lxml.html import (
 from resiliparse.parse.html import HTMLTree
 
 MAX_ATTRIBUTES = 256
-"""How many attributes of one tag are parsed: the parser's time grows with their square."""
+"""The most attributes of one tag that are parsed: the parser's time grows with their square."""
 
 MOST_MENDED = 2_000_000
-"""Bytes of a document that is parsed once more where markup is wrong."""
+"""The largest document, in bytes, that is parsed once more if its markup is wrong."""
 
 _EMPTY = b"<html><head></head><body></body></html>"
 
@@ -30,17 +30,17 @@ _FLOODED = re.compile(rb"(" + _TAG_AND_SOME + rb")((?:" + _ATTRIBUTE + rb")*+)")
 _FLOOD_BYTES = 32_768
 
 _CLASSES = ElementDefaultClassLookup(HtmlElement, HtmlComment, HtmlProcessingInstruction, HtmlEntity)
-"""What nodes are. The parser of lxml.html asks a function of Python for a class whenever one is touched."""
+"""The classes of nodes. The parser of lxml.html calls a Python function for the class whenever a node is accessed."""
 
 _EARLY_END = re.compile(rb"</(?:body|html)(?=[\s/>])[^>]{0,100}>", re.IGNORECASE)
 
 
 def parse(utf_8: bytes) -> HtmlElement:
-    """Return the ``html`` element of a document in UTF-8; an empty one where there is no markup and no text.
+    """Return the ``html`` element of a document in UTF-8; an empty one if there is no markup and no text.
 
-    Bytes that are no UTF-8 become U+FFFD. Elements are nested at most 2,048 deep, and what is beyond that depth is
-    left out with all that follows; a tag keeps its first ``MAX_ATTRIBUTES`` attributes. What stands after an end tag
-    of ``body`` or ``html`` belongs to the body, as in browsers. Never raises.
+    Bytes that are not UTF-8 become U+FFFD. Elements are nested at most 2,048 deep; deeper ones are left out with all
+    that follows. A tag keeps its first ``MAX_ATTRIBUTES`` attributes. Content after an end tag of ``body`` or ``html``
+    belongs to the body, as in browsers. Never raises.
     """
     try:
         return _mended(_tree(utf_8), utf_8)
@@ -49,15 +49,15 @@ def parse(utf_8: bytes) -> HtmlElement:
 
 
 def _tree(utf_8: bytes) -> HtmlElement:
-    """Parse with libxml2. Raises ``ParserError`` for what is no markup."""
+    """Parse with libxml2. Raises ``ParserError`` if the bytes are not markup."""
     # The parser drops everything after </html>; templates put it too early, and includes come behind it.
     return _parse(_EARLY_END.sub(b"", _without_attribute_floods(utf_8)))
 
 
 def _mended(tree: HtmlElement, utf_8: bytes) -> HtmlElement:
-    """Return the tree that browsers make of a page where libxml2 puts what follows a button into it.
+    """Return the tree as browsers build it if libxml2 has put the content after a button into the button.
 
-    The end tag of a button closes it in browsers whatever is open in it; libxml2 passes over it there.
+    In browsers the end tag of a button closes it even if other elements are open in it; libxml2 ignores the tag then.
     """
     if len(utf_8) > MOST_MENDED or not any(map(_swallows, tree.iter("button"))):
         return tree

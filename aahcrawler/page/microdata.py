@@ -5,22 +5,22 @@ from dataclasses import dataclass, field
 from lxml.etree import XPath, iterwalk
 from lxml.html import HtmlElement
 
-from aahcrawler.page.declared import MAX_NODES, Collection, Node, attribute_value
+from aahcrawler.page.markup_nodes import MAX_NODES, Collection, Node, attribute_value
 
 MAX_REFERENCED = 50_000
-"""How many elements are looked at because ``itemref`` names them or what they lie in."""
+"""The most elements that are visited because ``itemref`` names them or an ancestor."""
 
 _ADDRESSES = frozenset({"url", "mainEntityOfPage", "sameAs", "image", "thumbnailUrl", "contentUrl", "embedUrl"})
 _has_items = XPath("boolean(//@itemscope)")
 
 
 def nodes(tree: HtmlElement) -> list[Node]:
-    """Return the items that are no property of another one, in document order.
+    """Return the items that are not a property of another item, in document order.
 
-    An item is held by the first that refers to it, so that no item holds itself. Time is linear in the size of the
-    page, ``itemref`` bounded by ``MAX_REFERENCED``. Unlike the standard, a link that is a property other than an
-    address keeps its text beside its address, and ``content`` and ``datetime`` are read on any element: pages are
-    written so.
+    An item belongs to the first one that refers to it, so that no item contains itself. Time is linear in the size of
+    the page, ``itemref`` bounded by ``MAX_REFERENCED``. Unlike the standard, a link that is a property other than an
+    address keeps its text beside its address, and ``content`` and ``datetime`` are read on any element, since pages are
+    written that way.
     """
     if not _has_items(tree):
         return []
@@ -53,7 +53,7 @@ class _Reading:
                 open_items.append((element, node))
 
     def refer(self, tree: HtmlElement) -> None:
-        """Add the properties that stand outside of their items."""
+        """Add the properties that lie outside of their items."""
         referring = [(node, element.get("itemref", "").split()) for element, node in self.nodes.items()]
         referring = [(node, names) for node, names in referring if names]
         wanted = {name for _, names in referring for name in names}

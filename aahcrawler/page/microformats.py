@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from lxml.etree import XPath, iterwalk
 from lxml.html import HtmlElement
 
-from aahcrawler.page.declared import Collection, Node
+from aahcrawler.page.markup_nodes import Collection, Node
 
 _ROOTS = {
     "h-entry": "BlogPosting",
@@ -28,11 +28,10 @@ _OF_CLASSIC_PEOPLE = {"fn": "name", "url": "url"}
 
 
 def nodes(tree: HtmlElement) -> list[Node]:
-    """Return the entries, comments and people that are no property of another one, in document order.
+    """Return the entries, comments and people that are not a property of another item, in document order.
 
-    An ``h-entry`` or ``h-cite`` that is the comment of another is a comment; what has neither title nor text is
-    left out. Within a format only its own classes
-    count, the others are what themes use for their own ends. Time is linear.
+    An ``h-entry`` or ``h-cite`` that is the comment of another is a comment; items with neither title nor text are left
+    out. Within a format only its own classes count, since themes use the others for styling. Time is linear.
     """
     if not _has_roots(tree):
         return []

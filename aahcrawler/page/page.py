@@ -21,7 +21,7 @@ from knowledge_base.element_index import Elements
 T = TypeVar("T")
 
 PARSED_BYTES = 10_000_000
-"""How much of a body is decoded and parsed; what follows is archived and not looked at."""
+"""The first bytes of a body, which are decoded and parsed; the rest is archived only."""
 
 MOST_HELD = 20_000
 """Elements of a page that are kept as objects while the page is."""
@@ -47,7 +47,7 @@ class Headers:
 
     @property
     def media_type(self) -> str:
-        """Type and subtype that are declared, in lower case; of several the last, empty where there is none."""
+        """The declared type and subtype in lower case; the last of several, empty if none is declared."""
         declared = ""
         for field in self.all("content-type"):
             for value in field.split(","):
@@ -61,12 +61,12 @@ class Headers:
 class Page:
     """One response as the helper and the analysers see it.
 
-    ``body`` is after transfer and content decoding and may have been cut at the crawl's size limit
-    (``complete`` is False then). ``fetched_at`` is aware and in UTC. The instance keeps its parsed tree; treat the
-    tree as read-only, everybody shares it. Only the first ``PARSED_BYTES`` of a body are decoded and parsed.
-    ``transcript`` is what was read from a document such as PDF, None where nobody has read it. ``order`` is that of
-    the numbers in dates on the page's site, None where it is not known. ``shared_titles`` are the parts that the titles
-    of its site have in common, in small letters without spaces and signs.
+    ``body`` is after transfer and content decoding and may have been cut at the crawl's size limit (``complete`` is
+    False then). ``fetched_at`` is aware and in UTC. The instance keeps its parsed tree, which is shared: treat it as
+    read-only. Only the first ``PARSED_BYTES`` of a body are decoded and parsed. ``transcript`` is the text and the
+    links of a document such as PDF, None if it was not read. ``order`` is that of day and month in the dates of the
+    page's site, None if unknown. ``shared_titles`` are the parts that the titles of its site have in common, in lower
+    case without spaces and signs.
     """
 
     url: str
@@ -81,7 +81,7 @@ class Page:
 
     @cached_property
     def media_type(self) -> str:
-        """Type and subtype in lower case, sniffed where the header is missing: ``text/html``."""
+        """Return type and subtype in lower case, sniffed if the header is missing: ``text/html``."""
         return self.headers.media_type or _undeclared(self.body)
 
     @cached_property
@@ -99,12 +99,12 @@ class Page:
 
     @property
     def is_html(self) -> bool:
-        """Whether the page can be parsed as HTML."""
+        """Return whether the page can be parsed as HTML."""
         return self.media_type in _HTML_TYPES
 
     @property
     def is_json(self) -> bool:
-        """Whether the page says that it is JSON; what says nothing of the sort is never taken for it."""
+        """Return whether the page declares that it is JSON; a page without a declaration is never treated as JSON."""
         return self.media_type == "application/json" or (
             self.media_type.startswith("application/") and self.media_type.endswith("+json")
         )
@@ -139,7 +139,7 @@ class Page:
         return markup.parse(self.text.encode("utf-8", "replace"))
 
     def of_site(self, order: Order | None, shared_titles: frozenset[str] = frozenset()) -> "Page":
-        """Return the page with what is known of its site. The parsed tree is shared."""
+        """Return the page with the date order and the shared titles of its site. The parsed tree is shared."""
         page = replace(self, order=order, shared_titles=shared_titles)
         page.__dict__["tree"], page.__dict__["_met"] = self.tree, self.__dict__.get("_met")
         return page
@@ -151,7 +151,7 @@ class Page:
         return declared or None
 
     def once(self, make: Callable[["Page"], T]) -> T:
-        """Return what a function makes of the page; it is made once, and kept as long as the page. Do not change it."""
+        """Return the result of a function of the page, computed once and kept as long as the page. Do not change it."""
         made: dict[object, object] = self.__dict__.setdefault("_made", {})
         if make not in made:
             made[make] = make(self)
@@ -168,7 +168,7 @@ class Page:
 
     @cached_property
     def base_url(self) -> str:
-        """What relative links resolve against: the first ``base`` element's address, else the page's."""
+        """The base of relative links: the address of the first ``base`` element, else that of the page."""
         for element in self.tree.iter("base"):
             reference = element.get("href")
             if reference is not None:
@@ -180,7 +180,7 @@ _MEDIA_TYPE = re.compile(r"[a-z0-9!#$&^_.+-]+/[a-z0-9!#$&^_.+-]+|\*/\*")
 
 
 def _undeclared(body: bytes) -> str:
-    """Return what a body without a type is taken for: never JSON, and text where it is empty."""
+    """Return the type assumed of a body without one: never JSON, and text if it is empty."""
     found = sniff(body)
     return TEXT if found in {"", JSON} else found
 

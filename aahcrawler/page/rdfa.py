@@ -1,6 +1,6 @@
-"""RDFa of a page (RDFa Lite 1.1, and what Drupal and others write of RDFa 1.0) as schema.org's vocabulary.
+"""Read the RDFa of a page (RDFa Lite 1.1, and the RDFa 1.0 of Drupal and others) as schema.org's vocabulary.
 
-The Dublin Core, SIOC and FOAF terms that describe posts and comments are read as those of schema.org that say the same.
+The Dublin Core, SIOC and FOAF terms for posts and comments are read as the equivalent terms of schema.org.
 """
 
 from collections.abc import Mapping
@@ -10,11 +10,11 @@ from types import MappingProxyType
 from lxml.etree import XPath, iterwalk
 from lxml.html import HtmlElement
 
-from aahcrawler.page.declared import Collection, Node, attribute_value
+from aahcrawler.page.markup_nodes import Collection, Node, attribute_value
 
 SCHEMA = "schema.org/"
 MAX_PREFIXES = 200
-"""How many prefixes are known at one place."""
+"""The most prefixes that are known within one element."""
 
 _has_types = XPath("boolean(//@typeof)")
 _DC = "purl.org/dc/terms/"
@@ -71,7 +71,7 @@ _CONTEXT = ("vocab", "prefix")
 
 @dataclass(frozen=True, slots=True)
 class _Context:
-    """What holds within an element: vocabulary, prefixes, the node that properties belong to, relation to it."""
+    """The context within an element: vocabulary, prefixes, the node that properties belong to, relation to it."""
 
     vocabulary: str = ""
     prefixes: Mapping[str, str] = field(default_factory=lambda: _PREFIXES)
@@ -125,7 +125,7 @@ class _Reading:
         return self._related(element, relations, context, about)
 
     def _related(self, element: HtmlElement, relations: tuple[str, ...], context: _Context, about: Node) -> _Context:
-        """Add what ``rel`` leads to; without an address of its own it is what lies within."""
+        """Add the targets of ``rel``; without an address of its own, the target is the content of the element."""
         address = element.get("resource") or element.get("href")
         if relations and address is not None:
             for name in relations:
@@ -157,7 +157,7 @@ class _Reading:
         return replace(context, holder=node, relations=())
 
     def _person(self, element: HtmlElement, node: Node, identity: str) -> None:
-        """Name a person by the text of the element that stands for it, as links to user accounts do."""
+        """Name a person by the text of the element for it, as links to user accounts do."""
         if identity:
             self.found.add(node, "url", identity)
         if element.get("property") and element.get("content") is None and not len(element):

@@ -1,4 +1,4 @@
-"""What a browser fetches to show a page: style sheets, scripts, fonts, images (page requisites)."""
+"""Find page requisites: the style sheets, scripts, fonts and images that a browser fetches to show a page."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -12,10 +12,10 @@ from aahcrawler.page import Page
 from aahcrawler.urls import resolve
 
 MAX_REQUISITES = 2_000
-"""How many requisites of one page or style sheet are kept, the ones that shape it most first."""
+"""The most requisites of one page or style sheet that are kept; those that shape the page most come first."""
 
 MAX_STYLESHEET = 4_000_000
-"""How many characters of a style sheet are read."""
+"""The most characters of a style sheet that are read."""
 
 
 _MAX_REFERENCES = 10 * MAX_REQUISITES
@@ -54,17 +54,17 @@ _ESCAPE = re.compile(r"\\(?:([0-9a-fA-F]{1,6})\s?|(\n)|(.)|$)")
 
 
 def of_page(page: Page) -> tuple[str, ...]:
-    """Return the absolute canonical http(s) URLs of what a browser needs to show the page, each once.
+    """Return the absolute canonical http(s) URLs that a browser needs to show the page, each once.
 
-    Style sheets come first, then scripts, fonts and images, each kind in document order
-    but for those of style attributes, which come last; at most ``MAX_REQUISITES``.
-    What style sheets of their own address need is not known yet: see ``of_stylesheet``.
+    Style sheets come first, then scripts, fonts and images, each kind in document order except that those of style
+    attributes come last; at most ``MAX_REQUISITES``. Requisites of linked style sheets are not known yet: see
+    ``of_stylesheet``.
     """
     return of_elements((page.tree,), page.base_url)
 
 
 def of_elements(elements: Iterable[Element], base: str) -> tuple[str, ...]:
-    """Return what a browser needs to show the documents that elements are of, as `of_page` does for a whole page."""
+    """Return the requisites of the documents that elements belong to, as `of_page` does for a whole page."""
     ranks: dict[str, _Rank] = {}
     for rank, reference in (found for element in elements for found in _references(element)):
         if reference in ranks or len(ranks) < _MAX_REFERENCES:
@@ -73,9 +73,9 @@ def of_elements(elements: Iterable[Element], base: str) -> tuple[str, ...]:
 
 
 def shown_by(image: Element) -> str | None:
-    """Return the address, as written, of the picture that an ``img`` shows, None where it shows none.
+    """Return the address, as written, of the picture that an ``img`` shows, None if it shows none.
 
-    What a script would put there comes before what stands there until then.
+    An address for a script to insert comes before the placeholder.
     """
     reference = next((reference for name in _LAZY_ATTRIBUTES if (reference := image.get(name, "").strip())), "")
     reference = reference or image.get("src", "").strip()
@@ -88,8 +88,8 @@ def shown_by(image: Element) -> str | None:
 def of_stylesheet(css_text: str, base: str) -> tuple[str, ...]:
     """Return the absolute canonical URLs that a style sheet imports or shows, in order, each once.
 
-    ``base`` is the address of the style sheet. Comments and strings hide what they hold, except that ``@import``
-    takes a string. Time is linear; at most ``MAX_STYLESHEET`` characters are read.
+    ``base`` is the address of the style sheet. Addresses in comments and strings do not count, except for the string of
+    an ``@import``. Time is linear; at most ``MAX_STYLESHEET`` characters are read.
     """
     return _resolved(base, dict.fromkeys(reference for _, reference in _of_css(css_text)))
 
@@ -160,7 +160,7 @@ def _of_svg(element: Element) -> Found:
 
 
 def _of_source(element: Element) -> Found:
-    """Yield the pictures among sources; sound and film are no requisites of the page they stand on."""
+    """Yield the pictures among sources; sound and film are no requisites of their page."""
     parent = element.getparent()
     if parent is None or parent.tag not in ("audio", "video"):
         yield from _of_image(element)
@@ -178,7 +178,7 @@ def _of_srcset(srcset: str) -> Found:
 
 
 def _of_css(css: str) -> Found:
-    """Yield what a style sheet names; the same one stands on many pages of a site."""
+    """Yield the addresses in a style sheet, cached since many pages of a site share one."""
     if not css:
         return iter(())
     return iter(_told_of_css(css) if len(css) <= _LONGEST_KEPT else _read_css(css))

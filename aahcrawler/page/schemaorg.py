@@ -1,4 +1,4 @@
-"""What a page says of itself in the vocabulary of schema.org: JSON-LD, microdata, RDFa, microformats."""
+"""Read what a page declares in the vocabulary of schema.org: JSON-LD, microdata, RDFa, microformats."""
 
 import json
 import re
@@ -9,7 +9,7 @@ from html import unescape
 from lxml.html import HtmlElement
 
 from aahcrawler.page import Page, markup, microdata, microformats, rdfa
-from aahcrawler.page.declared import Written
+from aahcrawler.page.markup_nodes import ElementText
 from aahcrawler.page.text import fold, plain_text
 from aahcrawler.urls import resolve
 from aahcrawler.webobject import Person
@@ -18,10 +18,10 @@ MAX_SCRIPT = 1_000_000
 """A script of more characters is not read."""
 
 MAX_ITEMS = 1_000
-"""How many items of one page are read."""
+"""The most items of one page that are read."""
 
 MAX_DEPTH = 12
-"""How deep items are looked for inside items."""
+"""The depth to which items inside items are searched for."""
 
 _WRAPPING = re.compile(r"^\s*(?:<!--|//\s*<!\[CDATA\[|/\*\s*<!\[CDATA\[\s*\*/|<!\[CDATA\[)|(?://\s*)?(?:-->|\]\]>)\s*$")
 _MARKUP = re.compile(r"</?[a-zA-Z][^<>]{0,500}>|&[a-zA-Z#]\w{1,9};")
@@ -48,11 +48,11 @@ class Item:
     role: str = ""
     holder: "Item | None" = None
     listed: bool = False
-    """Whether it stood beside others, in a graph or a list."""
+    """Whether it was one of several, in a graph or a list."""
 
     @property
     def element(self) -> HtmlElement | None:
-        """The element that it stands on, None for one that was declared in a script."""
+        """The element of the item, None if it was declared in a script."""
         found = self.node.get("@element")
         return found if isinstance(found, HtmlElement) else None
 
@@ -88,7 +88,7 @@ class Item:
         return None
 
     def people(self, base: str, *names: str) -> tuple[Person, ...]:
-        """Return who the first of these properties that is there names."""
+        """Return the people named by the first of these properties that is present."""
         for name in names:
             people = tuple(person for value in self.values(name) if (person := _person(value, base)))
             if people:
@@ -97,12 +97,11 @@ class Item:
 
 
 def items(page: Page) -> tuple[Item, ...]:
-    """Return the typed nodes that a page declares, holders before what they hold, in document order.
+    """Return the typed nodes that a page declares, each before those inside it, in document order.
 
-    JSON-LD comes first, then microdata, RDFa and microformats. What a later format says of works, of comments or of
-    anything else
-    is left out where an earlier one speaks of such things already: pages say the same in several ways. Scripts that
-    are no JSON are passed over, so are the comment marks that some systems put around it.
+    JSON-LD comes first, then microdata, RDFa and microformats. If an earlier format declares works, comments or things
+    of another kind, those of the same kind in later formats are left out: pages declare the same thing in several ways.
+    Scripts that are not JSON are ignored, and so are the comment marks that some systems put around JSON.
     """
     scripts: list[Json] = [root for script in _scripts(page.tree) if (root := _loaded(script)) is not None]
     if not page.is_html:
@@ -127,7 +126,7 @@ def _read(roots: Sequence[Json]) -> tuple[Item, ...]:
 
 
 def _sort(name: str) -> str:
-    """Return what types of one sort have in common: all works are of one sort, so are all comments."""
+    """Return the group of some types: all works are one group, and so are all comments."""
     if _WORK.fullmatch(name):
         return "work"
     return "comment" if name in _SAID else name
@@ -159,7 +158,7 @@ def _children(value: Json) -> Iterator[tuple[str, Json]]:
 
 
 def _index(roots: Sequence[Json], known: dict[str, Mapping[str, Json]]) -> None:
-    """Remember nodes that have an ``@id`` and say something."""
+    """Index the nodes that have an ``@id`` and properties."""
     stack = [(root, 0) for root in reversed(roots)]
     while stack:
         value, depth = stack.pop()
@@ -200,11 +199,11 @@ def _types(node: Mapping[str, Json]) -> tuple[str, ...]:
 
 
 def plain(value: Json) -> str:
-    """Return the text of a value, a line for each block of its markup; empty where it has none."""
+    """Return the text of a value, a line for each block of its markup; empty if it has none."""
     if isinstance(value, Mapping):
         value = value.get("@value") or value.get("name") or value.get("text")
         value = value[0] if isinstance(value, list) and value else value
-    if isinstance(value, Written):
+    if isinstance(value, ElementText):
         return value.text()
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return ""

@@ -11,10 +11,10 @@ from aahcrawler.page.text import UNSEEN, excerpt, fold, plain_text
 from aahcrawler.page.zones import Zone, Zones
 
 MOST_SIDEBARS = 50
-"""Blocks of one page that are told apart."""
+"""The most blocks of one page that are returned."""
 
 LONGEST_SIDEBAR = 20_000
-"""Characters that are kept of one."""
+"""The most characters of one block that are kept."""
 
 _FEWEST_LINKS = 2
 _MOST_TEXT_A_LINK = 300
@@ -35,18 +35,18 @@ _string = etree.XPath("string()", smart_strings=False)
 
 @dataclass(frozen=True, slots=True)
 class Sidebar:
-    """A block of links. ``text`` is plain, a line for each run of text, heading first; ``links`` stand in it."""
+    """A block of links. ``text`` is plain, a line for each run of text, heading first; ``links`` lie in it."""
 
     text: str
     links: tuple[Element, ...]
 
 
 def sidebars(links: Iterable[Element], zones: Zones, *, signed: bool = False) -> tuple[Sidebar, ...]:
-    """Return the blocks that some links of a page stand in, each link in one.
+    """Return the blocks of links on a page, each link in one block.
 
-    A sidebar that holds several blocks is split. Blocks of fewer than two links, and those that hold more running text
-    than links, are none. Where nothing says what a block is, three links as long as titles make one, unless only
-    ``signed`` sidebars are asked for. Time is linear in the number of links and of what lies above them.
+    A sidebar that holds several blocks is split. Blocks of fewer than two links, and those with more running text than
+    links, are left out. Without markup that names a block, three links as long as titles make one, unless only
+    ``signed`` sidebars are asked for. Time is linear in the number of links and of their ancestors.
     """
     wanted = dict.fromkeys(links)
     roots, groups = _sorted(wanted, zones, signed=signed)
@@ -59,7 +59,7 @@ def sidebars(links: Iterable[Element], zones: Zones, *, signed: bool = False) ->
 def _sorted(
     links: Iterable[Element], zones: Zones, *, signed: bool
 ) -> tuple[list[Element], dict[Element, list[Element]]]:
-    """Return the sidebars that links stand in, and the links outside of all zones by the lists they are entries of."""
+    """Return the sidebars that hold links, and the links outside of all zones by the list that each is an entry of."""
     roots: list[Element] = []
     groups: dict[Element, list[Element]] = {}
     inside: set[Element] = set()
@@ -119,7 +119,7 @@ def _links_in(element: Element, most: int) -> int:
 
 
 def _are_entries(blocks: Sequence[Element]) -> bool:
-    """Say whether elements of one shape and of few links are entries of one block rather than blocks."""
+    """Return whether elements of one shape and of few links are entries of one block rather than blocks."""
     shapes = {(block.tag, block.get("class")) for block in blocks}
     if len(shapes) > 1 or any(_links_in(block, _LINKS_OF_AN_ENTRY + 1) > _LINKS_OF_AN_ENTRY for block in blocks):
         return False
@@ -127,7 +127,7 @@ def _are_entries(blocks: Sequence[Element]) -> bool:
 
 
 def _group(parent: Element) -> Element | None:
-    """Return the list that a link with such a parent is an entry of, or whatever holds it beside others."""
+    """Return the list that a link with such a parent is an entry of, or the element that holds it and others."""
     above: Element | None = parent
     for _ in range(_CLIMB):
         if above is None:
@@ -139,7 +139,7 @@ def _group(parent: Element) -> Element | None:
 
 
 def _are_titles(links: Sequence[Element]) -> bool:
-    """Say whether links are as long as titles on average; one Chinese character counts three."""
+    """Return whether links are as long as titles on average; one Chinese character counts three."""
     lengths = [min(len(fold(_string(link)).encode("utf-8", "replace")), _LONGEST_TITLE) for link in links]
     return sum(lengths) >= _SHORTEST_TITLES * len(lengths)
 
@@ -163,7 +163,7 @@ def _text(block: Element) -> str:
 
 
 def _heading(block: Element) -> str:
-    """Return the heading that stands right before a block, empty where it has one of its own."""
+    """Return the heading right before a block, empty if the block has one of its own."""
     before = block.getprevious()
     if before is None or before.tag not in _HEADINGS:
         return ""

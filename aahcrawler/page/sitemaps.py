@@ -14,10 +14,10 @@ from aahcrawler.page.text import fold
 from aahcrawler.urls import canonicalize
 
 MAX_BYTES = 52_428_800
-"""A sitemap is read as far as this, after decompression: it may have no more."""
+"""The most bytes of a sitemap that are read, after decompression: it may have no more."""
 
 MAX_ENTRIES = 50_000
-"""How many entries are read: a sitemap may have no more."""
+"""The most entries that are read: a sitemap may have no more."""
 
 MAX_TITLE = 1_000
 """The length of a title, in characters."""
@@ -32,11 +32,11 @@ _TITLES = ("title", "caption")
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
-    """An entry of a sitemap: an absolute, canonical address and what is said of it.
+class SitemapEntry:
+    """An entry of a sitemap: an absolute, canonical address and its description.
 
     ``title`` is that of a news article, an image or a video that the entry describes, mostly empty; ``summary`` comes
-    from feeds alone. ``changed`` is when the page was published or changed, aware, as far as that is told.
+    from feeds alone. ``changed`` is the time of publication or of the last change, aware, None if not given.
     ``is_sitemap`` marks an entry of an index.
     """
 
@@ -47,16 +47,16 @@ class Listed:
     is_sitemap: bool = False
 
 
-def read(page: Page) -> Iterator[Listed]:
-    """Yield the entries of an answer to a request for a sitemap, in their order; none where it is no sitemap.
+def read(page: Page) -> Iterator[SitemapEntry]:
+    """Yield the entries of an answer to a request for a sitemap, in order; none if it is not a sitemap.
 
-    Memory is bounded by one entry. Nothing is raised for what it holds: it is read as far as that goes. A feed that
-    serves as a sitemap has its entries; a document type, and so entities, no sitemap has, and none that has is read.
+    Memory is bounded by one entry. Malformed content raises nothing: it is read up to its error. A feed that serves as
+    a sitemap yields its entries. A sitemap has no document type, and so no entities: an answer with one is not read.
     """
     return islice(_entries(page), MAX_ENTRIES)
 
 
-def _entries(page: Page) -> Iterator[Listed]:
+def _entries(page: Page) -> Iterator[SitemapEntry]:
     if page.is_json:
         yield from _of_feed(feeds.read(page))
         return
@@ -71,9 +71,9 @@ def _entries(page: Page) -> Iterator[Listed]:
             yield from _elements(_chained(first, pieces), page.fetched_at)
 
 
-def _of_feed(feed: feeds.Feed | None) -> Iterator[Listed]:
+def _of_feed(feed: feeds.Feed | None) -> Iterator[SitemapEntry]:
     for entry in feed.entries if feed is not None else ():
-        yield Listed(entry.url, entry.title, entry.summary, entry.published)
+        yield SitemapEntry(entry.url, entry.title, entry.summary, entry.published)
 
 
 def _chained(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
@@ -82,7 +82,7 @@ def _chained(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _plain(body: bytes) -> Iterator[bytes]:
-    """Yield a body in pieces, decompressed where it is gzip, up to ``MAX_BYTES``."""
+    """Yield a body in pieces, decompressed if it is gzip, up to ``MAX_BYTES``."""
     if body[:2] != b"\x1f\x8b":
         yield from (body[at : at + _PIECE] for at in range(0, min(len(body), MAX_BYTES), _PIECE))
         return
@@ -100,7 +100,7 @@ def _plain(body: bytes) -> Iterator[bytes]:
         pending = decoder.unconsumed_tail
 
 
-def _lines(pieces: Iterable[bytes]) -> Iterator[Listed]:
+def _lines(pieces: Iterable[bytes]) -> Iterator[SitemapEntry]:
     """Yield the addresses of a list in plain text; a line that is no address ends it."""
     rest = b""
     for piece in pieces:
@@ -117,12 +117,12 @@ def _lines(pieces: Iterable[bytes]) -> Iterator[Listed]:
         yield listed
 
 
-def _line(line: bytes) -> Listed | None:
+def _line(line: bytes) -> SitemapEntry | None:
     url = canonicalize(line.decode("utf-8", "replace").strip())
-    return None if url is None else Listed(url)
+    return None if url is None else SitemapEntry(url)
 
 
-def _elements(pieces: Iterable[bytes], now: datetime) -> Iterator[Listed]:
+def _elements(pieces: Iterable[bytes], now: datetime) -> Iterator[SitemapEntry]:
     """Yield the entries of XML; each is forgotten before the next one is read."""
     parser = etree.XMLPullParser(
         events=("end",), resolve_entities=False, load_dtd=False, no_network=True, recover=True, huge_tree=False
@@ -150,7 +150,7 @@ def _elements(pieces: Iterable[bytes], now: datetime) -> Iterator[Listed]:
         return
 
 
-def _listed(element: etree._Element, now: datetime) -> Listed | None:
+def _listed(element: etree._Element, now: datetime) -> SitemapEntry | None:
     if _name(element) not in ("url", "sitemap"):
         return None
     said: dict[str, str] = {}
@@ -163,7 +163,7 @@ def _listed(element: etree._Element, now: datetime) -> Listed | None:
     written = (said.get("publication_date") or said.get("lastmod") or "").strip()
     changed = dates.parse(written, now=now) if written[:1].isdigit() else None
     title = next((said[name] for name in _TITLES if name in said), "")[:MAX_TITLE]
-    return Listed(url, fold(title), "", changed, _name(element) == "sitemap")
+    return SitemapEntry(url, fold(title), "", changed, _name(element) == "sitemap")
 
 
 def _forget(parent: etree._Element, element: etree._Element) -> None:

@@ -1,8 +1,8 @@
-"""What bytes are, whatever their server calls them, in the spirit of the WHATWG's MIME Sniffing standard.
+"""Find the media type of bytes, whatever their server declares, following the WHATWG's MIME Sniffing standard.
 
-A browser has to guess what a server meant, and trusts the declared type where that is safe. An archive says what it
-holds: bytes with a signature are what the signature says; of text, the declared type is believed where it names a
-textual format that does not show in the bytes (CSS, scripts, CSV), and the text does not contradict it.
+A browser trusts the declared type where that is safe. An archive records the true type: bytes with a signature are of
+the type of the signature; for text, the declared type is believed if it is a textual format that cannot be recognised
+from the bytes (CSS, scripts, CSV) and the text does not contradict it.
 """
 
 import json
@@ -18,7 +18,7 @@ XHTML: Final = "application/xhtml+xml"
 JSON: Final = "application/json"
 
 _LOOKED_AT = 1445
-"""Bytes that decide, as in browsers; archives are looked into further."""
+"""The bytes that decide, as in browsers; of archives, more are examined."""
 _LONGEST_JSON = 1 << 20
 _MOST_NAMES = 200
 
@@ -102,7 +102,7 @@ _CLOSER: dict[str, frozenset[str]] = {
     ),
     "application/gzip": frozenset({"image/svg+xml-compressed"}),
 }
-"""Declared types that say more than a signature and are not contradicted by it."""
+"""Declared types that are more precise than a signature and compatible with it."""
 
 _HTML_START = re.compile(
     rb"\s*<(?:!doctype html|html|head|script|iframe|h1|div|font|table|a|style|title|b|body|br|p|meta|link|main)"
@@ -146,8 +146,8 @@ _TEXTUAL = frozenset(
 def sniff(body: bytes, declared: str = "") -> str:
     """Return the media type of a body whose content codings have been undone; empty for an empty body.
 
-    ``declared`` is type and subtype in lower case as the server named them, empty where it did not. Bytes that fit
-    nothing known are ``application/octet-stream``, text ``text/plain``. Takes a few milliseconds at most.
+    ``declared`` is type and subtype in lower case as the server named them, empty if it did not. Bytes that fit nothing
+    known are ``application/octet-stream``, text ``text/plain``. Takes a few milliseconds at most.
 
     >>> sniff(b"<!doctype html><p>", "text/plain"), sniff(b"p { color: red }", "text/css")
     ('text/html', 'text/css')
@@ -169,7 +169,7 @@ def _of_signature(head: bytes) -> str | None:
 
 
 def _nearer(found: str, body: bytes, declared: str) -> str:
-    """Return what is known beyond a signature: from the bytes, else from what the server says."""
+    """Return a more precise type than that of the signature: from the bytes, else from the declared type."""
     if found == "application/zip" and (packed := _of_zip(body)):
         return packed
     if found == "video/webm" and b"matroska" in body[:64]:
@@ -178,7 +178,7 @@ def _nearer(found: str, body: bytes, declared: str) -> str:
 
 
 def _of_zip(body: bytes) -> str:
-    """Return the format that the first entries of a ZIP file show, empty where they show none."""
+    """Return the format that the first entries of a ZIP file show, empty if they show none."""
     at = 0
     for _ in range(_MOST_NAMES):
         name = body[at + 30 : at + 30 + int.from_bytes(body[at + 26 : at + 28], "little")]
@@ -229,7 +229,7 @@ def _of_text(text: bytes, body: bytes, declared: str) -> str:
 
 
 def _of_markup(text: bytes, declared: str, *, is_xml: bool) -> str:
-    """Return the type of XML, by its root element where that says it; empty for what is none."""
+    """Return the type of XML by its root element if that is known; "" if the text is not XML."""
     if not text.lstrip().startswith(b"<"):
         return ""
     rest = _past_prolog(text)
@@ -243,7 +243,7 @@ def _of_markup(text: bytes, declared: str, *, is_xml: bool) -> str:
 
 
 def _past_prolog(text: bytes) -> bytes:
-    """Return markup from its root element on: what stands before that is skipped."""
+    """Return markup from its root element on, without the prolog."""
     at, before = 0, text
     while True:
         at += len(before) - len(before.lstrip())
@@ -261,7 +261,7 @@ def _past_prolog(text: bytes) -> bytes:
 
 
 def _is_json(text: bytes, body: bytes) -> bool:
-    """Say whether a text that nobody calls JSON is: all of it is read to make sure."""
+    """Return whether a text without a declared type of JSON is JSON; all of it is parsed."""
     if text.lstrip()[:1] not in {b"{", b"["} or len(body) > _LONGEST_JSON:
         return False
     try:

@@ -1,4 +1,4 @@
-"""The text that a heading or a term announces: what a link says that is all of it."""
+"""Find the text that a heading or a term announces, for links whose own text is only a title."""
 
 from lxml.etree import _Element as Element
 
@@ -14,10 +14,10 @@ _MOST_WRAPPERS = 2
 
 
 def teaser(block: Element) -> str:
-    """Return the beginning of the text right below a heading or a term, empty where there is none.
+    """Return the beginning of the text right below a heading or a term, empty if there is none.
 
-    A heading that ends what holds it is followed by what follows its holder. What holds headings itself is no text of
-    this one. Other elements announce nothing.
+    For a heading at the end of its container, that is the text after the container. An element that contains headings
+    is not such a text. Other elements announce nothing.
     """
     if block.tag not in _HEADINGS:
         return ""

@@ -13,7 +13,7 @@ UNSEEN = frozenset({"script", "style", "template", "noscript", "head"})
 """Elements whose text no reader sees."""
 
 UNREAD = UNSEEN | {"rp", "rt"}
-"""Elements whose text is no part of the text around it: what is unseen, and how a word above it is pronounced."""
+"""Elements whose text does not belong to the text around it: invisible ones, and the pronunciation of a word."""
 
 # fmt: off
 BLOCKS = frozenset({
@@ -30,7 +30,7 @@ _SIGNS = re.compile(r"\W+")
 _PREFORMATTED = frozenset({"pre", "textarea"})
 _SPECIAL = UNREAD | _PREFORMATTED
 _UNSEEN_SIGNS = ("\u00ad", "\u2060", "\ufeff")
-"""Soft hyphens, word joiners and byte order marks: they show nothing, and divide words for who searches."""
+"""Soft hyphens, word joiners and byte order marks: invisible, and they split words for a search."""
 _DROPPED = "aah-dropped"
 
 
@@ -56,12 +56,12 @@ def bare(text: str) -> str:
 
 
 def plain_text(element: Element, without: Collection[Element] = ()) -> str:
-    r"""Return what a reader sees of an element: a line for each block, white space folded, no empty lines.
+    r"""Return the visible text of an element: a line for each block, white space folded, no empty lines.
 
     ``br`` and the ends of lines in ``pre`` break lines too, table cells are a space apart. Scripts, styles, templates,
-    ``noscript``, ``head``, signs that show nothing (soft hyphens) and ruby annotations are left out, and so are the
-    elements of ``without`` (told apart by identity); the text behind a left-out element stays. The tail of ``element``
-    itself is no part of it. The tree is not changed; time is linear in the size of the element.
+    ``noscript``, ``head``, invisible signs (soft hyphens) and ruby annotations are left out, and so are the elements of
+    ``without`` (compared by identity); the text behind a left-out element stays. The tail of ``element`` itself is left
+    out. The tree is not changed; time is linear in the size of the element.
 
     >>> from lxml.html import fromstring
     >>> plain_text(fromstring("<div><p>One <b>and</b>\n more</p>two<br>three<script>x</script></div>"))
@@ -92,7 +92,7 @@ def excerpt(element: Element, limit: int) -> str:
 
 
 def inner_html(element: Element, without: Collection[Element] = ()) -> str:
-    """Return the markup inside an element, without what ``plain_text`` leaves out; the tree is not changed.
+    """Return the markup inside an element, without the parts that ``plain_text`` leaves out; the tree is not changed.
 
     >>> from lxml.html import fromstring
     >>> inner_html(fromstring("<div>a <b>bold</b><script>x</script> &amp; more</div>"))

@@ -1,7 +1,7 @@
-"""What a page that holds one text is called: what it shows and declares alike, less what all titles of its site share.
+"""Find the title of a page with one text: the part that shown and declared titles share, without the site's name.
 
-Headings hold kickers and the name of the site, declared titles are written for search engines, and either may be that
-of something else; what both say alike is the title.
+Headings contain kickers and the name of the site, declared titles are written for search engines, and either may be
+that of something else; the part that both agree on is the title.
 """
 
 import re
@@ -34,16 +34,16 @@ _NAMES = ("og:title", "twitter:title", "dcterms.title")
 
 
 class _Agreement(IntEnum):
-    """How a heading agrees with a declared title, the most telling last."""
+    """The ways in which a heading agrees with a declared title, the strongest last."""
 
     WORDS = 0
     """At least half of its words are those of the title, and it is the page's only one of the first rank."""
     HOLDS = 1
-    """It begins or ends with the title."""
+    """The heading begins or ends with the title."""
     BORDERS = 2
     """The title begins or ends with it."""
     PART = 3
-    """It is a part of the title, or the title one of its parts."""
+    """The heading is a part of the title, or the title one of its parts."""
     EQUAL = 4
 
 
@@ -59,7 +59,7 @@ class _Heading:
 
 @dataclass(frozen=True, slots=True)
 class _Agreed:
-    """What a heading and a declared title say alike."""
+    """The text that a heading and a declared title share."""
 
     heading: _Heading
     how: _Agreement
@@ -67,11 +67,11 @@ class _Agreed:
 
 
 def title_of(page: Page, found: str) -> str:
-    """Return the title of the one text of a page; ``found`` was read for it, and is kept unless the page knows better.
+    """Return the title of the one text of a page: ``found``, the one read for it, unless the page contradicts it.
 
-    It is the heading that agrees best with what the page declares, without its kicker and its site's name. A heading of
-    the second or third rank is no better than one of the first rank that was found, and none is better than one that
-    was found and agrees as well.
+    The title is the heading that agrees best with the declared titles, without its kicker and its site's name. A
+    heading of the second or third rank does not replace one of the first rank, and no heading replaces one that agrees
+    as well.
     """
     agreed = page.once(_agreed)
     own = next((each for each in agreed if bare(found) in (bare(each.heading.shown), bare(each.title))), None)
@@ -93,7 +93,7 @@ def parts(title: str) -> tuple[str, ...]:
 
 
 def head_title(page: Page) -> str:
-    """Return the title in a page's head, empty where it has none."""
+    """Return the title in a page's head, empty if it has none."""
     return next((excerpt(element, LONGEST) for element in page.tree.iter("title")), "")
 
 
@@ -117,7 +117,7 @@ def _without_site(page: Page, title: str) -> str:
 
 
 def _agreed(page: Page) -> Sequence[_Agreed]:
-    """Return what headings and declared titles say alike, those of the first rank and that agree best first."""
+    """Return the texts that headings and declared titles share, headings of the first rank and best agreement first."""
     declared = page.once(_declared)
     sites = page.once(claims.site_names)
     headings = [each for each in _headings(page) if len(bare(each.text)) >= _LEAST and bare(each.text) not in sites]
@@ -133,7 +133,7 @@ def _agreed(page: Page) -> Sequence[_Agreed]:
 
 
 def _agreement(heading: _Heading, said: str, *, alone: bool) -> tuple[_Agreement, str] | None:
-    """Return how a heading agrees with a declared title and what both say alike; ``alone`` if none is of its rank."""
+    """Return how a heading agrees with a declared title and their shared text; ``alone`` if no other has its rank."""
     shown, declared = bare(heading.text), bare(said)
     if shown == declared:
         return _Agreement.EQUAL, heading.text
@@ -158,7 +158,7 @@ def _borders(short: Sequence[str], long: Sequence[str]) -> bool:
 
 
 def _is_set_apart(title: str, text: str) -> bool:
-    """Say whether a text begins or ends with a title, and no sign joins it to the rest as parts of one sentence."""
+    """Return whether a text begins or ends with a title, and no sign joins it to the rest as parts of one sentence."""
     found, number = list(_WORD.finditer(text)), len(_words(title))
     if number >= len(found) or not _borders(_words(title), _words(text)):
         return False
@@ -200,7 +200,7 @@ def _target(heading: Element, base: str) -> str | None:
 
 
 def _without_kicker(heading: Element, text: str) -> str:
-    """Return the words of a heading without what its markup sets over them."""
+    """Return the words of a heading without the kicker that its markup sets above them."""
     for element in heading.iterdescendants():
         if _KICKER.search(element.get("class") or ""):
             kicker = excerpt(element, LONGEST)

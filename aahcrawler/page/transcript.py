@@ -1,4 +1,4 @@
-"""What was read from a body that is no markup, such as PDF: its text and its links."""
+"""The text and the links of a body that is not markup, such as PDF."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -23,9 +23,9 @@ class Sheet:
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """What a document says, as far as it was read. ``created`` is aware and in UTC, None where that is not told.
+    """The content of a document, as far as it was read. ``created`` is aware and in UTC, None if unknown.
 
-    ``complete`` is False where reading was given up: for what the document holds, or because it took too long.
+    ``complete`` is False if reading was given up, because of the document's content or because it took too long.
     """
 
     title: str = ""

@@ -1,4 +1,4 @@
-"""Which stretches of a page are sidebars and which are boilerplate, by the tags, roles and names of their elements."""
+"""Tell sidebars and boilerplate from the content of a page by the tags, roles and names of their elements."""
 
 import re
 from collections.abc import Collection, Iterable
@@ -10,29 +10,29 @@ from lxml.etree import _Element as Element
 
 
 class Zone(Enum):
-    """What an element lies in."""
+    """The kinds of zones in which an element can lie."""
 
     OPEN = "open"
-    """Nothing that says what it is."""
+    """No zone: nothing marks the element."""
     MAIN = "main"
-    """What the page declares to be its main part."""
+    """The declared main part of the page."""
     CONTENT = "content"
-    """What was read already as the content of the page."""
+    """Elements already read as the content of the page."""
     SIDE = "side"
     """A block beside the content: related articles, an archive, tags, a blogroll."""
     MENU = "menu"
-    """A menu, a trail of links to what is above, the numbers of further pages."""
+    """A menu, a breadcrumb trail, pagination."""
     DROPPED = "dropped"
     """A footer, advertising, buttons for sharing, notices about cookies, forms for logging in."""
 
 
 class Zones:
-    """Tells in which zone of a page an element lies; every element is looked at once.
+    """Finds the zone of elements of a page; every element is visited once.
 
-    ``content`` are elements that hold content, each in a zone of its own: what holds one of them, or a heading of the
-    first rank, is no sidebar and no boilerplate, whatever it is called. With ``lists``, names that the entries of a
-    list may bear as well (archives, categories, recent) say nothing within the main part of the page. ``boilerplate``
-    are the topmost elements of menus and of what is to be dropped, as far as any element in them was asked about.
+    ``content`` are elements that hold content, each in a zone of its own: an element that contains one of them, or a
+    heading of the first rank, is neither a sidebar nor boilerplate, whatever its name. With ``lists``, names that
+    entries of a list may also have (archives, categories, recent) mean nothing within the main part of the page.
+    ``boilerplate`` are the topmost elements of menus and of dropped zones, as far as elements in them were looked up.
     """
 
     def __init__(self, tree: Element, content: Iterable[Element] = (), *, lists: bool = False) -> None:
@@ -67,7 +67,7 @@ class Zones:
         return zone
 
     def apart(self, region: Element) -> tuple[Collection[Element], Collection[Element]]:
-        """Return the topmost elements of the sidebars within a region, and those of menus and of what is dropped."""
+        """Return the topmost elements of the sidebars in a region, and those of menus and dropped zones."""
         for element in region.iter(*_SIGNED):
             self.of(element)
         return frozenset(self._roots.values()), frozenset(self.boilerplate)
@@ -77,7 +77,7 @@ class Zones:
         return self._roots.get(element, element)
 
     def _below(self, above: Zone, element: Element) -> Zone:
-        """Return the zone of an element from that of its parent and from the signs it bears."""
+        """Return the zone of an element from the zone of its parent and its own markup."""
         get = element.get
         said = _said(str(element.tag), get("role"), _unnumbered(get("class")), _unnumbered(get("id")))
         if said is _NOTHING or above is Zone.CONTENT:
@@ -97,10 +97,10 @@ class Zones:
 
 @dataclass(frozen=True, slots=True)
 class _Said:
-    """What an element says of itself: by its tag or role, and by its names.
+    """The zone that an element's tag or role and its names suggest.
 
-    ``weak`` names are borne by entries of lists as well. ``of_section`` elements are what they are for the section
-    that they stand in, if any. What is named ``of_header`` may hold a heading of the first rank, the site's name.
+    Entries of lists may have ``weak`` names as well. ``of_section`` elements belong to their section, if any. An
+    element named ``of_header`` may hold a heading of the first rank, the site's name.
     """
 
     declared: Zone | None = None
@@ -119,7 +119,7 @@ def _is_in_section(element: Element) -> bool:
 
 
 def _above(elements: Iterable[Element]) -> frozenset[Element]:
-    """Return what holds any of the elements; each element is met once."""
+    """Return the ancestors of all of the elements; each is visited once."""
     found: set[Element] = set()
     for element in elements:
         above = element.getparent()
@@ -135,7 +135,7 @@ _SIGNED = frozenset({
     "ul",
 })
 # fmt: on
-"""Elements that are looked at; names of others tell what they are, not what they hold."""
+"""Elements whose names count; the names of others describe their purpose, not their content."""
 _TAGS = {
     "aside": Zone.SIDE,
     "dialog": Zone.DROPPED,
@@ -165,7 +165,7 @@ _LONGEST_NAMES = 500
 _SUBJECTS = re.compile(
     r"(?<!\S)(?:(?:author|category|tag|tax|term|topic)-(?!clouds?\b|lists?\b)|(?:has|no|with|without)-)\S+"
 )
-"""Classes of posts by what they are about, and of pages by what they have, which may be anything."""
+"""Classes for the subject of a post and the features of a page, which may contain any word."""
 _NUMBER = re.compile(r"\d+")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
@@ -203,17 +203,17 @@ _NAMES = (
     (Zone.SIDE, _WIDGET),
     (Zone.MENU, _MENU_NAMES),
 )
-"""What names say, the stronger ones first."""
+"""The zones that names suggest, the stronger ones first."""
 
 
 def _unnumbered(names: str | None) -> str | None:
-    """Write all numbers as one: posts bear theirs in their ids, and no name holds any."""
+    """Replace all numbers by one digit: posts have numbers in their ids, and no pattern contains digits."""
     return None if names is None else _NUMBER.sub("0", names)
 
 
 @lru_cache(maxsize=20_000)
 def _said(tag: str, role: str | None, classes: str | None, key: str | None) -> _Said:
-    """Return what an element says by its tag, its role, its classes and its id."""
+    """Return the zone that an element's tag, role, classes and id suggest."""
     by_role = _ROLES.get(role or "")
     declared = by_role or _TAGS.get(tag)
     names = [_words_of(names) for names in (classes, key) if names]
@@ -230,5 +230,5 @@ def _said(tag: str, role: str | None, classes: str | None, key: str | None) -> _
 
 
 def _words_of(names: str) -> str:
-    """Return classes or an id in lower case, humps parted by hyphens, without those that tell what a post is about."""
+    """Return classes or an id in lower case, camel case split by hyphens, without those for a post's subject."""
     return _SUBJECTS.sub(" ", _HUMP.sub("-", names[:_LONGEST_NAMES]).lower())

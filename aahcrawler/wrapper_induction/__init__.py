@@ -1,6 +1,6 @@
-"""Wrapper induction: makes actions of the knowledge base from labelled pages, by expressions that find the labels.
+"""Induce actions of the knowledge base from labelled pages (wrapper induction).
 
-Its input are pages whose objects are known already, its output is an action that finds them on all
-pages of the template. Adaptation learns actions with it in place of those that fail, authoring drafts new files. Who
-finds the objects of a page that nobody has described, without any expression, is `aahcrawler.induction`.
+The input are pages whose objects are known, the output is an action that finds the objects of all pages of the
+template. Adaptation learns replacements of failing actions with it, authoring drafts new files. Objects of pages of
+unknown software are found, without expressions, by `aahcrawler.induction`.
 """

@@ -1,4 +1,4 @@
-"""Makes expressions for values that share their element with constant words: ``by Ann Boyd``, ``Ann Boyd says:``."""
+"""Make expressions for values that share their element with constant words: ``by Ann Boyd``, ``Ann Boyd says:``."""
 
 from collections.abc import Iterator, Sequence
 
@@ -15,9 +15,9 @@ MOST_LOOKED_AT = 40
 
 
 def cut(written: Expression, samples: Sequence[Sample], wanted: Field) -> Iterator[Expression]:
-    """Yield expressions that take a value out of the text that an expression leads to.
+    """Yield expressions that cut a value out of the text that an expression finds.
 
-    What stands before and behind the value must be the same for all samples, as far as it is used.
+    The text before and behind the value must be the same for all samples, as far as it is used.
     """
     parts = [part for sample in samples[:MOST_LOOKED_AT] if (part := _around(sample, wanted)) is not None]
     if not parts or len(parts) < min(len(samples), MOST_LOOKED_AT) or all(part == ("", "") for part in parts):
@@ -43,7 +43,7 @@ def cut(written: Expression, samples: Sequence[Sample], wanted: Field) -> Iterat
 
 
 def _around(sample: Sample, wanted: Field) -> tuple[str, str] | None:
-    """Return what stands before and behind a value in the text of its element; None where the value is not in it."""
+    """Return the text before and behind a value in its element; None if the value is not in it."""
     label = sample.label
     if label is None:
         return None
@@ -74,7 +74,7 @@ def _quoted(text: str) -> str | None:
 
 
 def shared(texts: Sequence[str]) -> str:
-    """Return what all texts begin with.
+    """Return the longest common prefix of texts.
 
     >>> shared(["post_12", "post_7"]), shared([])
     ('post_', '')

@@ -1,4 +1,4 @@
-"""Holds what an extraction action is induced from: pages with their objects, found and labelled by other means."""
+"""The input of induction: pages with their objects, found and labelled by other means."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,10 +11,10 @@ from aahcrawler.webobject import Value
 
 
 class Method(StrEnum):
-    """How the objects of an example were found."""
+    """The ways in which the objects of an example are found."""
 
     MEMORY = "memory"
-    """What used to be extracted at this address was found again (ARCOMEM, section 4.1, recrawl)."""
+    """The objects formerly extracted at this address were found again (ARCOMEM, section 4.1, recrawl)."""
     RELAXED = "relaxed"
     """Relaxed expressions of the knowledge base (ARCOMEM, section 4.1, new crawl)."""
     INDUCED = "induced"
@@ -23,7 +23,7 @@ class Method(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """Where a value of a field stands: the elements whose text it is, or whose ``attribute`` holds it.
+    """The place of a field's value: the elements whose text it is, or whose ``attribute`` holds it.
 
     ``without`` are elements within them that do not belong to the value (signatures, buttons).
     """
@@ -38,8 +38,8 @@ class Label:
 class LabelledObject:
     """One object on a page.
 
-    ``elements`` hold it and no other object; they stand beside one another, mostly there is one. ``labels`` are by
-    field name (``body``, ``author``, ``date``, ``title``). ``fragment`` is that of its IRI where it is known.
+    ``elements`` contain it and no other object; they are adjacent, and mostly there is one. ``labels`` are by field
+    name (``body``, ``author``, ``date``, ``title``). ``fragment`` is that of its IRI, if known.
     """
 
     elements: tuple[Element, ...]

@@ -1,4 +1,4 @@
-"""Finds expressions for what lies in the element of a value and is no part of it: notes, signatures, buttons."""
+"""Find expressions for the parts of a value's element that do not belong to the value: notes, signatures, buttons."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -7,23 +7,23 @@ from itertools import chain
 from lxml.html import HtmlElement
 
 from aahcrawler.page.text import plain_text
-from aahcrawler.wrapper_induction.features import TELLING_TAGS, Features, cost_of_tag, is_beside
+from aahcrawler.wrapper_induction.element_features import TELLING_TAGS, Features, cost_of_tag, is_beside
 from aahcrawler.wrapper_induction.item_selectors import found_by
 from aahcrawler.wrapper_induction.robust_paths import Expression, Path, Step, leading_to
 from aahcrawler.wrapper_induction.samples import Sample
 
 MOST_WITHOUT = 6
 MOST_UNLIKE = 0.34
-"""The share of bodies that may hold what is left out of the others."""
+"""The share of bodies that may contain parts which are left out of the others."""
 
 MOST_CONDITIONS = 6
 MOST_NARROWED = 12
 MOST_INNER = 40
 TELLING = 2.0
-"""The cost of names up to which what a part holds is used to tell it from others."""
+"""The cost of names up to which the content of a part serves to distinguish it."""
 
 FEWEST = 3
-"""Objects of which one alone says little about the template."""
+"""The number of objects from which a part of only one of them is no evidence for the template."""
 
 _ENDS = ("following-sibling", "preceding-sibling")
 _TEXTUAL = frozenset(
@@ -35,9 +35,9 @@ _TEXTUAL = frozenset(
 def left_out(
     samples: Sequence[Sample], targets: Sequence[HtmlElement], earlier: tuple[Expression, ...], known: Features
 ) -> tuple[Expression, ...]:
-    """Return expressions for what lies in the values' elements, the ``targets``, and does not belong to them.
+    """Return expressions for the parts of the values' elements, the ``targets``, that do not belong to the values.
 
-    ``earlier`` are those that the schema has; they are kept. Nothing is returned where all belongs to them.
+    ``earlier`` are the expressions of the schema; they are kept. Nothing is returned if all parts belong to the values.
     """
     unwanted = [_unwanted(sample, target) for sample, target in zip(samples, targets, strict=True)]
     if not any(unwanted):
@@ -65,7 +65,7 @@ def _only(
     allowed: Sequence[frozenset[HtmlElement]],
     known: Features,
 ) -> Expression | None:
-    """Return the first expression that finds nothing but what may be left out, else the best but for a few objects."""
+    """Return the first expression that finds only parts that may be left out, else the best with few exceptions."""
     paths = leading_to(pairs, known)
     best: tuple[int, Expression] | None = None
     named = [path for path in paths if _is_apart(path) and any(step.features for step in path.steps)]
@@ -85,7 +85,7 @@ def _only(
 
 
 def _narrowed(paths: Sequence[Path], parts: Sequence[HtmlElement], known: Features) -> Iterator[Path]:
-    """Yield paths with one condition more: something that all parts hold, or that they stand first or last."""
+    """Yield paths with one more condition: a feature that all parts contain, or that they are first or last."""
     conditions = [f"descendant::{test}" for test in _held(parts, known)]
     conditions += [
         f"not({axis}::*)" for axis in _ENDS if not any(map(Expression(xpath=f"{axis}::*").selector.holds, parts))
@@ -112,7 +112,7 @@ def _held(parts: Sequence[HtmlElement], known: Features) -> Iterator[str]:
 
 
 def _unwanted(sample: Sample, target: HtmlElement) -> tuple[HtmlElement, ...]:
-    """Return what lies in the element of a value and is no part of it."""
+    """Return the parts of a value's element that do not belong to the value."""
     label = sample.label
     if label is None:
         return ()
@@ -124,7 +124,7 @@ def _unwanted(sample: Sample, target: HtmlElement) -> tuple[HtmlElement, ...]:
 
 
 def _is_apart(path: Path) -> bool:
-    """Say whether a path says more of what is to be left out than how manieth a paragraph it is."""
+    """Return whether a path identifies parts by more than the position of a paragraph."""
     last = path.steps[-1] if path.steps else None
     if last is None or any(step.further for step in path.steps):
         return False
@@ -132,6 +132,6 @@ def _is_apart(path: Path) -> bool:
 
 
 def _is_typical(pairs: Sequence[tuple[HtmlElement, HtmlElement]], targets: Sequence[HtmlElement]) -> bool:
-    """Say whether what is to be left out belongs to the template: several objects have it, or it looks like it."""
+    """Return whether the parts belong to the template: several objects have them, or their names suggest it."""
     several = len({target for target, _ in pairs}) > 1 or len(targets) < FEWEST
     return several or all(is_beside(part) or not any(map(str.isalpha, plain_text(part))) for _, part in pairs)

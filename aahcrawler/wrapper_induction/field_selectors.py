@@ -1,4 +1,4 @@
-"""Finds expressions for the fields of objects: relative to their items, right wherever an example says a value."""
+"""Find expressions for the fields of objects, relative to their items, that read every value in the examples."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -7,8 +7,8 @@ from functools import cached_property
 from lxml.html import HtmlElement
 
 from aahcrawler.wrapper_induction.delimiters import cut
+from aahcrawler.wrapper_induction.element_features import Features
 from aahcrawler.wrapper_induction.exclusions import left_out
-from aahcrawler.wrapper_induction.features import Features
 from aahcrawler.wrapper_induction.item_selectors import Budget
 from aahcrawler.wrapper_induction.robust_paths import Expression, Path, beside, compiled, leading_to
 from aahcrawler.wrapper_induction.samples import Outcome, Sample, firsts
@@ -21,16 +21,16 @@ MOST_TRIED = 90
 
 MOST_CLEARER = 24
 LITTLE_DEARER = 1.5
-"""How much more an expression may cost that finds nothing but the value."""
+"""The additional cost of an expression that finds only the value."""
 
 DEAREST_OF_MANY = 3.0
-"""The cost of an expression for a field of many values, of which examples say one: nobody knows what else it finds."""
+"""The cost of an expression for a field of many values of which examples give one: its other results are unknown."""
 
 FEW = 12
 """Objects on which each expression is tried first."""
 
 TOLERATED = 0.25
-"""The share of bodies that may be wrong: what surrounds them differs most, and without a body nothing is left."""
+"""The share of bodies that may be wrong: their surroundings differ most, and an action needs a body."""
 
 BODY = "body"
 _LINES = frozenset({FieldKind.PERSON, FieldKind.DATETIME, FieldKind.TEXT, FieldKind.NUMBER})
@@ -38,7 +38,7 @@ _LINES = frozenset({FieldKind.PERSON, FieldKind.DATETIME, FieldKind.TEXT, FieldK
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """What was induced of a field: empty where nothing was, with the reason in ``note``."""
+    """The result for a field: empty if nothing was induced, with the reason in ``note``."""
 
     fields: tuple[Field, ...]
     agreement: Agreement
@@ -47,7 +47,7 @@ class Located:
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """One expression with what a field needs beside it."""
+    """One expression with the settings that a field needs."""
 
     expression: Expression
     page: bool = False
@@ -121,7 +121,7 @@ class FieldInduction:
 
     @cached_property
     def _relevant(self) -> tuple[Sample, ...]:
-        """The objects that the field is read of: of first-only ones those that an example says it of."""
+        """The objects that the field is read of: for first-only fields those whose examples give a value."""
         if self._base.first_only or self._is_of_page:
             first = firsts(self.samples)
             return tuple(sample for sample in first if sample.label is not None or not self._base.first_only)
@@ -129,13 +129,13 @@ class FieldInduction:
 
     @cached_property
     def _is_of_first(self) -> bool:
-        """Whether the page as a whole has the value, and of several objects the examples say it of the first alone."""
+        """Return whether the value is the page's, and of several objects the examples give it to the first alone."""
         others = [sample for sample in self.samples if not sample.first]
         return bool(others) and self._is_of_page and all(sample.label is None for sample in others)
 
     @cached_property
     def _is_of_page(self) -> bool:
-        """Whether the values stand outside of the objects."""
+        """Return whether the values lie outside of the objects."""
         given = [sample for sample in self.samples if sample.label is not None and sample.label.elements]
         return bool(given) and not any(self._root_of(sample) is not None for sample in given)
 
@@ -144,7 +144,7 @@ class FieldInduction:
         return dict(zip(self.samples, self.others, strict=True))
 
     def _root_of(self, sample: Sample) -> HtmlElement | None:
-        """Return the element of the object that a value stands in."""
+        """Return the element of the object that contains a value."""
         if sample.label is None or not sample.label.elements:
             return None
         first = sample.label.elements[0]
@@ -164,7 +164,7 @@ class FieldInduction:
         return Located(tuple(self.wanted), _agreement(self._name, outcomes))
 
     def _best(self, left: Sequence[int]) -> _Tally | None:
-        """Return the expression that reads most of what is left rightly and nothing wrongly; cheaper ones first."""
+        """Return the expression that reads most of the remaining samples, and none wrongly; cheaper ones first."""
         samples = [self._relevant[place] for place in left]
         best: _Tally | None = None
         for number, (form, cost) in enumerate(self._forms(samples)):
@@ -177,9 +177,9 @@ class FieldInduction:
         return best if best is not None and best.worth > 0 else None
 
     def _clearer(self, best: _Tally, samples: Sequence[Sample]) -> _Tally:
-        """Return another expression that reads as well and finds nothing else beside, if it costs hardly more.
+        """Return an expression that reads as many and finds nothing else, if it costs hardly more.
 
-        Where the first of several is taken, another order on another page spoils it.
+        An expression whose first result is the value fails on a page with another order.
         """
         if self._base.many or best.form.join or not self._is_vague(best.form, samples):
             return best
@@ -192,7 +192,7 @@ class FieldInduction:
         return best
 
     def _is_vague(self, form: _Form, samples: Sequence[Sample]) -> bool:
-        """Say whether an expression finds several values within any of the first objects."""
+        """Return whether an expression finds several values within any of the first objects."""
         several = replace(self._compiled(form), many=True)
         return any(self.budget.spend(sample.size) and len(sample.values(several)) > 1 for sample in samples[:FEW])
 
@@ -202,7 +202,7 @@ class FieldInduction:
         )
 
     def _try(self, form: _Form, cost: float, samples: Sequence[Sample]) -> _Tally | None:
-        """Read all samples; None where one is wrong (of bodies a few may be), or none of the first ones is right."""
+        """Read all samples; None if one is wrong (of bodies a few may be), or none of the first ones is right."""
         field = self._compiled(form)
         outcomes: list[Outcome] = []
         allowed = int(TOLERATED * len(samples)) if self._name == BODY else 0
@@ -228,7 +228,7 @@ class FieldInduction:
         )
 
     def _forms(self, samples: Sequence[Sample]) -> Iterator[tuple[_Form, float]]:
-        """Yield what could read the field, the cheapest of each sort first, plain expressions before made-up ones."""
+        """Yield expressions that could read the field, the cheapest of each sort first, plain ones before others."""
         given = [sample for sample in samples if sample.label is not None and sample.label.elements]
         if not given:
             return
@@ -336,7 +336,7 @@ class FieldInduction:
 
 
 def joined(of_items: Located, of_page: Located) -> Located:
-    """Return a field that objects hold, and the page of the first of them: what the objects hold goes first."""
+    """Return a field that objects contain, and its value from the page for the first of them, objects first."""
     one, other = of_items.agreement, of_page.agreement
     agreement = replace(one, right=one.right + other.right, missing=one.missing + other.missing)
     return Located((*of_items.fields, *of_page.fields), agreement, of_items.note or of_page.note)
@@ -345,7 +345,7 @@ def joined(of_items: Located, of_page: Located) -> Located:
 def _groups(
     given: Sequence[Sample], targets: Sequence[HtmlElement | None]
 ) -> list[list[tuple[Sample, HtmlElement | None]]]:
-    """Return all samples together, then those apart whose targets have one tag and class, the most frequent first."""
+    """Return all samples together, then groups whose targets have the same tag and class, the most frequent first."""
     pairs = [(sample, target) for sample, target in zip(given, targets, strict=True) if target is not None]
     by_name: dict[tuple[str, str], list[tuple[Sample, HtmlElement | None]]] = {}
     for sample, target in pairs:

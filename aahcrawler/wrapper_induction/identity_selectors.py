@@ -1,4 +1,4 @@
-"""Finds out where a template keeps the numbers of objects, of which the fragments of their addresses are made."""
+"""Find where a template keeps the numbers of objects, of which the fragments of their addresses are made."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,14 +9,14 @@ from lxml.html import HtmlElement
 
 from aahcrawler.helper.ownership import Owners
 from aahcrawler.wrapper_induction.delimiters import shared
-from aahcrawler.wrapper_induction.features import Features, numbered_stem
+from aahcrawler.wrapper_induction.element_features import Features, numbered_stem
 from aahcrawler.wrapper_induction.item_selectors import Budget
 from aahcrawler.wrapper_induction.robust_paths import Expression, compiled, leading_to
 from knowledge_base.model import Identity
 
 MOST_ABOVE = 2
 MOST_INNER = 400
-"""Elements of one item that are asked for numbers."""
+"""The most elements of one item that are searched for numbers."""
 
 MOST_SOURCES = 60
 MOST_SAMPLED = 24
@@ -28,7 +28,7 @@ _FOREIGN = re.compile(r"user|author|member|profile|avatar|forum|board|topic|thre
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Numbered:
-    """An item whose number is looked for; ``fragment`` is what it must come to, None where that is not known."""
+    """An item whose number is looked for; ``fragment`` is the one to make of it, None if that is not known."""
 
     item: HtmlElement
     page: int
@@ -38,13 +38,13 @@ class Numbered:
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """A place where numbers may stand: an expression relative to the item, and what stands before the number."""
+    """A place of numbers: an expression relative to the item, and the text before the number."""
 
     expression: Expression
     trim: str
     cost: float
     of: tuple[str, ...] = ()
-    """What it reads: those that read the same are missing together."""
+    """The text read: sources that read the same one are missing together."""
 
 
 @dataclass
@@ -62,9 +62,9 @@ class IdentityInduction:
     _sizes: dict[HtmlElement, list[HtmlElement]] = field(default_factory=dict)
 
     def run(self) -> Identity | None:
-        """Return the identity; None where nothing tells the objects of a page apart.
+        """Return the identity; None if nothing distinguishes the objects of a page.
 
-        The prefix stays that of the schema, so that the addresses of objects stay what they were.
+        The prefix stays that of the schema, so that the addresses of objects do not change.
         """
         before = self._as_before()
         if before is not None:
@@ -93,7 +93,7 @@ class IdentityInduction:
         return Identity(compiled(source.expression for source in alternatives), trims, prefix, fields)
 
     def _spare(self, source: _Source, alternatives: Sequence[_Source]) -> list[_Source]:
-        """Return a source that numbers all items as well: buttons, and what is edited, are missing on other pages."""
+        """Return a source that numbers all items as well: buttons and edit marks are missing on other pages."""
         if any(source.of == other.of for other in alternatives):
             return []
         numbers = self._read(source, self.items)
@@ -103,13 +103,13 @@ class IdentityInduction:
         return tuple(name for name in FALLBACK if name in self.fields)
 
     def _prefix(self) -> str:
-        """Return what fragments begin with: as those that are known do, else as the schema says."""
+        """Return the prefix of fragments: that of the known ones, else that of the schema."""
         fragments = [each.fragment for each in self.items if each.fragment]
         stems = {numbered_stem(fragment) for fragment in fragments}
         return stems.pop() if len(stems) == 1 and "" not in stems else self.schema.prefix
 
     def _as_before(self) -> Identity | None:
-        """Return the identity as it was, if it still numbers all items, and each otherwise."""
+        """Return the former identity, if it still numbers all items, and each with another number."""
         if not self.schema.selectors:
             return None
         found: set[tuple[int, str]] = set()
@@ -121,7 +121,7 @@ class IdentityInduction:
         return self.schema
 
     def _read(self, source: _Source, items: Sequence[Numbered]) -> Mapping[Numbered, str] | None:
-        """Return the fragments that a source gives; None where one is wrong or given twice on a page."""
+        """Return the fragments that a source gives; None if one is wrong or given twice on a page."""
         identity = Identity((source.expression.selector,), (source.trim,), self._prefix())
         found: dict[Numbered, str] = {}
         seen: set[tuple[int, str]] = set()
@@ -140,7 +140,7 @@ class IdentityInduction:
         return found or None
 
     def _sources(self) -> Iterator[_Source]:
-        """Yield the places where the sampled items have numbers."""
+        """Yield the sources of numbers in the sampled items."""
         step = max(1, len(self.items) // MOST_SAMPLED)
         sampled = self.items[::step][:MOST_SAMPLED]
         yield from self._of_items(sampled)
@@ -152,7 +152,7 @@ class IdentityInduction:
             yield _Source(Expression(xpath=f"@{attribute}"), stem, _cost(attribute, stem), ("item", attribute))
 
     def _around(self, sampled: Sequence[Numbered]) -> Iterator[_Source]:
-        """Yield attributes of what the item alone lies in, and of the anchor before it."""
+        """Yield attributes of elements that contain only this item, and of the anchor before it."""
         for height in range(1, MOST_ABOVE + 1):
             above = [_above(each.item, height) for each in sampled]
             known = [element for element in above if element is not None]
@@ -170,7 +170,7 @@ class IdentityInduction:
                 yield _Source(written, stem, _cost(attribute, stem) + 1.5, ("before", attribute))
 
     def _within(self, sampled: Sequence[Numbered]) -> Iterator[_Source]:
-        """Yield attributes of elements within the items, each by the stem that its numbers stand behind."""
+        """Yield attributes of elements within the items, each by the stem before its numbers."""
         groups: dict[tuple[str, str, str, str], list[tuple[HtmlElement, HtmlElement]]] = {}
         for each in sampled:
             seen: set[tuple[str, str, str, str]] = set()
@@ -240,7 +240,7 @@ def _attributes(elements: Sequence[HtmlElement]) -> Iterator[tuple[str, str]]:
 
 
 def _keys(element: HtmlElement) -> Iterator[tuple[str, str, str, str]]:
-    """Yield tag, attribute, mark and stem of the numbers that an element holds; the mark is what addresses have."""
+    """Yield tag, attribute, mark and stem of the numbers of an element; addresses have marks."""
     tag = str(element.tag)
     for attribute, value in element.attrib.items():
         if not isinstance(attribute, str) or not isinstance(value, str) or len(value) > 2_000:
@@ -254,7 +254,7 @@ def _keys(element: HtmlElement) -> Iterator[tuple[str, str, str, str]]:
 
 
 def _marks(reference: str) -> Iterator[tuple[str, str]]:
-    """Yield what an address has before the number at its end: ``#`` and ``post-``, or ``?p=`` and nothing."""
+    """Yield the text before the number at the end of an address: ``#`` and ``post-``, or ``?p=`` and nothing."""
     found = re.search(r"#([A-Za-z_-]*)\d{1,19}$", reference)
     if found:
         yield "#", found[1]
@@ -271,6 +271,6 @@ def _above(item: HtmlElement, height: int) -> HtmlElement | None:
 
 
 def _cost(attribute: str, stem: str) -> float:
-    """Say how doubtful a source is: identifiers are made for this, other numbers may be anything."""
+    """Return how doubtful a source is: identifiers are made for this, other numbers may be anything."""
     cost = 0.0 if attribute in ("id", "name") else 1.0 if attribute == "href" else 1.5
     return cost + (3.0 if _FOREIGN.search(f"{attribute} {stem}".lower()) else 0.0) + (0.5 if not stem else 0.0)

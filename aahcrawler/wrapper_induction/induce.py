@@ -11,20 +11,20 @@ from dataclasses import dataclass, replace
 from lxml.etree import XPath
 from lxml.html import HtmlElement
 
-from aahcrawler.helper.bounds import is_too_deep
 from aahcrawler.helper.extraction import BODY
-from aahcrawler.helper.fields import FieldReader
+from aahcrawler.helper.field_reader import FieldReader
+from aahcrawler.helper.nesting_limit import is_too_deep
 from aahcrawler.helper.ownership import nesting
 from aahcrawler.page import Page
+from aahcrawler.wrapper_induction.element_features import Features, words_of_pages
 from aahcrawler.wrapper_induction.examples import LabelledExample, LabelledObject
-from aahcrawler.wrapper_induction.features import Features, words_of_pages
 from aahcrawler.wrapper_induction.field_selectors import FieldInduction, Located, joined
 from aahcrawler.wrapper_induction.identity_selectors import IdentityInduction, Numbered
 from aahcrawler.wrapper_induction.item_selectors import LEAST_FIT, Budget, ItemInduction, ItemPage, Items
 from aahcrawler.wrapper_induction.proof import proven
 from aahcrawler.wrapper_induction.robust_paths import compiled
 from aahcrawler.wrapper_induction.run_selectors import TITLE, cut
-from aahcrawler.wrapper_induction.samples import Reading, Sample, refined, whereabouts
+from aahcrawler.wrapper_induction.samples import Reading, Sample, page_location, refined
 from aahcrawler.wrapper_induction.wrapper import Wrapper
 from knowledge_base.model import Extract, Field, Identity
 from knowledge_base.selectors import compile_selector
@@ -34,10 +34,10 @@ LARGEST_PAGE = 50_000
 
 MOST_EXAMPLES = 12
 FEWEST = 3
-"""Pages with objects of which one may be wrong altogether."""
+"""The number of pages with objects from which one of them may be altogether wrong."""
 
 MOST_LEFT_OUT = 2
-"""Examples that are left aside, each in its turn, where all of them do not go together."""
+"""The most examples that are left aside, one at a time, if no action fits all of them."""
 
 MOST_OBJECTS = 150
 """Objects that fields are induced from, those of the first pages first; all pages count for the items."""
@@ -50,16 +50,16 @@ _size = XPath("count(descendant-or-self::*)")
 
 
 def induce(examples: Sequence[LabelledExample], schema: Extract) -> Wrapper | None:
-    """Return an action that finds on every page the objects that its example says; None where none does.
+    """Return an action that finds on every page exactly the objects of its example; None if there is none.
 
-    The ``schema`` is an action with the names and kinds of the fields that are wanted; whatever of its expressions
-    still holds is kept. Type, ``always``, ``instead``, ``parent``, how the text of each field is read and the prefix
-    of the identity are the schema's: the addresses of objects stay what they were. A field that would be wrong on any
-    object is left out and noted; without a body, where the schema has one, there is no action. Where no expression
-    fits all examples, one that fits most may be taken; the others are named in ``support.dissenting``. Examples
-    without objects are pages on which nothing may be found.
+    The ``schema`` is an action with the names and kinds of the fields that are wanted; its expressions that still work
+    are kept. Type, ``always``, ``instead``, ``parent``, how the text of each field is read and the prefix of the
+    identity are the schema's, so that the addresses of objects do not change. A field that would be wrong on any object
+    is left out and noted; without a body, if the schema has one, there is no action. If no expression fits all
+    examples, one that fits most may be used; the others are named in ``support.dissenting``. Examples without objects
+    are pages on which nothing may be found.
 
-    Deterministic. The work is bounded whatever the pages hold; nothing is raised for what they hold.
+    Deterministic. The work is bounded and nothing is raised, whatever the pages contain.
     """
     readable = [example for example in examples if _is_readable(example.page)]
     usable = tuple(refined(example, schema) for example in readable[:MOST_EXAMPLES])
@@ -76,7 +76,7 @@ def induce(examples: Sequence[LabelledExample], schema: Extract) -> Wrapper | No
 def propose(
     examples: Sequence[LabelledExample], schema: Extract, foreign: Collection[str]
 ) -> tuple[Wrapper, float] | None:
-    """Return the best action for a person to look at, and how well its items fit; None where none finds most of them.
+    """Return the best action for a person to review, and how well its items fit; None if none finds most of them.
 
     The fit is the harmonic mean of precision and recall of the items, at least `LEAST_FIT`; with 1 exactly the items of
     every page are found. Fields that no expression reads are left out, and the action is tried on no page. No name in
@@ -88,7 +88,7 @@ def propose(
 
 
 def _choices(examples: Sequence[LabelledExample]) -> Iterator[Sequence[LabelledExample]]:
-    """Yield all examples, then, where several are left without it, all but one, beginning with those least sure."""
+    """Yield all examples, then, if several remain, all but one at a time, beginning with those least sure."""
     yield examples
     full = [example for example in examples if example.objects]
     if len(full) >= FEWEST:
@@ -131,7 +131,7 @@ def anchor_of(labelled: LabelledObject) -> HtmlElement | None:
 
 
 def _container(objects: Sequence[LabelledObject]) -> HtmlElement | None:
-    """Return the innermost element that all objects lie in, and the headings that stand above them."""
+    """Return the innermost element that contains all objects, and the headings above them."""
     held = [element for labelled in objects for element in labelled.elements]
     held += [element for labelled in objects if TITLE in labelled.labels for element in labelled.labels[TITLE].elements]
     lines = [list(element.iterancestors())[::-1] for element in held]
@@ -145,7 +145,7 @@ def _container(objects: Sequence[LabelledObject]) -> HtmlElement | None:
 
 @dataclass
 class _Induction:
-    """An action being put together; ``items`` says where its objects are."""
+    """An action under construction; ``items`` are the elements of its objects."""
 
     schema: Extract
     examples: Sequence[LabelledExample]
@@ -154,13 +154,13 @@ class _Induction:
     budget: Budget
 
     def wrapper(self) -> Wrapper | None:
-        """Return the action, None where too little of it can be induced."""
+        """Return the action, None if too little of it can be induced."""
         return Wrapper(self._of_runs()) if self.schema.run is not None else self._of_elements()
 
     def proposal(self) -> Wrapper:
-        """Return what of the action can be induced, each in one way where that reads everything.
+        """Return the parts of the action that can be induced, each with one expression if that reads everything.
 
-        Without numbers, objects are told apart by what is read of them.
+        Without numbers, objects are distinguished by their fields.
         """
         objects = self._objects()
         located = self._located(objects)
@@ -206,7 +206,7 @@ class _Induction:
             if not agrees or not page.items or len(page.items) != len(example.objects):
                 continue
             reading = Reading(
-                example.page, FieldReader(whereabouts(example.page), PLENTY), nesting(page.items), len(found)
+                example.page, FieldReader(page_location(example.page), PLENTY), nesting(page.items), len(found)
             )
             for number, (labelled, item) in enumerate(zip(example.objects, page.items, strict=True)):
                 found.append((labelled, Sample(reading, item, int(_size(item)), None, number == 0)))
@@ -258,7 +258,7 @@ class _Induction:
 
 
 def _with_body(action: Extract) -> Extract:
-    """Let the one object of a page be none where it has no body: holders of articles hold other things as well."""
+    """Require a body of a page's only object: containers of articles contain other things as well."""
     body = next((field for field in action.fields if field.name == BODY), None)
     sources = [each.source for each in body.selectors] if body is not None and not body.page else []
     if not sources or not all(source.startswith("descendant::") for source in sources) or action.many:
@@ -271,7 +271,7 @@ def _with_body(action: Extract) -> Extract:
 
 
 def _is_apart(sample: Sample, beside: Sequence[HtmlElement]) -> bool:
-    """Say whether a value stands outside of the object: the page as a whole shows it."""
+    """Return whether a value lies outside of the object, as one of the page as a whole."""
     if sample.label is None or not sample.label.elements:
         return False
     above = {sample.label.elements[0], *sample.label.elements[0].iterancestors()}

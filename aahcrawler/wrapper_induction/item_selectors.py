@@ -1,4 +1,4 @@
-"""Finds expressions for the items of an action: those that find on every page what they should, no more and no less."""
+"""Find expressions for the items of an action that match exactly the wanted elements on every page."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -7,22 +7,22 @@ from dataclasses import dataclass, field, replace
 from lxml.etree import XPathError
 from lxml.html import HtmlElement
 
-from aahcrawler.wrapper_induction.features import Feature, Features
+from aahcrawler.wrapper_induction.element_features import Feature, Features
 from aahcrawler.wrapper_induction.robust_paths import Expression, Path, Step, leading_to
 from knowledge_base.selectors import Selector
 
 MOST_ALTERNATIVES = 3
 MOST_ABOVE = 3
-"""How far above the element of an object its item may lie, where that alone holds it."""
+"""The most levels by which an item may lie above the element of its object, if it contains no other object."""
 
 HIGHER = 1.2
-"""What it costs to take the element above as the item."""
+"""The cost of using the parent element as the item."""
 
 NO_DEARER = 1.2
-"""How much more an alternative may cost than the expression it stands beside."""
+"""The factor by which an alternative may cost more than its expression."""
 
 TELLING = 2.5
-"""The cost of features up to which what an item holds is used to tell it from others."""
+"""The cost of features up to which the content of an item serves to distinguish it."""
 
 LEAST_AGREEING = 0.75
 """The share of pages with objects that an expression must find exactly."""
@@ -41,19 +41,19 @@ SAMPLES = 24
 
 @dataclass
 class Budget:
-    """How much may still be done, in elements that expressions look at."""
+    """The remaining work, in elements that expressions visit."""
 
     left: int
 
     def spend(self, work: int) -> bool:
-        """Take something off; say whether it was there."""
+        """Subtract some work; return whether it was available."""
         self.left -= max(work, 1)
         return self.left >= 0
 
 
 @dataclass(frozen=True, slots=True)
 class ItemPage:
-    """A page as items are looked for on it. ``items`` are what is to be found, in document order."""
+    """A page on which items are searched for. ``items`` are the wanted elements, in document order."""
 
     root: HtmlElement
     size: int
@@ -62,7 +62,7 @@ class ItemPage:
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """Expressions for items, the best first; ``pages`` hold the items found, ``agreeing`` tells which pages agree.
+    """Expressions for items, the best first; ``pages`` have the items found, ``agreeing`` whether each page agrees.
 
     ``fit`` is the harmonic mean of precision and recall over all pages, 1 where all agree.
     """
@@ -75,12 +75,12 @@ class Items:
 
 @dataclass(frozen=True, slots=True)
 class _Tried:
-    """What an expression finds: of each page what it misses and what it finds beside."""
+    """The results of an expression: for each page, the missing and the superfluous elements."""
 
     path: Path
     expression: Expression
     level: int
-    """Which of the choices of elements to take as items it was tried on."""
+    """The level of elements, as items, on which it was tried."""
     cost: float
     missed: tuple[frozenset[HtmlElement], ...]
     extra: tuple[tuple[HtmlElement, ...], ...]
@@ -101,10 +101,10 @@ class ItemInduction:
     _tried: dict[Expression, _Tried] = field(default_factory=dict)
 
     def run(self, first: Iterable[Selector] = (), least_fit: float = 1.0) -> Items | None:
-        """Return the best expressions; None where none finds exactly what it should.
+        """Return the best expressions; None if none finds exactly what it should.
 
-        An expression that finds anything on a page without items is never taken. ``first`` are tried before others.
-        Below a ``least_fit`` of 1, the expression that fits best is taken where none is exact, and all pages count as
+        An expression that finds anything on a page without items is never used. ``first`` are tried before others.
+        Below a ``least_fit`` of 1, the expression that fits best is used if none is exact, and all pages count as
         agreeing.
         """
         levels = tuple(self._levels())
@@ -126,10 +126,9 @@ class ItemInduction:
         return 2 * (wanted - missed) / (2 * wanted - missed + extra) if wanted else 0.0
 
     def _levels(self) -> Iterator[tuple[ItemPage, ...]]:
-        """Yield the pages with the items themselves, then with the elements around them, while each holds one alone.
+        """Yield the pages with the items themselves, then with their parents, while each contains one object.
 
-        Where pages differ in which of these elements they call the items, those that are alike on most pages come
-        first.
+        If pages differ in the level of these elements, the level that is alike on most pages comes first.
         """
         pages = self.pages
         aligned = self._aligned(pages)
@@ -144,7 +143,7 @@ class ItemInduction:
             yield pages
 
     def _aligned(self, pages: tuple[ItemPage, ...]) -> tuple[ItemPage, ...]:
-        """Return each page with those elements as items that have what the items of most pages have."""
+        """Return each page with those elements as items that have the features of the items of most pages."""
         choices = [tuple(_choices(page)) for page in pages]
         votes: Counter[tuple[str, Feature]] = Counter()
         heights: Counter[tuple[str, Feature]] = Counter()
@@ -193,7 +192,7 @@ class ItemInduction:
         return tuple(chosen) or self._mended(levels)
 
     def _try(self, path: Path, written: Expression, level: int, pages: Sequence[ItemPage]) -> _Tried | None:
-        """Look what an expression finds; None where there is no time left for it."""
+        """Return the results of an expression; None if there is no time left for it."""
         known = self._tried.get(written)
         if known is not None and known.level == level:
             return known
@@ -212,7 +211,7 @@ class ItemInduction:
         return tried
 
     def _mended(self, levels: Sequence[tuple[ItemPage, ...]]) -> tuple[_Tried, ...] | None:
-        """Exclude what is found beside, join what finds parts, and last let a few pages disagree."""
+        """Exclude superfluous results, join expressions that find parts, and last let a few pages disagree."""
         tried = sorted(self._tried.values(), key=lambda each: each.cost)
         whole = [each for each in tried if not any(each.missed) and each.path.steps]
         for each in sorted(whole, key=lambda each: (sum(map(len, each.extra)), each.cost))[:NEAR_MISSES]:
@@ -226,7 +225,7 @@ class ItemInduction:
         return self._mostly(levels)
 
     def _narrowed(self, tried: _Tried, pages: Sequence[ItemPage]) -> Iterator[Path]:
-        """Yield the path with one condition more, one that all items meet and none of what is found beside."""
+        """Yield the path with one more condition, which all items meet and no superfluous element does."""
         extra = [element for found in tried.extra for element in found][:SAMPLES]
         items = [item for page in pages for item in page.items]
         *above, last = tried.path.steps
@@ -243,7 +242,7 @@ class ItemInduction:
                 yield each.feature.xpath
 
     def _held(self, items: Sequence[HtmlElement], extra: Sequence[HtmlElement]) -> Iterator[str]:
-        """Yield what all items hold and nothing of the extra elements does, by one feature."""
+        """Yield features that an element in each item has, and none in the extra elements."""
         sample = items[0]
         counted: Counter[str] = Counter()
         for inner in list(sample.iterdescendants())[:SAMPLES]:
@@ -274,7 +273,7 @@ class ItemInduction:
         return self._try(Path((), sum(each.cost for each in chosen)), written, 0, pages)
 
     def _mostly(self, levels: Sequence[tuple[ItemPage, ...]]) -> tuple[_Tried, ...] | None:
-        """Return what most pages agree with, if it finds nothing on pages without items."""
+        """Return the expression that most pages agree with, if it finds nothing on pages without items."""
         good: list[tuple[int, float, _Tried]] = []
         for each in self._tried.values():
             pages = levels[each.level]
@@ -286,7 +285,7 @@ class ItemInduction:
 
 
 def found_by(written: Expression, root: HtmlElement) -> list[HtmlElement]:
-    """Return the elements that an expression finds; none where it fails on this page."""
+    """Return the elements that an expression finds; none if it fails on this page."""
     try:
         return written.selector.elements(root)
     except XPathError:
@@ -331,7 +330,7 @@ def _alike(
 
 
 def _differs(path: Path, chosen: Iterable[_Tried]) -> bool:
-    """Say whether an expression needs nothing of what the others need, so that it may hold where they do not."""
+    """Return whether an expression needs no feature of the others, so that it may work where they do not."""
     own = {feature for step in path.steps for feature in step.features}
     taken = {feature for each in chosen for step in each.path.steps for feature in step.features}
     return bool(own) and own.isdisjoint(taken)
@@ -348,7 +347,7 @@ def _choices(page: ItemPage) -> Iterator[ItemPage]:
 
 
 def _raised(page: ItemPage) -> ItemPage | None:
-    """Return a page with the elements around its items; None where they hold more than one each, or the whole page."""
+    """Return a page with the elements around its items; None if they hold more than one each, or the whole page."""
     above: list[HtmlElement] = []
     for item in page.items:
         parent = item.getparent()

@@ -7,25 +7,25 @@ from datetime import datetime
 from lxml.etree import XPathError
 from lxml.html import HtmlElement
 
+from aahcrawler.wrapper_induction.element_features import Features
 from aahcrawler.wrapper_induction.examples import Method
-from aahcrawler.wrapper_induction.features import Features
 from aahcrawler.wrapper_induction.item_selectors import LEAST_FIT, found_by
 from aahcrawler.wrapper_induction.robust_paths import Expression, Path, leading_to
 from knowledge_base.selectors import BadExpressionError
 
 LEAST_PAGES = 2
 MOST_TARGETS = 12
-"""Links of one page by which expressions are made; all are looked at when these are tried."""
+"""The most links of one page from which expressions are made; all are used when these are tried."""
 MOST_TRIED = 40
 MOST_COST = 6.0
-"""The cost of an expression (see `aahcrawler.wrapper_induction.robust_paths.Path`) beyond which it says too little."""
+"""The cost of an expression (see `aahcrawler.wrapper_induction.robust_paths.Path`) beyond which it is too vague."""
 
 ANY = Expression(css="a[href]")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LabelledLinks:
-    """The links of one page to pages of a level, as they were found; ``counted`` says which of any links count."""
+    """The links of one page to pages of a level; ``counted`` returns those that count among any links."""
 
     url: str
     tree: HtmlElement
@@ -42,10 +42,10 @@ class LabelledLinks:
 
 
 def induce_links(examples: Sequence[LabelledLinks], *, documented: bool) -> tuple[Expression, bool] | None:
-    """Return an expression that finds the links of all examples and no others, None where there is none.
+    """Return an expression that finds the links of all examples and no others, None if there is none.
 
-    Where ``documented`` addresses tell the level, the last resort is any link of such an address; the second value
-    says so.
+    If ``documented`` addresses identify the level, the last resort is any link with such an address; the second value
+    is True then.
     """
     if len(examples) < LEAST_PAGES or any(not example.links for example in examples):
         return None
@@ -57,10 +57,10 @@ def induce_links(examples: Sequence[LabelledLinks], *, documented: bool) -> tupl
 
 
 def find_links(links: Sequence[HtmlElement], tree: HtmlElement) -> tuple[Expression, float] | None:
-    """Return the expression that finds some links of one page best, and how well; None where none finds most of them.
+    """Return the expression that best finds some links of a page, and its fit; None if none finds most of them.
 
-    The fit is the harmonic mean of precision and recall, at least `LEAST_FIT`; of several with the same fit, it is the
-    expression that is likeliest to stay.
+    The fit is the harmonic mean of precision and recall, at least `LEAST_FIT`; of several with the same fit, the
+    expression that is likeliest to stay is returned.
     """
     wanted = frozenset(links)
     best: tuple[Expression, float] | None = None
@@ -81,7 +81,7 @@ def _candidates(targets: Sequence[tuple[HtmlElement, HtmlElement]]) -> Iterator[
 
 
 def _is_place(path: Path) -> bool:
-    """Say whether a path tells where links stand; what their addresses are says the knowledge base."""
+    """Return whether a path describes the place of links; the knowledge base describes their addresses."""
     return all(feature.attribute != "href" for step in path.steps for feature in step.features)
 
 

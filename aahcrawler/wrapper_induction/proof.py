@@ -1,4 +1,4 @@
-"""Runs an induced action as the helper would on the pages of its examples, and says how far it agrees with them."""
+"""Run an induced action as the helper would on the pages of its examples, and measure how far it agrees with them."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
@@ -7,12 +7,12 @@ from dataclasses import replace
 from lxml.etree import XPathError
 
 from aahcrawler.helper.extraction import BODY, Extraction
-from aahcrawler.helper.fields import FieldReader
+from aahcrawler.helper.field_reader import FieldReader
 from aahcrawler.page import Page, markup
 from aahcrawler.page.text import fold, plain_text
 from aahcrawler.webobject import Value, WebObject
 from aahcrawler.wrapper_induction.examples import Label, LabelledExample, LabelledObject
-from aahcrawler.wrapper_induction.samples import Outcome, expected_at, outcome_of, whereabouts
+from aahcrawler.wrapper_induction.samples import Outcome, expected_at, outcome_of, page_location
 from aahcrawler.wrapper_induction.wrapper import Agreement, Support, Wrapper
 from knowledge_base.model import Extract, Field, FieldKind
 
@@ -23,7 +23,7 @@ PLENTY = 1 << 40
 
 
 def proven(wrapper: Wrapper, schema: Extract, examples: Sequence[LabelledExample]) -> Wrapper | None:
-    """Return the action with its support; None where it does not hold on the examples that it was induced from."""
+    """Return the action with its support; None if it does not hold on the examples that it was induced from."""
     action = wrapper.action
     pages = absent = objects = 0
     dissenting: list[str] = []
@@ -51,8 +51,8 @@ def proven(wrapper: Wrapper, schema: Extract, examples: Sequence[LabelledExample
 
 
 def run(action: Extract, page: Page) -> list[WebObject] | None:
-    """Return what an action extracts from a page; None where it fails on it."""
-    where = whereabouts(page)
+    """Return the objects that an action extracts from a page; None if it fails on it."""
+    where = page_location(page)
     extraction = Extraction(action, where, FieldReader(where, PLENTY))
     try:
         return [each.object for each in extraction.objects()]
@@ -72,7 +72,7 @@ def _agrees(found: Sequence[WebObject], objects: Sequence[LabelledObject], schem
 
 
 def _has_bodies(compared: Mapping[str, Counter[Outcome]]) -> bool:
-    """Say whether enough of the bodies of a page are right."""
+    """Return whether enough of the bodies of a page are right."""
     body = compared.get(BODY)
     if body is None:
         return True
@@ -80,7 +80,7 @@ def _has_bodies(compared: Mapping[str, Counter[Outcome]]) -> bool:
 
 
 def _compare(found: Sequence[WebObject], example: LabelledExample, schema: Extract) -> Mapping[str, Counter[Outcome]]:
-    """Return how often each field of the objects of a page is what the example says."""
+    """Return how often each field of the objects of a page agrees with the example."""
     tallies: defaultdict[str, Counter[Outcome]] = defaultdict(Counter)
     fields = {field.name: field for field in reversed(schema.fields)}
     for number, (each, labelled) in enumerate(zip(found, example.objects, strict=True)):

@@ -6,11 +6,11 @@ from itertools import combinations
 
 from lxml.html import HtmlElement
 
-from aahcrawler.wrapper_induction.features import Feature, Features, Weighed, cost_of_tag
+from aahcrawler.wrapper_induction.element_features import Feature, Features, Weighed, cost_of_tag
 from knowledge_base.selectors import Selector, compile_selector
 
 MOST_ABOVE = 9
-"""How many elements above one are looked at for a name."""
+"""The most ancestors of an element that are searched for a name."""
 
 MOST_OWN = 7
 """Features of one element that are tried together."""
@@ -38,7 +38,7 @@ class Expression:
 
     @classmethod
     def of(cls, selector: Selector) -> "Expression":
-        """Return what a compiled expression says, as it was written."""
+        """Return the source of a compiled expression."""
         return cls(selector.css, "" if selector.css else selector.source, selector.attribute)
 
     def attributes(self) -> dict[str, str]:
@@ -49,17 +49,17 @@ class Expression:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """An element by its tag and features; ``child`` where it must stand directly in the one before."""
+    """An element by its tag and features; ``child`` if it must be a child of the one before."""
 
     tag: str
     features: tuple[Feature, ...] = ()
     child: bool = False
     further: tuple[str, ...] = ()
-    """Predicates that only XPath can say."""
+    """Predicates that only XPath can express."""
 
     @property
     def css(self) -> str | None:
-        """How it stands in a CSS selector; None where CSS cannot say it."""
+        """Return the step in a CSS selector; None if CSS cannot express it."""
         parts = [feature.css for feature in self.features]
         if self.further or not self.tag or any(part is None for part in parts):
             return None
@@ -74,17 +74,17 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """Steps down from the element at hand. ``cost`` says how easily a change of the template would break it."""
+    """Steps down from the current element. ``cost`` is how easily a change of the template would break it."""
 
     steps: tuple[Step, ...]
     cost: float
     start: str = ""
-    """Where to begin instead of the element at hand, in XPath: ``following-sibling::tr[1]``."""
+    """The start of the path, if not the current element, in XPath: ``following-sibling::tr[1]``."""
     turn: str = ""
-    """Where to go from the element that the steps lead to, in XPath: ``ancestor::tr[1]``."""
+    """The way on from the element at the end of the steps, in XPath: ``ancestor::tr[1]``."""
 
     def written(self, attribute: str = "") -> Expression:
-        """Return the expression: CSS where that can say it, which people read more easily."""
+        """Return the expression: in CSS if possible, which people read more easily."""
         parts = [step.css for step in self.steps]
         if not self.start and not self.turn and None not in parts and self.steps and not self.steps[0].child:
             css = "".join((" > " if step.child else " ") + str(step.css) for step in self.steps).strip()
@@ -183,7 +183,7 @@ def _chains(targets: Sequence[tuple[HtmlElement, HtmlElement]], known: Features,
 
 
 def _ordinal(element: HtmlElement) -> int:
-    """Return the how manieth of its tag an element is among its siblings, counted from one."""
+    """Return the position of an element among its siblings of the same tag, counted from one."""
     return 1 + sum(1 for _ in element.itersiblings(str(element.tag), preceding=True))
 
 
@@ -204,9 +204,9 @@ def _above(root: HtmlElement, target: HtmlElement) -> list[HtmlElement]:
 def beside(
     items: Sequence[HtmlElement], others: Sequence[HtmlElement], known: Features
 ) -> tuple[tuple[str, float], ...]:
-    """Return ways from items to elements that stand beside them, in XPath with their costs; cheapest first.
+    """Return the ways from items to their siblings, in XPath with their costs; cheapest first.
 
-    They go to the nearest sibling of a feature that all have, or by counting where all stand equally far away.
+    They lead to the nearest sibling with a common feature, or by counting if all are equally far away.
     """
     distances = {_distance(item, other) for item, other in zip(items, others, strict=True)}
     if 0 in distances or not distances or len({distance > 0 for distance in distances}) > 1:
@@ -221,7 +221,7 @@ def beside(
 
 
 def _distance(item: HtmlElement, other: HtmlElement) -> int:
-    """Return how many siblings an element stands behind another (negative: before it); 0 where it does not."""
+    """Return how many siblings an element is behind another (negative: before it); 0 if they are not siblings."""
     parent = item.getparent()
     if parent is None or other.getparent() is not parent:
         return 0

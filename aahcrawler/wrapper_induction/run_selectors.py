@@ -1,4 +1,4 @@
-"""Induces how objects that no element holds are cut out of their container: what signs them, and what heads them."""
+"""Induce how objects without elements are cut out of their container: their signatures and their headings."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -6,8 +6,8 @@ from dataclasses import replace
 from lxml.html import HtmlElement
 
 from aahcrawler.page.text import excerpt, fold
+from aahcrawler.wrapper_induction.element_features import Features
 from aahcrawler.wrapper_induction.examples import Label, LabelledExample
-from aahcrawler.wrapper_induction.features import Features
 from aahcrawler.wrapper_induction.item_selectors import Budget, ItemInduction, ItemPage, found_by
 from aahcrawler.wrapper_induction.robust_paths import Expression, compiled
 from aahcrawler.wrapper_induction.samples import comparable
@@ -22,10 +22,10 @@ LEAST_PAGES = 2
 def cut(
     run: Run, examples: Sequence[LabelledExample], containers: Sequence[ItemPage], known: Features, budget: Budget
 ) -> Run:
-    """Return how a schema cuts its containers, with what it misses of headings and signatures of the examples.
+    """Return how a schema cuts its containers, completed by missing headings and signatures of the examples.
 
-    ``containers`` hold, for each example, the one item that was found for it, or none. A part that no expression
-    finds exactly stays as it was.
+    ``containers`` has, for each example, the one item that was found for it, or None. A part that no expression finds
+    exactly stays as it was.
     """
     titled = _parts(examples, containers, TITLE)
     if any(page.items for page in titled):
@@ -51,14 +51,14 @@ def _parts(examples: Sequence[LabelledExample], containers: Sequence[ItemPage], 
 
 
 def _says(label: Label) -> bool:
-    """Say whether all that the one element of a label shows is its value."""
+    """Return whether all that the one element of a label shows is its value."""
     return len(label.elements) == 1 and fold(excerpt(label.elements[0], LONGEST)) == comparable(label.value)
 
 
 def _finding(parts: tuple[ItemPage, ...], known: Features, budget: Budget) -> tuple[Expression, ...]:
-    """Return the expressions that find these elements and no others; none where there are none such."""
+    """Return the expressions that find these elements and no others; none if there are no such expressions."""
     if sum(bool(page.items) for page in parts) < LEAST_PAGES:
-        # What one page calls its own headings may name nothing but their words.
+        # The names of one page's headings may contain only their words.
         return ()
     items = ItemInduction(parts, known, True, budget).run()
     if items is None or any(found.items != page.items for found, page in zip(items.pages, parts, strict=True)):
@@ -67,7 +67,7 @@ def _finding(parts: tuple[ItemPage, ...], known: Features, budget: Budget) -> tu
 
 
 def _all_found(selectors: Sequence[Selector], parts: Sequence[ItemPage]) -> bool:
-    """Say whether expressions find each of some elements, or what stands around it or in it."""
+    """Return whether expressions find each of some elements, or an element around or in it."""
     for page in parts:
         found = {each for selector in selectors for each in found_by(Expression.of(selector), page.root)}
         for item in page.items:

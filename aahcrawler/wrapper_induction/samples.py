@@ -1,4 +1,4 @@
-"""Compares what an expression reads of a field with where its value stands in each labelled object."""
+"""Compare the results of an expression for a field with the place of its value in each labelled object."""
 
 import re
 from collections import Counter
@@ -12,11 +12,11 @@ from lxml.etree import _Element as Element
 from lxml.html import HtmlElement
 
 from aahcrawler.helper.extraction import BODY
-from aahcrawler.helper.fields import FieldReader
-from aahcrawler.helper.narrowing import literals_on
+from aahcrawler.helper.field_reader import FieldReader
+from aahcrawler.helper.field_values import as_date, stripped
 from aahcrawler.helper.ownership import Owners
-from aahcrawler.helper.values import as_date, stripped
-from aahcrawler.helper.whereabouts import Whereabouts
+from aahcrawler.helper.page_literals import literals_on
+from aahcrawler.helper.page_location import PageLocation
 from aahcrawler.page import Page
 from aahcrawler.page.text import fold, plain_text
 from aahcrawler.webobject import Person, Reference, Value
@@ -26,7 +26,7 @@ from knowledge_base.selectors import Selector
 from knowledge_base.url_rules import ParsedUrl
 
 MOST_FOUND = 32
-"""Nodes of one expression within one object that are looked at before its value is read."""
+"""The most nodes of one expression within one object that are examined before its value is read."""
 
 LONGEST_LINE = 300
 TITLE = "title"
@@ -42,23 +42,23 @@ _DIGITS = re.compile(r"\d.*\d(?:\s?[apAP]\.?[mM]\b\.?)?")
 
 
 class Outcome(Enum):
-    """What came of reading a field of one object."""
+    """The results of reading a field of one object."""
 
     RIGHT = auto()
     NEAR = auto()
-    """A text was read that is longer or shorter by a little; whoever found the text may have taken too much of it."""
+    """A text was read that is a little longer or shorter; the example may have included too much of it."""
     WRONG = auto()
     MISSING = auto()
-    """Nothing was read where the example says a value."""
+    """Nothing was read, but the example has a value."""
     BEYOND = auto()
-    """A value was read where the example says none."""
+    """A value was read, but the example has none."""
     ABSENT = auto()
-    """Nothing was read where the example says none."""
+    """Nothing was read, and the example has no value."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reading:
-    """A page as fields are read on it; ``number`` tells it from others. ``owners`` is None without nested items."""
+    """A page for reading fields; ``number`` identifies it. ``owners`` is None without nested items."""
 
     page: Page
     reader: FieldReader
@@ -68,9 +68,9 @@ class Reading:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sample:
-    """One object and where one of its fields stands, None where the example does not say.
+    """One object and the place of one of its fields, None if the example does not have it.
 
-    ``size`` is how many elements the item holds.
+    ``size`` is the number of elements in the item.
     """
 
     reading: Reading
@@ -80,7 +80,7 @@ class Sample:
     first: bool = False
 
     def expected(self, wanted: Field) -> object | None:
-        """Return what a reading of the field must be equal to; None without a label."""
+        """Return the expected value of the field; None without a label."""
         return expected_at(self.label, wanted, self.reading.page) if self.label is not None else None
 
     def outcome(self, wanted: Field) -> Outcome:
@@ -91,7 +91,7 @@ class Sample:
         return self.compare(wanted, self.values(wanted))
 
     def compare(self, wanted: Field, values: Sequence[Value]) -> Outcome:
-        """Compare values that were read with what the example says: one of them, where the field has many."""
+        """Compare the values read with that of the example: one of them suffices if the field has many."""
         expected = self.expected(wanted)
         if expected is None:
             return Outcome.BEYOND if values else Outcome.ABSENT
@@ -99,7 +99,7 @@ class Sample:
 
     @property
     def target(self) -> HtmlElement | None:
-        """The one element whose whole text the value is, None where it is of another form."""
+        """The one element whose whole text the value is, None if it is of another form."""
         label = self.label
         if label is None or label.attribute or label.without or len(label.elements) != 1:
             return None
@@ -107,7 +107,7 @@ class Sample:
         return element if isinstance(element, HtmlElement) else None
 
     def reads(self, wanted: Field) -> bool:
-        """Say whether what stands at the label is read as the value."""
+        """Return whether reading the label gives the value."""
         if self.label is None:
             return False
         text = text_of(self.label)
@@ -116,7 +116,7 @@ class Sample:
         return stripped(text, wanted.strip) == self.expected(wanted)
 
     def _finds(self, wanted: Field, target: HtmlElement) -> bool:
-        """Say whether the target is the first element that the expression finds as the item's own."""
+        """Return whether the target is the first element that the expression finds as the item's own."""
         context = self.reading.page.tree if wanted.page else self.item
         owners = None if wanted.page else self.reading.owners
         selector = wanted.selectors[0]
@@ -143,7 +143,7 @@ class Sample:
             return ()
 
     def date_text(self, wanted: Field) -> str:
-        """Return the shortest part of the label's text that is read as its date; empty where none is."""
+        """Return the shortest part of the label's text that is read as its date; empty if none is."""
         label = self.label
         parts = {part for text in _pieces(label) for part in _parts(text)} if label is not None else set()
         for part in sorted(parts, key=lambda each: (len(each), each)):
@@ -153,7 +153,7 @@ class Sample:
 
 
 def expected_at(label: Label, wanted: Field, page: Page) -> object:
-    """Return what reading a field at a label must come to: what its place shows where that can be read, else its value.
+    """Return the expected value of a field at a label: the value shown if it can be read, else that of the label.
 
     Markup is compared by its text.
     """
@@ -200,7 +200,7 @@ def _refined(label: Label, without: Sequence[Selector], title: Label | None) -> 
 
 
 def _around(title: Label | None) -> Iterator[Element]:
-    """Yield the element of a title, or the one around it that holds nothing else."""
+    """Yield the element of a title, or the one around it that contains nothing else."""
     if title is None or title.attribute or len(title.elements) != 1:
         return
     element = title.elements[0]
@@ -223,13 +223,13 @@ def _parts_found(selectors: Sequence[Selector], element: HtmlElement) -> Iterato
             continue
 
 
-def whereabouts(page: Page) -> Whereabouts:
+def page_location(page: Page) -> PageLocation:
     """Take a page for the first one of what it is a page of, named by its own address."""
-    return Whereabouts(page, page.url, ParsedUrl.parse(page.url), True, literals_on(page))
+    return PageLocation(page, page.url, ParsedUrl.parse(page.url), True, literals_on(page))
 
 
 def text_of(label: Label) -> str:
-    """Return the text that stands at a label, in one line."""
+    """Return the text at a label, in one line."""
     if label.attribute:
         return fold(" ".join(element.get(label.attribute) or "" for element in label.elements))
     return fold(" ".join(plain_text(element, label.without) for element in label.elements))
@@ -239,12 +239,12 @@ _GOOD = (Outcome.WRONG, Outcome.NEAR, Outcome.RIGHT)
 
 
 def outcome_of(values: Sequence[Value], expected: object) -> Outcome:
-    """Say how well the best of some values is what it should be."""
+    """Return how well the best of some values agrees with the expected one."""
     return max((compared(value, expected) for value in values), key=_GOOD.index, default=Outcome.MISSING)
 
 
 def compared(value: Value, expected: object) -> Outcome:
-    """Say whether a value that was read is what it should be."""
+    """Return how well a value that was read agrees with the expected one."""
     here = comparable(value)
     if here == expected:
         return Outcome.RIGHT
@@ -253,7 +253,7 @@ def compared(value: Value, expected: object) -> Outcome:
 
 
 def _is_near(one: str, other: str) -> bool:
-    """Say whether two long texts have nearly all of their words in common; of scripts without spaces, signs."""
+    """Return whether two long texts have nearly all of their words in common; of scripts without spaces, signs."""
     short, long = sorted((one, other), key=len)
     if len(short) < SHORTEST_NEAR or len(short) < NEAR * len(long):
         return False
@@ -263,7 +263,7 @@ def _is_near(one: str, other: str) -> bool:
 
 
 def comparable(value: Value) -> object:
-    """Return what two values that mean the same have in common: a person's name, text in one line."""
+    """Return a form that is equal for values that mean the same: a person's name, text in one line."""
     match value:
         case Person():
             return fold(value.name)
@@ -289,7 +289,7 @@ def _pieces(label: Label) -> Iterator[str]:
 
 
 def _parts(text: str) -> Iterator[str]:
-    """Yield a text, then what stands around its numbers, with fewer and fewer words before them."""
+    """Yield a text, then the text around its numbers, with fewer and fewer words before them."""
     yield text
     for pattern in (_NEAR_DIGITS, _DIGITS):
         found = pattern.search(text)
@@ -301,7 +301,7 @@ def _parts(text: str) -> Iterator[str]:
 
 
 def firsts(samples: Sequence[Sample]) -> tuple[Sample, ...]:
-    """Return one sample of each page, the first that says a value, else the first."""
+    """Return one sample of each page, the first with a value, else the first."""
     found: dict[int, Sample] = {}
     for sample in samples:
         known = found.get(sample.reading.number)

@@ -1,4 +1,4 @@
-"""Holds what induction returns, an extraction action with the evidence for it, and writes it as a file has it."""
+"""The result of induction: an extraction action with the evidence for it, and its form in a file."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -12,11 +12,11 @@ from knowledge_base.selectors import Selector
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """How often a field of the induced action read what the examples say.
+    """The counts of agreement between a field of the induced action and the examples.
 
-    ``right`` and ``wrong`` count objects, ``near`` those where a text is a little longer or shorter than the example
-    says; ``missing`` those where it read nothing and the example says a value, ``beyond`` those where it read a value
-    and the example says none.
+    ``right`` and ``wrong`` count objects; ``near`` those with a text that is a little longer or shorter than in the
+    example; ``missing`` those with no value read but one in the example; ``beyond`` those with a value read but none in
+    the example.
     """
 
     field: str
@@ -29,10 +29,10 @@ class Agreement:
 
 @dataclass(frozen=True, slots=True)
 class Support:
-    """What an action was induced from, and how far it agrees with that.
+    """The examples of an action, and how far it agrees with them.
 
-    ``pages`` are examples with objects on which exactly these were found, ``absent`` examples without any on which
-    none was, ``dissenting`` the addresses of pages where it found others; ``objects`` counts objects.
+    ``pages`` are examples with objects on which exactly these were found, ``absent`` examples without any on which none
+    was found, ``dissenting`` the addresses of pages on which it found others; ``objects`` counts objects.
     """
 
     pages: int = 0
@@ -44,9 +44,9 @@ class Support:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Wrapper:
-    """An induced extraction action with its support; ``notes`` say, for people, what could not be induced.
+    """An induced extraction action with its support; ``notes`` tell people which parts could not be induced.
 
-    Two are equal where they are written alike and have the same support.
+    Two are equal if they are written alike and have the same support.
     """
 
     action: Extract
@@ -58,22 +58,22 @@ class Wrapper:
         return (etree.tostring(self.xml()), self.support, self.notes)
 
     def __eq__(self, other: object) -> bool:
-        """Compare what is written."""
+        """Compare the written forms."""
         return isinstance(other, Wrapper) and self._key == other._key
 
     def __hash__(self) -> int:
-        """Return the hash of what is written."""
+        """Return the hash of the written form."""
         return hash(self._key)
 
     def signs(self) -> tuple[Expression, ...]:
-        """Return what tells a page of this template from those of others: one of them is there.
+        """Return expressions, one of which matches each page of this template and no page of the others.
 
         They serve as the ``when`` of a variant.
         """
         return tuple(Expression(css=each.css, xpath=each.xpath) for each in map(Expression.of, self.action.items))
 
     def xml(self) -> etree._Element:
-        """Return the ``extract`` element, valid where the schema allows an extraction action."""
+        """Return the ``extract`` element, valid wherever the schema allows an extraction action."""
         action = self.action
         given = {
             "name": action.name,

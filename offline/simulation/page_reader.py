@@ -10,7 +10,7 @@ from time import process_time
 from aahcrawler.archive.reader import captures
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.helper.sites import Sites
-from aahcrawler.helper.timing import Stopwatch
+from aahcrawler.helper.time_limits import Stopwatch
 from aahcrawler.page import Page
 from aahcrawler.segments import SegmentError, segments
 from aahcrawler.urls import canonicalize, resolve

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aahcrawler.adaptation.detection.failure_detection import FEW, Shape, TrackRecord, Trouble, since, trouble
-from aahcrawler.adaptation.detection.texts import PageText, bare
+from aahcrawler.adaptation.detection.text_sampling import PageText, bare
 from aahcrawler.helper.assistance import Failure
 from aahcrawler.helper.extraction import Extracted
 from aahcrawler.helper.outcome import Outcome

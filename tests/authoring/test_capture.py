@@ -9,8 +9,8 @@ import pytest
 from typer.testing import CliRunner
 
 from aahcrawler.authoring.capture import CaptureError, Wish, capture, doubts
-from aahcrawler.authoring.saved import SavedPage, as_json, read_expectation, read_page
-from aahcrawler.authoring.source import Source, SourceError
+from aahcrawler.authoring.page_source import Source, SourceError
+from aahcrawler.authoring.saved_pages import SavedPage, as_json, read_expectation, read_page
 from aahcrawler.cli import app
 from aahcrawler.page import Headers, Page
 from knowledge_base.loader import load
@@ -91,7 +91,7 @@ def test_a_page_of_no_level_is_saved_as_such_only_when_asked(
     ("page", "wish", "message"),
     [
         (THREAD.page, Wish("mybb", "a"), "no file describes mybb, only: phpbb"),
-        (THREAD.page, Wish("none", "a"), "is taken for phpBB"),
+        (THREAD.page, Wish("none", "a"), "is recognised as phpBB"),
         (THREAD.page, Wish("phpbb", "../a"), "is no name for a page"),
         (replace(THREAD.page, status=404), Wish("phpbb", "a"), "answers 404"),
         (html_page("http://a.test/", "<p>Nothing</p>"), Wish("phpbb", "a"), "no application is recognised"),

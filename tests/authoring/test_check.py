@@ -9,7 +9,7 @@ from aahcrawler.authoring import cost
 from aahcrawler.authoring.check import Checked, check
 from aahcrawler.authoring.check_findings import Finding
 from aahcrawler.authoring.examination import Task, reports
-from aahcrawler.authoring.stress import SHAPES, common_page, page, words_of
+from aahcrawler.authoring.stress_pages import SHAPES, common_page, page, words_of
 from aahcrawler.cli import app
 
 GOOD = """<?xml version="1.0"?>

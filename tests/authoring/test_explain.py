@@ -10,9 +10,9 @@ from typer.testing import CliRunner
 
 from aahcrawler.archive import Identified, WarcWriter
 from aahcrawler.authoring.explain import explain
-from aahcrawler.authoring.explanation import ActionShown, Explanation
+from aahcrawler.authoring.explanation_model import ActionShown, Explanation
 from aahcrawler.authoring.explanation_tables import plain_lines
-from aahcrawler.authoring.file_lines import Places, read_files
+from aahcrawler.authoring.file_lines import FileLines, read_files
 from aahcrawler.authoring.partial_matches import narrowed
 from aahcrawler.cli import app
 from aahcrawler.page import Headers, Page
@@ -71,7 +71,7 @@ def explained(folder: Path, markup: str, url: str = URL) -> Explanation:
     page = Page(
         url, 200, Headers((("Content-Type", "text/html"),)), markup.encode(), datetime(2026, 11, 21, tzinfo=UTC)
     )
-    return explain(page, load(folder), Places(read_files(chosen_files((folder,)).applications)))
+    return explain(page, load(folder), FileLines(read_files(chosen_files((folder,)).applications)))
 
 
 def action(explanation: Explanation, name: str) -> ActionShown:
@@ -83,7 +83,7 @@ def line_of(place: str) -> int:
 
 
 def test_the_front_page_tells_where_everything_is_listed() -> None:
-    knowledge_base, places = load(), Places(read_files(chosen_files((FOLDER,)).applications))
+    knowledge_base, places = load(), FileLines(read_files(chosen_files((FOLDER,)).applications))
     head = '<head><meta name=generator content="WordPress 6.4"></head>'
     generator = f'<html>{head}<body class="{{}}"><p>Knots</p></body></html>'
     front = explain(html_page("http://a.test/blog/", generator.format("blog")), knowledge_base, places)

@@ -92,7 +92,7 @@ def test_what_is_left_out_is_listed_with_its_line(tmp_path: Path) -> None:
     )
     pack = convert(folder)
     left = {(item.file, item.line, item.directive): item.reason for item in pack.left_out}
-    assert left[("gazette.example.txt", 12, "http_header")].startswith("the crawler says truthfully who it is")
+    assert left[("gazette.example.txt", 12, "http_header")].startswith("the crawler identifies itself truthfully")
     assert "not replaced" in left[("gazette.example.txt", 13, "replace_string")]
     assert "names no body" in left[("none.example.txt", 0, "")]
     assert [line for file, line, _ in sorted(left) if file == "broken.example.txt"] == [0, 1, 2, 3]

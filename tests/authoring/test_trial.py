@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from aahcrawler.authoring.saved import Expectation, SavedPage, SavedPageError, read_page
+from aahcrawler.authoring.saved_pages import Expectation, SavedPage, SavedPageError, read_page
 from aahcrawler.authoring.trial import Selection, Trial, TrialError, levels_without_page, without_negative_page
 from aahcrawler.cli import app
 from knowledge_base.loader import load

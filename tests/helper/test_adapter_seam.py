@@ -10,8 +10,8 @@ from aahcrawler.helper import ApplicationAwareHelper, Assistance
 from aahcrawler.helper.adapter import Followed, Question, Taken
 from aahcrawler.helper.assistance import Failure
 from aahcrawler.helper.navigation import Chosen, Links
+from aahcrawler.helper.object_building import Sketch
 from aahcrawler.helper.outcome import Outcome, Runner
-from aahcrawler.helper.sketching import Sketch
 from aahcrawler.metadata import Metadata
 from aahcrawler.page import Page
 from aahcrawler.webobject import Person, Reference, WebObject
@@ -55,7 +55,7 @@ class Scripted:
         self.questions.append(question)
         return self.instead or question.action
 
-    def settled(self, question: Question, outcome: Outcome, runner: Runner) -> Outcome:
+    def check_outcome(self, question: Question, outcome: Outcome, runner: Runner) -> Outcome:
         assert runner.where.page is question.page
         self.outcomes.append(outcome)
         return self.outcome or outcome

@@ -9,7 +9,7 @@ import pytest
 from lxml.html import document_fromstring, tostring
 
 from aahcrawler.helper import ApplicationAwareHelper, Failure
-from aahcrawler.helper.timing import REGULAR_BYTES, Attempts, Stopwatch
+from aahcrawler.helper.time_limits import REGULAR_BYTES, Attempts, Stopwatch
 from knowledge_base.loader import load
 from knowledge_base.model import Application, Condition, LinkSource, Navigate, PageLevel, Variant
 from tests.helper.building import application, article, helper_of, level, links, text_field, xpath

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from aahcrawler.induction import Nature, Record, objects, records
+from aahcrawler.induction import Nature, Record, generic_objects, records
 from aahcrawler.webobject import Person
 from tests.pace import at_most
 from tests.page.building import page_of
@@ -93,7 +93,7 @@ def test_a_list_of_articles_yields_no_objects() -> None:
     (found,) = records(page)
     assert found.nature is Nature.TEASERS
     assert [record.target for record in found.records] == [f"http://site.test/{number}" for number in range(7, 11)]
-    assert objects.read(page).objects == ()
+    assert generic_objects.read(page).objects == ()
 
 
 def test_an_article_and_its_comments() -> None:
@@ -105,7 +105,7 @@ def test_an_article_and_its_comments() -> None:
         f"<article><p>By Eve, 10 January 2022</p><p>{TEXTS[0]}</p><p>{TEXTS[1] * 3}</p></article><h2>Comments</h2>"
     )
     page = page_of(thread(comment, article), url="http://site.test/ferry")
-    whole, *comments = objects.read(page).objects
+    whole, *comments = generic_objects.read(page).objects
     assert (whole.type, whole.iri, whole.first("title")) == ("article", "http://site.test/ferry", "Ferry")
     assert str(whole.first("body")).startswith(TEXTS[0])
     assert [each.iri for each in comments] == [f"http://site.test/ferry#comment-{number}" for number in range(7, 11)]
@@ -148,12 +148,12 @@ def test_a_wiki_discussion_signed_in_its_text() -> None:
     ],
 )
 def test_lists_of_members_and_links_hold_no_objects(markup: str) -> None:
-    assert objects.read(page_of(f"<title>List</title>{markup}", url="http://site.test/list")).objects == ()
+    assert generic_objects.read(page_of(f"<title>List</title>{markup}", url="http://site.test/list")).objects == ()
 
 
 def test_the_form_to_answer_shows_posts_that_are_not_its_own() -> None:
     markup = SHAPES["divisions"].replace("<h1>Ferry</h1>", "<h1>Reply</h1><form><textarea></textarea></form>")
-    assert objects.read(page_of(markup, url="http://site.test/answer")).objects == ()
+    assert generic_objects.read(page_of(markup, url="http://site.test/answer")).objects == ()
 
 
 @pytest.mark.slow
@@ -161,8 +161,8 @@ def test_the_form_to_answer_shows_posts_that_are_not_its_own() -> None:
 def test_large_pages_take_seconds_at_most(times: int) -> None:
     page = page_of(SHAPES["divisions"] * times + "<div class=msg>" * 1_500, url="http://site.test/ferry")
     with at_most(8):
-        first = objects.read(page)
-    assert first.objects == objects.read(page).objects
+        first = generic_objects.read(page)
+    assert first.objects == generic_objects.read(page).objects
 
 
 def test_counts_about_somebody_are_not_the_name() -> None:
@@ -216,4 +216,4 @@ def test_a_row_of_teasers_without_elements_of_their_own_is_no_article(heading: s
     text = "".join(f"<p>{text} {text}</p>" for text in TEXTS)
     row = "".join(f"<h2>{heading.format(number)}</h2>{text}" for number in range(4))
     page = page_of(f"<head><title>News</title><body><main><h1>News</h1>{text}{row}</main>", url="http://site.test/news")
-    assert [each.type for each in objects.read(page).objects] == types
+    assert [each.type for each in generic_objects.read(page).objects] == types

@@ -3,7 +3,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from aahcrawler.induction.objects import read
+from aahcrawler.induction.generic_objects import read
 from aahcrawler.page import Page, generic
 from aahcrawler.page.text import fold
 from aahcrawler.webobject import Person, Reference, WebObject

@@ -2,7 +2,7 @@
 
 import pytest
 
-from aahcrawler.induction import objects
+from aahcrawler.induction import generic_objects
 from aahcrawler.page.schemaorg import items
 from aahcrawler.webobject import Person, WebObject
 from tests.pace import at_most
@@ -29,7 +29,7 @@ RDFA = f"""<title>Ice</title><body vocab="https://schema.org/"><div typeof=Artic
 
 
 def read(markup: str) -> tuple[WebObject, ...]:
-    return objects.read(page_of(markup)).objects
+    return generic_objects.read(page_of(markup)).objects
 
 
 @pytest.mark.parametrize(("markup", "bob"), [(MICRODATA, None), (RDFA, "http://site.test/u/bob")])

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aahcrawler.page import Headers, Page, sitemaps
-from aahcrawler.page.sitemaps import Listed
+from aahcrawler.page.sitemaps import SitemapEntry
 from tests.pace import at_most
 
 NOW = datetime(2024, 6, 1, tzinfo=UTC)
@@ -41,14 +41,14 @@ def test_entries_have_addresses_dates_and_titles() -> None:
     news = 'xmlns:news="http://www.google.com/schemas/sitemap-news/0.9"'
     found = list(sitemaps.read(answer(urlset(url(1), NEWS, "<url><lastmod>2024</lastmod></url>", more=news))))
     assert found == [
-        Listed("http://a.test/1", "", "", datetime(2024, 5, 1, 6, tzinfo=UTC)),
-        Listed("http://a.test/n?a=1&b=2", "The flood & the dike", "", datetime(2024, 5, 1, tzinfo=UTC)),
+        SitemapEntry("http://a.test/1", "", "", datetime(2024, 5, 1, 6, tzinfo=UTC)),
+        SitemapEntry("http://a.test/n?a=1&b=2", "The flood & the dike", "", datetime(2024, 5, 1, tzinfo=UTC)),
     ]
 
 
 def test_an_index_names_sitemaps() -> None:
     body = f"<sitemapindex {NS}><sitemap><loc>http://a.test/2.xml.gz</loc></sitemap></sitemapindex>"
-    assert list(sitemaps.read(answer(body))) == [Listed("http://a.test/2.xml.gz", is_sitemap=True)]
+    assert list(sitemaps.read(answer(body))) == [SitemapEntry("http://a.test/2.xml.gz", is_sitemap=True)]
 
 
 @pytest.mark.parametrize(

@@ -1,1 +1,1 @@
-"""Detects what fails on a site: actions, and signs of levels and applications that pages no longer show."""
+"""Detect failures on a site: of actions, and of the signs of levels and applications."""

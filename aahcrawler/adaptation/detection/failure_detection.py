@@ -1,7 +1,7 @@
-"""Detects that an action does not do what it used to do (ARCOMEM, section 4.1: structural changes are detected first).
+"""Detect actions that no longer work (ARCOMEM, section 4.1: structural changes are detected first).
 
-Two things tell: the track record of the action on a site, and what a former crawl found at the very address. A page
-that has no such object, and a former one that is gone, are no failures.
+The evidence is the track record of the action on a site, and the results of a former crawl at the same address. A page
+that has no such object, and a former object that is gone, are not failures.
 """
 
 import re
@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from zlib import crc32
 
-from aahcrawler.adaptation.detection.texts import PROBE, PageText, bare, body_of
+from aahcrawler.adaptation.detection.text_sampling import PROBE, PageText, bare, body_of
 from aahcrawler.helper.assistance import Failure
 from aahcrawler.helper.extraction import BODY, Extracted
 from aahcrawler.helper.outcome import Outcome
@@ -19,31 +19,31 @@ from aahcrawler.webobject import Person, WebObject
 from knowledge_base.model import Extract
 
 WATCHED = ("title", "author", "date", BODY)
-"""Fields whose absence from a whole page is looked into."""
+"""Fields whose absence from a whole page is examined."""
 CHANCE = 0.02
-"""How probable it may be that so many pages in a row have no object by chance."""
+"""The greatest probability that so many pages in a row have no object by chance, for it to count as a failure."""
 FEW = 3
-"""Pages after which a record says anything."""
+"""The number of pages from which a record counts."""
 SHRUNK = 0.1
 """The share of the usual length of bodies below which they are not whole."""
 LONG = 200
-"""Characters of a body below which its length says nothing."""
+"""The length of a body, in characters, below which its length is no evidence."""
 LOST = 0.1
 """The share of a page's former objects that may be missed: texts are edited."""
 MOST_PROBED = 50
-"""Former objects of one page that are looked for."""
+"""The most former objects of one page that are looked for."""
 
 _PARTED = re.compile(r"\s+[-\u2013\u2014|:\u00b7\u2022\u00ab\u00bb\u2039\u203a]+\s+")
-"""What stands between the title of a page and the name of its site."""
+"""The separators between the title of a page and the name of its site."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """What is wrong with an action on a page.
+    """A failure of an action on a page.
 
-    ``fields`` are those that are missing where objects were found; without any the objects themselves are. Where it is
-    not ``certain``, the page may hold no such thing, and only finding it tells. ``remembered`` fields are not what a
-    former crawl says that they were. ``another`` thing was found than what is looked for: it counts as nothing.
+    ``fields`` are the missing ones if objects were found; if empty, the objects themselves are missing. If it is not
+    ``certain``, the page may have no such object, and only finding one decides. ``remembered`` fields differ from a
+    former crawl's values. ``another`` is True if another thing was found than was looked for: it counts as nothing.
     """
 
     failure: Failure
@@ -56,9 +56,9 @@ class Trouble:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What an action found on one page: how many objects, which fields at all, how many characters of bodies.
+    """The shape of an action's result on one page: number of objects, fields present, characters of bodies.
 
-    ``title`` is that of the first object, empty where it has none; where it is ``headed``, its body begins with that.
+    ``title`` is that of the first object, empty if it has none; if ``headed``, its body begins with the title.
     """
 
     objects: int
@@ -67,19 +67,19 @@ class Shape:
     title: str = ""
     headed: bool = False
     ended: bool | None = None
-    """Whether all bodies end with the same line, None where they are too few to tell."""
+    """Whether all bodies end with the same line, None if they are too few to decide."""
     text: int = 0
-    """A number that tells the body of the first object from others, 0 where it has none."""
+    """A hash of the body of the first object, 0 if it has none."""
 
     @property
     def ends(self) -> tuple[str, str]:
-        """The first and the last of several parts of the title, both empty where it is one."""
+        """The first and the last of several parts of the title, both empty if it is one part."""
         parts = _PARTED.split(self.title)
         return (parts[0], parts[-1]) if len(parts) > 1 else ("", "")
 
     @classmethod
     def of(cls, extracted: Sequence[Extracted]) -> "Shape":
-        """Tell the shape of what was found."""
+        """Return the shape of a result."""
         filled = frozenset(name for each in extracted for name in each.object.properties)
         length = sum(len(body_of(each.object)) for each in extracted)
         title = extracted[0].object.first("title") if extracted else None
@@ -91,7 +91,7 @@ class Shape:
 
 
 def end_alike(texts: Sequence[str]) -> bool | None:
-    r"""Say whether different texts end with the same line, such as what a button says; None where they are few.
+    r"""Return whether different texts end with the same line, such as that of a button; None if they are too few.
 
     >>> end_alike(["One\nReply", "Two\nReply", "Three\nReply"]), end_alike(["One", "Two", "Three\nReply"])
     (True, False)
@@ -104,7 +104,7 @@ def end_alike(texts: Sequence[str]) -> bool | None:
 
 @dataclass(slots=True)
 class TrackRecord:
-    """What an action has done on one site; a few numbers, however many pages there were."""
+    """The results of an action on one site; a few numbers, however many pages there were."""
 
     pages: int = 0
     found: int = 0
@@ -166,28 +166,28 @@ class TrackRecord:
         self.ends = common if any(common) else (first, last)
 
     def is_short(self, shape: Shape) -> bool:
-        """Say whether bodies are much shorter than they used to be."""
+        """Return whether bodies are much shorter than they used to be."""
         usual = self.length / self.objects if self.objects and self.found > FEW else 0.0
         return usual >= LONG and shape.objects > 0 and shape.length / shape.objects < SHRUNK * usual
 
     def is_unusually_empty(self) -> bool:
-        """Say whether the last pages without objects are too many in a row to be so by chance."""
+        """Return whether the last pages without objects are too many in a row to be so by chance."""
         return _is_unlikely(self.found, self.pages - self.empty, self.empty)
 
     def is_unusually_missing(self, name: str) -> bool:
-        """Say whether the last pages with objects that do not show a field are too many in a row."""
+        """Return whether the last pages with objects that do not show a field are too many in a row."""
         missing = self.missing[name]
         return missing > 1 and _is_unlikely(self.filled[name], self.found - missing, missing)
 
 
 def _is_unlikely(had: int, pages: int, without: int) -> bool:
-    """Say whether so many pages without something in a row are unlikely after ``had`` of ``pages`` that have it."""
+    """Return whether so many pages without something in a row are unlikely after ``had`` of ``pages`` that have it."""
     # Nobody has seen enough pages to be sure that each of them has it.
     return had > 0 and without > 0 and (1 - had / (pages + 1)) ** without <= CHANCE
 
 
 def trouble(action: Extract, outcome: Outcome, record: TrackRecord) -> Trouble | None:
-    """Say what is wrong with an outcome by the record of the action, in which it is noted already."""
+    """Return the failure of an outcome by the record of the action, which includes the outcome already."""
     if outcome.failure is not None:
         return _declared(outcome, record)
     if not outcome.extracted:
@@ -198,7 +198,7 @@ def trouble(action: Extract, outcome: Outcome, record: TrackRecord) -> Trouble |
 
 
 def _declared(outcome: Outcome, record: TrackRecord) -> Trouble | None:
-    """Say what is wrong where the action itself says that it failed."""
+    """Return the failure that the action itself reports, if any."""
     if outcome.failure is Failure.NOTHING_FOUND and record.found >= FEW:
         return Trouble(Failure.STOPPED_WORKING, f"it worked on {record.found} pages")
     if outcome.failure in (Failure.NOTHING_FOUND, Failure.INCOMPLETE):
@@ -211,7 +211,7 @@ def _changed(action: Extract, outcome: Outcome, record: TrackRecord) -> Trouble 
     gone = [name for name in WATCHED if name in known and record.is_unusually_missing(name)]
     never = [name for name in WATCHED if name in known and record.found and not record.filled[name]]
     if gone:
-        # Titles are missing wherever a thread goes on, so that only a repair strategy can tell.
+        # Titles are missing wherever a thread goes on, so that only a repair strategy can decide.
         certain = gone != ["title"]
         return Trouble(Failure.CHANGED_SHAPE, f"no {' and no '.join(gone)} any more", frozenset(gone), certain=certain)
     if record.short > 1 and record.is_short(Shape.of(outcome.extracted)):
@@ -227,7 +227,7 @@ def _changed(action: Extract, outcome: Outcome, record: TrackRecord) -> Trouble 
 
 
 def _taken_for_another(known: Collection[str], record: TrackRecord) -> Trouble | None:
-    """Say whether values of the one object of a page are those of something else, which page after page shows."""
+    """Return whether values of the one object of a page are those of something else, which page after page shows."""
     if BODY in known and record.text and record.retold >= FEW:
         detail = f"the same text on {record.retold} pages in a row"
         return Trouble(Failure.CHANGED_SHAPE, detail, certain=False, another=True)
@@ -244,9 +244,9 @@ def _taken_for_another(known: Collection[str], record: TrackRecord) -> Trouble |
 
 
 def since(action: Extract, outcome: Outcome, page: Page, former: Sequence[WebObject]) -> Trouble | None:
-    """Say what is wrong with an outcome by what was found at the same address before.
+    """Return the failure of an outcome by comparison with the former objects of the same address.
 
-    Former objects whose text is on the page and in none of the objects found are lost; others were deleted.
+    Former objects whose text is on the page but in none of the objects found are lost; others were deleted.
     """
     known = of_action(action, former)
     if not known:
@@ -284,7 +284,7 @@ def of_action(action: Extract, former: Iterable[WebObject]) -> tuple[WebObject, 
 
 
 def _holds(now: str, before: str) -> bool:
-    """Say whether a text found now is the former one, whole or nearly so."""
+    """Return whether a text found now is the former one, whole or nearly so."""
     if before in now:
         return len(now) <= 2 * len(before) + PROBE
     short, long = sorted((now, before), key=len)

@@ -1,7 +1,8 @@
-"""Compares the values of the objects found on a page with those that a former crawl found at the same address.
+"""Compare the values of a page's objects with those that a former crawl found at the same address.
 
-An action that still finds something may find another thing than it used to: the day's heading in place of the title.
-What differs may have been edited as well, so only a repair strategy who finds the former values on the page can tell.
+An action that still finds something may find another thing than before: the day's heading in place of the title. A
+different value may have been edited as well, so that only a repair strategy which finds the former values on the page
+can decide.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,7 +10,7 @@ from dataclasses import replace
 from datetime import datetime, time
 
 from aahcrawler.adaptation.detection.failure_detection import Trouble, of_action
-from aahcrawler.adaptation.detection.texts import bare, body_of, body_text
+from aahcrawler.adaptation.detection.text_sampling import bare, body_of, body_text
 from aahcrawler.helper.assistance import Failure
 from aahcrawler.helper.extraction import BODY, Extracted
 from aahcrawler.page.text import fold
@@ -23,13 +24,13 @@ MISSED = 0.1
 DIFFERENT = 0.5
 """The share of a page's objects that must have another value than they had: people edit one text or another."""
 LONGER, FEW_SIGNS = 0.03, 12
-"""How much longer or shorter a text may be than it was, as a share of it or in signs."""
+"""The most by which the length of a text may differ from the former one, as a share of it or in characters."""
 SURE = 3
-"""Objects of one page whose former values stand there beside other ones: nobody edits as many."""
+"""The number of objects of one page with former values beside other ones from which an edit is ruled out."""
 
 
 def compared(action: Extract, found: Sequence[Extracted], former: Sequence[WebObject]) -> Trouble | None:
-    """Say which fields of the objects of a page are not what they were; None where hardly any is."""
+    """Return the fields of a page's objects that differ from the former values; None if hardly any does."""
     known = of_action(action, former)
     pairs = [(now, before) for now, before in matched(found, known) if before is not None]
     fields = [wanted.name for wanted in action.fields if wanted.name in COMPARED]
@@ -41,7 +42,7 @@ def compared(action: Extract, found: Sequence[Extracted], former: Sequence[WebOb
 
 
 def _is_other(name: str, pairs: Sequence[tuple[Extracted, WebObject]]) -> bool:
-    """Say whether so many objects miss a value, or have another one, that it is worth a look."""
+    """Return whether so many objects miss a value, or have another one, that it is worth a look."""
     both = [(now.object.first(name), before.first(name)) for now, before in pairs]
     had = [(now, before) for now, before in both if before is not None]
     missing = sum(now is None for now, _ in had)
@@ -68,7 +69,7 @@ def _before(
 
 
 def same(one: Value, other: Value) -> bool:
-    """Say whether two values mean the same, dates as exactly as both are written.
+    """Return whether two values mean the same, dates as exactly as both are written.
 
     >>> same(Person("Ann  Boyd"), Person("Ann Boyd", "http://a.test/")), same("One", "Two")
     (True, False)
@@ -83,7 +84,7 @@ def same(one: Value, other: Value) -> bool:
 
 
 def _is_same(name: str, one: Value, other: Value) -> bool:
-    """Say whether two values of a field are the same; texts may differ by a little."""
+    """Return whether two values of a field are the same; texts may differ by a little."""
     if name != BODY or not isinstance(one, str) or not isinstance(other, str):
         return same(one, other)
     short, long = sorted((len(bare(one)), len(bare(other))))
@@ -97,17 +98,17 @@ def _is_same_moment(one: datetime, other: datetime) -> bool:
 
 
 def contradicts(found: Sequence[Extracted], example: LabelledExample, fields: frozenset[str]) -> bool:
-    """Say whether an example knows another value of a field than was found, or one where none was."""
+    """Return whether an example has another value of a field than was found, or one if none was found."""
     return any(said for _, said in _said(found, example, fields))
 
 
 def evident(
     found: Sequence[Extracted], example: LabelledExample, fields: frozenset[str]
 ) -> tuple[Extracted, ...] | None:
-    """Return the objects that were found with the values that an example says; None where that changes nothing.
+    """Return the objects found, with the values of an example; None if that changes nothing.
 
-    A value that was found gives way only where so many of the page's objects have another one that nobody edited them,
-    a text never: what was added to it may belong to it.
+    A value is replaced only if so many of the page's objects have another one that an edit is ruled out. A text is
+    never replaced: an addition may belong to it.
     """
     pairs = _said(found, example, fields - {BODY})
     changed = sum(any(each.object.first(name) is not None for name in said) for each, said in pairs)
@@ -122,7 +123,7 @@ def evident(
 def _said(
     found: Sequence[Extracted], example: LabelledExample, fields: frozenset[str]
 ) -> list[tuple[Extracted, Mapping[str, Value]]]:
-    """Return for each object the values that an example says and that were not found."""
+    """Return for each object the values in an example that were not found."""
     by_text = {text: labelled for labelled in example.objects if (text := body_text(labelled))}
     aligned: Sequence[LabelledObject | None] = [None] * len(found)
     if len(example.objects) == len(found):

@@ -1,11 +1,11 @@
-"""Takes pages without any sign of their application or of their level for what their address says that they are."""
+"""Assume the application and level of pages without any sign of them by their addresses."""
 
 from dataclasses import dataclass
 
 from aahcrawler.adaptation.detection.sign_learning import SignLearning
-from aahcrawler.adaptation.detection.texts import PageText, body_of
+from aahcrawler.adaptation.detection.text_sampling import PageText, body_of
 from aahcrawler.adaptation.store.backoff import Backoff
-from aahcrawler.adaptation.store.recent import Recent
+from aahcrawler.adaptation.store.lru import LruMapping
 from aahcrawler.helper.adapter import Taken
 from aahcrawler.helper.sites import site_of
 from aahcrawler.metadata import Metadata
@@ -15,7 +15,7 @@ from knowledge_base.url_rules import ParsedUrl
 
 MOST_SITES = 4_000
 ROW = 3
-"""Pages in a row without any sign after which an address that tells little counts as well."""
+"""The number of pages in a row without any sign after which a vague address counts as well."""
 UNLIKE = 10
 """The same for one whose pages have shown their level on the site before."""
 MOST_PROBED = 6
@@ -25,9 +25,9 @@ NOWHERE = "aah-nowhere/aah-4f1c9.aah"
 
 @dataclass(slots=True)
 class _Fallback:
-    """What the page at hand is taken for, and whether a former crawl knew of it.
+    """The assumed level of the current page, and whether a former crawl knew of it.
 
-    ``proposed`` says that the level is one whose signs those of the page are like.
+    ``proposed`` is True if its signs are similar to the page's names.
     """
 
     url: str = ""
@@ -39,25 +39,25 @@ class _Fallback:
 
 @dataclass(slots=True)
 class _Row:
-    """How many pages of a site in a row did not show what they should, and whether any did before."""
+    """The number of pages of a site in a row without their signs, and whether any page before had them."""
 
     pages: int = 0
     worked: bool = False
 
 
 class LevelFallback:
-    """Decides what pages without signs are taken for; keeps a few numbers for each site, those last met.
+    """Assumes the levels of pages without signs; keeps a few numbers for each of the latest sites.
 
-    A wrong guess is cheap: a page that holds nothing of what its level should is read as what it shows. What turns out
-    to be right is told to ``sign_learning``.
+    A wrong guess is cheap: if a page has no object of the assumed level, it is read as its signs suggest. Correct
+    guesses are reported to ``sign_learning``.
     """
 
     def __init__(self, sign_learning: SignLearning) -> None:
         self._sign_learning = sign_learning
-        self._unsigned: Recent[str, _Row] = Recent(MOST_SITES)
-        self._misread: Recent[tuple[str, str, str], _Row] = Recent(MOST_SITES)
-        self._backoff: Recent[tuple[str, str, str], Backoff] = Recent(MOST_SITES)
-        self._strangers: Recent[str, Backoff] = Recent(MOST_SITES)
+        self._unsigned: LruMapping[str, _Row] = LruMapping(MOST_SITES)
+        self._misread: LruMapping[tuple[str, str, str], _Row] = LruMapping(MOST_SITES)
+        self._backoff: LruMapping[tuple[str, str, str], Backoff] = LruMapping(MOST_SITES)
+        self._strangers: LruMapping[str, Backoff] = LruMapping(MOST_SITES)
         self._page = _Fallback()
 
     def application(self, page: Page, known: Application | None, former: Metadata | None) -> str | None:
@@ -85,7 +85,7 @@ class LevelFallback:
         return known.name if level is not None and (is_telling(level, page.url) or row.pages >= ROW) else None
 
     def _stranger(self, page: Page) -> str | None:
-        """Return the application that a page of an unknown site is like; asked ever more rarely where that is none."""
+        """Return the application that a page of an unknown site resembles; asked ever more rarely if there is none."""
         backoff = self._strangers.get(site_of(page.url), Backoff)
         if not backoff.allows():
             return None
@@ -97,11 +97,11 @@ class LevelFallback:
     def level(
         self, page: Page, application: Application, shown: PageLevel | None, former: Metadata | None
     ) -> Taken | None:
-        """Return the level of a page: the one that it shows, unless a former crawl knew better, else a fallback.
+        """Return the level of a page: the one of its signs, unless a former crawl knew better, else an assumed one.
 
-        A learned sign counts like one of the file, unless the address is documented to be of another level. Then come
-        an address that tells something, signs that are like those of the file, and any documented address. Where page
-        after page shows signs of another level than its address tells, the address is believed.
+        A learned sign counts like one of the file, unless the address is documented as one of another level. Next come
+        a specific address, signs similar to those of the file, and any documented address. If page after page shows
+        signs of another level than its address, the address is believed.
         """
         site = site_of(page.url)
         self._unsigned.forget(site)
@@ -132,13 +132,13 @@ class LevelFallback:
         backoff = self._of(page, application, level)
         if not backoff.allows():
             return Taken(shown) if shown is not None else None
-        # Until it turns out to hold what it should, it is counted as one that does not.
+        # Until its objects are found, it counts as a page without any.
         backoff.failed()
         self._page.level, self._page.proposed = level, proposed is not None
         return Taken(level)
 
     def confirm(self, page: Page, application: Application, level: PageLevel) -> None:
-        """Take note that a page held what its level should."""
+        """Record that a page had an object of its level."""
         self._of(page, application, level).succeeded()
         self._sign_learning.worked(page, application, level)
         fallback = self._page
@@ -155,9 +155,9 @@ class LevelFallback:
             self._sign_learning.confirm_application(page, application, remembered=fallback.remembered)
 
     def _is_misread(self, page: Page, application: Application, shown: PageLevel, by_address: PageLevel) -> bool:
-        """Say whether a page shows signs of a list that hold on the site's pages with objects as well by now.
+        """Return whether a page shows signs of a list that by now occur on the site's pages with objects as well.
 
-        That is where many pages in a row, all those whose addresses tell of objects, were taken for lists.
+        That is so if all of many pages in a row whose addresses are those of objects were recognised as lists.
         """
         if by_address.role != "terminal":
             return False
@@ -181,7 +181,7 @@ def documented(application: Application, url: str) -> PageLevel | None:
 
 
 def is_telling(level: PageLevel, url: str) -> bool:
-    """Say whether an address tells anything: whether the level does not document any other of its site as well."""
+    """Return whether an address is specific to the level: the level does not document every other one of its site."""
     root = "/".join(url.split("/", 3)[:3])
     return not level.documents(ParsedUrl.parse(f"{root}/{NOWHERE}"))
 
@@ -193,7 +193,7 @@ def _former_level(application: Application, former: Metadata | None) -> PageLeve
 
 
 def _still_holds(page: Page, former: Metadata | None) -> bool:
-    """Say whether most of what a former crawl found is on the page."""
+    """Return whether most of the former objects are on the page."""
     bodies = [body for each in former.objects if (body := body_of(each))][:MOST_PROBED] if former is not None else []
     sight = PageText(page)
     return bool(bodies) and 2 * sum(map(sight.shows, bodies)) > len(bodies)

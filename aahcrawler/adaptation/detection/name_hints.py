@@ -1,6 +1,6 @@
-"""Tells what expressions look for, as names and words that survive where the expressions fail.
+"""Extract from expressions the names and words they look for, which remain useful when the expressions fail.
 
-An expression that finds nothing may still say that posts are called posts: its attribute, its value, a token or the
+An expression that finds nothing may still show that posts are called posts: its attribute, its value, a token or the
 stem of a word of it, and the name of the tag can each change by itself (ARCOMEM, section 4.1).
 """
 
@@ -16,10 +16,10 @@ from aahcrawler.induction.outline import Outline
 from knowledge_base.selectors import Selector
 
 NAMING = ("class", "id", "itemprop", "itemtype", "role", "rel", "name", "property", "data-role", "data-type")
-"""Attributes whose values name what an element is."""
+"""Attributes whose values name the purpose of an element."""
 
 OTHER_TAG, OTHER_ATTRIBUTE, OTHER_TOKEN, STEM = 0.05, 0.1, 0.2, 0.35
-"""What is lost of a name's similarity where the tag, the attribute, some of the words, or their endings differ."""
+"""The loss of a name's similarity if the tag, the attribute, some of the words, or their endings differ."""
 
 _LITERAL = re.compile(r"@([\w-]+)|'([^']*)'|\"([^\"]*)\"")
 _WORD = re.compile(r"[A-Z]?[a-z]{2,}|[A-Z]{3,}")
@@ -43,7 +43,7 @@ class Name:
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """A name that an expression looks for, and the tag; ``*`` where any tag would do."""
+    """A name that an expression looks for, and the tag; ``*`` for any tag."""
 
     tag: str
     name: Name
@@ -51,7 +51,7 @@ class Hint:
 
 @lru_cache(maxsize=20_000)
 def named(attribute: str, token: str) -> Name | None:
-    """Return the name that a token of an attribute is, None where no word is in it that says what something is.
+    """Return the name in a token of an attribute, None if it contains no meaningful word.
 
     >>> named("class", "postBody").stems == frozenset({"post", "bodi"}), named("class", "col-md-8")
     (True, None)
@@ -63,7 +63,7 @@ def named(attribute: str, token: str) -> Name | None:
 
 @lru_cache(maxsize=4_000)
 def hints(source: str) -> tuple[Hint, ...]:
-    """Return what an XPath expression looks for: the names in the last step of each of its branches.
+    """Return the names that an XPath expression looks for, in the last step of each of its branches.
 
     >>> [(hint.tag, hint.name.token) for hint in hints("//div[@id='x']/p[starts-with(@id, 'post_')] | //li")]
     [('p', 'post')]
@@ -80,12 +80,12 @@ def hints(source: str) -> tuple[Hint, ...]:
 
 
 def hints_of(selectors: Iterable[Selector]) -> tuple[Hint, ...]:
-    """Return what several expressions look for."""
+    """Return the names that several expressions look for."""
     return tuple(dict.fromkeys(hint for selector in selectors for hint in hints(selector.source)))
 
 
 def similarity(hint: Hint, tag: str, name: Name) -> float:
-    """Return how much an element's name is the one looked for, in [0, 1]; 0 where they have no word in common."""
+    """Return the similarity of an element's name to the wanted one, in [0, 1]; 0 without a common word."""
     wanted = hint.name
     shared = wanted.stems & name.stems
     if not shared:
@@ -101,7 +101,7 @@ def similarity(hint: Hint, tag: str, name: Name) -> float:
 
 
 class NameTable:
-    """The names of a page's elements: which places have each, told apart by tag."""
+    """The names of a page's elements: the places of each, by tag."""
 
     def __init__(self, outline: Outline) -> None:
         self.places: Mapping[tuple[str, Name], list[int]] = defaultdict(list)
@@ -115,7 +115,7 @@ class NameTable:
         self._by_stem = by_stem
 
     def like(self, hints: Iterable[Hint]) -> Mapping[tuple[str, Name], float]:
-        """Return the names of the page that are like one that is looked for, and how much."""
+        """Return the names of the page similar to a wanted one, and the similarity."""
         found: dict[tuple[str, Name], float] = {}
         for hint in hints:
             for stem in hint.name.stems:
@@ -149,7 +149,7 @@ def _of_step(tag: str, step: str) -> Iterator[Hint]:
 
 
 def _split(source: str, mark: str) -> list[str]:
-    """Split an expression where a mark stands outside of brackets and quotes."""
+    """Split an expression at a mark outside of brackets and quotes."""
     parts, depth, quote, begin = [], 0, "", 0
     for at, sign in enumerate(source):
         if quote:

@@ -1,6 +1,6 @@
-"""Learns signs of levels and applications on sites whose pages show none any more (ARCOMEM, section 4.1).
+"""Learn signs of levels and applications on sites whose pages show none any more (ARCOMEM, section 4.1).
 
-Nothing is looked at on a site before a page of it has turned out to be of a level that it shows no sign of. From then
+Nothing is recorded for a site before one of its pages has turned out to be of a level whose signs it lacks. From then
 on the names on its pages are counted by level until a name is found that is on those of one level and on no other.
 """
 
@@ -11,7 +11,8 @@ from datetime import datetime
 
 from lxml.etree import XPathError
 
-from aahcrawler.adaptation.detection.marks import (
+from aahcrawler.adaptation.detection.application_similarity import Similarity
+from aahcrawler.adaptation.detection.sign_relaxation import (
     Mark,
     Wanted,
     hints_of_level,
@@ -20,10 +21,9 @@ from aahcrawler.adaptation.detection.marks import (
     marks_on,
     relaxed_signs,
 )
-from aahcrawler.adaptation.detection.similarity import Similarity
 from aahcrawler.adaptation.store.backoff import Backoff
 from aahcrawler.adaptation.store.learned import LearnedSign
-from aahcrawler.adaptation.store.recent import Recent
+from aahcrawler.adaptation.store.lru import LruMapping
 from aahcrawler.helper.sites import site_of
 from aahcrawler.page import Page
 from aahcrawler.wrapper_induction.examples import Method
@@ -39,15 +39,15 @@ MOST_SIGNS = 4
 """Signs of one level on one site that are in force."""
 MOST_NAMES = 8_000
 MOST_VAIN = 4
-"""Pages in a row with a learned sign and nothing of what its level should hold, after which it is given up."""
+"""The number of pages in a row with a learned sign but without an object of its level, after which it is given up."""
 LIKE = 0.45
 """Similarity from which on a name may have come of that of a sign."""
 PROPOSED, AHEAD = 0.6, 0.15
-"""The similarity by which a page is taken for one of a level at all, and how much less that of any other level is."""
+"""The similarity from which a page is assumed to be of a level, and the distance of any other level."""
 LEAST, LEAST_OTHERS = 2, 2
 """Pages with a sign that is like one of the file, and pages of other levels without it."""
 LEAST_UNLIKE, LEAST_OTHERS_UNLIKE = 3, 4
-"""The same for a sign that is like none and names what holds the page."""
+"""The numbers of pages for a sign that is similar to none of the file and names the container of the page."""
 LEAST_OF_PART, LEAST_OTHERS_OF_PART = 4, 8
 """The same for one that names any part of the page."""
 LEAST_OF_APPLICATION = 3
@@ -64,7 +64,7 @@ class Shown:
     selector: Selector
 
     def is_on(self, page: Page) -> bool:
-        """Say whether a page has it."""
+        """Return whether a page has it."""
         try:
             return self.selector.shows(page.tree, page.elements)
         except XPathError:
@@ -73,7 +73,7 @@ class Shown:
 
 @dataclass
 class _Known:
-    """The names on pages that are known to be of one level; empty counts are of a level of which no page was met."""
+    """The names on pages known to be of one level; counts are empty for a level of which no page was seen."""
 
     pages: list[str] = field(default_factory=list)
     count: int = 0
@@ -112,19 +112,19 @@ class _Watch:
 
 
 class SignLearning:
-    """The signs that were learned on each site, and what is known of sites where one is wanted.
+    """The learned signs of each site, and the evidence for sites where one is wanted.
 
-    ``told`` hears of each new sign. ``knowledge_base`` gives the signs that pages of unknown sites are compared with.
+    ``told`` is called with each new sign. ``knowledge_base`` gives the signs for comparison on unknown sites.
     """
 
     def __init__(self, knowledge_base: KnowledgeBase, told: Callable[[LearnedSign], None] | None = None) -> None:
         self._told = told
-        self._signs: Recent[tuple[str, str], list[Shown]] = Recent(MOST_SITES * 4)
-        self._elsewhere: Recent[str, list[Shown]] = Recent(MOST_SITES)
-        self._watches: Recent[tuple[str, str], _Watch] = Recent(MOST_SITES)
-        self._retired: Recent[tuple[str, str, str, Expression], bool] = Recent(MOST_SITES)
-        self._vain: Recent[tuple[str, str, str, Expression], list[int]] = Recent(MOST_SITES * 4)
-        self._backoff: Recent[tuple[str, str], Backoff] = Recent(MOST_SITES * 4)
+        self._signs: LruMapping[tuple[str, str], list[Shown]] = LruMapping(MOST_SITES * 4)
+        self._elsewhere: LruMapping[str, list[Shown]] = LruMapping(MOST_SITES)
+        self._watches: LruMapping[tuple[str, str], _Watch] = LruMapping(MOST_SITES)
+        self._retired: LruMapping[tuple[str, str, str, Expression], bool] = LruMapping(MOST_SITES)
+        self._vain: LruMapping[tuple[str, str, str, Expression], list[int]] = LruMapping(MOST_SITES * 4)
+        self._backoff: LruMapping[tuple[str, str], Backoff] = LruMapping(MOST_SITES * 4)
         self._hints: dict[PageLevel, Wanted] = {}
         self._of_applications: dict[tuple[str, str], _OfApplication] = {}
         self.similarity = Similarity(knowledge_base)
@@ -157,16 +157,16 @@ class SignLearning:
         elsewhere[:] = [shown, *elsewhere][: 4 * MOST_SIGNS]
 
     def is_watching(self, url: str, application: Application) -> bool:
-        """Say whether a sign of a level is wanted on a site."""
+        """Return whether a sign of a level is wanted on a site."""
         key = (site_of(url), application.name)
         return key in self._watches and bool(self._watches.get(key, _Watch).wanted)
 
-    # What pages show
+    # Signs on pages
 
     def level(self, page: Page, application: Application) -> PageLevel | None:
-        """Return the level that a sign learned on this site tells, None where none does.
+        """Return the level of a sign learned on this site, None without such a sign.
 
-        A sign is given up after some pages in a row that were not told to have held what they should.
+        A sign is given up after some pages in a row that were not confirmed to have objects of the level.
         """
         key = (site_of(page.url), application.name)
         if key not in self._signs:
@@ -182,7 +182,7 @@ class SignLearning:
         return None
 
     def worked(self, page: Page, application: Application, level: PageLevel) -> None:
-        """Take note that a page of a level held what it should, for the sake of signs that may have told it."""
+        """Record that a page had an object of its level, for the signs that may have identified it."""
         key = (site_of(page.url), application.name)
         for shown in self._signs.get(key, list) if key in self._signs else ():
             if shown.sign.level == level.name:
@@ -197,15 +197,15 @@ class SignLearning:
             self._retired.get(_key(each.sign), bool)
 
     def proposed(self, page: Page, application: Application) -> PageLevel | None:
-        """Return the level whose signs a page's names are like, clearly more than those of any other level.
+        """Return the level whose signs a page's names resemble clearly more than those of any other level.
 
-        A sign of it that was learned on another site is as good. None on most pages of a site where that has been in
-        vain so far.
+        A sign of it that was learned on another site is as good. None on most pages of a site on which that has failed
+        so far.
         """
         backoff = self._backoff.get((site_of(page.url), application.name), Backoff)
         if not backoff.allows():
             return None
-        # Until it turns out to hold what it should, it is counted as one that does not.
+        # Until its objects are found, it counts as a page without any.
         backoff.failed()
         for shown in self._elsewhere.get(application.name, list) if application.name in self._elsewhere else ():
             level = _level(application, shown.sign.level)
@@ -219,7 +219,7 @@ class SignLearning:
         return best if best is not None and values[best] >= max(PROPOSED, second + AHEAD) else None
 
     def was_right(self, page: Page, application: Application) -> None:
-        """Take note that a page held what a level that was proposed for it should."""
+        """Record that a page had an object of the level proposed for it."""
         self._backoff.get((site_of(page.url), application.name), Backoff).succeeded()
 
     def _likeness(self, level: PageLevel, marks: Iterable[Mark]) -> float:
@@ -231,12 +231,12 @@ class SignLearning:
             self._hints[level] = hints_of_level(level)
         return self._hints[level]
 
-    # What pages turn out to be
+    # Confirmed levels of pages
 
     def note(self, page: Page, application: Application, level: PageLevel | None) -> None:
-        """Count the names of a page that is surely of a level, or surely of none, where a sign is wanted on its site.
+        """Count the names of a page certainly of a level, or certainly of none, if its site lacks a sign.
 
-        Costs nothing anywhere else.
+        Costs nothing on other sites.
         """
         key = (site_of(page.url), application.name)
         if key not in self._watches:
@@ -252,7 +252,7 @@ class SignLearning:
                 self._learn(page, application, wanted, watch)
 
     def confirm(self, page: Page, application: Application, level: PageLevel, *, remembered: bool) -> None:
-        """Take note that a page without a sign of its level held what it should; ``remembered`` that a crawl knew."""
+        """Record that a page without a sign had an object of its level; ``remembered`` if a former crawl knew that."""
         key = (site_of(page.url), application.name)
         watch = self._watches.get(key, _Watch)
         if level.name not in watch.wanted:
@@ -314,16 +314,16 @@ class SignLearning:
     # Applications
 
     def application(self, page: Page, known: Application | None) -> str | None:
-        """Return the site's application where a page has a sign of it that was learned on the site."""
+        """Return the site's application if a page has a sign of it that was learned on the site."""
         if known is None or (site_of(page.url), known.name) not in self._signs:
             return None
         here = self._signs.get((site_of(page.url), known.name), list)
         return known.name if any(not each.sign.level and each.is_on(page) for each in here) else None
 
     def confirm_application(self, page: Page, application: Application, *, remembered: bool) -> None:
-        """Take note that a page without a sign of its application held what one of its levels should.
+        """Record that a page without a sign of its application had an object of one of its levels.
 
-        A relaxed sign that is on all such pages of several is learned.
+        A relaxed sign that is on all of several such pages is learned.
         """
         site = site_of(page.url)
         here = self._signs.get((site, application.name), list)
@@ -393,12 +393,12 @@ def _free(same: Sequence[Shown]) -> int:
 
 
 def _confidence(pages: int) -> float:
-    """Return how probable it is that the next page agrees as well, after so many that did."""
+    """Return the probability that the next page agrees as well, after so many that did."""
     return round((pages + 1) / (pages + 2), 4)
 
 
 def _order(mark: Mark) -> tuple[int, bool, bool, int, str, str]:
-    """Return what puts the names of whole pages first, then those with their tag, then short ones."""
+    """Return a sort key that puts the names of whole pages first, then those with their tag, then short ones."""
     is_main = mark.attribute in ("class", "id")
     place = _WHOLE.get(mark.tag, 2)
     return (place, mark.tag == "*", not is_main, len(mark.token), mark.token, mark.tag)

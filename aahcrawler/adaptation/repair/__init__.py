@@ -1,1 +1,1 @@
-"""Repairs what fails: repair strategies label the content of a page by other means, and actions are learned of that."""
+"""Repair actions that fail: strategies label the content of a page by other means, and actions are learned from it."""

@@ -10,30 +10,30 @@ from aahcrawler.adaptation.store.learned import LearnedAction
 from aahcrawler.helper.adapter import Question
 from aahcrawler.helper.outcome import Outcome, Runner
 from aahcrawler.helper.sites import site_of
-from aahcrawler.helper.timing import FAILING
+from aahcrawler.helper.time_limits import FAILING
 from aahcrawler.wrapper_induction.examples import LabelledExample
 from aahcrawler.wrapper_induction.wrapper import Wrapper
 from knowledge_base.model import Extract
 
 Learner = Callable[[Sequence[LabelledExample], Extract], Wrapper | None]
-"""Makes an action of examples in place of one that failed; None where they have nothing in common."""
+"""Makes an action of examples in place of one that failed; None if they have nothing in common."""
 
 LEAST_PAGES = 2
 """Pages that must agree before an action is in force."""
 
 MOST_LEFT_OUT = 2
-"""Examples that are left aside, each in its turn, where all of them do not go together."""
+"""The most examples that are left aside, one at a time, if no action fits all of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Attempted:
-    """An action that was learned, and what it finds on the pages of the examples that it agrees with."""
+    """A learned action, and its outcomes on the pages of the examples that it agrees with."""
 
     wrapper: Wrapper
     agreeing: tuple[tuple[Kept, Outcome], ...]
 
     def outcome(self, kept: Kept) -> Outcome | None:
-        """Return what it finds on a page, None where it does not agree with the example about that."""
+        """Return its outcome on a page, None if it does not agree with the page's example."""
         return next((outcome for each, outcome in self.agreeing if each is kept), None)
 
 
@@ -44,9 +44,9 @@ class Learning:
     learner: Learner
 
     def attempt(self, question: Question, examples: Sequence[Kept], proof: Sequence[Kept]) -> Attempted | None:
-        """Learn of some examples, and see with which pages of ``proof`` the result agrees.
+        """Learn an action from some examples, and find the pages of ``proof`` on which it agrees.
 
-        None where nothing can be learned, and where it finds something else on any of those pages.
+        None if nothing can be learned, or the action finds something else on any of those pages.
         """
         try:
             wrapper = self.learner([kept.example for kept in examples], question.action)
@@ -66,9 +66,9 @@ class Learning:
         return Attempted(wrapper, tuple(agreeing))
 
     def best(self, question: Question, examples: Sequence[Kept]) -> Attempted | None:
-        """Return what is learned of the last example and those that agree with it; None where it cannot be relied on.
+        """Return the action learned from the last example and those that agree with it; None if it is not reliable.
 
-        Pages of another shape do not speak against it as long as it finds nothing there.
+        Pages of another shape do not contradict it as long as it finds nothing there.
         """
         latest = examples[-1]
         group: Sequence[Kept] = examples
@@ -82,7 +82,7 @@ class Learning:
         return attempted if attempted is not None and attempted.outcome(latest) is not None else None
 
     def _together(self, question: Question, group: Sequence[Kept], proof: Sequence[Kept]) -> Attempted | None:
-        """Learn of all examples of a group, else of all but one: one wrong value spoils what others agree about."""
+        """Learn from all examples of a group, else from all but one: one wrong value spoils what others agree on."""
         attempted = self.attempt(question, group, proof)
         if attempted is None and len(group) > LEAST_PAGES:
             for doubtful in sorted(group[:-1], key=lambda kept: kept.example.confidence)[:MOST_LEFT_OUT]:
@@ -98,7 +98,7 @@ def _agrees(kept: Kept, extract: Extract) -> bool:
 
 
 def run(runner: Runner, extract: Extract) -> Outcome:
-    """Run an action on a page as if nothing had been read of it yet; nothing is found where an expression fails."""
+    """Run an action on a page without cached values; nothing is found if an expression fails."""
     try:
         return runner.again().run(extract)
     except FAILING:

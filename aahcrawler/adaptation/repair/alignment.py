@@ -1,4 +1,4 @@
-"""Finds where texts that are known from before stand on a page that may look quite different now."""
+"""Find the places of known texts on a page that may look quite different now."""
 
 import re
 import unicodedata
@@ -11,13 +11,13 @@ from itertools import pairwise
 from aahcrawler.induction.outline import Outline
 
 SHINGLE = 4
-"""Words in a row that tell one text from another."""
+"""The number of words in a row that identify a text."""
 MOST_MATCHES = 12
-"""A row of words that stands in more places of a page tells nothing."""
+"""The number of places on a page from which a row of words identifies nothing."""
 LEAST_SHARE = 0.5
 """The share of a text's words that has to be found together."""
 MOST_WORDS = 20_000
-"""Words of one text that are looked for."""
+"""The most words of one text that are looked for."""
 
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W_]+")
 
@@ -33,7 +33,7 @@ def words(text: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Words ``first`` up to before ``last`` of a page, ``share`` of the text that was looked for among them.
+    """Words ``first`` up to before ``last`` of a page, which contain ``share`` of the wanted text.
 
     ``matched`` are the positions of the words that belong to it.
     """
@@ -44,12 +44,12 @@ class Stretch:
     matched: frozenset[int]
 
     def overlaps(self, other: "Stretch") -> bool:
-        """Say whether both have words in common."""
+        """Return whether both have words in common."""
         return self.first < other.last and other.first < self.last
 
 
 class WordTable:
-    """The words of a page in document order; each stands in a piece of text of the outline."""
+    """The words of a page in document order; each lies in a piece of text of the outline."""
 
     def __init__(self, outline: Outline) -> None:
         self.outline = outline
@@ -72,7 +72,7 @@ class WordTable:
         return found
 
     def find(self, text: str) -> tuple[Stretch, ...]:
-        """Return where a text stands, the best place first, places that overlap a better one left out."""
+        """Return the places of a text, the best one first, without those that overlap a better one."""
         sought = words(text)[:MOST_WORDS]
         if not sought:
             return ()
@@ -104,7 +104,7 @@ class WordTable:
         return found if sought <= SHINGLE or len(found) <= MOST_MATCHES else ()
 
     def _stretches(self, pairs: Sequence[tuple[int, int]], sought: int, size: int) -> list[Stretch]:
-        """Join matches that stand near one another to stretches; keep those that hold enough of the text."""
+        """Join matches near one another to stretches; keep those that contain enough of the text."""
         positions = [position for position, _ in pairs]
         found: list[Stretch] = []
         begin = 0
@@ -118,7 +118,7 @@ class WordTable:
         return found
 
     def _best(self, pairs: Sequence[tuple[int, int]], sought: int, size: int) -> list[Stretch]:
-        """Cut a chain of matches where the text begins anew: a page may hold it several times in a row."""
+        """Cut a chain of matches where the text begins again: a page may contain it several times in a row."""
         chains: list[list[tuple[int, int]]] = [[]]
         seen: set[int] = set()
         for position, number in pairs:
@@ -138,10 +138,9 @@ class WordTable:
 
 
 def placed(candidates: Sequence[Sequence[Stretch]], lengths: Sequence[int]) -> tuple[Stretch | None, ...]:
-    """Give each of several texts, known in the order they had, one of its places; no two overlap.
+    """Choose for each of several texts, given in their former order, one of its places; no two overlap.
 
-    Long texts are placed first; one that stands in several places goes between its neighbours, whichever way round
-    the page now runs.
+    Long texts are placed first; one with several places goes between its neighbours, in either order of the page.
     """
     chosen: list[Stretch | None] = [None] * len(candidates)
     for number in sorted(range(len(candidates)), key=lambda each: -lengths[each]):
@@ -157,7 +156,7 @@ def placed(candidates: Sequence[Sequence[Stretch]], lengths: Sequence[int]) -> t
 
 
 def _strain(stretch: Stretch, number: int, chosen: Sequence[Stretch | None]) -> tuple[int, int]:
-    """Return how many texts stand on the wrong side of a place, and how far away the nearest neighbour is."""
+    """Return the number of texts on the wrong side of a place, and the distance of the nearest neighbour."""
     known = [(other, each.first) for other, each in enumerate(chosen) if each is not None]
     if not known:
         return (0, stretch.first)
@@ -168,14 +167,14 @@ def _strain(stretch: Stretch, number: int, chosen: Sequence[Stretch | None]) -> 
 
 
 def _falls(known: Sequence[tuple[int, int]]) -> bool:
-    """Say whether the page shows the last of the texts first."""
+    """Return whether the page shows the last of the texts first."""
     firsts = [first for _, first in sorted(known)]
     steps = list(pairwise(firsts))
     return sum(one > other for one, other in steps) > len(steps) / 2
 
 
 def within(positions: Sequence[int], first: int, last: int) -> int:
-    """Return how many sorted positions lie from ``first`` up to before ``last``.
+    """Return the number of sorted positions from ``first`` up to before ``last``.
 
     >>> within([1, 4, 5, 9], 4, 9)
     2
@@ -184,7 +183,7 @@ def within(positions: Sequence[int], first: int, last: int) -> int:
 
 
 def outside(positions: Sequence[int], first: int, last: int) -> int:
-    """Return how many sorted positions lie elsewhere.
+    """Return the number of sorted positions elsewhere.
 
     >>> outside([1, 4, 5, 9], 4, 9)
     2

@@ -1,4 +1,4 @@
-"""Keeps, of one action on one site, the ways to do it, how they fared, and examples about it."""
+"""Keep the ways to do one action on one site, their results, and examples about it."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
@@ -8,7 +8,7 @@ from zlib import crc32
 from aahcrawler.adaptation.detection.failure_detection import Shape, TrackRecord
 from aahcrawler.adaptation.store.backoff import Backoff
 from aahcrawler.adaptation.store.learned import LearnedAction
-from aahcrawler.adaptation.store.recent import Recent
+from aahcrawler.adaptation.store.lru import LruMapping
 from aahcrawler.helper.outcome import Outcome, Runner
 from aahcrawler.wrapper_induction.examples import LabelledExample
 from knowledge_base.model import Extract
@@ -31,7 +31,7 @@ Name = tuple[str, str, str]
 
 @dataclass
 class Way:
-    """A way to do an action: the one of the file, or a learned one with its evidence, and how it has fared."""
+    """A way to do an action: that of the file, or a learned one with its evidence, and its record."""
 
     extract: Extract
     learned: LearnedAction | None = None
@@ -45,11 +45,11 @@ class Way:
         return self.learned.name if self.learned is not None else ""
 
     def note(self, outcome: Outcome) -> None:
-        """Add what it found on a page to its record."""
+        """Add its outcome on a page to its record."""
         self.record.note(Shape.of(outcome.extracted))
 
     def is_due(self) -> bool:
-        """Say whether a learned way is to be compared with an example: on its first pages, then ever more rarely."""
+        """Return whether a learned way is to be compared with an example: on its first pages, then ever more rarely."""
         if self.learned is None:
             return False
         self.worked += 1
@@ -61,7 +61,7 @@ class Way:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Kept:
-    """A valid example, and what the action found on its page before."""
+    """A valid example, and the action's earlier outcome on its page."""
 
     example: LabelledExample
     runner: Runner
@@ -77,14 +77,14 @@ class Kept:
 class Case:
     """One action of a file on one site. The first of ``ways`` is in force, the others were or may be again.
 
-    ``corrections`` is the back-off with single values that are not what they were.
+    ``corrections`` is the back-off for single values that differ from the former ones.
     """
 
     ways: list[Way]
     backoff: Backoff = field(default_factory=Backoff)
     corrections: Backoff = field(default_factory=Backoff)
     examples: list[Kept] = field(default_factory=list)
-    _told: Recent[int, str] = field(default_factory=lambda: Recent(MOST_TOLD))
+    _told: LruMapping[int, str] = field(default_factory=lambda: LruMapping(MOST_TOLD))
 
     @property
     def current(self) -> Way:
@@ -92,14 +92,14 @@ class Case:
         return self.ways[0]
 
     def put_in_force(self, way: Way) -> None:
-        """Try a way first from now on; what is done least recently is forgotten, the file's own never."""
+        """Try a way first from now on; the least recently used one is forgotten, that of the file never."""
         self.ways = [way, *(each for each in self.ways if each is not way)]
         if len(self.ways) > MOST_WAYS:
             last = max(place for place, each in enumerate(self.ways) if each.learned is not None)
             del self.ways[last]
 
     def retells(self, page: str, texts: Sequence[str]) -> bool:
-        """Say whether other pages had all texts of an example about this one: what a template says, nobody wrote."""
+        """Return whether other pages had all texts of an example about this one: they belong to the template then."""
         first = [self._told.get(crc32(text.encode()), lambda: page) for text in texts]
         return bool(first) and page not in first
 
@@ -109,7 +109,7 @@ class Case:
 
 
 class Cases:
-    """The cases of all sites, the least recently met forgotten first, and a bounded number of pages in all."""
+    """The cases of all sites, the least recently used forgotten first, and a bounded number of pages in all."""
 
     def __init__(self, most: int = 4_000) -> None:
         self._most = most
@@ -117,7 +117,7 @@ class Cases:
         self._kept: OrderedDict[Kept, Case] = OrderedDict()
 
     def of(self, site: str, action: Extract, make: Callable[[], Case]) -> Case:
-        """Return the case of an action on a site, made where there is none."""
+        """Return the case of an action on a site, made if there is none."""
         key = (site, action)
         case = self._cases.get(key)
         if case is None:
@@ -130,7 +130,7 @@ class Cases:
         return case
 
     def keep(self, case: Case, kept: Kept) -> bool:
-        """Keep an example with its page; False where the page is too large."""
+        """Keep an example with its page; False if the page is too large."""
         if kept.size > LARGEST_KEPT:
             return False
         self.drop(case, [each for each in case.examples if each.example.page.url == kept.example.page.url])

@@ -1,4 +1,4 @@
-"""Finds the links that navigation should have led to, by what their addresses say and by what was followed before."""
+"""Find the links that navigation should have found, by their addresses and by those followed before."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -12,7 +12,7 @@ from aahcrawler.adaptation.detection.failure_detection import Shape, TrackRecord
 from aahcrawler.adaptation.detection.level_fallback import is_telling
 from aahcrawler.adaptation.store.backoff import Backoff
 from aahcrawler.adaptation.store.learned import LearnedLinks
-from aahcrawler.adaptation.store.recent import Recent
+from aahcrawler.adaptation.store.lru import LruMapping
 from aahcrawler.helper.adapter import Followed
 from aahcrawler.helper.assistance import Failure
 from aahcrawler.helper.navigation import Chosen, Links
@@ -27,21 +27,21 @@ FAMILIAR = 0.6
 """The share of a page's names of elements that it has in common with others of its template."""
 MOST_TOKENS = 400
 IN_FORCE = 2
-"""Pages after which links found by other means are what is expected: they are reported no more."""
+"""The number of pages after which links found by other means are expected and no longer reported."""
 MOST_WAYS, MOST_ADOPTED = 3, 6
 """Learned actions of one level that are remembered for its site, and for other sites."""
 MOST_EXAMPLES = 3
 MOST_KEPT = 2_000_000
 """Bytes of all pages whose links are kept until something is learned of them."""
 ABOVE = 3
-"""Elements above a link whose names and classes tell where it stands."""
+"""The number of ancestors of a link whose names and classes describe its place."""
 
 _Stand = tuple[tuple[str, str], ...]
 
 
 @dataclass(slots=True)
 class _Target:
-    """How the actions of a level that lead to one other level have fared on a site."""
+    """The record, on one site, of a level's actions that lead to one other level."""
 
     record: TrackRecord = field(default_factory=TrackRecord)
     backoff: Backoff = field(default_factory=Backoff)
@@ -50,7 +50,7 @@ class _Target:
     helped: int = 0
     """Pages on which other links took the place of theirs."""
     ways: list[tuple[LearnedLinks, LinkSource]] = field(default_factory=list)
-    """What was learned on the site, the newest first."""
+    """The actions learned on the site, the newest first."""
 
     def note(self, count: int, tree: HtmlElement) -> None:
         """Add a page with so many links."""
@@ -60,7 +60,7 @@ class _Target:
         self.helped = 0 if count else self.helped
 
     def has_changed(self, tree: HtmlElement) -> bool:
-        """Say whether pages without such links are too many in a row, and look different from those with some."""
+        """Return whether pages without such links are too many in a row, and look different from those with some."""
         if not self.record.is_unusually_empty():
             return False
         return len(self.tokens & _tokens(tree)) < FAMILIAR * len(self.tokens)
@@ -88,7 +88,7 @@ class _Leading:
         return verdict.url
 
     def leads_to_target(self, url: str) -> bool:
-        """Say whether an address is one that the level documents."""
+        """Return whether an address is one that the level documents."""
         return self.links.sites.verdict(self.application, url).level is self.target
 
     def counted(self, reference: str, element: HtmlElement) -> str | None:
@@ -109,22 +109,22 @@ _Name = tuple[str, str, str]
 
 
 class LinkRepair:
-    """Looks after the navigation actions of all sites; a few numbers for each level of each.
+    """Repairs the navigation actions of all sites; a few numbers for each level of each.
 
-    ``told`` hears of each action that was learned.
+    ``told`` is called with each action that was learned.
     """
 
     def __init__(self, told: Callable[[LearnedLinks], None] | None = None) -> None:
         self._told = told
-        self._targets: Recent[tuple[str, PageLevel, str], _Target] = Recent(MOST_LEVELS)
-        self._adopted: Recent[_Name, list[tuple[LearnedLinks, LinkSource]]] = Recent(MOST_LEVELS)
+        self._targets: LruMapping[tuple[str, PageLevel, str], _Target] = LruMapping(MOST_LEVELS)
+        self._adopted: LruMapping[_Name, list[tuple[LearnedLinks, LinkSource]]] = LruMapping(MOST_LEVELS)
         self._examples: OrderedDict[tuple[str, PageLevel, str], list[LabelledLinks]] = OrderedDict()
 
     def adopt(self, learned: LearnedLinks) -> None:
         """Use an action that was learned elsewhere or before, wherever those of the file find nothing.
 
-        One that is known already changes nothing. Raises ``knowledge_base.selectors.BadExpressionError`` for one that
-        cannot be compiled.
+        An action that is known already changes nothing. Raises ``knowledge_base.selectors.BadExpressionError`` for one
+        that cannot be compiled.
         """
         known = self._adopted.get((learned.application, learned.level, learned.to), list)
         if all(each != learned for each, _ in known):
@@ -158,9 +158,9 @@ class LinkRepair:
         return Followed(tuple(found), tuple(stopped))
 
     def _learned(self, leading: _Leading, target: _Target) -> tuple[Chosen, ...]:
-        """Return what the first learned action finds that finds anything, those of the site before others.
+        """Return the links of the first learned action that finds any, those of the site before others.
 
-        One that misses a link whose address is documented, or which a former crawl followed, does not count.
+        An action that misses a link whose address is documented, or which a former crawl followed, does not count.
         """
         name = (leading.application.name, leading.level.name, leading.target.name)
         others = self._adopted.get(name, list) if name in self._adopted else ()
@@ -189,7 +189,7 @@ class LinkRepair:
         return found
 
     def _learn(self, leading: _Leading, target: _Target, found: tuple[Chosen, ...], method: Method) -> None:
-        """Learn of the last pages whose links were found, and put in force what finds the same on each of them."""
+        """Learn from the last pages whose links were found, and put in force an action that finds all these links."""
         examples = self._kept(leading, found, method)
         documented = all(leading.leads_to_target(url) for example in examples for url in example.links)
         tells = documented and is_telling(leading.target, leading.links.page.url)
@@ -253,11 +253,10 @@ def _leading(links: Links, application: Application, level: PageLevel, former: M
 
 
 def _is_missed(leading: _Leading, target: _Target, *, leads_nowhere: bool) -> bool:
-    """Say whether a page without a link to a level should have one.
+    """Return whether a page without a link to a level should have one.
 
-    It should where it used to have one, where too many pages in a row have none and look different, and where a list
-    has never led to what it lists. Links among pages of one level are missing at the end of every list, which says
-    nothing.
+    It should if it used to have one, if too many pages in a row have none and look different, and if a list has never
+    led to its entries. Links among pages of one level are missing at the end of every list, which proves nothing.
     """
     if leading.before:
         return True
@@ -269,7 +268,7 @@ def _is_missed(leading: _Leading, target: _Target, *, leads_nowhere: bool) -> bo
 
 
 def _tokens(tree: HtmlElement) -> frozenset[str]:
-    """Return ids and classes of a page without digits, which tell one object from another; the first ones of many."""
+    """Return ids and classes of a page without digits, which distinguish objects; the first ones if there are many."""
     found: dict[str, None] = {}
     for element in tree.iter("*"):
         for token in ((element.get("class") or "") + " " + (element.get("id") or "")).split():
@@ -293,7 +292,7 @@ def _by_address(leading: _Leading) -> tuple[Chosen, ...]:
 
 
 def _as_before(leading: _Leading) -> tuple[Chosen, ...]:
-    """Return the links that a former crawl followed from here, and those that stand where these do now."""
+    """Return the links that a former crawl followed from here, and those in the same places now."""
     if not leading.before:
         return ()
     stands = {_stand(element) for url, element in leading.links.anchors if leading.url_of(url) in leading.before}
@@ -310,7 +309,7 @@ def _stand(element: HtmlElement) -> _Stand:
 
 
 def _sourced(leading: _Leading, source: LinkSource, *, strictly: bool) -> tuple[Chosen, ...]:
-    """Return the links that a learned expression finds; ``strictly`` none where one is not of the level."""
+    """Return the links that a learned expression finds; with ``strictly``, none if one is not of the level."""
     try:
         elements = source.selector.elements(leading.links.page.tree, leading.links.page.elements)
     except XPathError:
@@ -327,7 +326,7 @@ def _sourced(leading: _Leading, source: LinkSource, *, strictly: bool) -> tuple[
 
 
 def _teased(leading: _Leading) -> tuple[Chosen, ...]:
-    """Return where the entries of the lists lead that the page shows in its main part."""
+    """Return the links of the entries of lists in the page's main part."""
     elements: Mapping[str, HtmlElement] = dict(leading.links.anchors)
     targets = (
         record.target

@@ -1,9 +1,9 @@
-"""Repairs from memory: finds what used to be extracted at an address again (ARCOMEM, section 4.1, recrawl)."""
+"""Repair from memory: find the objects formerly extracted at an address again (ARCOMEM, section 4.1, recrawl)."""
 
 from collections.abc import Sequence
 
 from aahcrawler.adaptation.repair.alignment import Stretch, WordTable, placed, words
-from aahcrawler.adaptation.repair.remembered import Remembered, objects
+from aahcrawler.adaptation.repair.remembered_objects import Remembered, objects
 from aahcrawler.adaptation.repair.remembered_runs import of_runs
 from aahcrawler.adaptation.repair.value_places import ShownValues
 from aahcrawler.helper.adapter import Question
@@ -15,27 +15,27 @@ from knowledge_base.model import Extract
 
 BODY = "body"
 FEWEST_WORDS = 8
-"""Fewer words in all say nothing about whether content is gone."""
+"""The number of words below which their absence does not prove that content is gone."""
 MOST_BY_CHANCE = 0.1
 """So much of a text is on some pages by chance: short answers that many people give."""
 LEAST_FOUND = 0.2
-"""Where less than this of what is remembered is on the page, something else is there now."""
+"""The share of the remembered content below which the page has other content now."""
 
 
 class MemoryStrategy:
-    """Labels what a former crawl extracted at the address of a page."""
+    """Labels the objects that a former crawl extracted at the address of a page."""
 
     def label(self, question: Question) -> LabelledExample | None:
-        """Return the objects found again; None at an address where no former crawl found any of the action."""
+        """Return the objects found again; None if no former crawl found any of the action at the address."""
         return None if question.former is None else recall(question.page, question.action, question.former.objects)
 
 
 def recall(page: Page, action: Extract, former: Sequence[WebObject]) -> LabelledExample | None:
-    """Find the objects of an action again that its page had before.
+    """Find the former objects of an action on their page again.
 
-    ``former`` are all objects that the page had. What has the shape of those found again, and is new, is part of the
-    example. An example without objects says that none of the remembered content is on the page any more. None where
-    nothing is remembered of the action, or too little of it is left to tell.
+    ``former`` are all objects that the page had. New objects of the same shape as those found again are part of the
+    example. An example without objects means that none of the remembered content is on the page any more. None if
+    nothing is remembered of the action, or too little of it is left to decide.
     """
     types = {action.type, action.first_type or action.type, *(name for name, _ in action.instead)}
     known = [
@@ -65,6 +65,6 @@ def recall(page: Page, action: Extract, former: Sequence[WebObject]) -> Labelled
 
 
 def _share(stretches: Sequence[Stretch | None], lengths: Sequence[int]) -> float:
-    """Return how many of all remembered words were found again."""
+    """Return the share of all remembered words that were found again."""
     total = sum(lengths)
     return sum(length * each.share for length, each in zip(lengths, stretches, strict=True) if each is not None) / total

@@ -1,4 +1,4 @@
-"""Reads the repeated structure of a page: who signed what, what is a record, where an article goes on."""
+"""Read the repeated structure of a page: authors, records, and the extent of an article."""
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -9,13 +9,13 @@ from lxml.etree import _Element as Element
 
 from aahcrawler.helper.adapter import Question
 from aahcrawler.helper.extraction import BODY
-from aahcrawler.induction.finding import records
 from aahcrawler.induction.headings import page_heading
 from aahcrawler.induction.main_part import MainPart, main_part
 from aahcrawler.induction.model import Byline, Nature, RecordSet, Region
+from aahcrawler.induction.record_finding import records
 from aahcrawler.induction.surroundings import Surroundings
 from aahcrawler.page import Page
-from aahcrawler.wrapper_induction.features import is_beside, is_name
+from aahcrawler.wrapper_induction.element_features import is_beside, is_name
 from knowledge_base.model import Extract
 
 GOES_ON = 80
@@ -78,14 +78,14 @@ class Structure:
         return tuple(sorted(places[root] for root in roots if root in places))
 
     def holds_several(self, items: Sequence[int]) -> bool:
-        """Say whether elements hold several of the posts that the page repeats, none of which is an element itself."""
+        """Return whether elements contain several of the page's repeated posts, none of which is an element itself."""
         contains = self.where.outline.contains
         inner = [post for post in self.posts if post not in items]
         held = (sum(contains(item, post) for post in inner) for item in items)
         return any(number > 1 for number in held) and len(inner) > len(items)
 
     def holds_article(self, items: Sequence[int]) -> bool:
-        """Say whether one of some elements holds the article of the page with its heading."""
+        """Return whether one of some elements holds the article of the page with its heading."""
         part = self.part
         if part is None or part.heading is None or not part.body.elements:
             return False
@@ -94,12 +94,12 @@ class Structure:
         return any(outline.contains(item, body) and outline.contains(item, heading) for item in items)
 
     def heading(self, body: int) -> int | None:
-        """Return the place of the heading that names what the page is about, whose text begins at ``body``."""
+        """Return the place of the heading of the page's main text, which begins at ``body``."""
         found = page_heading(self.where.outline, self.where.names, body, self.records)
         return found[1] if found is not None else None
 
     def extended(self, region: Region, beside: frozenset[Element]) -> Region:
-        """Return the body with what goes on directly before and behind it: as running text of the same sort."""
+        """Return the body with the adjacent content before and behind it that is running text of the same sort."""
         outline = self.where.outline
         if len(region.elements) != 1:
             return region
@@ -120,13 +120,13 @@ class Structure:
 
 
 def is_beside_article(question: Question) -> bool:
-    """Say whether the level's pages are about one object, and the action's objects belong to it."""
+    """Return whether the level's pages are about one object, and the action's objects belong to it."""
     others = (action for action in question.level.actions if isinstance(action, Extract))
     return any(not action.many and action.name != question.action.name for action in others)
 
 
 def left_out(action: Extract, page: Page) -> frozenset[Element]:
-    """Return what an action leaves out of bodies, wherever it stands on a page."""
+    """Return the elements that an action leaves out of bodies, anywhere on a page."""
     selectors = [each for wanted in action.fields if wanted.name == BODY for each in wanted.without]
     found: set[Element] = set()
     for selector in selectors:
@@ -147,11 +147,11 @@ def less(region: Region, out: frozenset[Element]) -> Region:
 
 
 def whole(region: Region, beside: frozenset[Element]) -> Region:
-    """Return the element that holds all parts of a body as the body, without what is named otherwise beside them.
+    """Return the element that contains all parts of a body as the body, without the named parts beside them.
 
-    Which of the blocks of one text belong to it is a guess that differs from page to page; their holder is not. What
-    holds one of ``beside`` is left out, and so is what bears a name of its own. Parts that all bear names are no such
-    blocks: the template gives the text several holders, on some pages one.
+    Which of the blocks of one text belong to it is a guess that differs from page to page; their container is not. A
+    part that contains one of ``beside``, or has a name of its own, is left out. If all parts have names, they are not
+    such blocks: the template gives the text several containers, on some pages one.
     """
     holder = region.elements[0].getparent()
     if len(region.elements) < 2 or region.text is not None or holder is None or holder.tag in ("body", "html"):

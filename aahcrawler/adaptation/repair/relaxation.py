@@ -1,7 +1,7 @@
-"""Repairs by relaxation: looks for what is named like the elements that expressions look for (ARCOMEM, section 4.1).
+"""Repair by relaxation: find elements named like those that expressions look for (ARCOMEM, section 4.1).
 
-Expressions of the failing action come first, then those of other applications of the same kind. What a candidate
-holds decides: a body, an author, a date, and the same in each of its elements.
+Expressions of the failing action come first, then those of other applications of the same kind. The content of a
+candidate decides: a body, an author, a date, and the same in each of its elements.
 """
 
 import re
@@ -14,10 +14,10 @@ from statistics import mean
 from aahcrawler.adaptation.detection.name_hints import Hint, Name, NameTable, hints_of
 from aahcrawler.adaptation.repair.page_structure import Structure, Structures, is_beside_article, left_out, less
 from aahcrawler.helper.adapter import Question
-from aahcrawler.induction.fields import may_be_name
 from aahcrawler.induction.model import Byline, Region
-from aahcrawler.induction.moments import Shown
 from aahcrawler.induction.outline import Outline, numbered
+from aahcrawler.induction.record_fields import may_be_name
+from aahcrawler.induction.shown_dates import Shown
 from aahcrawler.page.text import excerpt, fold
 from aahcrawler.urls import resolve
 from aahcrawler.webobject import Person, Value
@@ -26,12 +26,12 @@ from knowledge_base.model import Extract, FieldKind, KnowledgeBase
 
 BODY, AUTHOR, DATE, TITLE = "body", "author", "date", "title"
 FOREIGN = 0.7
-"""What a name of another application of the kind counts, against one of the failing action."""
+"""The weight of a name of another application of the kind, relative to one of the failing action."""
 MOST_CANDIDATES = 25
 MOST_ITEMS = 500
 LONGEST_NAME = 60
 IN_MOST = 0.7
-"""The share of a candidate's elements in which a field has to stand."""
+"""The share of a candidate's elements that have to have a field."""
 LEAST_WEIGHT = 2
 LEAST_ARTICLE = 40
 """The weight of running text that an article has at least."""
@@ -43,10 +43,10 @@ _OUTSIDE = frozenset({"nav", "aside", "footer", "form"})
 _ANSWERS = re.compile(
     r"^(?!(?:has|no|with|hide|show)[-_]).*(?:comments|trackbacks?|pingbacks?|respond|responses)$", re.IGNORECASE
 )
-"""What answers an article, and is no part of one."""
+"""Elements for answers to an article, which are not parts of it."""
 
 _TOOLS = re.compile(r"(?:^|[-_])(?:buttons?|controls?|actions?|statistics?|stats?)(?:$|[-_])", re.IGNORECASE)
-"""What is beside the name of an author and called after it."""
+"""Names of elements beside the name of an author that are named after it."""
 
 _HEADINGS = frozenset({"h1", "h2", "h3"})
 _Wanted = Mapping[str, tuple[tuple[Hint, float], ...]]
@@ -54,7 +54,7 @@ _Key = tuple[str, Name]
 
 
 class RelaxationStrategy:
-    """Labels what a page names like the objects of an action, of the same application or of its kind."""
+    """Labels elements whose names resemble those in the action, of the same application or of its kind."""
 
     def __init__(self, knowledge_base: KnowledgeBase, structures: Structures | None = None) -> None:
         self._knowledge_base = knowledge_base
@@ -62,7 +62,7 @@ class RelaxationStrategy:
         self._wanted: dict[tuple[str, str], _Wanted] = {}
 
     def label(self, question: Question) -> LabelledExample | None:
-        """Return the objects of the best candidate, with its runner-up; None where nothing is named like them."""
+        """Return the objects of the best candidate, with its runner-up; None if nothing is named like them."""
         page, action = question.page, question.action
         if not page.is_html or action.run is not None:
             return None
@@ -94,7 +94,7 @@ class RelaxationStrategy:
 
 
 def _merged(actions: Iterable[tuple[Extract, float]]) -> _Wanted:
-    """Return what actions look for, by field, the items under an empty name; each hint once, with what it counts."""
+    """Return the hints of actions by field, those of items under an empty name; each hint once, with its weight."""
     found: dict[str, dict[Hint, float]] = {}
     for action, share in actions:
         of_items = found.setdefault("", {})
@@ -119,15 +119,15 @@ class _Candidate:
 
     @property
     def weight(self) -> int:
-        """How much its bodies say; in long pieces, since lists of teasers have many short ones."""
+        """Return the weight of its bodies in long pieces, since lists of teasers have many short ones."""
         return sum(self.outline.running(place) + self.outline.free(place) // 10 for place in self.bodies)
 
     def worth(self, most: int) -> float:
-        """Return its confidence, lowered where others of the page say more: all objects are wanted, and all of each."""
+        """Return its confidence, lowered if other candidates have more text: all of every object is wanted."""
         return round(self.confidence * (0.6 + 0.4 * self.weight / most), 4) if most else 0.0
 
     def overlaps(self, other: "_Candidate") -> bool:
-        """Say whether both read some of the same text."""
+        """Return whether both read some of the same text."""
         contains = self.outline.contains
         return any(contains(one, two) or contains(two, one) for one in self.bodies for two in other.bodies)
 
@@ -149,7 +149,7 @@ class _Relaxing:
         self._holds_much, self._is_named = cache(self._says_much), cache(self._may_be_name)
 
     def _no_text(self) -> tuple[int, ...]:
-        """Return the places of what is no part of a body: what the action leaves out, and answers to an article."""
+        """Return the places that are no part of a body: exclusions of the action, and answers to an article."""
         outline = self._outline
         found = {outline.places[element] for element in self._left_out if element in outline.places}
         if not self._action.many:
@@ -183,7 +183,7 @@ class _Relaxing:
                 yield candidate
 
     def _hold_more(self, items: Sequence[int]) -> bool:
-        """Say whether elements hold more than one object of the action each, or what the object belongs to."""
+        """Return whether elements contain several objects of the action each, or the container of the object."""
         if not self._action.many:
             return False
         return self._structure.holds_several(items) or (self._beside_article and self._structure.holds_article(items))
@@ -224,7 +224,7 @@ class _Relaxing:
         return _Candidate(name, tuple(objects), confidence, frozenset(bodies.values()), self._outline)
 
     def _confidence(self, value: float, body_value: float, keyed: float, shares: tuple[float, float, float]) -> float:
-        """Weigh names, and whether there is in each element what the action reads there."""
+        """Weigh the similarity of names, and the share of elements that have the values the action reads."""
         fields = {wanted.name for wanted in self._action.fields}
         bodied, named, dated = shares
         parts = [(0.25, bodied), (0.2, value), (0.15, body_value)]
@@ -271,16 +271,16 @@ class _Relaxing:
 
     @cached_property
     def _bylines(self) -> Mapping[int, Byline]:
-        """The authors that the structure of the page tells, by their places, in document order."""
+        """The authors found by the structure of the page, by their places, in document order."""
         if self._action.many:
             return dict(sorted(self._structure.bylines.items()))
         author = self._structure.part.author if self._structure.part is not None else None
         return {self._outline.places[author.element]: author} if author is not None else {}
 
     def _signed(self, extents: Sequence[frozenset[int]]) -> Mapping[int, int]:
-        """Return the place of each item's author as the page's structure tells it; nothing where most have none.
+        """Return the place of each item's author by the page's structure; nothing if most have none.
 
-        Many things about an author are named so: a picture, a rank, buttons.
+        Many elements about an author have such names: a picture, a rank, buttons.
         """
         found: dict[int, int] = {}
         for number, extent in enumerate(extents):
@@ -358,7 +358,7 @@ class _Relaxing:
         return LabelledObject((elements[item],), labels)
 
     def _branch(self, body: int, place: int) -> int:
-        """Return the part of a body that only says who wrote it and when, 0 where there is none."""
+        """Return the part of a body that consists of author and date, 0 if there is none."""
         outline = self._outline
         if not outline.contains(body, place) or place == body:
             return 0

@@ -1,9 +1,9 @@
-"""Labels objects whose texts were found again and that no element holds, but a signature ends."""
+"""Label objects without elements of their own, which end with a signature, once their texts are found again."""
 
 from collections.abc import Iterator, Sequence
 
 from aahcrawler.adaptation.repair.alignment import WordTable
-from aahcrawler.adaptation.repair.remembered import Remembered
+from aahcrawler.adaptation.repair.remembered_objects import Remembered
 from aahcrawler.adaptation.repair.value_places import ShownValues
 from aahcrawler.webobject import Value
 from aahcrawler.wrapper_induction.examples import Label, LabelledObject
@@ -15,10 +15,10 @@ _KEPT = frozenset({TITLE, AUTHOR, "date", "body"})
 
 
 def of_runs(found: Sequence[Remembered], table: WordTable, values: ShownValues) -> tuple[LabelledObject, ...]:
-    """Return those objects of which nearly all words are there, with the values that they had.
+    """Return those objects nearly all words of which are present, with their former values.
 
-    ``found`` is in the order of the page. All that is learned of such an object is what holds it, the heading that it
-    stands below, where it had a title, and what names its author behind it.
+    ``found`` is in the order of the page. Of such an object, its container, the heading above it, if it had a title,
+    and the author's name behind it are learned.
     """
     ends = [-1, *(table.owners[each.stretch.last - 1] for each in found)]
     begins = [*(table.owners[each.stretch.first] for each in found), len(table.outline.elements)]

@@ -1,4 +1,4 @@
-"""Says what a repair strategy is."""
+"""The protocol of repair strategies."""
 
 from typing import Protocol
 
@@ -10,8 +10,8 @@ class RepairStrategy(Protocol):
     """Finds the objects of an action by other means than its expressions. Deterministic; never fetches anything."""
 
     def label(self, question: Question) -> LabelledExample | None:
-        """Return all objects of the action on the page; None where that cannot be told.
+        """Return all objects of the action on the page; None if they cannot be determined.
 
-        An example without objects says that there are none.
+        An example without objects means that there are none.
         """
         ...

@@ -1,4 +1,4 @@
-"""Repairs by structure: labels what a page repeats, posts with dates and authors, or the article that it is about."""
+"""Repair by structure: label a page's repeated posts with dates and authors, or its article."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ from aahcrawler.helper.adapter import Question
 from aahcrawler.induction.headings import page_heading
 from aahcrawler.induction.main_part import MainPart
 from aahcrawler.induction.model import Byline, Dated, Nature, Record, RecordSet, Region
-from aahcrawler.induction.moments import Shown
+from aahcrawler.induction.shown_dates import Shown
 from aahcrawler.induction.surroundings import Surroundings
 from aahcrawler.page.text import excerpt, fold, plain_text
 from aahcrawler.urls import resolve
@@ -26,26 +26,25 @@ ENOUGH_TEXT = 400
 LEAST_ARTICLE = 40
 
 ALONE = 0.75
-"""How much less likely one record is than several: nothing repeats it."""
+"""The likelihood of one record relative to several: nothing repeats it."""
 
 ASIDE = 0.5
-"""How much less likely records in a sidebar are meant."""
+"""The likelihood of records in a sidebar relative to others."""
 
 _ASIDE = frozenset({"nav", "aside", "footer", "header"})
 _PARTS = re.compile(r"\s+(?:[-–—|•»«/·]|::)\s+")
 
 
 class StructureStrategy:
-    """Finds the objects of an action by what pages of any template have in common."""
+    """Finds the objects of an action by the structure that pages of any template share."""
 
     def __init__(self, structures: Structures | None = None) -> None:
         self._structures = structures or Structures()
 
     def label(self, question: Question) -> LabelledExample | None:
-        """Return the records or the article of an HTML page; None where it cannot say which they are.
+        """Return the records or the article of an HTML page; None if they cannot be determined.
 
-        An example without objects is given for comments alone: where there is an article, and nothing outside of it
-        shows a date.
+        An example without objects is returned for comments alone: if there is an article, and no date outside of it.
         """
         page = question.page
         if not page.is_html:
@@ -56,7 +55,7 @@ class StructureStrategy:
 
 @dataclass(frozen=True)
 class _Inducing:
-    """One page and what was found on it."""
+    """One page and the results of induction on it."""
 
     question: Question
     structure: Structure
@@ -100,7 +99,7 @@ class _Inducing:
 
     @property
     def _beside_article(self) -> bool:
-        """Whether the level's pages are about one object, and the action's objects belong to it."""
+        """Return whether the level's pages are about one object, and the action's objects belong to it."""
         others = (action for action in self.question.level.actions if isinstance(action, Extract))
         return any(not action.many and action.name != self.question.action.name for action in others)
 
@@ -111,7 +110,7 @@ class _Inducing:
         return any(not body.isdisjoint((above, *above.iterancestors())) for above in (each.records[0].element,))
 
     def _worth(self, each: RecordSet) -> float:
-        """Weigh how likely a set is meant: what was found of each record, and how much of the page's text it is."""
+        """Return the likelihood that a set is wanted, by the fields found and its share of the page's text."""
         most = max((self._text(other) for other in self._possible()), default=0) or 1
         worth = each.confidence * (0.6 + 0.4 * self._text(each) / most) * (ALONE if len(each.records) == 1 else 1.0)
         return round(worth * (ASIDE if each.aside else 1.0), 4)
@@ -125,7 +124,7 @@ class _Inducing:
         return self.where.outline.places.get(each.records[0].element, 0)
 
     def _heading(self, each: RecordSet) -> Label | None:
-        """Return the heading of the page that records stand on."""
+        """Return the heading of the page of the records."""
         outline = self.where.outline
         place = self._place(each)
         found = page_heading(outline, self.where.names, place, ())
@@ -153,7 +152,7 @@ class _Inducing:
         return self._example((), self._certainty(part), 0.0)
 
     def _may_be_of_comment(self, shown: Shown, part: MainPart) -> bool:
-        """Say whether a date could be that of a comment: behind the text of the article, or set apart within it."""
+        """Return whether a date could be that of a comment: behind the text of the article, or set apart within it."""
         outline = self.where.outline
         if shown.place < part.place or (part.date is not None and shown.moment == part.date.moment):
             return False
@@ -182,7 +181,7 @@ class _Inducing:
         return self._example((labelled,), self._certainty(part), runner_up)
 
     def _only_date(self, part: MainPart) -> Dated | None:
-        """Return the one date that a page shows beside its article and its records; None where there are several."""
+        """Return the one date that a page shows beside its article and its records; None if there are several."""
         outline = self.where.outline
         records = [outline.places[root] for each in self.sets for record in each.records for root in record.elements]
         taken = (*records, *(outline.places[element] for element in part.body.elements))
@@ -224,7 +223,7 @@ class _Inducing:
         return left_out(self.question.action, self.question.page)
 
     def _wanted(self, labels: Mapping[str, Label]) -> Mapping[str, Label]:
-        """Keep what the action has fields for."""
+        """Keep the labels of the action's fields."""
         names = {field.name for field in self.question.action.fields}
         return {name: label for name, label in labels.items() if name in names}
 

@@ -1,4 +1,4 @@
-"""Uses what an example shows of its own page, so that no page is lost while evidence is gathered."""
+"""Use the values in an example for its own page, so that no page is lost while evidence is gathered."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -6,9 +6,9 @@ from dataclasses import replace
 from lxml.html import HtmlElement
 
 from aahcrawler.adaptation.detection.failure_detection import end_alike
-from aahcrawler.adaptation.detection.texts import bare, body_of, body_text
+from aahcrawler.adaptation.detection.text_sampling import bare, body_of, body_text
 from aahcrawler.helper.extraction import BODY, Extracted
-from aahcrawler.helper.sketching import Sketch
+from aahcrawler.helper.object_building import Sketch
 from aahcrawler.webobject import Person, Value
 from aahcrawler.wrapper_induction.examples import LabelledExample, LabelledObject
 
@@ -35,11 +35,11 @@ def _sketch(labelled: LabelledObject) -> Sketch:
 def supplemented(
     found: Sequence[Extracted], example: LabelledExample, fields: frozenset[str]
 ) -> tuple[Extracted, ...] | None:
-    """Put fields that an example knows into the objects that were found; None where it is not about the same ones.
+    """Add the fields of an example to the objects found; None if the example is not about the same objects.
 
-    Each of ``fields`` that the example knows for hardly any object is left out, and so is one that it knows nothing new
-    of; where the texts that were found hold names of authors, the example's texts take their place as well. None where
-    that leaves none, and where the texts of the example hold as much beyond what was written.
+    A field is left out if the example has it for hardly any object, or has nothing new of it. If the found texts
+    contain names of authors, the example's texts replace them as well. None if no field remains, and if the texts of
+    the example contain as much additional text.
     """
     if BODY not in fields and _hold_signatures(found, example):
         fields = fields | {BODY}
@@ -63,7 +63,7 @@ def supplemented(
 def _pairs(
     found: Sequence[Extracted], example: LabelledExample, fields: frozenset[str]
 ) -> Sequence[tuple[Extracted, LabelledObject | None]]:
-    """Return which object is which object: in their order where bodies hold too much, else by their texts."""
+    """Return the pairs of the same object: in order if bodies contain too much, else by their texts."""
     if BODY in fields and len(found) == len(example.objects):
         inner = list(zip(found, example.objects, strict=True))
         if all(body_text(labelled) and body_text(labelled) in bare(body_of(each.object)) for each, labelled in inner):
@@ -73,7 +73,7 @@ def _pairs(
 
 
 def _hold_signatures(found: Sequence[Extracted], example: LabelledExample) -> bool:
-    """Say whether the texts that were found hold those of an example, and beside them the names of their authors."""
+    """Return whether the texts that were found hold those of an example, and beside them the names of their authors."""
     if len(found) != len(example.objects):
         return False
     held = 0
@@ -89,7 +89,7 @@ def _is_new(found: Extracted, labelled: LabelledObject | None, name: str) -> boo
 
 
 def _same(text: str, labelled: Mapping[str, LabelledObject]) -> LabelledObject | None:
-    """Return the object with a text, or the only one with most of it: what was found may hold a line more."""
+    """Return the object with a text, or the only one with most of it: the found text may have a line more."""
     if text in labelled:
         return labelled[text]
     alike = [labelled for other, labelled in labelled.items() if _is_most(*sorted((text, other), key=len))]

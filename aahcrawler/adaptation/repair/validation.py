@@ -1,8 +1,8 @@
 """Validates the labelled examples of repair strategies, and the actions that were learned of them.
 
-Being alike is not enough. An example has to be about all objects of the page, clearly better than what else it could
-have been, and about texts that somebody wrote; an action has to find the same on every page that it was learned of,
-and nothing where there is nothing.
+Similarity is not enough. An example has to be about all objects of the page, clearly better than its runner-up, and
+about texts that people wrote; an action has to find the same on every page that it was learned from, and nothing where
+there is nothing.
 """
 
 from collections import Counter
@@ -12,7 +12,7 @@ from statistics import median
 
 from lxml.etree import _Element as Element
 
-from aahcrawler.adaptation.detection.texts import bare, body_of, body_text
+from aahcrawler.adaptation.detection.text_sampling import bare, body_of, body_text
 from aahcrawler.helper.adapter import Question
 from aahcrawler.helper.extraction import BODY, Extracted
 from aahcrawler.induction.asides import asides_hold_content
@@ -33,7 +33,7 @@ DISTINCT = 0.7
 MOST_LINKED = 0.7
 """The share of a body's characters that may be links, in the middle one of all bodies."""
 SIGNED = 0.6
-"""The share of objects with an author or a date, where several are found by their shape alone."""
+"""The share of objects with an author or a date that is required if several are found by their shape alone."""
 CAUTIOUSLY_SIGNED = 0.8
 MOST_FILLED_IN = 0.5
 """The share of a body's characters that may be those of a form, such as the one to answer with."""
@@ -59,10 +59,10 @@ _WHO_OR_WHEN = frozenset({AUTHOR, DATE})
 
 
 class Doubt(StrEnum):
-    """Why an example is not valid."""
+    """The reasons why an example is not valid."""
 
     ABSENT = "absent"
-    """It has no objects."""
+    """The example has no objects."""
     CLOSE = "close"
     """Something else on the page could be meant as well, or nothing."""
     NO_BODIES = "no-bodies"
@@ -71,7 +71,7 @@ class Doubt(StrEnum):
     LINKS = "links"
     """The texts are lists of links."""
     OUTSIDE = "outside"
-    """They stand in menus, forms or footers."""
+    """Objects lie in menus, forms or footers."""
     ANONYMOUS = "anonymous"
     """Nobody has written them at any time."""
     PARTIAL = "partial"
@@ -81,7 +81,7 @@ class Doubt(StrEnum):
 
 
 def doubt(example: LabelledExample, question: Question, *, cautious: bool) -> Doubt | None:
-    """Say why an example is not valid, None where it is.
+    """Say why an example is not valid, None if it is.
 
     ``cautious`` is for pages that may well hold no such object: more is asked of the example then, unless it remembers
     the objects.
@@ -130,7 +130,7 @@ def _doubtful_shape(question: Question, example: LabelledExample, *, cautious: b
         return Doubt.NO_BODIES
     if _are_outside(example):
         return Doubt.OUTSIDE
-    # Whoever writes without signing stands beside those who sign, in the same elements.
+    # Posts without an author are beside those with one, in the same elements.
     alike = question.action.many and question.action.run is None
     return _doubtful_signatures(question, example, cautious=cautious) or (
         Doubt.PARTIAL if alike and _left_out(objects) > LEFT_OUT * len(objects) else None
@@ -143,7 +143,7 @@ def _doubtful_signatures(question: Question, example: LabelledExample, *, cautio
     if not signs:
         return None
     if cautious and example.method is Method.RELAXED and DATE in signs:
-        # What is named like an author may be the heading of an empty list of comments; a date is a date.
+        # An element named like an author may be the heading of an empty list of comments; a date is unambiguous.
         signs = frozenset({DATE})
     signed = sum(not labelled.labels.keys().isdisjoint(signs) for labelled in objects)
     if question.action.many:
@@ -154,7 +154,7 @@ def _doubtful_signatures(question: Question, example: LabelledExample, *, cautio
 
 
 def _author_of(labelled: LabelledObject) -> str:
-    """Return the name of an object's author as texts are compared, empty where it has none."""
+    """Return the name of an object's author as texts are compared, empty if it has none."""
     author = labelled.labels[AUTHOR].value if AUTHOR in labelled.labels else ""
     return bare(author.name) if isinstance(author, Person) else bare(str(author))
 
@@ -168,14 +168,14 @@ def _filled_in(label: Label) -> float:
 
 
 def _headed(label: Label) -> float:
-    """Return the share of a text that is a heading, or all where it stands in one."""
+    """Return the share of a text that is a heading, or all if it lies in one."""
     if any(above.tag in HEADINGS for element in label.elements for above in element.iterancestors()):
         return 1.0
     return sum(_share(label, heading) for heading in HEADINGS)
 
 
 def _runs_on(label: Label) -> bool:
-    """Say whether there is any running text, in no heading, link or form."""
+    """Return whether there is any running text, in no heading, link or form."""
     return any(weight(piece) >= RUNNING for element in label.elements for piece in _pieces(element))
 
 
@@ -192,7 +192,7 @@ def _pieces(element: Element) -> Iterator[str]:
 
 
 def _share(label: Label, tag: str) -> float:
-    """Return the share of a text that stands within elements of a tag."""
+    """Return the share of a text within elements of a tag."""
     text = sum(len(bare(plain_text(element, label.without))) for element in label.elements)
     within = sum(len(bare(plain_text(part))) for element in label.elements for part in _parts(element, tag))
     return within / text if text else 0.0
@@ -203,10 +203,10 @@ def _parts(element: Element, tag: str) -> Iterable[Element]:
 
 
 def _are_outside(example: LabelledExample) -> bool:
-    """Say whether most objects stand in menus and the like.
+    """Return whether most objects lie in menus and the like.
 
-    Where a template calls blocks asides those are none, and induction has told asides apart already. A form around
-    several objects is there to choose among them.
+    In templates that use ``aside`` for any block, asides do not count, and induction has excluded real ones already. A
+    form around several objects serves to choose among them.
     """
     outside = _OUTSIDE if len(example.objects) == 1 else _OUTSIDE - {"form"}
     around = [
@@ -234,7 +234,7 @@ def _left_out(objects: Sequence[LabelledObject]) -> int:
 
 
 def _look(element: Element) -> tuple[str, frozenset[str]]:
-    """Return name and classes of an element; numbers in classes tell one object from another."""
+    """Return name and classes of an element, without numbers, which distinguish objects."""
     tag = element.tag if isinstance(element.tag, str) else ""
     words = (word.rstrip("0123456789-_") for word in (element.get("class") or "").split())
     return tag, frozenset(filter(None, words))
@@ -245,7 +245,7 @@ def _holds_none(element: Element, own: set[Element]) -> bool:
 
 
 def reproduces(found: Sequence[Extracted], example: LabelledExample) -> bool:
-    """Say whether an action found what an example says: the same texts, none missing and hardly any beyond."""
+    """Return whether an action found the texts of an example, none missing and hardly any more."""
     wanted = Counter(filter(None, map(body_text, example.objects)))
     bodies = Counter(bare(body_of(each.object)) for each in found)
     if not wanted:
@@ -276,7 +276,7 @@ def _is_nearly(one: str, other: str) -> bool:
 
 
 def loses_nothing(before: Sequence[Extracted], after: Sequence[Extracted]) -> bool:
-    """Say whether a field that was read before is still read, in as many objects or nearly so."""
+    """Return whether a field that was read before is still read, in as many objects or nearly so."""
     had, has = _filled(before), _filled(after)
     return all(has[name] >= ALIKE * count for name, count in had.items())
 
@@ -286,7 +286,7 @@ def _filled(extracted: Sequence[Extracted]) -> Counter[str]:
 
 
 def adds_to(example: LabelledExample, found: Sequence[Extracted]) -> bool:
-    """Say whether an example knows all that an action found, and more."""
+    """Return whether an example knows all that an action found, and more."""
     wanted = Counter(filter(None, map(body_text, example.objects)))
     bodies = Counter(text for each in found if (text := bare(body_of(each.object))))
     same = sum((wanted & bodies).values())
@@ -295,7 +295,7 @@ def adds_to(example: LabelledExample, found: Sequence[Extracted]) -> bool:
 
 
 def encloses(example: LabelledExample, found: Sequence[Extracted], fields: frozenset[str]) -> bool:
-    """Say whether an example is about the objects that an action found, and knows their fields and more of their texts.
+    """Return whether an example has the objects that an action found, their fields and more of their texts.
 
     An action that misses fields may cut texts short as well. More is much more than a line about author and date.
     """
@@ -312,7 +312,7 @@ def encloses(example: LabelledExample, found: Sequence[Extracted], fields: froze
 
 
 def _holds_its_signature(labelled: LabelledObject) -> bool:
-    """Say whether the line that tells author or date is part of what is taken for the body."""
+    """Return whether the line with author or date is part of the supposed body."""
     body = set(labelled.labels[BODY].elements) if BODY in labelled.labels else set()
     signs = (element for name in _WHO_OR_WHEN if name in labelled.labels for element in labelled.labels[name].elements)
     return any(element in body or not body.isdisjoint(element.iterancestors()) for element in signs)

@@ -1,12 +1,12 @@
-"""Finds the places of a page that show a value known from before, and how it is read there."""
+"""Find the places of a page that show a known value, and the way to read it there."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, time
 from functools import cached_property
 
 from aahcrawler.adaptation.repair.alignment import words
-from aahcrawler.helper.values import as_date
-from aahcrawler.induction.moments import Shown
+from aahcrawler.helper.field_values import as_date
+from aahcrawler.induction.shown_dates import Shown
 from aahcrawler.induction.surroundings import Surroundings
 from aahcrawler.page import Page
 from aahcrawler.page.text import excerpt, fold
@@ -15,9 +15,9 @@ from aahcrawler.webobject import Person, Reference, Value
 from knowledge_base.model import Extract, FieldKind
 
 LONGEST_VALUE = 400
-"""Characters of a value that stands in one element, bodies apart."""
+"""The most characters of a value in one element, except for bodies."""
 LONGEST_AROUND = 25
-"""Characters that may stand behind a name in its text."""
+"""The most characters behind a name in its text."""
 _TELLING = frozenset({"title", "alt", "aria-label"})
 _DATE_ATTRIBUTES = ("datetime", "title", "data-time", "data-timestamp", "data-utime", "data-date", "content")
 
@@ -36,7 +36,7 @@ class ShownValues:
         self._action = action
 
     def showing(self, name: str, value: Value) -> Iterator[Showing]:
-        """Yield the places that show a value of a field, the attribute that holds it, and how it is read there."""
+        """Yield the places that show a value of a field, with the attribute that holds it and the way to read it."""
         match value:
             case Person(said, _):
                 return self._of_person(value, said)
@@ -91,7 +91,7 @@ class ShownValues:
 
     @cached_property
     def _attributes(self) -> Mapping[str, Sequence[tuple[int, str]]]:
-        """The elements by the texts of their attributes that readers are told or that hold data."""
+        """The elements by the texts of their attributes that readers see or that hold data."""
         found: dict[str, list[tuple[int, str]]] = {}
         for place, element in enumerate(self._outline.elements):
             for name, given in map(_as_text, element.attrib.items()):
@@ -106,7 +106,7 @@ class ShownValues:
         return Person(name, resolve(self._where.names.base, href) if href else None)
 
     def _moment(self, name: str, shown: Shown, moment: datetime) -> datetime | None:
-        """Return a date as the rules for its field read it, None where it is another day, or another time of it."""
+        """Return a date as the rules for its field read it, None if it is another day, or another time of it."""
         forms = [field.date for field in self._action.fields if field.name == name and field.kind is FieldKind.DATETIME]
         for read in (*(as_date(shown.text, form, self._page) for form in forms), shown.moment):
             if read is not None and _agree(read, moment, whole_day=not shown.timed):
@@ -138,7 +138,7 @@ class ShownValues:
         return found
 
     def read(self, place: int, like: Value | None) -> Value | None:
-        """Return what stands at a place, as the kind of value that stands there in another object."""
+        """Return the value at a place, of the same kind as that of another object."""
         element = self._outline.elements[place]
         match like:
             case Person():
@@ -157,7 +157,7 @@ def _as_text(attribute: tuple[str | bytes, str | bytes]) -> tuple[str, str]:
 
 
 def _agree(read: datetime, moment: datetime, *, whole_day: bool) -> bool:
-    """Say whether two dates are the same one, as exactly as both are written."""
+    """Return whether two dates are the same one, as exactly as both are written."""
     if whole_day or moment.time() == time.min:
         return read.date() == moment.date()
     if not (read.second and moment.second):

@@ -1,1 +1,1 @@
-"""Keeps what was learned, in memory and in the files of a crawl."""
+"""Keep learned actions, links and signs, in memory and in the files of a crawl."""

@@ -16,7 +16,7 @@ class Backoff:
     failures: int = 0
 
     def allows(self) -> bool:
-        """Say whether to try on this page; a page that is spared counts down."""
+        """Return whether to try on this page; a page that is spared counts down."""
         if self.left:
             self.left -= 1
             return False

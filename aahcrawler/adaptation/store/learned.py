@@ -1,4 +1,4 @@
-"""Holds what a crawl learned of an application on one site, with the evidence for it."""
+"""The actions, links and signs that a crawl learned on one site, with the evidence for them."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,10 +14,10 @@ from knowledge_base.model import LinkSource, Navigate
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LearnedOnSite:
-    """Has what is common to all that is learned.
+    """The common fields of everything that is learned.
 
-    ``level`` is empty for what belongs to the application as a whole. ``pages`` are the addresses of the pages that
-    agree, ``date`` is when the last of them was fetched. ``method`` is how the content of these pages was found.
+    ``level`` is empty for signs of the application as a whole. ``pages`` are the addresses of the pages that agree,
+    ``date`` is the fetch time of the last of them. ``method`` is how the content of these pages was found.
     """
 
     site: str
@@ -32,13 +32,13 @@ class LearnedOnSite:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LearnedInPlace(LearnedOnSite):
-    """Takes the place of ``action`` of ``level``, which was given up because of ``failure``.
+    """Replaces ``action`` of ``level``, which was given up because of ``failure``.
 
-    ``before`` and ``after`` count what the action of the file and the learned one find on ``pages``.
+    ``before`` and ``after`` count the results of the action of the file and of the learned one on ``pages``.
     """
 
     found: ClassVar[str]
-    """What is counted, in words for people."""
+    """The name of the counted results, for people."""
 
     action: str
     failure: str
@@ -67,7 +67,7 @@ class LearnedAction(LearnedInPlace):
         return self.wrapper.xml()
 
     def signs(self) -> tuple[Expression, ...]:
-        """Return what tells a page on which the action finds something."""
+        """Return expressions for pages on which the action finds something."""
         return self.wrapper.signs()
 
 
@@ -96,7 +96,7 @@ class LearnedLinks(LearnedInPlace):
         return element
 
     def signs(self) -> tuple[Expression, ...]:
-        """Return what tells a page on which the action finds something."""
+        """Return expressions for pages on which the action finds something."""
         return (Expression(self.expression.css, self.expression.xpath),)
 
 
@@ -104,9 +104,9 @@ class LearnedLinks(LearnedInPlace):
 class LearnedSign(LearnedOnSite):
     """A sign of a level, or of the application.
 
-    ``pages`` are of the level and have the sign, ``others`` is how many pages of other levels have it not. ``method``
-    is how the level of these pages was known: by what a former crawl said of them, or (relaxed) because the sign is
-    like one of the file, or (induced) by what they hold.
+    ``pages`` are of the level and have the sign, ``others`` is the number of pages of other levels without it.
+    ``method`` is how the level of these pages was known: from a former crawl, or (relaxed) because the sign is similar
+    to one of the file, or (induced) by their objects.
     """
 
     expression: Expression

@@ -1,7 +1,7 @@
-"""What was learned, in files: a folder with one file for each application, in the format of the knowledge base.
+"""The files of learned items: a folder with one file for each application, in the format of the knowledge base.
 
-Every worker of a crawl writes to the same folder and reads from it, so that what one has learned serves all. The
-files that ship are never changed by a crawl; ``aah kb promote`` is how a person takes something over.
+Every worker of a crawl writes to the same folder and reads from it, so that each uses what the others have learned. A
+crawl never changes the files that ship; with ``aah kb promote`` a person adds to them.
 """
 
 from collections.abc import Iterator
@@ -26,18 +26,18 @@ from knowledge_base.parsing.navigation_actions import navigate
 from knowledge_base.xml_reader import Notes, Problem
 
 LEARNED = "learned"
-"""Where in its folder a crawl keeps what it learned."""
+"""The folder for learned files in the folder of a crawl."""
 _LOCK = ".lock"
 _LARGEST = 16 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What is written of something learned, but not what it says; see `aahcrawler.adaptation.store.learned.Learned`.
+    """The evidence in the file for a learned action, link or sign; see `aahcrawler.adaptation.store.learned.Learned`.
 
-    ``action`` is empty for signs, ``level`` for those of applications. ``before`` and ``after`` count objects or
-    links; for a sign ``before`` counts the pages of other levels that have it not, ``after`` those that have it.
-    ``date`` is ISO 8601.
+    ``action`` is empty for signs, ``level`` for those of applications. ``before`` and ``after`` count objects or links;
+    for a sign ``before`` counts the pages of other levels without it, ``after`` those that have it. ``date`` is ISO
+    8601.
     """
 
     site: str
@@ -57,18 +57,18 @@ class Evidence:
 
 
 class Overlay:
-    """What one crawl has learned. Safe for several processes at once."""
+    """The learned actions, links and signs of one crawl. Safe for several processes at once."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def keep(self, learned: Learned) -> Path:
-        """Write what was learned to its application's file, in place of what has that name, site and level there.
+        """Write a learned item to its application's file, in place of the one with the same name, site and level.
 
         Returns the file.
 
-        The file is replaced as a whole, so that a reader sees the old one or the new one. What cannot be read in the
-        old one is kept beside it as ``.broken``. Raises ``OSError`` where the disk refuses.
+        The file is replaced as a whole, so that a reader sees the old one or the new one. Unreadable parts of the old
+        one are kept beside it as ``.broken``. Raises ``OSError`` if the disk refuses.
         """
         self._folder.mkdir(parents=True, exist_ok=True)
         path = self._folder / _file_name(learned.application)
@@ -86,15 +86,15 @@ class Overlay:
         return path
 
     def actions(self, knowledge_base: KnowledgeBase) -> tuple[tuple[LearnedAction, ...], tuple[Problem, ...]]:
-        """Return the extraction actions among what `learned` returns, and what is wrong with the files."""
+        """Return the extraction actions among the results of `learned`, and the errors in the files."""
         found, problems = self.learned(knowledge_base)
         return tuple(each for each in found if isinstance(each, LearnedAction)), problems
 
     def learned(self, knowledge_base: KnowledgeBase) -> tuple[tuple[Learned, ...], tuple[Problem, ...]]:
-        """Return what was learned about applications of a knowledge base, and what is wrong with the files.
+        """Return the learned items about applications of a knowledge base, and the errors in the files.
 
-        What cannot be read is left out and told; what is about applications, levels or actions that are not known any
-        more is left out silently, since another knowledge base may know them.
+        Unreadable items are left out and reported; items about applications, levels or actions that are not known any
+        more are left out silently, since another knowledge base may know them.
         """
         found: list[Learned] = []
         problems: list[Problem] = []
@@ -109,7 +109,7 @@ class Overlay:
         return tuple(found), tuple(problems)
 
     def evidence(self) -> tuple[Evidence, ...]:
-        """Return what was learned as far as it can be read, without a knowledge base to compare it with."""
+        """Return the readable evidence, without comparison with a knowledge base."""
         schema = etree.XMLSchema(etree.parse(SCHEMA))
         roots = (_parsed(path, schema)[0] for path in sorted(self._folder.glob("*.xml")))
         return tuple(
@@ -129,7 +129,7 @@ class Overlay:
 
 
 def _file_name(application: str) -> str:
-    """Return a safe file name; names that only differ in what file names cannot hold get different ones.
+    """Return a safe file name; names that only differ in characters that file names cannot contain get different ones.
 
     >>> _file_name("phpBB"), _file_name("../x")
     ('phpBB.xml', '_x-d6b96a97.xml')
@@ -212,7 +212,7 @@ def _read(root: etree._Element, knowledge_base: KnowledgeBase, notes: Notes) -> 
 def _learned(
     element: etree._Element, said: Evidence, application: Application, kind: Kind, notes: Notes
 ) -> Learned | None:
-    """Read what was learned, None where it is about a level or an action that the application has not."""
+    """Read a learned item, None if it is about a level or an action that the application does not have."""
     level = next((each for each in application.levels if each.name == said.level), None)
     if level is None:
         return _read_sign(element, said, notes) if element.tag == "sign" and not said.level else None
@@ -232,7 +232,7 @@ def _actions_of(level: PageLevel) -> Iterator[Action]:
 
 
 class _Said(TypedDict):
-    """What is said of all that is learned; see `aahcrawler.adaptation.store.learned.LearnedOnSite`."""
+    """The common fields of all learned items; see `aahcrawler.adaptation.store.learned.LearnedOnSite`."""
 
     site: str
     application: str

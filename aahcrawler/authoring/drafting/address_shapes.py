@@ -1,4 +1,4 @@
-"""Tells how addresses of a page look beyond what varies: their shape, their page numbers, and what to avoid."""
+"""Generalise the addresses of pages: their shape, their page numbers, and the addresses to avoid."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -12,7 +12,7 @@ MOST_AVOIDED = 40
 LONGEST_WORD = 10
 """Letters of a part of a path that still looks like a fixed word."""
 MANY_VALUES = 3
-"""So many values at one place of a path say that the place varies."""
+"""The number of values at one place of a path from which the place is a variable."""
 
 _FILE = re.compile(r"[A-Za-z][A-Za-z_-]*\.(?:php\d?|html?|aspx?|jsp|cgi|pl|do)")
 _STATIC = re.compile(r"(?!index\.)[A-Za-z][A-Za-z_-]*(\.html?)")
@@ -24,7 +24,7 @@ _PAGE_WORDS = re.compile(
 _SESSION = re.compile(r"[0-9a-f]{26,64}", re.IGNORECASE)
 _PARTS = re.compile(r"[a-z]+")
 _SAFE = re.compile(r"[A-Za-z0-9_.~!$()+,;=:@|-]*")
-"""What stands in a rule as it is; blanks separate, quotation marks end, and other signs stand for something."""
+"""Characters that a rule contains unescaped; blanks separate, quotation marks end, and others are wildcards."""
 _NAME = re.compile(r"[A-Za-z0-9_.~-]+")
 _SLUG_SIGNS = re.compile(r"[-_.~%+]")
 
@@ -53,7 +53,7 @@ AVOIDED: Mapping[Reason, frozenset[str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What addresses of one sort share: a glob of the path, and the parameters that are there."""
+    """The common form of addresses of one sort: a glob of the path, and the parameters present."""
 
     path: str
     parameters: tuple[str, ...] = ()
@@ -67,7 +67,7 @@ class Shape:
         return UrlRule(PathGlob(self.path), present, query=QueryGlob(self.query) if self.query else None)
 
     def attributes(self) -> dict[str, str]:
-        """Return what a file writes."""
+        """Return the attributes for a file."""
         given = {"path": self.path, "parameters": " ".join(self.parameters), "query": self.query}
         return {name: value for name, value in given.items() if value}
 
@@ -121,9 +121,9 @@ def paging_of(address: ParsedUrl, links: Iterable[PageLink]) -> tuple[Paging, ..
 def avoided(
     urls: Iterable[str], kept: Sequence[Shape], pages: Iterable[str], useful: Collection[Reason] = ()
 ) -> tuple[Avoided, ...]:
-    """Return rules for the addresses whose words say that they lead to nothing new, those of ``useful`` sorts apart.
+    """Return avoid rules for addresses whose words mark them as useless, except those of ``useful`` sorts.
 
-    None of the rules fits an address of ``kept`` shapes without words of its own, nor one of ``pages``.
+    No rule matches an address of ``kept`` shapes without words of its own, nor one of ``pages``.
     """
     own = [ParsedUrl.parse(url) for url in pages]
     found: dict[Shape, Avoided] = {}

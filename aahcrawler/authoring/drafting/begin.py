@@ -1,4 +1,4 @@
-"""Begins the file of an application: drafts it, proves that it loads, puts it in its place, says what comes next."""
+"""Begin the file of an application: draft it, check that it loads, save it, describe the next steps."""
 
 import os
 import tempfile
@@ -9,8 +9,8 @@ from pathlib import Path
 from aahcrawler.authoring.capture import description, slug
 from aahcrawler.authoring.drafting.detection_patterns import Known
 from aahcrawler.authoring.drafting.draft import DraftError, Wanted, draft
-from aahcrawler.authoring.drafting.levels import TERMS, Given
-from aahcrawler.authoring.saved import pages_folder, saved_pages, understood
+from aahcrawler.authoring.drafting.level_plans import TERMS, Given
+from aahcrawler.authoring.saved_pages import pages_folder, saved_pages, understood
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.page import Page
 from knowledge_base.file_selection import SHIPPED, chosen_files
@@ -21,7 +21,7 @@ from knowledge_base.model import KnowledgeBase
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What a person asks for: a file for an application of that name and kind; ``site`` for one site alone."""
+    """The wanted file: for an application of that name and kind; ``site`` for one site alone."""
 
     name: str
     kind: str
@@ -30,7 +30,7 @@ class Wish:
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """A file that was written, and what it makes of the pages it was made from."""
+    """A file that was written, and its results on the pages it was made from."""
 
     file: Path
     knowledge_base: KnowledgeBase
@@ -40,8 +40,8 @@ class Begun:
 def begin(wish: Wish, given: Given, folders: Sequence[Path]) -> Begun:
     """Write a first draft into the last of the folders.
 
-    Signs are compared with the applications of all folders and of the one that ships. Raises `DraftError`, and
-    writes nothing then; raises `knowledge_base.loader.LoadError` where the folders hold mistakes already.
+    Signs are compared with the applications of all folders and of the shipped one. Raises `DraftError`, and writes
+    nothing then; raises `knowledge_base.loader.LoadError` if the folders contain mistakes already.
     """
     file = folders[-1] / "applications" / f"{_file_name(wish.name)}.xml"
     _check(wish, given, file)
@@ -58,7 +58,7 @@ def begin(wish: Wish, given: Given, folders: Sequence[Path]) -> Begun:
 
 
 def lines_of(begun: Begun, named: str) -> Iterator[str]:
-    """Say in lines for people what was written, what it does, and what comes next.
+    """Yield lines for people on the written file, its results, and the next steps.
 
     ``named`` is the first page as it would be typed.
     """
@@ -68,7 +68,7 @@ def lines_of(begun: Begun, named: str) -> Iterator[str]:
         found = understood(page, ApplicationAwareHelper(begun.knowledge_base).assist(page))
         yield from (f"  {line}" for line in description(found))
     guesses = begun.file.read_text(encoding="utf-8").count("<!-- guess: ")
-    yield f"{guesses} places are marked <!-- guess: ... -->. Look at each, mend what is wrong, take the comment out."
+    yield f"{guesses} places are marked <!-- guess: ... -->. Check each, correct it if necessary, remove the comment."
     yield "next:"
     yield f"  aah kb explain {named}    what each sign and action finds on a page"
     yield f"  aah kb check {begun.file.parents[1]}    whether the file is valid and takes no time"
@@ -94,7 +94,7 @@ def _check(wish: Wish, given: Given, file: Path) -> None:
 
 
 def _check_known(wish: Wish, given: Given, known: KnowledgeBase) -> None:
-    """Refuse to write down what is known already."""
+    """Raise `DraftError` if the application is known already."""
     if wish.name in [application.name for application in known.applications]:
         raise DraftError(f"there is a file for {wish.name} already; choose another name")
     helper = ApplicationAwareHelper(known)
@@ -103,7 +103,7 @@ def _check_known(wish: Wish, given: Given, known: KnowledgeBase) -> None:
         if match is not None and not wish.site:
             level = f"level {match.level.name}" if match.level else "no level"
             raise DraftError(
-                f"{page.url} is known already: {match.application.name}, {level}. Mend that file (aah kb explain shows "
+                f"{page.url} is known already: {match.application.name}, {level}. Edit that file (aah kb explain shows "
                 "what it does), or write one for this site alone with --site"
             )
 
@@ -116,7 +116,7 @@ def _file_name(name: str) -> str:
 
 
 def _loaded(data: bytes, name: str, folders: Sequence[Path]) -> KnowledgeBase:
-    """Load the draft beside all other files, from a place where nobody sees it."""
+    """Load the draft together with all other files from a temporary place."""
     files = chosen_files(folders)
     with tempfile.TemporaryDirectory(prefix="aah-") as folder:
         file = Path(folder) / name

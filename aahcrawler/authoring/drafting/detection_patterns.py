@@ -1,4 +1,4 @@
-"""Finds signs of an unknown application: what its pages share and no known application shows."""
+"""Find signs of an unknown application that its pages share and no known application shows."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -10,7 +10,7 @@ from lxml.html import HtmlElement
 from aahcrawler.page import Page
 from aahcrawler.page.text import fold, plain_text
 from aahcrawler.urls import queue_of, resolve
-from aahcrawler.wrapper_induction.features import WORD_OF_LAYOUT, cost_of_word, is_name
+from aahcrawler.wrapper_induction.element_features import WORD_OF_LAYOUT, cost_of_word, is_name
 from aahcrawler.wrapper_induction.robust_paths import Expression
 from knowledge_base.matching import Sight
 from knowledge_base.model import KnowledgeBase, Pattern, Signal, Strength
@@ -49,7 +49,7 @@ _COMMON_WORD = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Sign:
-    """A sign as a file writes it, and why it was taken for one."""
+    """A sign in the form of a file, and the reason for choosing it."""
 
     pattern: Pattern
     attributes: tuple[tuple[str, str], ...]
@@ -57,7 +57,7 @@ class Sign:
 
     @property
     def expression(self) -> Expression | None:
-        """An expression that finds something where the sign holds; None for what the page itself does not hold."""
+        """An expression that finds something if the sign holds; None for signs outside of the page itself."""
         value = _quoted(self.pattern.value)
         match self.pattern.signal:
             case Signal.GENERATOR:
@@ -80,15 +80,15 @@ class Known:
     pages: Sequence[Sight]
 
     def claims(self, pattern: Pattern) -> bool:
-        """Say whether a pattern is one of a known application, or holds on a saved page of one."""
+        """Return whether a pattern is one of a known application, or holds on a saved page of one."""
         taken = (known.key for app in self.knowledge_base.applications for known in app.patterns)
         return pattern.key in taken or any(page.shows(pattern) for page in self.pages)
 
 
 def signs(pages: Sequence[Page], known: Known) -> tuple[Sign, ...]:
-    """Return the signs that all pages show and no known application does, the most telling first.
+    """Return the signs that all pages show and no known application does, the strongest first.
 
-    What is found suffices to recognise the pages, or nothing is returned: a lone hint is made a strong sign.
+    The signs suffice to recognise the pages, or nothing is returned: a lone hint is made a strong sign.
     """
     sights = [Sight(page) for page in pages]
     found: dict[tuple[str, str, str], Sign] = {}
@@ -107,7 +107,7 @@ def signs(pages: Sequence[Page], known: Known) -> tuple[Sign, ...]:
 
 
 def _suffices(found: Iterable[Sign]) -> bool:
-    """Say whether signs recognise a page: two hints do, and anything stronger."""
+    """Return whether signs recognise a page: two hints do, and anything stronger."""
     return sum(sign.pattern.strength for sign in found) >= Strength.STRONG
 
 
@@ -139,7 +139,7 @@ def _generators(page: Page) -> Iterator[Sign]:
 
 
 def _credits(page: Page) -> Iterator[Sign]:
-    """Find the line in which a page says what software made it; its first link leads to who made that."""
+    """Find the line in which a page names its software; its first link leads to the software's maker."""
     lines = set()
     for link in page.tree.iter("a"):
         url = resolve(page.base_url, link.get("href") or "")
@@ -198,7 +198,7 @@ def _classes(page: Page) -> Iterator[Sign]:
 
 
 def is_template_name(word: str) -> bool:
-    """Say whether a class or id is a name that a template gives, and none of layout alone.
+    """Return whether a class or id is a name that a template gives, and not one of layout alone.
 
     >>> [is_template_name(word) for word in ("post-body", "odd", "row", "css-1x9k")]
     [True, False, False, False]

@@ -1,4 +1,4 @@
-"""Makes a first draft of an application's file: valid, of use at once, and honest about what was guessed."""
+"""Make a first draft of an application's file that is valid, works at once, and marks its guesses."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 from lxml import etree
 
-from aahcrawler.authoring.drafting import sheet
+from aahcrawler.authoring.drafting import annotated_xml
 from aahcrawler.authoring.drafting.address_shapes import avoided, session_parameters
 from aahcrawler.authoring.drafting.detection_patterns import Known, Sign, is_template_name, of_host, signs
 from aahcrawler.authoring.drafting.extract_action import Objects, write_extract
 from aahcrawler.authoring.drafting.labelling import answers, repeated, single
-from aahcrawler.authoring.drafting.levels import (
+from aahcrawler.authoring.drafting.level_plans import (
     TERMS,
     Given,
     LevelPlan,
@@ -37,12 +37,12 @@ XSI = "http://www.w3.org/2001/XMLSchema-instance"
 
 
 class DraftError(Exception):
-    """No draft can be made of the pages; the message says what to give instead."""
+    """No draft can be made of the pages; the message says which to give instead."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What is to be drafted: the application's name and kind; ``site`` for one site alone; where the schema stands."""
+    """The wanted draft: the application's name and kind; ``site`` for one site alone; the place of the schema."""
 
     name: str
     kind: str
@@ -65,7 +65,7 @@ class _Draft:
         self._terms: Terms = TERMS[wanted.kind]
         self._signs = _signs(wanted, given, known)
         planned = plan_levels(given, self._terms)
-        # A level that was only guessed from links, and that nothing tells from others, is left out.
+        # A level that was only guessed from links, and that nothing distinguishes from others, is left out.
         self._levels = tuple(level for level in planned if level.pages or self._sign_of(level, None) is not None)
 
     def file(self) -> bytes:
@@ -74,7 +74,7 @@ class _Draft:
         root.set("name", self._wanted.name)
         root.set("kind", self._wanted.kind)
         addresses = ", ".join(page.url for page in self._given.pages)
-        sheet.add(
+        annotated_xml.add(
             root, "about"
         ).text = f"A draft made from {addresses}. Name the versions and templates it was proved on."
         self._detect(root)
@@ -86,39 +86,41 @@ class _Draft:
             raise DraftError(
                 f"nothing that looks like content was found on {pages}; give a page with posts or an article"
             )
-        return sheet.document(root)
+        return annotated_xml.document(root)
 
     def _detect(self, root: etree._Element) -> None:
-        detect = sheet.add(root, "detect")
-        sheet.note(detect, "Take out what only this site has, such as the name of its own template.")
+        detect = annotated_xml.add(root, "detect")
+        annotated_xml.note(detect, "Remove signs that only this site has, such as the name of its own template.")
         for sign in self._signs:
-            sheet.guess(detect, sign.reason)
+            annotated_xml.guess(detect, sign.reason)
             strength = sign.pattern.strength.name.lower()
-            sheet.add(detect, "pattern", {"strength": strength, **dict(sign.attributes), "cite": sheet.UNPROVEN})
+            annotated_xml.add(
+                detect, "pattern", {"strength": strength, **dict(sign.attributes), "cite": annotated_xml.UNPROVEN}
+            )
 
     def _canonical(self, root: etree._Element) -> None:
         urls = [link.url for link in own_links(self._given.pages)]
         names = session_parameters(urls)
         if names:
-            canonical = sheet.add(root, "canonical")
+            canonical = annotated_xml.add(root, "canonical")
             for name in names:
-                sheet.guess(canonical, f"{name} names the visit, not the page")
-                sheet.add(canonical, "drop", {"parameter": name})
+                annotated_xml.guess(canonical, f"{name} names the visit, not the page")
+                annotated_xml.add(canonical, "drop", {"parameter": name})
 
     def _avoid(self, root: etree._Element) -> None:
         urls = (link.url for link in own_links(self._given.pages))
         shapes = [level.shape for level in self._levels]
         rules = avoided(urls, shapes, [page.url for page in self._given.pages], self._terms.useful)
         if rules:
-            avoid = sheet.add(root, "avoid")
-            sheet.guess(avoid, "the words in these addresses say that nothing new is there; look at each")
+            avoid = annotated_xml.add(root, "avoid")
+            annotated_xml.guess(avoid, "by their words, these addresses lead to nothing new; check each")
             for rule in rules:
                 attributes = {"reason": rule.reason.value, **rule.shape.attributes()}
-                sheet.add(avoid, "url", attributes | {"cite": f"{sheet.UNPROVEN}, {rule.example}"})
+                annotated_xml.add(avoid, "url", attributes | {"cite": f"{annotated_xml.UNPROVEN}, {rule.example}"})
 
     def _level(self, root: etree._Element, level: LevelPlan) -> bool:
-        """Append a level; return whether it extracts anything. One that could not be told from others is left out."""
-        written = sheet.add(
+        """Append a level; return whether it extracts anything. A level like another one is left out."""
+        written = annotated_xml.add(
             root, "level", {"name": level.name, "role": "terminal" if level.terminal else "intermediate"}
         )
         if level.start:
@@ -126,16 +128,20 @@ class _Draft:
         actions = etree.Element("actions")
         item = self._extracts(actions, level) if level.terminal else None
         self._when(written, level, item)
-        sheet.guess(written, "addresses of such pages look like this; * stands for anything, # for a number")
+        annotated_xml.guess(written, "addresses of such pages look like this; * matches anything, # a number")
         optional = " ".join(paging.parameter for paging in level.paging if paging.parameter)
-        sheet.add(written, "address", level.shape.attributes() | ({"optional": optional} if optional else {}))
+        annotated_xml.add(written, "address", level.shape.attributes() | ({"optional": optional} if optional else {}))
         for paging in level.paging:
-            sheet.guess(written, "links to other pages of the same thing differ in this number")
-            sheet.add(written, "paging", {"parameter": paging.parameter} if paging.parameter else {"part": paging.part})
+            annotated_xml.guess(written, "links to other pages of the same thing differ in this number")
+            annotated_xml.add(
+                written, "paging", {"parameter": paging.parameter} if paging.parameter else {"part": paging.part}
+            )
         if level.pages and _names_itself(level.pages[0]):
-            sheet.add(written, "own", {"css": "link[rel=canonical]", "attribute": "href", "cite": sheet.UNPROVEN})
+            annotated_xml.add(
+                written, "own", {"css": "link[rel=canonical]", "attribute": "href", "cite": annotated_xml.UNPROVEN}
+            )
         if level.paging:
-            sheet.add(written, "pages", {"name": "more-pages"})
+            annotated_xml.add(written, "pages", {"name": "more-pages"})
         self._navigation(written, level)
         written.extend(list(actions))
         return item is not None
@@ -159,10 +165,10 @@ class _Draft:
         sign = self._sign_of(level, item)
         if sign is None:
             raise DraftError(
-                f"nothing tells pages of level {level.name} from others; give another page with --from, or use --site"
+                f"pages of level {level.name} have no sign of their own; give another page with --from, or use --site"
             )
-        sheet.guess(written, "this is there on such pages, and on no other page that is known")
-        sheet.add(written, "when", {**sign, "cite": sheet.UNPROVEN})
+        annotated_xml.guess(written, "this is there on such pages, and on no other page that is known")
+        annotated_xml.add(written, "when", {**sign, "cite": annotated_xml.UNPROVEN})
 
     def _sign_of(self, level: LevelPlan, item: Expression | None) -> Mapping[str, str] | None:
         """Return the first sign that holds on all pages of the level and on no other page, given or known."""
@@ -200,9 +206,9 @@ class _Draft:
             fitting = [link for link in level.links if target.shape.rule.matches(ParsedUrl.parse(link.url))]
             wanted = elements(fitting)
             places = find_links(wanted, level.pages[0].tree) if wanted and level.pages else None
-            sheet.guess(written, f"every link whose address is one of level {target.name}{_better(places)}")
-            navigate = sheet.add(written, "navigate", {"name": f"to-{target.name}", "to": target.name})
-            sheet.add(navigate, "select", {"css": "a", "documented": "yes", "cite": sheet.UNPROVEN})
+            annotated_xml.guess(written, f"every link whose address is one of level {target.name}{_better(places)}")
+            navigate = annotated_xml.add(written, "navigate", {"name": f"to-{target.name}", "to": target.name})
+            annotated_xml.add(navigate, "select", {"css": "a", "documented": "yes", "cite": annotated_xml.UNPROVEN})
 
     def _way_back(self, written: etree._Element, level: LevelPlan) -> None:
         page = level.pages[0]
@@ -210,9 +216,11 @@ class _Draft:
             back = [link for link in crumbs(page) if other.shape.rule.matches(ParsedUrl.parse(link.url))]
             way = find_links(elements(back), page.tree) if back and not (other.terminal or other.start) else None
             if way is not None:
-                sheet.guess(written, "the line that says where the page belongs leads back to its list")
-                navigate = sheet.add(written, "navigate", {"name": f"back-to-{other.name}", "to": other.name})
-                sheet.add(navigate, "select", way[0].attributes() | {"documented": "yes", "cite": sheet.UNPROVEN})
+                annotated_xml.guess(written, "the breadcrumb line leads back to the page's list")
+                navigate = annotated_xml.add(written, "navigate", {"name": f"back-to-{other.name}", "to": other.name})
+                annotated_xml.add(
+                    navigate, "select", way[0].attributes() | {"documented": "yes", "cite": annotated_xml.UNPROVEN}
+                )
 
 
 def _signs(wanted: Wanted, given: Given, known: Known) -> tuple[Sign, ...]:
@@ -240,9 +248,9 @@ def _body_words(page: Page) -> Iterable[str]:
 
 
 def _alike(found: Iterable[LabelledExample | None]) -> Sequence[LabelledExample]:
-    """Return the pages whose objects were found in the same way as those of the page that shows most, that one first.
+    """Return the pages whose objects were found in the same way as those of the fullest page, that one first.
 
-    Pages where they were found in another way may hold other things.
+    Pages on which they were found in another way may contain other things.
     """
     examples = sorted((each for each in found if each is not None), key=lambda each: -len(each.objects))
     return [each for each in examples if each.notes == examples[0].notes]

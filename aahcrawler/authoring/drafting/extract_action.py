@@ -9,11 +9,11 @@ from lxml import etree
 from lxml.html import HtmlElement
 
 from aahcrawler import urls
-from aahcrawler.authoring.drafting import sheet
+from aahcrawler.authoring.drafting import annotated_xml
 from aahcrawler.page import Page
 from aahcrawler.page.text import fold, plain_text
+from aahcrawler.wrapper_induction.element_features import words_of_pages
 from aahcrawler.wrapper_induction.examples import Label, LabelledExample
-from aahcrawler.wrapper_induction.features import words_of_pages
 from aahcrawler.wrapper_induction.induce import propose
 from aahcrawler.wrapper_induction.robust_paths import Expression
 from aahcrawler.wrapper_induction.samples import text_of
@@ -30,9 +30,9 @@ _DECLARED = ("datePublished", "dateCreated")
 
 @dataclass(frozen=True, slots=True)
 class Objects:
-    """What the objects of an action are: its name, their type, and the type of the first.
+    """The objects of an action: its name, their type, and the type of the first.
 
-    ``beside`` says that they are answers to the page's own object: there may be none, and they have no title.
+    ``beside`` is True if they are answers to the page's own object: there may be none, and they have no title.
     """
 
     action: str
@@ -50,7 +50,7 @@ def write_extract(parent: etree._Element, objects: Objects, examples: Sequence[L
         return None
     wrapper, fit = _numbered(proposed[0]), proposed[1]
     number = _number(examples, several=schema.many)
-    sheet.guess(parent, f"objects are {examples[0].notes[0]}; {number}{_exactness(fit)}")
+    annotated_xml.guess(parent, f"objects are {examples[0].notes[0]}; {number}{_exactness(fit)}")
     parent.append(_marked(wrapper, examples))
     return Expression.of(wrapper.action.items[0])
 
@@ -80,7 +80,7 @@ def _schema(objects: Objects, examples: Sequence[LabelledExample]) -> Extract:
 
 
 def _numbered(wrapper: Wrapper) -> Wrapper:
-    """Make the fragments of addresses of what the page itself calls the objects."""
+    """Make the fragments of addresses from the page's own ids of the objects."""
     identity = wrapper.action.identity
     if identity is None or not identity.selectors:
         return wrapper
@@ -88,7 +88,7 @@ def _numbered(wrapper: Wrapper) -> Wrapper:
 
 
 def _foreign(pages: Sequence[Page]) -> frozenset[str]:
-    """Return the words of the addresses that may stand in names made for one page alone."""
+    """Return the words of the addresses, which may be in names made for one page alone."""
     if len(pages) > 1:
         return words_of_pages([page.url for page in pages])
     words = re.findall(r"[a-z][a-z-]{3,}", pages[0].url.partition("://")[2].partition("/")[2].lower())
@@ -129,34 +129,36 @@ def _labels(name: str, examples: Iterable[LabelledExample]) -> tuple[Label, ...]
     return tuple(each.labels[name] for example in examples for each in example.objects if name in each.labels)
 
 
-# What is said of it
+# The written action
 
 
 def _marked(wrapper: Wrapper, examples: Sequence[LabelledExample]) -> etree._Element:
     """Return the action as it is written, with every guess marked."""
     extract = wrapper.xml()
     for each in extract.iter("item", "select", "without"):
-        each.set("cite", sheet.UNPROVEN)
+        each.set("cite", annotated_xml.UNPROVEN)
     identity = wrapper.action.identity
     for child in extract.findall("identity"):
-        child.addprevious(sheet.guessed(_said_of_identity(identity) if identity is not None else ""))
+        child.addprevious(annotated_xml.guessed(_said_of_identity(identity) if identity is not None else ""))
     told: set[str] = set()
     for field, child in zip(wrapper.action.fields, extract.findall("field"), strict=True):
         again = "the same of other objects: " if field.name in told else ""
-        child.addprevious(sheet.guessed(f"{again}{_said_of(field, examples)}"))
+        child.addprevious(annotated_xml.guessed(f"{again}{_said_of(field, examples)}"))
         told.add(field.name)
         for part in child.findall("without"):
-            part.addprevious(sheet.guessed(f"this is no part of the text: {part.get('css') or part.get('xpath')}"))
+            part.addprevious(
+                annotated_xml.guessed(f"this is no part of the text: {part.get('css') or part.get('xpath')}")
+            )
     for name in ("author", "body"):
         if name not in told:
-            sheet.note(extract, f"no {name} was found; add a field if the page shows one")
+            annotated_xml.note(extract, f"no {name} was found; add a field if the page shows one")
     return extract
 
 
 def _said_of_identity(identity: Identity) -> str:
     if not identity.selectors:
         told = " and ".join(identity.fields)
-        return f"no number was found in the objects, so that they are told apart by {told}"
+        return f"no number was found in the objects, so that they are distinguished by {told}"
     return f"the number{f' that follows {identity.prefix}' if identity.prefix else ''} tells the objects apart"
 
 
@@ -169,8 +171,8 @@ def _said_of(field: Field, examples: Sequence[LabelledExample]) -> str:
         return f'the title is the heading "{shown[0][:60]}"'
     if field.name == "date":
         if not field.selectors:
-            return "no date was found on the page; what its metadata declare is taken"
-        zone = "" if labels[0].attribute == "datetime" else "; times are taken for UTC unless zone= says otherwise"
+            return "no date was found on the page; its metadata are used"
+        zone = "" if labels[0].attribute == "datetime" else "; times are in UTC unless zone= gives another zone"
         return f'date: "{shown[0][:60]}"{_doubt(field.date.order, shown)}{zone}'
     told = ", ".join(dict.fromkeys(f'"{text[:40]}"' for text in shown[:3]))
     total = sum(len(example.objects) for example in examples)
@@ -183,7 +185,7 @@ def _number(examples: Sequence[LabelledExample], *, several: bool) -> str:
     total = sum(len(example.objects) for example in examples)
     if any(len(example.objects) > 1 for example in examples):
         return f"{total} found"
-    return "only one found: begin again with a page that shows several, as that tells much more"
+    return "only one found: begin again with a page that shows several, which gives much more evidence"
 
 
 def _exactness(fit: float) -> str:
@@ -191,7 +193,7 @@ def _exactness(fit: float) -> str:
 
 
 def _order(labels: Iterable[Label]) -> Literal["dmy", "mdy", "ymd"] | None:
-    """Return the order that numbers of dates prove, else the usual one, else None where no date needs it."""
+    """Return the order that numbers of dates prove, else the usual one, else None if no date needs it."""
     shown = [text_of(label) for label in labels if label.attribute not in ("datetime", "content")]
     pairs = _pairs(shown)
     if any(second > _DAY_FIRST for _, second in pairs):
@@ -201,7 +203,7 @@ def _order(labels: Iterable[Label]) -> Literal["dmy", "mdy", "ymd"] | None:
 
 def _doubt(order: Literal["dmy", "mdy", "ymd"] | None, shown: Iterable[str]) -> str:
     proven = any(number > _DAY_FIRST for pair in _pairs(shown) for number in pair)
-    return "; whether the day or the month comes first cannot be told here" if order and not proven else ""
+    return "; whether the day or the month comes first is unknown here" if order and not proven else ""
 
 
 def _pairs(shown: Iterable[str]) -> list[tuple[int, int]]:

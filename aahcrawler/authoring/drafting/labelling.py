@@ -1,6 +1,6 @@
-"""Labels the objects that a page shows, with the elements that hold their parts: what a draft is made from.
+"""Label the objects that a page shows, with the elements of their parts: the input of a draft.
 
-The one note of each labelled page says in words how the objects were found.
+The one note of each labelled page describes how the objects were found.
 """
 
 import re
@@ -11,7 +11,7 @@ from typing import cast
 from lxml.etree import _Element as Element
 from lxml.html import HtmlElement
 
-from aahcrawler.helper.values import as_date
+from aahcrawler.helper.field_values import as_date
 from aahcrawler.induction import (
     MainPart,
     Nature,
@@ -52,27 +52,27 @@ _DATE_ATTRIBUTES = ("datetime", "content", "title", "data-time", "data-timestamp
 _BESIDE = re.compile(r"signature|edited|quote-?author|share|social|related|tags|byline|breadcrumb", re.IGNORECASE)
 _MOST_OF_BODY = 0.3
 _Parts = Mapping[str, Sequence[HtmlElement | None]]
-"""For each field the element of each item, None where an item has none."""
+"""For each field the element of each item, None if an item has none."""
 
 
 def repeated(page: Page) -> LabelledExample | None:
-    """Return what people wrote in full on a page: posts of a thread, comments; None where nothing is repeated."""
+    """Return the full texts of people on a page: posts of a thread, comments; None if nothing is repeated."""
     return answers(page) or _articles(page)
 
 
 def answers(page: Page) -> LabelledExample | None:
-    """Do what `repeated` does for a page that is about one thing, where articles may be teasers of other things."""
+    """Return the repeated texts of a page about one thing, on which articles may be teasers of other things."""
     found = _declared(page, _REPEATED)
     return found if found is not None and len(found.objects) > 1 else _induced(page)
 
 
 def single(page: Page) -> LabelledExample | None:
-    """Return the one thing a page is about, such as an article; None where there is no text."""
+    """Return the one thing a page is about, such as an article; None if there is no text."""
     return _declared(page, _WORKS, only=True) or _only_article(page) or _main(page) or _longest(page)
 
 
 def deepest_with_text(holder: HtmlElement, besides: Sequence[HtmlElement] = ()) -> HtmlElement:
-    """Return the innermost element that still holds most of an element's text, whole paragraphs apart."""
+    """Return the innermost element that still holds most of an element's text and is not a single paragraph."""
     skipped = set(besides)
     current = holder
     while True:
@@ -85,7 +85,7 @@ def deepest_with_text(holder: HtmlElement, besides: Sequence[HtmlElement] = ()) 
 
 
 def _declared(page: Page, types: re.Pattern[str], *, only: bool = False) -> LabelledExample | None:
-    """Read microdata: elements that say of what schema.org type they are; with ``only``, the one that does."""
+    """Read microdata: elements with their schema.org type; with ``only``, the only such element."""
     scopes = [element for element in _html(page.tree.iter()) if types.search(element.get("itemtype") or "")]
     items = [scope for scope in scopes if _property(scope, "body") is not None][:MOST_ITEMS]
     if not items or (only and len(items) > 1):
@@ -126,7 +126,7 @@ def _innermost_articles(page: Page) -> list[HtmlElement]:
 
 
 def _induced(page: Page) -> LabelledExample | None:
-    """Take what the page repeats with authors and dates, the set that holds most text."""
+    """Return the page's repeated texts with authors and dates, the set with most text."""
     sets = [found for found in records(page) if found.nature is Nature.POSTS and len(found.records) > 1]
     best = max(sets, key=_text_of, default=None)
     if best is None:
@@ -138,11 +138,11 @@ def _induced(page: Page) -> LabelledExample | None:
         "date": tuple(_one(record.date.element) if record.date else None for record in wanted),
         "body": tuple(_holder(record.body) for record in wanted),
     }
-    return _labelled(page, items, parts, "what the page repeats with authors or dates", wanted)
+    return _labelled(page, items, parts, "repeated elements with authors or dates", wanted)
 
 
 def _author_of(record: Record, item: HtmlElement) -> HtmlElement | None:
-    """Return where a record names its author, the element with the most telling name if several do."""
+    """Return the element of a record's author, the one with the most specific name if there are several."""
     if record.author is None:
         return None
     named = _author_in(item)
@@ -155,7 +155,7 @@ def _text_of(found: RecordSet) -> int:
 
 
 def _widest(elements: Sequence[Element]) -> tuple[HtmlElement, ...]:
-    """Climb from each element equally far, as long as what is reached holds none of the others."""
+    """Climb from each element equally far, as long as no ancestor contains another of the elements."""
     holders = Counter(above for element in elements for above in element.iterancestors())
     own = [[element, *(above for above in element.iterancestors() if holders[above] == 1)] for element in elements]
     steps = min(map(len, own)) - 1
@@ -163,7 +163,7 @@ def _widest(elements: Sequence[Element]) -> tuple[HtmlElement, ...]:
 
 
 def _holder(region: Region | None) -> HtmlElement | None:
-    """Return the element of a region, or what holds all of its elements."""
+    """Return the element of a region, or the one around all of its elements."""
     if region is None or not region.elements:
         return None
     first = region.elements[0]
@@ -191,7 +191,7 @@ def _main(page: Page) -> LabelledExample | None:
 
 
 def _longest(page: Page) -> LabelledExample | None:
-    """Take the element that holds most of the text, whatever it is."""
+    """Return the element with most of the text, whatever it is."""
     body = next(_html(page.tree.iter("body")), None)
     if body is None or len(plain_text(body)) < LEAST_TEXT:
         return None
@@ -216,9 +216,9 @@ def _with_parts(page: Page, items: Sequence[HtmlElement], evidence: str) -> Labe
 def _labelled(
     page: Page, items: Sequence[HtmlElement], parts: _Parts, evidence: str, told: Sequence[Record | MainPart] = ()
 ) -> LabelledExample:
-    """Label the parts of items; a title is labelled by whoever knows whether the objects have one.
+    """Label the parts of items; the caller labels titles, since it knows whether the objects have one.
 
-    ``told`` is what induction says of each item: names and dates may be a part of what their elements show.
+    ``told`` are the results of induction for each item: names and dates may be a part of their elements' text.
     """
     dated = [element for element in parts.get("date", ()) if element is not None]
     attribute = _date_attribute(dated, page)
@@ -257,14 +257,14 @@ def _body_label(own: Mapping[str, HtmlElement]) -> Label:
 
 
 def _date_attribute(elements: Sequence[HtmlElement], page: Page) -> str:
-    """Return the attribute that says the date on all of some elements, empty where their text is to be read."""
+    """Return the attribute that gives the date on all of some elements, empty if their text is to be read."""
     values = {name: [element.get(name) or "" for element in elements] for name in _DATE_ATTRIBUTES}
     dated = (name for name in values if all(dates.parse(value, now=page.fetched_at) for value in values[name]))
     return next(dated, "")
 
 
 def _left_out(body: HtmlElement, beside: Sequence[HtmlElement]) -> tuple[HtmlElement, ...]:
-    """Return what lies in a body and is no part of its text: the lines of title, author and date, and what is named so.
+    """Return elements of a body outside its text: lines of title, author and date, and elements named so.
 
     Nothing is returned within another part of the result.
     """
@@ -275,7 +275,7 @@ def _left_out(body: HtmlElement, beside: Sequence[HtmlElement]) -> tuple[HtmlEle
 
 
 def _line_of(part: HtmlElement, body: HtmlElement) -> HtmlElement | None:
-    """Climb from a part of a text as long as little of the text is within; None where it is no part of it."""
+    """Climb from a part of a text as long as little of the text is within; None if it is no part of it."""
     above = list(part.iterancestors())
     if body not in above:
         return None

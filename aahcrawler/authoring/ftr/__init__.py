@@ -1,7 +1,7 @@
-"""Turns fivefilters' site configs into site-level applications of the knowledge base.
+"""Convert fivefilters' site configs into site-level applications of the knowledge base.
 
-The configs (github.com/fivefilters/ftr-site-config, public domain) say where the article stands on the pages of one
-site; their format is described at help.fivefilters.org/full-text-rss/site-patterns.html.
+The configs (github.com/fivefilters/ftr-site-config, public domain) describe the place of the article on the pages of
+one site; their format is described at help.fivefilters.org/full-text-rss/site-patterns.html.
 """
 
 from aahcrawler.authoring.ftr.conversion import Conversion, LeftOut

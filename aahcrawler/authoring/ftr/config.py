@@ -1,4 +1,4 @@
-"""What one site config says, directive by directive."""
+"""Read the directives of one site config."""
 
 import re
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ class Directive:
 
 
 def directives(text: str) -> Iterator[Directive]:
-    """Yield the directives of a config; comments, empty lines and lines that say nothing are passed over."""
+    """Yield the directives of a config; comments, empty lines and lines without a directive are ignored."""
     for number, line in enumerate(text.splitlines(), start=1):
         match = None if line.lstrip().startswith("#") else _DIRECTIVE.fullmatch(line)
         if match is not None and match["value"]:
@@ -28,7 +28,7 @@ def directives(text: str) -> Iterator[Directive]:
 
 
 def host_of(file: ConfigFile) -> str | None:
-    """Return the host that a config is for, from its name; None where it is for none.
+    """Return the host that a config is for, from its name; None if it is for none.
 
     >>> host_of(ConfigFile("example.org.txt", "")), host_of(ConfigFile(".example.org.txt", ""))
     ('example.org', '*.example.org')

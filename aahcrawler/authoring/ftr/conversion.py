@@ -1,4 +1,4 @@
-"""From one site config to one application, and what could not be taken over."""
+"""Convert one site config to an application, and list the directives without a counterpart."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -20,11 +20,11 @@ _NEEDLESS = frozenset(
         *("insert_detected_image", "src_lazy_load_attr", "convert_double_br_tags", "footnotes", "wrap_in", "dissolve"),
     )
 )
-"""Directives that change the form of an excerpt, or test it: what is extracted here is the same without them."""
+"""Directives that change the form of an excerpt, or test it: the extracted text is the same without them."""
 
 _LOGIN = "the crawler logs in nowhere; pages behind the login are not collected"
 _REASONS = {
-    "http_header": "the crawler says truthfully who it is, and sends the same header fields to every site",
+    "http_header": "the crawler identifies itself truthfully, and sends the same header fields to every site",
     "find_string": "pages are read as they were sent; text is not replaced before",
     "replace_string": "pages are read as they were sent; text is not replaced before",
     "requires_login": _LOGIN,
@@ -35,7 +35,7 @@ _REASONS = {
     "login_extra_fields": _LOGIN,
     "if_page_contains": "a rule for some pages of a site has to be written as a level or a variant by hand",
     "move_into": "the parts of a page stay where they are",
-    "skip_id_or_class": "exceptions from what is left out have to be written by hand",
+    "skip_id_or_class": "exceptions from exclusions have to be written by hand",
 }
 _FIELDS = {"title": ("text", "headline name"), "author": ("person", "author"), "date": ("datetime", "datePublished")}
 _LINKS = {"single_page_link": "single-page", "next_page_link": "next-page"}
@@ -43,7 +43,7 @@ _LINKS = {"single_page_link": "single-page", "next_page_link": "next-page"}
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """A directive of a config that has no counterpart, and why; ``line`` is 0 where the whole file is meant."""
+    """A directive of a config that has no counterpart, and why; ``line`` is 0 for the whole file."""
 
     file: str
     line: int
@@ -57,7 +57,7 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """What became of one config. ``application`` is the root of a file, None where nothing can be extracted."""
+    """The result of one config. ``application`` is the root of a file, None if nothing can be extracted."""
 
     file: str
     host: str | None
@@ -118,8 +118,8 @@ class _Config:
 def convert_file(file: ConfigFile) -> Conversion:
     """Convert one config.
 
-    The application has one terminal level: a page on which one of the config's bodies is found, but for the front
-    page. Its links are all followed, as a config says nothing of them.
+    The application has one terminal level: a page on which one of the config's bodies is found, except the front page.
+    All of its links are followed, as a config does not restrict them.
     """
     host = host_of(file)
     if host is None:

@@ -1,4 +1,4 @@
-"""A folder of converted site configs, and the account of what became of each."""
+"""A folder of converted site configs, with a report on each."""
 
 import json
 from collections import Counter
@@ -31,14 +31,14 @@ class Pack:
         return (left for conversion in self.conversions for left in conversion.left_out)
 
     def summary(self) -> str:
-        """Say in one line how many files were converted wholly, in part, and not at all."""
+        """Return one line with the numbers of files converted wholly, in part, and not at all."""
         whole = sum(not conversion.left_out for conversion in self.applications)
         part = len(self.applications) - whole
         none = len(self.conversions) - len(self.applications)
         return f"{len(self.conversions)} files: {whole} converted wholly, {part} in part, {none} not"
 
     def reasons(self) -> list[tuple[str, int]]:
-        """Return why things were left out, the most frequent reason first, with how often."""
+        """Return the reasons for omissions with their frequencies, the most frequent first."""
         return Counter(
             f"{left.directive}: {left.reason}" if left.line else left.reason for left in self.left_out
         ).most_common()
@@ -67,8 +67,8 @@ def _once(files: Iterable[ConfigFile]) -> Iterator[Conversion]:
 def write(pack: Pack, folder: Path) -> None:
     """Write the pack as a folder of the knowledge base: ``applications/<host>.xml``.
 
-    Files of the same name are written anew, others are left alone. Raises `LoadError` when what was written does not
-    load beside the shipped knowledge base, and OSError.
+    Files of the same name are overwritten, others are left alone. Raises OSError, and `LoadError` if the written files
+    do not load beside the shipped knowledge base.
     """
     applications = folder / "applications"
     applications.mkdir(parents=True, exist_ok=True)
@@ -82,7 +82,7 @@ def write(pack: Pack, folder: Path) -> None:
 
 
 def write_report(pack: Pack, file: Path) -> None:
-    """Write what was left out as JSON: a list of objects with file, line, directive and reason."""
+    """Write the omissions as JSON: a list of objects with file, line, directive and reason."""
     file.write_text(json.dumps([asdict(left) for left in pack.left_out], indent=1, ensure_ascii=False) + "\n", "utf-8")
 
 

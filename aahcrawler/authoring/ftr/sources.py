@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 MOST_FILES = 20_000
 LARGEST_FILE = 256 * 1024
 LARGEST_ARCHIVE = 256 * 1024 * 1024
-"""Bytes of an archive that are looked at, unpacked: the real one has 10 million."""
+"""The most unpacked bytes of an archive that are read: the real one has 10 million."""
 
 
 class ConfigsError(Exception):
@@ -17,7 +17,7 @@ class ConfigsError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ConfigFile:
-    """The name of a site config, without folders, and what it says."""
+    """The name of a site config, without folders, and its text."""
 
     name: str
     text: str
@@ -26,8 +26,8 @@ class ConfigFile:
 def config_files(source: Path) -> Iterator[ConfigFile]:
     """Yield the ``.txt`` files of a folder or a tar archive, in the order of their names or of the archive.
 
-    Links, devices and files of more than `LARGEST_FILE` bytes are passed over. Raises `ConfigsError` for what is no
-    folder and no archive, and for one that is larger than any honest one.
+    Links, devices and files of more than `LARGEST_FILE` bytes are skipped. Raises `ConfigsError` if the source is
+    neither folder nor archive, or is larger than any honest archive.
     """
     if source.is_dir():
         yield from _of_folder(source)

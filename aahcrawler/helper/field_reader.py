@@ -1,0 +1,218 @@
+"""Reads the fields of objects from their elements."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+
+from lxml.html import HtmlElement
+
+from aahcrawler import urls
+from aahcrawler.helper.field_trimming import boundary_fields
+from aahcrawler.helper.field_values import as_date, as_number, as_person, shown, stripped
+from aahcrawler.helper.main_item import declared_values, main_item
+from aahcrawler.helper.ownership import Owners
+from aahcrawler.helper.page_location import MOST_TRIES, PageLocation, address_text
+from aahcrawler.page import markup, text
+from aahcrawler.page.schemaorg import Item
+from aahcrawler.webobject import Reference, Value
+from knowledge_base.element_index import Elements
+from knowledge_base.model import Field, FieldKind
+from knowledge_base.selectors import Node, Selector
+
+_Located = tuple[HtmlElement | None, Node]
+"""A node, and the element that it is or belongs to, None if that is not known."""
+
+_WRITTEN = frozenset({FieldKind.TEXT, FieldKind.HTML})
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The values of a field, the elements that the first value was read from, and the parts of these left out.
+
+    Without a value, the elements are those that should have held it: a text may consist of pictures alone.
+    """
+
+    values: tuple[Value, ...] = ()
+    elements: tuple[HtmlElement, ...] = ()
+    without: tuple[HtmlElement, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """The expressions of a field that can find anything on this page."""
+
+    selectors: tuple[Selector, ...]
+    without: tuple[Selector, ...]
+
+
+class FieldReader:
+    """Reads fields on one page. ``budget`` is the number of characters of text that may still be read."""
+
+    def __init__(self, where: PageLocation, budget: int) -> None:
+        self.budget = budget
+        self._where = where
+        self._plans: dict[Field, _Plan] = {}
+
+    def read(self, wanted: Field, item: HtmlElement, owners: Owners | None) -> Found:
+        """Return the result of the first selector that yields anything, within an item or on the page.
+
+        With ``owners``, the content of objects within the item is not read as the item's own.
+        """
+        plan = self._plans.get(wanted) or self._plan(wanted)
+        context = self._where.page.tree if wanted.page else item
+        blank, elements = Found(), self._where.page.elements
+        for selector in plan.selectors:
+            nodes = _located(wanted, selector, context, None if wanted.page else owners, elements)
+            found = self._joined(wanted, plan, _outermost(nodes)) if wanted.join else self._singly(wanted, plan, nodes)
+            if found.values:
+                return found
+            blank = blank if blank.elements else found
+        return blank
+
+    def without_bylines(self, wanted: Field, found: Found, fields: Iterable[HtmlElement]) -> Found:
+        """Return a body without the elements of other fields that are lines above or below it."""
+        if wanted.kind is not FieldKind.TEXT or len(found.elements) != 1 or wanted.many:
+            return found
+        body, shown_text = found.elements[0], str(found.values[0])
+        left_out = boundary_fields(body, shown_text, fields)
+        if not left_out:
+            return found
+        without = (*found.without, *left_out)
+        return Found((_text(wanted, body, without),), found.elements, without)
+
+    def declared(self, wanted: Field) -> Found:
+        """Return the value that the page declares for its main item."""
+        item = self._main_item
+        values = declared_values(item, wanted, self._where.page) if item is not None else ()
+        self.budget -= sum(len(value) for value in values if isinstance(value, str))
+        return Found(values)
+
+    @cached_property
+    def _main_item(self) -> Item | None:
+        page = self._where.page
+        return main_item(page, (self._where.own.url, self._where.url, page.url))
+
+    def keep_whole(self, fields: Iterable[Field]) -> None:
+        """Read these with all of their expressions: their items hold markup that is not in the source of the page."""
+        self._plans.update({wanted: _Plan(wanted.selectors, wanted.without) for wanted in fields})
+
+    def narrowed(self, selectors: Iterable[Selector]) -> Iterator[Selector]:
+        """Yield those of the expressions that can find anything on the page."""
+        return self._narrowed(selectors, self._where.page.elements)
+
+    def _narrowed(self, selectors: Iterable[Selector], elements: Elements | None) -> Iterator[Selector]:
+        narrow = self._where.literals.narrow
+        return (selector for given in selectors if (selector := narrow(given, elements)) is not None)
+
+    def _plan(self, wanted: Field) -> _Plan:
+        # Markup given as text on the page has elements of its own.
+        elements = None if wanted.markup else self._where.page.elements
+        plan = _Plan(tuple(self.narrowed(wanted.selectors)), tuple(self._narrowed(wanted.without, elements)))
+        self._plans[wanted] = plan
+        return plan
+
+    def _singly(self, wanted: Field, plan: _Plan, nodes: Iterable[_Located]) -> Found:
+        values: list[Value] = []
+        first = Found()
+        for element, node in islice(nodes, MOST_TRIES):
+            without = _without(plan, node, self._where.page.elements)
+            value = self._value(wanted, _text(wanted, node, without), node)
+            if not values and (value is not None or not first.elements):
+                first = Found((), (element,), without) if element is not None else Found()
+            if value is None:
+                continue
+            if value not in values:
+                values.append(value)
+            if not wanted.many:
+                break
+        return Found(tuple(values), first.elements, first.without)
+
+    def _joined(self, wanted: Field, plan: _Plan, nodes: Iterable[_Located]) -> Found:
+        """Join all nodes that have text into one value; a node within another one counts once."""
+        texts: list[str] = []
+        parts: list[_Located] = []
+        without: list[HtmlElement] = []
+        blank: list[HtmlElement] = []
+        for element, node in nodes:
+            left_out = _without(plan, node, self._where.page.elements)
+            text_of_part = _text(wanted, node, left_out)
+            without += left_out
+            if text_of_part:
+                texts.append(text_of_part)
+                parts.append((element, node))
+            elif element is not None:
+                blank.append(element)
+        if not parts:
+            return Found((), tuple(blank), tuple(without))
+        whole = ("\n" if wanted.kind in _WRITTEN else " ").join(texts)
+        value = self._value(wanted, stripped(whole, wanted.strip), parts[0][1])
+        elements = tuple(element for element, _ in parts if element is not None)
+        return Found((value,), elements, tuple(without)) if value is not None else Found()
+
+    def _value(self, wanted: Field, found: str, node: Node) -> Value | None:
+        page = self._where.page
+        match wanted.kind:
+            case FieldKind.PERSON:
+                return as_person(node, found, page.base_url)
+            case FieldKind.URL:
+                written = address_text(node)
+                url = urls.resolve(page.base_url, written) if written else None
+                return Reference(url) if url else None
+            case FieldKind.DATETIME:
+                return as_date(found, wanted.date, page)
+            case FieldKind.NUMBER:
+                return as_number(found)
+        self.budget -= len(found)
+        return found or None
+
+
+def _without(plan: _Plan, node: Node, elements: Elements) -> tuple[HtmlElement, ...]:
+    if isinstance(node, str):
+        return ()
+    return tuple(part for selector in plan.without for part in selector.elements(node, elements))
+
+
+def _text(wanted: Field, node: Node, without: tuple[HtmlElement, ...]) -> str:
+    if isinstance(node, str):
+        return node.strip() if wanted.kind is FieldKind.HTML else shown(node, (), wanted.strip)
+    if wanted.kind is FieldKind.HTML:
+        return text.inner_html(node, without).strip()
+    return shown(node, without, wanted.strip)
+
+
+def _located(
+    wanted: Field, selector: Selector, context: HtmlElement, owners: Owners | None, elements: Elements
+) -> Iterator[_Located]:
+    """Yield nodes that belong to the context and to no object within it, each with its element if that is known."""
+    for node in selector.found(context, elements):
+        if isinstance(node, str):
+            yield _unfolded(node) if wanted.markup else (None, node)
+            continue
+        if owners is not None and owners.of(node) is not context:
+            continue
+        value = node.get(selector.attribute) if selector.attribute else node
+        if value is None:
+            continue
+        if wanted.markup:
+            yield _unfolded(value if isinstance(value, str) else "".join(value.itertext()))
+        else:
+            yield node, value
+
+
+def _unfolded(written: str) -> _Located:
+    """Parse markup that is given as text on a page into the element it describes."""
+    root = markup.parse(written.encode("utf-8", "replace"))
+    body = next(root.iter("body"), root)
+    return body, body
+
+
+def _outermost(nodes: Iterable[_Located]) -> Iterator[_Located]:
+    """Leave out nodes within others: in document order, those within the last node yielded."""
+    within: set[object] = set()
+    for element, node in nodes:
+        if element is None:
+            yield element, node
+        elif element not in within:
+            within = set(element.iterdescendants())
+            yield element, node

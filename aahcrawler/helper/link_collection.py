@@ -1,0 +1,31 @@
+"""Collect links that have no place on a page: those of feeds, sitemaps and documents."""
+
+from dataclasses import dataclass, field, replace
+
+from aahcrawler.helper.assistance import Refused
+from aahcrawler.helper.sites import Sites
+from aahcrawler.helper.unknown_addresses import junk
+from online_analysis.document import Outlink
+
+
+@dataclass
+class LinkCollector:
+    """Collects links in the canonical form of the application of their site, if known, each once.
+
+    Junk is refused: addresses that the application calls junk, else those whose words suggest it.
+    """
+
+    sites: Sites
+    outlinks: dict[str, Outlink] = field(default_factory=dict)
+    refused: dict[str, Refused] = field(default_factory=dict)
+
+    def add(self, link: Outlink) -> None:
+        """Take a link, or refuse it."""
+        application = self.sites.application(link.url)
+        verdict = self.sites.verdict(application, link.url) if application is not None else None
+        url = link.url if verdict is None else verdict.url
+        reason = junk(url) if verdict is None else verdict.reason
+        if reason is not None:
+            self.refused.setdefault(url, Refused(url, reason))
+        elif url not in self.outlinks:
+            self.outlinks[url] = link if url == link.url else replace(link, url=url)

@@ -1,0 +1,198 @@
+"""Make web objects of a page of no known application: declared ones, its article, and its repeated records."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC
+from hashlib import sha256
+
+from aahcrawler.induction import datelines
+from aahcrawler.induction.article import Article, judge, stands_in, teasers_of
+from aahcrawler.induction.headings import page_heading
+from aahcrawler.induction.merging import completed, merged, paired
+from aahcrawler.induction.model import Byline, Dated, NoObject, Record, RecordSet, Region
+from aahcrawler.induction.record_finding import records
+from aahcrawler.induction.surroundings import Surroundings
+from aahcrawler.page import Page, claims, generic
+from aahcrawler.page.schemaorg import Item, items
+from aahcrawler.page.text import excerpt, fold
+from aahcrawler.page.titles import title_of
+from aahcrawler.urls import resolve
+from aahcrawler.webobject import Person, Reference, Value, WebObject
+
+_NEAR = 4
+_LONGEST_BYLINE = 200
+_MOST_WORDS = 6
+_AUTHOR = re.compile(
+    r"author|autor|byline|writer|verfasser|redakt|journalist|vcard|contributor|posted-?by", re.IGNORECASE
+)
+_BY = re.compile(r"\W*(?:by|von|por|par|di|door|av|af|przez|autor|author|posted by|written by)\b\W", re.IGNORECASE)
+_NO_NAME = re.compile(r"[*@?!:/\d]|…|\.\.\.")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The results for one page: its sets of records, its article if it is one, and the objects made of these.
+
+    ``bodies`` are the regions that the texts of objects stand in, by the objects' IRIs, where that is known. ``reason``
+    tells why there are no objects, None where there are some.
+    """
+
+    sets: tuple[RecordSet, ...]
+    article: Article | None
+    objects: tuple[WebObject, ...]
+    bodies: Mapping[str, Region] = field(default_factory=dict)
+    reason: NoObject | None = None
+
+
+def read(page: Page) -> Reading:
+    """Read an HTML page. One object is claimed once; lists yield none."""
+    where = page.once(Surroundings.of)
+    given = page.once(items)
+    judged = judge(page, where, page.once(records), given)
+    article = judged.article
+    declared = claims.declared(page, given, article.text.plain if article else "", generic.title(page))
+    first = declared[0].object if declared else None
+    whole = first if first is not None and first.type in ("article", "post") else None
+    bodies: dict[str, Region] = {}
+    found: list[WebObject] = [each.object for each in declared]
+    if whole is None and article is not None:
+        whole = _article_object(page, article)
+        found.insert(0, whole)
+        bodies[whole.iri] = article.part.body
+    elif whole is not None and article is not None and _is_of_page(page, whole, article):
+        whole = completed(whole, _article_object(page, article))
+        item = declared[0].item
+        is_shown = item is not None and item.element is not None
+        whole = found[0] = _with_body(whole, article.text.agreed_with(str(whole.first("body") or ""), shown=is_shown))
+        bodies[whole.iri] = article.part.body
+    if whole is not None and whole.iri == claims.permalink(page):
+        whole = found[0] = _settled(
+            page, where, whole, next((each.item for each in declared if each.object.iri == whole.iri), None)
+        )
+    teasers = teasers_of(page, given)
+    for each in judged.posts:
+        if any(stands_in(record.element, teasers) for record in each.records):
+            continue
+        induced = _records(page, each, whole, _heading(where, each))
+        pairs = paired(declared, each.records)
+        if _has_gaps(declared, pairs):
+            found.extend(one for number, one in induced.items() if number not in pairs.values())
+        found = merged(found, declared, pairs, induced)
+        names = [(number, one.iri) for number, one in induced.items()]
+        names += [(number, declared[place].object.iri) for place, number in pairs.items()]
+        bodies |= {name: body for number, name in names if (body := each.records[number].body) is not None}
+    distinct = tuple({each.iri: each for each in reversed(found)}.values())[::-1]
+    return Reading(judged.sets, article, distinct, bodies, None if distinct else judged.reason)
+
+
+def _is_of_page(page: Page, declared: WebObject, article: Article) -> bool:
+    """Return whether a declared work is the article of the page: by its address, else by its title."""
+    if declared.iri.partition("#")[0] == claims.permalink(page):
+        return True
+    title, heading = (fold(str(each)).casefold() for each in (declared.first("title") or "", article.part.title))
+    return bool(title) and title in (heading, fold(generic.title(page)).casefold())
+
+
+def _has_gaps(declared: Sequence[claims.Claim], pairs: Mapping[int, int]) -> bool:
+    """Return whether records that are declared nowhere are objects of their own.
+
+    Comments declared in a script are all there are; so are those of the markup, unless they are among these records.
+    """
+    comments = [each for each in declared if each.object.type == "comment" and each.item is not None]
+    if any(each.item is not None and each.item.element is None for each in comments):
+        return False
+    return not comments or bool(pairs)
+
+
+def _settled(page: Page, where: Surroundings, whole: WebObject, item: Item | None) -> WebObject:
+    """Return the page's object with the title and the date that the page shows and declares."""
+    title = title_of(page, str(whole.first("title") or ""))
+    date = datelines.published(page, where, title, item)
+    given: Mapping[str, tuple[Value, ...]] = {"title": (title,) if title else (), "date": (date,) if date else ()}
+    return replace(whole, properties={**whole.properties, **{name: each for name, each in given.items() if each}})
+
+
+def _with_body(whole: WebObject, body: str) -> WebObject:
+    return replace(whole, properties={**whole.properties, "body": (body,)})
+
+
+def is_byline(author: Byline) -> bool:
+    """Return whether a name near an article is marked as its author: by its markup, its link or a word."""
+    element = author.element
+    around = (element, *element.iterancestors())[:_NEAR]
+    marks = " ".join(f"{each.get(name) or ''}" for each in around for name in ("class", "id", "rel", "itemprop"))
+    said = excerpt(around[min(1, len(around) - 1)], _LONGEST_BYLINE)
+    marked = _AUTHOR.search(f"{marks} {author.href or ''}") is not None or _BY.match(said) is not None
+    return marked and len(author.name.split()) <= _MOST_WORDS and _NO_NAME.search(author.name) is None
+
+
+def names_year(date: Dated) -> bool:
+    """Return whether a date is shown with its year; an article's date without one is a guess."""
+    shown = date.element.get(date.attribute) if date.attribute else excerpt(date.element, _LONGEST_BYLINE)
+    return datelines.names_year(date.moment, shown or "")
+
+
+def _article_object(page: Page, article: Article) -> WebObject:
+    part = article.part
+    author = _person(page, part.author) if part.author is not None and is_byline(part.author) else None
+    moment = part.date.moment if part.date is not None and names_year(part.date) else None
+    title = part.title or generic.title(page)
+    return claims.undeclared(page, claims.permalink(page), article.text.plain, title, author, moment)
+
+
+def _heading(where: Surroundings, each: RecordSet) -> str:
+    outline = where.outline
+    places = [outline.places[element] for record in each.records for element in record.elements]
+    found = page_heading(outline, where.names, min(places), ())
+    return found[0] if found else where.names.title
+
+
+def _records(page: Page, each: RecordSet, whole: WebObject | None, heading: str) -> dict[int, WebObject]:
+    """Return the objects that records are, by their places in the set."""
+    page_iri = claims.permalink(page)
+    iris: list[str] = []
+    found: dict[int, WebObject] = {}
+    for number, record in enumerate(each.records):
+        body = record.body.plain() if record.body else ""
+        iri = _iri(page_iri, record, body)
+        iris.append(iri)
+        if not body:
+            continue
+        author = _person(page, record.author)
+        first = whole is None and number == 0
+        title = record.title or (heading if first else "")
+        properties: dict[str, tuple[Value, ...]] = {
+            "title": (title,) if title else (),
+            "author": (author,) if author else (),
+            "date": (record.date.moment,) if record.date else (),
+            "body": (body,),
+            "url": (Reference(iri),),
+            "parent": (Reference(iris[record.parent]),) if record.parent is not None else (),
+        }
+        kind = "comment" if whole is not None else "post" if first else "reply"
+        given: Mapping[str, tuple[Value, ...]] = {name: values for name, values in properties.items() if values}
+        found[number] = WebObject(iri, kind, page.url, given, whole.iri if whole else page_iri)
+    return found
+
+
+def _iri(page_iri: str, record: Record, body: str) -> str:
+    """Name a record by its own permalink, else by its fragment of the page, else by its text."""
+    if record.permalink:
+        return record.permalink
+    if record.key:
+        return f"{page_iri}#{record.key}"
+    said = "\n".join(
+        (
+            record.author.name if record.author else "",
+            str(record.date.moment.astimezone(UTC)) if record.date else "",
+            body,
+        )
+    )
+    return f"{page_iri}#{sha256(said.encode()).hexdigest()[:16]}"
+
+
+def _person(page: Page, byline: Byline | None) -> Person | None:
+    if byline is None:
+        return None
+    return Person(fold(byline.name), resolve(page.base_url, byline.href) if byline.href else None)

@@ -1,0 +1,315 @@
+"""The text of one record, or of an article: which elements within it are the body, and which are beside it."""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from aahcrawler.induction.outline import CONTROLS, Outline
+
+Slot = tuple[str, ...]
+
+_HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
+_NOISY_TAGS = CONTROLS | {"nav", "footer", "aside", "time"}
+_BESIDE = re.compile(
+    r"(?:^|[-_])(?:sig|signature|meta|metadata|postmeta|footer|author|byline|avatar|profile|share|sharing|social|sociable|tags|"
+    r"tagged|categories|related|breadcrumbs?|pagination|pager|paging|rating|votes?|buttons?|toolbar|actions|controls|"
+    r"reply|toc|editsection|noprint|navigation|nav|sharedaddy|jp-relatedposts|addtoany|userinfo|poster|statistics|"
+    r"widget|sidebar|ad|ads|advert|advertisement|newsletter|subscribe|comments|printfooter|catlinks)(?:$|[-_])",
+    re.IGNORECASE,
+)
+_TEXTUAL = frozenset({"p", "ul", "ol", "dl", "pre", "blockquote", "table", "figure", "h2", "h3", "h4", "h5", "h6"})
+_CONTENT = re.compile(
+    r"(?:^|[-_])(?:content|contents|entry|story|prose|markdown|text|body|articlebody|postbody|message)(?:$|[-_])",
+    re.IGNORECASE,
+)
+_ROWS = frozenset({"table", "tbody", "tr"})
+_CELLS = frozenset({"tr", "td", "th", "dt", "dd", "div"})
+_BREAKS = frozenset({"br", "hr", "wbr", "img"})
+_SHORT = 25
+MOST_A_RECORD = 1_500
+"""The most text of one record that counts, so that one long post does not decide alone."""
+
+
+@dataclass
+class Part:
+    """One record while it is read: its elements, and the records that lie within it and do not belong to it."""
+
+    roots: tuple[int, ...]
+    holes: frozenset[int] = frozenset()
+
+    def places(self, outline: Outline) -> Iterator[int]:
+        """Yield the places of its elements, except those of records within it."""
+        for root in self.roots:
+            place, end = root, outline.ends[root]
+            while place < end:
+                if place in self.holes:
+                    place = outline.ends[place]
+                    continue
+                yield place
+                place += 1
+
+
+@dataclass
+class Content:
+    """The amount of readable content within each element of a set of parts.
+
+    Short pieces count little, pieces that most parts share and the text of links nothing.
+    """
+
+    outline: Outline
+    parts: Sequence[Part]
+    weights: dict[int, float] = field(default_factory=dict)
+    slots: dict[int, Slot] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        common = self._common()
+        least = max(2, int(0.8 * len(self.parts))) if len(self.parts) > 1 else 1
+        for part in self.parts:
+            self._weigh(part, common)
+            self._name(part, least)
+
+    def _common(self) -> frozenset[str]:
+        if len(self.parts) < 3:
+            return frozenset()
+        counted: Counter[str] = Counter()
+        for part in self.parts:
+            texts = {
+                piece.text for root in part.roots for piece in self.outline.pieces_of(root) if len(piece.text) <= 60
+            }
+            counted.update(texts)
+        return frozenset(text for text, times in counted.items() if times >= 0.5 * len(self.parts))
+
+    def _weigh(self, part: Part, common: frozenset[str]) -> None:
+        outline = self.outline
+        for root in part.roots:
+            for piece in outline.pieces_of(root):
+                if piece.linked or piece.text in common:
+                    continue
+                value = piece.weight if piece.weight >= _SHORT else 0.3 * piece.weight
+                for above in (piece.owner, *outline.ancestors(piece.owner)):
+                    self.weights[above] = self.weights.get(above, 0.0) + value
+                    if above == root or above in part.holes:
+                        break
+
+    def _name(self, part: Part, least: int) -> None:
+        """Give each element the trail of names that leads to it from its record."""
+        outline = self.outline
+        for number, root in enumerate(part.roots):
+            self.slots[root] = (f"{outline.tags[root]}{number}",)
+        for place in part.places(outline):
+            if place in self.slots:
+                continue
+            above = self.slots.get(outline.parents[place], ())
+            if len(above) > 20:
+                continue
+            words = [word for word in outline.tokens[place] if outline.frequency[word] >= least]
+            tag = outline.tags[place]
+            ordinal = str(self._ordinal(place)) if tag in _CELLS and not words else ""
+            self.slots[place] = (*above, ".".join((tag + ordinal, *words)))
+
+    def _ordinal(self, place: int) -> int:
+        """Return the position of an element among its siblings of the same name; those beyond the third count alike."""
+        outline = self.outline
+        number = 0
+        for sibling in outline.children(outline.parents[place]):
+            if sibling == place or number == 3:
+                break
+            number += outline.tags[sibling] == outline.tags[place]
+        return number
+
+    def weight(self, place: int) -> float:
+        """Return the weight of the content within an element."""
+        return self.weights.get(place, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The body within one part: the element that holds it, and which places in it do not belong to it.
+
+    With ``elements`` it is several elements beside one another.
+    """
+
+    elements: tuple[int, ...]
+    without: tuple[int, ...]
+
+
+def bodies(content: Content, beside: Mapping[int, frozenset[int]]) -> list[Found | None]:
+    """Find the body of each part at one and the same place in all of them.
+
+    ``beside`` gives for each part, by its number, the places of its date, its author and its title.
+    """
+    frontier: list[tuple[int, ...]] = [part.roots for part in content.parts]
+    return _Descent(content, beside).run(frontier)
+
+
+@dataclass
+class _Descent:
+    """Goes down from the records to their bodies, as long as one child holds nearly all of the content."""
+
+    content: Content
+    beside: Mapping[int, frozenset[int]]
+
+    def run(self, frontier: list[tuple[int, ...]]) -> list[Found | None]:
+        for _ in range(40):
+            noisy = self._noisy_slots(frontier)
+            kept = [[place for place in places if self._slot(place) not in noisy] for places in frontier]
+            if not any(kept):
+                return [None for _ in frontier]
+            single = self._dominant(kept)
+            if single is not None:
+                kept = [[place for place in places if self._slot(place) == single] for places in kept]
+            if all(len(places) <= 1 for places in kept):
+                inner = [tuple(self._inside(places[0], number)) if places else () for number, places in enumerate(kept)]
+                if self._goes_on(kept, inner):
+                    frontier = inner
+                    continue
+            return [self._found(number, places) for number, places in enumerate(kept)]
+        return [self._found(number, list(places)) for number, places in enumerate(frontier)]
+
+    def _slot(self, place: int) -> Slot:
+        return self.content.slots.get(place, ())
+
+    def _inside(self, place: int, number: int) -> Iterator[int]:
+        holes = self.content.parts[number].holes
+        return (child for child in self.content.outline.children(place) if child not in holes)
+
+    def _goes_on(self, kept: Sequence[Sequence[int]], inner: Sequence[Sequence[int]]) -> bool:
+        """Return whether the children have to be examined: some are beside the body, or one child is the body."""
+        outline = self.content.outline
+        whole = held = 0.0
+        for places, children in zip(kept, inner, strict=True):
+            if not places:
+                continue
+            whole += self.content.weight(places[0])
+            held += sum(map(self.content.weight, children))
+        if whole <= 0 or held < 0.6 * whole:
+            return False
+        noisy = self._noisy_slots(inner)
+        left = Counter(self._slot(place) for children in inner for place in children if self._slot(place) not in noisy)
+        if noisy and any(self._slot(place) in noisy for children in inner for place in children):
+            return held >= 0.9 * whole or any(outline.tags[places[0]] in ("tr", "table") for places in kept if places)
+        if held >= 0.95 * whole and all(
+            outline.tags[places[0]] in ("tr", "tbody", "table") for places in kept if places
+        ):
+            return self._dominant(inner) is not None
+        return len(left) == 1 and self._once(inner) and held >= 0.95 * whole
+
+    def _once(self, inner: Sequence[Sequence[int]]) -> bool:
+        outline = self.content.outline
+        return all(len(children) <= 1 for children in inner) and all(
+            outline.tags[children[0]]
+            not in ("p", "span", "b", "strong", "em", "i", "code", "pre", "blockquote", "ul", "ol")
+            for children in inner
+            if children
+        )
+
+    def _dominant(self, kept: Sequence[Sequence[int]]) -> Slot | None:
+        """Return the slot that holds nearly all content, at most once in a record."""
+        outline = self.content.outline
+        sums: dict[Slot, float] = defaultdict(float)
+        most: Counter[Slot] = Counter()
+        names: dict[Slot, str] = {}
+        for places in kept:
+            counted = Counter(map(self._slot, places))
+            for slot, times in counted.items():
+                most[slot] = max(most[slot], times)
+            for place in places:
+                sums[self._slot(place)] += min(self.content.weight(place), MOST_A_RECORD)
+                names[self._slot(place)] = outline.tags[place]
+        whole = sum(sums.values())
+        if len(sums) < 2 or whole <= 0:
+            return None
+        slot = max(sums, key=lambda each: sums[each])
+        return slot if sums[slot] >= 0.9 * whole and most[slot] == 1 and names[slot] not in ("p", "ul", "pre") else None
+
+    def _noisy_slots(self, frontier: Sequence[Sequence[int]]) -> frozenset[Slot]:
+        """Return the slots beside the body: those of dates, authors, links, controls, and similar elements."""
+        places_of: dict[Slot, list[tuple[int, int]]] = defaultdict(list)
+        whole = 0.0
+        for number, places in enumerate(frontier):
+            for place in places:
+                places_of[self._slot(place)].append((number, place))
+                whole += min(self.content.weight(place), MOST_A_RECORD)
+        return frozenset(slot for slot, places in places_of.items() if self._is_beside(places, whole, len(frontier)))
+
+    def _is_beside(self, places: Sequence[tuple[int, int]], whole: float, records: int) -> bool:
+        outline, content = self.content.outline, self.content
+        held = sum(min(content.weight(place), MOST_A_RECORD) for _, place in places)
+        share = held / whole if whole else 0.0
+        tags = {outline.tags[place] for _, place in places}
+        if tags <= _NOISY_TAGS and (share < 0.5 or not tags.isdisjoint(CONTROLS)):
+            return True
+        marked = sum(
+            any(outline.contains(place, mark) for mark in self.beside.get(number, ())) for number, place in places
+        )
+        if marked >= 0.5 * len(places) and share < 0.5:
+            return True
+        if share < 0.5 and sum(self._holds_form(place) for _, place in places) >= 0.5 * len(places):
+            return True
+        if tags <= _BREAKS:
+            return False
+        named = any(_BESIDE.search(word) for _, place in places[:3] for word in self._names(place))
+        if named and share < 0.4:
+            return True
+        free = sum(outline.free(place) for _, place in places)
+        linked = sum(outline.linked(place) for _, place in places)
+        if tags <= _HEADINGS:
+            return False
+        return (
+            linked > 2 * free
+            and linked > 0
+            and share < 0.2
+            and len(places) >= 0.5 * records
+            and tags.isdisjoint({"p", "a"})
+        )
+
+    def _holds_form(self, place: int) -> bool:
+        outline = self.content.outline
+        return any(outline.tags[each] in ("form", "input") for each in range(place, outline.ends[place]))
+
+    def _names(self, place: int) -> Iterable[str]:
+        element = self.content.outline.elements[place]
+        return (*self.content.outline.tokens[place], element.get("id") or "")
+
+    def _called_content(self, places: list[int]) -> list[int]:
+        """Keep only elements named as content, if they hold a good part of the text and other elements are boxes."""
+        outline, content = self.content.outline, self.content
+        called = [place for place in places if any(_CONTENT.search(word) for word in self._names(place))]
+        if not called or any(outline.tags[place] in _TEXTUAL for place in places if place not in called):
+            return places
+        held, whole = sum(map(content.weight, called)), sum(map(content.weight, places))
+        return called if held >= 0.4 * whole else places
+
+    def _found(self, number: int, places: list[int]) -> Found | None:
+        places = self._called_content(self._trimmed(number, places))
+        if not places:
+            return None
+        holes = self.content.parts[number].holes
+        outline = self.content.outline
+        without = {hole for hole in holes if any(outline.contains(place, hole) for place in places)}
+        for mark in self.beside.get(number, ()):
+            if any(place < mark < outline.ends[place] for place in places):
+                without.add(mark)
+        return Found(tuple(places), tuple(sorted(without)))
+
+    def _trimmed(self, number: int, places: list[int]) -> list[int]:
+        """Leave out headings and empty elements at the beginning, and empty ones at the end."""
+        outline = self.content.outline
+        marks = self.beside.get(number, frozenset())
+        if not places:
+            return []
+        several = len(places) > 1 or len(self.content.parts) > 1 or bool(self.content.parts[number].holes)
+        several = several or any(outline.tags[mark] in _HEADINGS for mark in marks if outline.contains(places[0], mark))
+        first, last = 0, len(places)
+        while first < last and (
+            outline.tags[places[first]] in _HEADINGS
+            or not (outline.free(places[first]) + outline.linked(places[first]))
+            or (several and any(outline.contains(places[first], mark) for mark in marks))
+        ):
+            first += 1
+        if first == last:
+            return []
+        while last > first and not (outline.free(places[last - 1]) + outline.linked(places[last - 1])):
+            last -= 1
+        return places[first:last]

@@ -1,0 +1,412 @@
+"""Read the authors, dates and titles of records, each at the same place in all of them."""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from urllib.parse import urlsplit
+
+from lxml.etree import _Element as Element
+
+from aahcrawler.induction.outline import Outline
+from aahcrawler.induction.record_bodies import Content, Part, Slot
+from aahcrawler.induction.shown_dates import Shown
+from aahcrawler.page.text import excerpt, fold
+
+LONGEST_NAME = 60
+MOST_PLACES = 400
+"""The most elements of one record that are examined for its author."""
+
+_HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
+_NAME_TAGS = frozenset(
+    {
+        "a",
+        "span",
+        "strong",
+        "b",
+        "cite",
+        "em",
+        "i",
+        "address",
+        "dt",
+        "td",
+        "th",
+        "div",
+        "p",
+        "li",
+        "small",
+        "h3",
+        "h4",
+        "h5",
+        "h6",
+        "font",
+        "header",
+        "dd",
+        "summary",
+        "bdi",
+    }
+)
+_USER_WORD = re.compile(
+    r"(?:^|[-_])(?:author|authors|username|user|poster|postername|nickname|nick|fn|byline|by|creator|commenter|member|"
+    r"profilelink|displayname|screenname|handle|vcard|hcard|p-author|persona?|autor|auteur|autore)(?:$|[-_])|"
+    r"author|username|nickname",
+    re.IGNORECASE,
+)
+_USER_ADDRESS = re.compile(
+    r"(?:^|[/?&=;:_.-])(?:user|users|u|uid|userid|user_id|member|members|memberlist|profile|profiles|people|person|author|"
+    r"authors|autor|auteur|creator|benutzer|mitglied|membre|utilisateur|usuario|utente|account|accounts|channel|@[\w.-]+|~[\w.-]+)(?=[/?&=;:_.@-]|$|\d)",
+    re.IGNORECASE,
+)
+_BY_WORDS = """
+by von par de da di por od от автор av af door przez oleh bởi eftir tarafından από του της author posted written wrote
+says said schrieb sagt meint a écrit dit on am le um el il op den dne dnia la at à в на στις στο | - – — · • » : ,
+"""
+_BY = frozenset(_BY_WORDS.split())
+_WORDS = re.compile(r"\S+")
+_FILED = frozenset({"tag", "category", "bookmark"})
+_FILED_WORD = re.compile(r"(?:^|[-_])(?:tag|category|categories)(?:$|[-_])", re.IGNORECASE)
+_FILED_ADDRESS = re.compile(r"/(?:tags?|category|categories|kategorie|kategorien|rubrik|rubrique)/", re.IGNORECASE)
+_NOWHERE = ("#", "javascript:")
+_BUTTON_WORD = re.compile(r"(?:^|[-_])(?:btns?|buttons?)(?:$|[-_])", re.IGNORECASE)
+_REPLY = re.compile(
+    r"^(?:\s*(?:re|aw|sv|rif|odp|antw|antwort|ref|vs|回复|答复|re\^\d+)\s*(?:\[\d+\])?\s*[:：])+\s*", re.IGNORECASE
+)
+_LETTER = re.compile(r"[^\W\d_]")
+_COUNT = re.compile(r"[^\W\d_]\s*[:\uff1a]\s*\d")
+
+
+def may_be_name(text: str) -> bool:
+    """Return whether a text could be a person's name, by its letters and length; a text that counts things is not.
+
+    >>> may_be_name("Ann Boyd"), may_be_name("Posts: 22 Joined: Jan 2022"), may_be_name("12")
+    (True, False, False)
+    """
+    return len(text) <= LONGEST_NAME and bool(_LETTER.search(text)) and not _COUNT.search(text)
+
+
+def subject(title: str) -> str:
+    """Return a title in lower case without marks of replies.
+
+    >>> subject("Re: Re: The Harbour")
+    'the harbour'
+    """
+    return fold(_REPLY.sub("", title)).casefold()
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A name on the page: its text, the place of its element, and its link."""
+
+    text: str
+    place: int
+    href: str | None
+    number: int
+
+
+@dataclass
+class Fields:
+    """The fields of the parts of one set, apart from their bodies, by number; missing ones have no entry."""
+
+    dates: dict[int, Shown] = field(default_factory=dict)
+    names: dict[int, Name] = field(default_factory=dict)
+    titles: dict[int, tuple[str, int]] = field(default_factory=dict)
+
+    def beside(self, number: int) -> frozenset[int]:
+        """Return the places in a part that hold its date, author and title."""
+        found = [self.dates[number].place] if number in self.dates else []
+        found += [self.names[number].place] if number in self.names else []
+        found += [self.titles[number][1]] if number in self.titles else []
+        return frozenset(found)
+
+
+def read_fields(content: Content, shown: Sequence[Shown], page_title: str = "") -> Fields:
+    """Find dates, authors and titles of parts; ``page_title`` is that of their page."""
+    fields = read_unsigned(content, shown, page_title)
+    sign(fields, content, shown)
+    return fields
+
+
+def read_unsigned(content: Content, shown: Sequence[Shown], page_title: str = "") -> Fields:
+    """Find dates and titles of parts, which takes a tenth of the time that their authors take."""
+    return Fields(choose_dates(content, shown), titles=_titles(content, subject(page_title)))
+
+
+def sign(fields: Fields, content: Content, shown: Sequence[Shown]) -> None:
+    """Add the authors of parts to their dates and titles."""
+    fields.names = _Names(content, fields, frozenset(each.place for each in shown)).choose()
+
+
+def choose_dates(content: Content, shown: Sequence[Shown]) -> dict[int, Shown]:
+    """Return the date of each part: from the place that most have, whose dates differ and follow one another."""
+    by_slot: dict[Slot, dict[int, Shown]] = defaultdict(dict)
+    at = {each.place: each for each in shown}
+    for number, part in enumerate(content.parts):
+        for place in part.places(content.outline):
+            if place in at:
+                by_slot[content.slots.get(place, ())].setdefault(number, at[place])
+    if not by_slot:
+        return {}
+    slots = sorted(by_slot, key=lambda slot: -_date_score(by_slot[slot], len(content.parts)))
+    chosen: dict[int, Shown] = {}
+    for slot in slots:
+        for number, each in by_slot[slot].items():
+            chosen.setdefault(number, each)
+    return chosen
+
+
+def _date_score(found: Mapping[int, Shown], records: int) -> float:
+    moments = [found[number].moment for number in sorted(found)]
+    coverage = len(found) / records
+    differing = len(set(moments)) / len(moments)
+    steps = list(pairwise(moments))
+    rising = sum(first <= second for first, second in steps)
+    falling = sum(first >= second for first, second in steps)
+    ordered = max(rising, falling) / len(steps) if steps else 0.5
+    timed = sum(each.timed for each in found.values()) / len(found)
+    declared = sum(each.declared for each in found.values()) / len(found)
+    return 3 * coverage + differing + 1.5 * ordered + 0.6 * timed + 0.4 * declared
+
+
+def _titles(content: Content, page_title: str) -> dict[int, tuple[str, int]]:
+    """Return for each part the text that repeats the page's title (``Re: The harbour``), else its first heading."""
+    found: dict[int, tuple[str, int]] = {}
+    for number, part in enumerate(content.parts):
+        title = _title(content.outline, part, page_title)
+        if title is not None:
+            found[number] = title
+    return found
+
+
+def _title(outline: Outline, part: Part, page_title: str) -> tuple[str, int] | None:
+    heading: tuple[str, int] | None = None
+    for place in part.places(outline):
+        is_heading = outline.tags[place] in _HEADINGS
+        shown = outline.free(place) + outline.linked(place)
+        if not 2 <= shown <= 600 or not (is_heading or outline.tags[place] in ("a", "strong", "b", "span")):
+            continue
+        text = excerpt(outline.elements[place], 300)
+        if len(subject(text)) >= 4 and subject(text) in page_title:
+            return text, place
+        if is_heading and heading is None and _LETTER.search(text):
+            heading = (text, place)
+    return heading
+
+
+@dataclass
+class _Names:
+    """Looks for the place at which the parts name their authors."""
+
+    content: Content
+    fields: Fields
+    dated: frozenset[int]
+
+    def choose(self) -> dict[int, Name]:
+        slots: dict[Slot, dict[int, Name]] = defaultdict(dict)
+        for number, part in enumerate(self.content.parts):
+            for name in self._possible(number, part):
+                slots[self.content.slots.get(name.place, ())].setdefault(number, name)
+        ranked = sorted(((self._score(found), slot) for slot, found in slots.items()), reverse=True)
+        good = [(score, slot) for score, slot in ranked if score >= 3.0]
+        chosen: dict[int, Name] = {}
+        for score, slot in good:
+            if score >= 0.75 * good[0][0]:
+                for number, name in slots[slot].items():
+                    chosen.setdefault(number, name)
+        if chosen:
+            return {number: self._narrowed(name) for number, name in chosen.items()}
+        return self._beside_dates()
+
+    def _narrowed(self, name: Name) -> Name:
+        """Leave out text beside a linked name, such as a rank: ``Ann Boyd Junior Member``."""
+        outline = self.content.outline
+        inner = range(name.place + 1, outline.ends[name.place])
+        links = [place for place in inner if outline.tags[place] == "a" and self._names_somebody(place)]
+        texts = {_stripped(excerpt(outline.elements[place], LONGEST_NAME + 1)) for place in links}
+        if len(texts) != 1 or not (text := texts.pop()) or len(text) + 2 > len(name.text) or text not in name.text:
+            return name
+        return Name(text, links[0], outline.elements[links[0]].get("href"), name.number)
+
+    def _names_somebody(self, place: int) -> bool:
+        href = self.content.outline.elements[place].get("href")
+        text = excerpt(self.content.outline.elements[place], LONGEST_NAME + 1)
+        return bool(href and _is_user_address(href) and _LETTER.search(text))
+
+    def _possible(self, number: int, part: Part) -> Iterator[Name]:
+        outline = self.content.outline
+        dated = self.fields.dates.get(number)
+        tried = 0
+        for place in part.places(outline):
+            if outline.tags[place] not in _NAME_TAGS or outline.ends[place] - place > 12 or place in self.dated:
+                continue
+            if outline.free(place) + outline.linked(place) > 2 * LONGEST_NAME:
+                continue
+            if dated is not None and outline.contains(place, dated.place):
+                continue
+            if any(inner in self.dated for inner in range(place, outline.ends[place])):
+                continue
+            if outline.parents[place] in self.dated and outline.tags[outline.parents[place]] in ("time", "a"):
+                continue
+            tried += 1
+            if tried > MOST_PLACES:
+                return
+            text = outline.once(place, _name)
+            if not text or (dated is not None and outline.contains(dated.place, place) and text in dated.text):
+                continue
+            yield Name(text, place, outline.once(place, _address), number)
+
+    def _score(self, found: Mapping[int, Name]) -> float:
+        outline, records = self.content.outline, len(self.content.parts)
+        texts = Counter(name.text for name in found.values())
+        coverage = len(found) / records
+        hrefs = {name.href for name in found.values()}
+        if coverage < 0.5 or (len(texts) == 1 and (records >= 4 or len(hrefs) > 1)):
+            return 0.0
+        score = 2.0 * coverage
+        score += 2.0 * _share(found, lambda name: bool(name.href and _is_user_address(name.href)))
+        score += 2.0 * _share(found, lambda name: outline.once(name.place, _names_user))
+        score += 0.8 * _share(found, lambda name: name.href is not None and not name.href.startswith("#"))
+        score += 1.0 * _share(found, self._is_near_date)
+        score += 0.5 if 1 < len(texts) < len(found) else 0.0
+        score -= 2.0 * _share(found, lambda name: name.text.endswith(":") or name.text.startswith("#"))
+        score -= 3.0 * _share(found, self._is_title)
+        score -= 0.02 * sum(map(len, texts)) / len(texts)
+        return score
+
+    def _is_near_date(self, name: Name) -> bool:
+        outline = self.content.outline
+        dated = self.fields.dates.get(name.number)
+        if dated is None:
+            return False
+        above = outline.common(name.place, dated.place)
+        return above >= 0 and outline.depths[name.place] - outline.depths[above] <= 3 and outline.free(above) < 200
+
+    def _is_title(self, name: Name) -> bool:
+        outline = self.content.outline
+        title = self.fields.titles.get(name.number)
+        if title is None or not outline.contains(title[1], name.place):
+            return False
+        if _stripped(title[0]) != name.text and len(name.text) < 0.5 * len(title[0]):
+            return False
+        by = "author" in (outline.elements[name.place].get("rel") or "").split()
+        return not by and not (name.href and _is_user_address(name.href))
+
+    def _beside_dates(self) -> dict[int, Name]:
+        """Read names from the text in one element with the date: ``Ann Boyd on 12 May:``."""
+        outline = self.content.outline
+        found: dict[int, Name] = {}
+        for number, dated in self.fields.dates.items():
+            for holder in (dated.place, outline.parents[dated.place]):
+                if holder < 0 or number in found:
+                    continue
+                for piece in outline.pieces_of(holder):
+                    if piece.owner != holder or (dated.declared and holder == dated.place):
+                        continue
+                    words = piece.text.replace(dated.text, " ")
+                    text = _stripped(words)
+                    if text and _LETTER.search(text) and len(text) <= LONGEST_NAME:
+                        found.setdefault(number, Name(text, holder, None, number))
+        return _without_common_words(found)
+
+
+def _without_common_words(found: Mapping[int, Name]) -> dict[int, Name]:
+    """Take the words off that all names begin or end with."""
+    words = {number: name.text.split() for number, name in found.items()}
+    if len({name.text for name in found.values()}) > 1:
+        for at in (0, -1):
+            while all(len(each) > 1 for each in words.values()) and len({each[at] for each in words.values()}) == 1:
+                for each in words.values():
+                    del each[at]
+    if len(found) >= 3 and len({" ".join(each) for each in words.values()}) == 1:
+        return {}
+    return {number: Name(" ".join(words[number]), name.place, name.href, number) for number, name in found.items()}
+
+
+def _stripped(text: str) -> str:
+    """Take words such as ``by`` and marks off both ends of a name."""
+    words = _WORDS.findall(text)
+    while words and words[0].casefold().strip(".,:;|") in _BY | {""}:
+        del words[0]
+    while len(words) > 1 and words[-1].casefold().strip(".,:;|") in _BY | {""}:
+        del words[-1]
+    return " ".join(words).strip(" ,:;|»«·•–—-")
+
+
+def _name(outline: Outline, place: int) -> str:
+    """Return the text of an element that may be a person's name, empty if it cannot be one."""
+    text = _stripped(excerpt(outline.elements[place], LONGEST_NAME + 1))
+    return text if may_be_name(text) and not (_is_filed(outline, place) or _is_button(outline, place)) else ""
+
+
+def _share(found: Mapping[int, Name], holds: Callable[[Name], bool]) -> float:
+    return sum(map(holds, found.values())) / len(found)
+
+
+def _address(outline: Outline, place: int) -> str | None:
+    element = outline.elements[place]
+    if element.tag == "a":
+        return element.get("href")
+    above = outline.parents[place]
+    if above >= 0 and outline.tags[above] == "a":
+        return outline.elements[above].get("href")
+    inner = next(element.iter("a"), None)
+    return inner.get("href") if inner is not None else None
+
+
+def _is_user_address(href: str) -> bool:
+    parts = urlsplit(href[:500]) if "[" not in href[:500] else None
+    return parts is not None and bool(_USER_ADDRESS.search(f"{parts.path}?{parts.query}"))
+
+
+def _is_filed(outline: Outline, place: int) -> bool:
+    """Return whether a link is a category of a record or leads to the record itself, and so names no person."""
+    links = [each for each in (place, outline.parents[place]) if each >= 0 and outline.tags[each] == "a"]
+    links = links or [each for each in range(place + 1, outline.ends[place]) if outline.tags[each] == "a"]
+    rels = {word for each in links for word in (outline.elements[each].get("rel") or "").lower().split()}
+    if not links or "author" in rels:
+        return False
+    return not _FILED.isdisjoint(rels) or any(
+        any(map(_FILED_WORD.search, outline.tokens[each]))
+        or _FILED_ADDRESS.search((outline.elements[each].get("href") or "")[:500])
+        for each in links
+    )
+
+
+def _is_button(outline: Outline, place: int) -> bool:
+    """Return whether an element, or its parent, is a control without an address, and so names no person."""
+    if outline.once(place, _names_user):
+        return False
+    around = [outline.elements[each] for each in (place, outline.parents[place]) if each >= 0]
+    inner = [each for each in outline.elements[place].iter("a") if each is not outline.elements[place]]
+    return any(
+        each.get("role") == "button"
+        or each.get("onclick") is not None
+        or (each.tag == "a" and (each.get("href") or "#").strip().lower().startswith(_NOWHERE))
+        for each in (*around, *inner[:1])
+    ) or any(
+        _BUTTON_WORD.search(word)
+        for each in (place, outline.parents[place])
+        if each >= 0
+        for word in outline.tokens[each]
+    )
+
+
+def _names_user(outline: Outline, place: int) -> bool:
+    for each in (place, outline.parents[place]):
+        if each < 0:
+            break
+        element = outline.elements[each]
+        if element.get("itemprop") in ("author", "creator") or "author" in (element.get("rel") or "").split():
+            return True
+        if any(_USER_WORD.search(word) for word in (*outline.tokens[each], *_data_words(element))):
+            return True
+    return False
+
+
+def _data_words(element: Element) -> Iterator[str]:
+    """Yield the words in attributes for scripts: the attributes' names, and values that are names."""
+    for name, value in element.attrib.items():
+        if str(name).startswith("data-"):
+            yield str(name)[5:]
+            if len(value) <= LONGEST_NAME:
+                yield from str(value).split()

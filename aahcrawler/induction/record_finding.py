@@ -1,0 +1,295 @@
+"""Find the records of a page and decide what they are."""
+
+import re
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from lxml.etree import _Element as Element
+
+from aahcrawler.induction.addressing import addressed
+from aahcrawler.induction.asides import SIDE
+from aahcrawler.induction.candidates import Candidate, candidates, own_text
+from aahcrawler.induction.headings import headed_places
+from aahcrawler.induction.main_part import region
+from aahcrawler.induction.model import Byline, Dated, Nature, Record, RecordSet
+from aahcrawler.induction.outline import Outline
+from aahcrawler.induction.record_bodies import Content, Found, Part, Slot, bodies
+from aahcrawler.induction.record_fields import Fields, Name, read_unsigned, sign
+from aahcrawler.induction.signed_contributions import signed_records
+from aahcrawler.induction.surroundings import Surroundings
+from aahcrawler.induction.teaser_detection import Leads
+from aahcrawler.page import Page
+from aahcrawler.urls import resolve
+
+LEAST_CONFIDENCE = 0.5
+
+LEAST_BODIED = 0.7
+"""The share of records that have a text."""
+
+_OUTSIDE = ("nav", "aside", "footer", "header")
+_CUT = re.compile(r"(?:\.\.\.|…|\[…\]|\[\.\.\.\])\W*$")
+
+
+def records(page: Page) -> tuple[RecordSet, ...]:
+    """Return the sets of records of an HTML page, in document order; no two of them overlap.
+
+    A set is several elements, or runs of elements, of one shape with a date or an author each. Deterministic; the time
+    is linear in the size of the page, and the close examination is bounded.
+    """
+    return find_records(page.once(Surroundings.of))
+
+
+def find_records(where: Surroundings) -> tuple[RecordSet, ...]:
+    """Return the sets of records, as `records` does, of a page that is prepared already."""
+    outline = where.outline
+    signed = signed_records(outline, where.shown, where.names.base)
+    judged = [_Judged(each, tuple(_places(outline, each)), signed=True) for each in signed]
+    headed = headed_places(outline, where.names)
+    for candidate in candidates(outline, where.shown):
+        if candidate.sign == "single" and any(outline.contains(candidate.roots[0], place) for place in headed):
+            continue
+        found = _Reading(where, candidate).judge()
+        if found is not None and found.confidence >= LEAST_CONFIDENCE:
+            judged.append(_Judged(found, tuple(_places(outline, found))))
+    most = max((each.text(outline) for each in judged), default=0) or 1
+    judged.sort(
+        key=lambda each: (-each.set.confidence * (0.7 + 0.3 * each.text(outline) / most) - each.signed, each.places)
+    )
+    accepted: list[_Judged] = []
+    for each in judged:
+        if not any(each.overlaps(other, outline) for other in accepted):
+            accepted.append(each)
+    accepted.sort(key=lambda each: each.places)
+    return tuple(each.set for each in accepted)
+
+
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    set: RecordSet
+    places: tuple[int, ...]
+    signed: bool = False
+
+    def text(self, outline: Outline) -> int:
+        return own_text(outline, [(place,) for place in self.places])
+
+    def overlaps(self, other: "_Judged", outline: Outline) -> bool:
+        marked = sorted(
+            (place, outline.ends[place], number) for number, each in enumerate((self, other)) for place in each.places
+        )
+        reach, owner = -1, -1
+        for start, end, number in marked:
+            if start < reach and number != owner:
+                return True
+            if end > reach:
+                reach, owner = end, number
+        return False
+
+
+def _bodies(content: Content, fields: Fields) -> list[Found | None]:
+    return bodies(content, {number: fields.beside(number) for number in range(len(content.parts))})
+
+
+def _bodied(found: Sequence[Found | None]) -> float:
+    return sum(each is not None for each in found) / len(found)
+
+
+def _places(outline: Outline, found: RecordSet) -> list[int]:
+    return sorted(outline.places[element] for record in found.records for element in record.elements)
+
+
+@dataclass
+class _Reading:
+    """One candidate being read."""
+
+    where: Surroundings
+    candidate: Candidate
+
+    @property
+    def _dated(self) -> frozenset[int]:
+        return frozenset(each.place for each in self.where.shown)
+
+    def judge(self) -> RecordSet | None:
+        outline = self.where.outline
+        roots = sorted(root for record in self.candidate.records for root in record)
+        parts = [Part(record, _holes(outline, record, roots)) for record in self.candidate.records]
+        content = Content(outline, parts)
+        fields = read_unsigned(content, self.where.shown, self.where.names.title)
+        if _bodied(_bodies(content, fields)) < LEAST_BODIED:
+            return None
+        sign(fields, content, self.where.shown)
+        found = _bodies(content, fields)
+        confidence = self._confidence(content, fields, found)
+        if confidence < LEAST_CONFIDENCE:
+            return None
+        records = tuple(self._record(number, part, fields, found[number]) for number, part in enumerate(parts))
+        records = _with_parents(outline, parts, records)
+        targets = Leads(content, fields, found, self.where.names, self._dated).targets()
+        if self._is_list(records, len(targets) / len(parts), parts):
+            listed = (replace(record, target=targets.get(number)) for number, record in enumerate(records))
+            aside = self._is_aside(parts)
+            return RecordSet(_container(outline, parts), tuple(listed), Nature.TEASERS, confidence, aside)
+        return RecordSet(_container(outline, parts), records, Nature.POSTS, confidence)
+
+    def _is_list(self, records: Sequence[Record], led: float, parts: Sequence[Part]) -> bool:
+        cut = sum(bool(record.body and _CUT.search(record.body.plain()[-30:])) for record in records) / len(parts)
+        return (
+            led >= 0.6 or (cut >= 0.6 and len(parts) > 2) or (self._is_aside(parts) and not self._stand_here(records))
+        )
+
+    def _confidence(self, content: Content, fields: Fields, found: Sequence[Found | None]) -> float:
+        """Weigh the evidence that these are records that people wrote: dates, authors, texts of their own."""
+        outline, parts = self.where.outline, content.parts
+        size = len(parts)
+        bodied = _bodied(found)
+        dated, named = len(fields.dates) / size, len(fields.names) / size
+        if bodied < LEAST_BODIED or max(dated, named) < 0.6:
+            return 0.0
+        keyed = sum(addressed(outline, part, "").key is not None for part in parts) / size
+        held = sum(content.weight(place) for each in found if each for place in each.elements)
+        whole = sum(content.weight(root) for part in parts for root in part.roots) or 1.0
+        mean = held / size
+        texts = [region(outline, each).plain()[:500] if each else "" for each in found]
+        many = self._dates_apiece(content, fields)
+        score = 0.3 * dated + 0.25 * named + 0.1 * keyed + 0.2 * bodied + 0.15 * min(1.0, held / whole)
+        score *= 1.0 if mean >= 25 else 0.4 + 0.6 * mean / 25
+        score *= 1.0 if self._telling(found) >= 0.3 else 0.4
+        score *= 1.0 if many <= 2.5 else 0.4
+        score *= 1.0 if len({each for each in texts if each}) > 0.5 * bodied * size or size == 1 else 0.4
+        return round(min(1.0, score), 4)
+
+    def _telling(self, found: Sequence[Found | None]) -> float:
+        """Return the share of records whose body has a piece of text as long as a sentence."""
+        outline = self.where.outline
+        telling = sum(
+            any(
+                piece.weight >= 25 and not piece.linked and piece.text.count(" ") + piece.weight // 40 >= 3
+                for place in each.elements
+                for piece in outline.pieces_of(place)
+            )
+            for each in found
+            if each
+        )
+        return telling / len(found)
+
+    def _dates_apiece(self, content: Content, fields: Fields) -> float:
+        """Return the mean number of date places in a record: more than one if records are too large."""
+        slots = {content.slots.get(each.place) for each in fields.dates.values()}
+        at = {each.place for each in self.where.shown}
+        counted: Counter[Slot | None] = Counter()
+        for number in fields.dates:
+            places = content.parts[number].places(self.where.outline)
+            counted.update(slot for place in places if place in at and (slot := content.slots.get(place)) in slots)
+        return max(counted.values(), default=0) / (len(fields.dates) or 1)
+
+    def _record(self, number: int, part: Part, fields: Fields, found: Found | None) -> Record:
+        outline, base = self.where.outline, self.where.names.base
+        name, dated = fields.names.get(number), fields.dates.get(number)
+        address = addressed(outline, part, base)
+        href = resolve(base, name.href) if name is not None and name.href else None
+        titled = fields.titles.get(number)
+        title = self._title(titled, name, found)
+        return Record(
+            elements=tuple(outline.elements[root] for root in part.roots),
+            body=region(outline, found) if found else None,
+            author=Byline(name.text, outline.elements[name.place], href) if name is not None else None,
+            date=Dated(dated.moment, outline.elements[dated.place], dated.attribute) if dated else None,
+            title=title,
+            permalink=address.permalink,
+            key=address.key,
+            heading=outline.elements[titled[1]] if titled and title else None,
+        )
+
+    def _title(self, title: tuple[str, int] | None, name: Name | None, found: Found | None) -> str:
+        """Return the title in a heading of the record; "" if it is in the body or has the author's name in it."""
+        outline = self.where.outline
+        if title is None or found is None or any(outline.contains(place, title[1]) for place in found.elements):
+            return ""
+        text, place = title
+        if name is not None:
+            around = name.text in text and len(text) < len(name.text) + 25
+            if around or outline.contains(place, name.place):
+                return ""
+        return text
+
+    def _stand_here(self, records: Sequence[Record]) -> bool:
+        """Return whether records are addressed as parts of this page, and no sidebar by its name holds them."""
+        outline = self.where.outline
+        above = [place for place in outline.ancestors(outline.places[records[0].element]) if place > 0]
+        if any(outline.tags[place] == "nav" or self._is_named_aside(place) for place in above):
+            return False
+        own = self.where.names.own
+        here = sum(
+            bool(each.permalink and each.permalink.partition("#")[0] in own) or self._refers_to_itself(each)
+            for each in records
+        )
+        return here >= 0.6 * len(records)
+
+    def _refers_to_itself(self, record: Record) -> bool:
+        """Return whether a record has a link to a place in this very page: its own, or the form to answer with."""
+        links = (link.get("href") or "" for element in record.elements for link in element.iter("a"))
+        base, own = self.where.names.base, self.where.names.own
+        return any(len(href) > 1 and (href[0] == "#" or ("#" in href and _page(base, href) in own)) for href in links)
+
+    def _is_aside(self, parts: Sequence[Part]) -> bool:
+        outline = self.where.outline
+        around = (above for above in outline.ancestors(parts[0].roots[0]) if above > 0)
+        return any(outline.tags[above] in _OUTSIDE or self._is_named_aside(above) for above in around)
+
+    def _is_named_aside(self, place: int) -> bool:
+        return any(SIDE.search(word) for word in self.where.outline.tokens[place])
+
+
+def _page(base: str, href: str) -> str:
+    """Return the address of the page that a reference leads to."""
+    return (resolve(base, href) or "").partition("#")[0]
+
+
+def _container(outline: Outline, parts: Sequence[Part]) -> Element:
+    first = container = parts[0].roots[0]
+    for part in parts[1:]:
+        container = outline.common(container, part.roots[0])
+    container = outline.parents[container] if container == first else container
+    return outline.elements[max(container, 0)]
+
+
+def _holes(outline: Outline, record: tuple[int, ...], roots: Sequence[int]) -> frozenset[int]:
+    """Return the roots, of all in document order, that lie within a record and are not its own."""
+    inside: list[int] = []
+    for own in record:
+        inside += roots[bisect_right(roots, own) : bisect_left(roots, outline.ends[own])]
+    return frozenset(inside).difference(record)
+
+
+def _with_parents(outline: Outline, parts: Sequence[Part], records: Sequence[Record]) -> tuple[Record, ...]:
+    """Tell of each record which earlier one it lies below in a tree of replies."""
+    found: list[Record] = []
+    above: list[int] = []
+    for number, record in enumerate(records):
+        place = parts[number].roots[0]
+        while above and not _is_below(outline, parts[above[-1]].roots[0], place):
+            above.pop()
+        parent = above[-1] if above else None
+        above.append(number)
+        found.append(replace(record, parent=parent))
+    return tuple(found)
+
+
+def _is_below(outline: Outline, first: int, second: int) -> bool:
+    """Return whether the second element answers the first: it lies in it, or in a sibling of it in its item."""
+    if outline.contains(first, second):
+        return True
+    common = outline.common(first, second)
+    one, other = _branch(outline, common, first), _branch(outline, common, second)
+    if outline.tags[one] == outline.tags[other]:
+        same = set(outline.tokens[one]) & set(outline.tokens[other])
+        if same or not (outline.tokens[one] or outline.tokens[other]):
+            return False
+    return one == first and other != second
+
+
+def _branch(outline: Outline, common: int, place: int) -> int:
+    while outline.parents[place] != common and outline.parents[place] >= 0:
+        place = outline.parents[place]
+    return place

@@ -1,0 +1,122 @@
+"""Recognise teasers among records: entries of a list that lead to pages of their own."""
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from aahcrawler.induction.addressing import addressed, is_front
+from aahcrawler.induction.headings import Names
+from aahcrawler.induction.outline import numbered
+from aahcrawler.induction.record_bodies import Content, Found, Part, Slot
+from aahcrawler.induction.record_fields import Fields, Name, subject
+from aahcrawler.page.text import excerpt, fold
+from aahcrawler.urls import queue_of, resolve
+
+_HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
+_SHORTEST_SUBJECT = 6
+
+
+@dataclass(frozen=True, slots=True)
+class _Link:
+    """A link of a record to another page of the site."""
+
+    place: int
+    url: str
+    subject: str
+    heading: bool
+    numbered: bool
+    own: bool
+
+
+@dataclass(frozen=True)
+class Leads:
+    """The link targets of the records of one set."""
+
+    content: Content
+    fields: Fields
+    found: Sequence[Found | None]
+    names: Names
+    dated: frozenset[int]
+
+    def targets(self) -> Mapping[int, str]:
+        """Return, for each record (by number) that leads to a page of its own, the address of that page.
+
+        That is the target of a heading, or of several links of one record, or a place in another page, or the target of
+        a link whose text differs in each record. Links of the author and of the record's own address do not count.
+        """
+        links = [self._links(number, part) for number, part in enumerate(self.content.parts)]
+        telling = self._telling(links)
+        targets: dict[int, str] = {}
+        for number, each in enumerate(links):
+            times = Counter(link.url for link in each)
+            for link in each:
+                outside = not self._is_in_body(number, link.place)
+                marked = (link.heading or link.numbered) and not link.own
+                repeated = times[link.url] >= 2 and not link.own
+                if repeated or (outside and (marked or self._slot(link.place) in telling)):
+                    targets.setdefault(number, link.url)
+        return targets
+
+    @cached_property
+    def _heading(self) -> str:
+        return fold(self.names.title).casefold()
+
+    def _slot(self, place: int) -> Slot:
+        return self.content.slots.get(place, ())
+
+    def _is_in_body(self, number: int, place: int) -> bool:
+        """Return whether a link lies in the body, but not at its beginning, where it is the title of the text below."""
+        outline, body = self.content.outline, self.found[number]
+        if body is None or not any(outline.contains(each, place) for each in body.elements):
+            return False
+        first = next((piece for each in body.elements for piece in outline.pieces_of(each)), None)
+        return first is None or not outline.contains(place, first.owner)
+
+    def _telling(self, links: Sequence[Sequence[_Link]]) -> frozenset[Slot]:
+        """Return the places within records at which most have a link, each with a name of its own."""
+        called: dict[Slot, set[str]] = defaultdict(set)
+        counted: Counter[Slot] = Counter()
+        for each in links:
+            counted.update({self._slot(link.place) for link in each})
+            for link in each:
+                called[self._slot(link.place)].add(link.subject)
+        return frozenset(
+            slot
+            for slot, times in counted.items()
+            if times >= 0.6 * len(links)
+            and len(called[slot]) >= max(2, 0.8 * times)
+            and sum(map(len, called[slot])) >= _SHORTEST_SUBJECT * len(called[slot])
+        )
+
+    def _links(self, number: int, part: Part) -> list[_Link]:
+        """Return the links of a record to other pages of the site, except those of its author and to itself."""
+        outline = self.content.outline
+        name = self.fields.names.get(number)
+        own = (addressed(outline, part, self.names.base).permalink or "").partition("#")[0]
+        found: list[_Link] = []
+        for place in part.places(outline):
+            element = outline.elements[place]
+            href = element.get("href") if element.tag == "a" else None
+            url = resolve(self.names.base, href) if href and not href.startswith("#") else None
+            if not href or url is None or not self._leads_on(url) or self._is_of(name, place, url):
+                continue
+            if any(inner in self.dated for inner in range(place, outline.ends[place])):
+                continue
+            text = excerpt(element, 300)
+            called = subject(text)
+            if len(called) < 2 or called not in self._heading:
+                mark = numbered(href.partition("#")[2]) is not None
+                heading = outline.is_within(place, _HEADINGS)
+                found.append(_Link(place, url, called, heading and len(text) > 1, mark and len(text) > 1, url == own))
+        return found
+
+    def _leads_on(self, url: str) -> bool:
+        return url not in self.names.own and queue_of(url) == self.names.queue and not is_front(url)
+
+    def _is_of(self, name: Name | None, place: int, url: str) -> bool:
+        if name is None:
+            return False
+        outline = self.content.outline
+        near = outline.contains(name.place, place) or outline.contains(place, name.place)
+        return near or (name.href is not None and resolve(self.names.base, name.href) == url)
