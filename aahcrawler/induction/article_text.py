@@ -215,9 +215,10 @@ class _Lines:
         return sum(len(key) for key in self.long if key in other.keys) / (self.running or 1)
 
     def lines_before(self, lines: Sequence[str]) -> list[str]:
-        """Return the lines above the first one that is among others."""
+        """Return the running lines above the first line that is among others."""
         known = set(map(_key, lines))
-        return list(takewhile(lambda line: _key(line) not in known, self.lines))
+        above = takewhile(lambda line: _key(line) not in known, self.lines)
+        return [line for line in above if len(_key(line)) >= RUNNING]
 
     def lines_of(self, others: Iterable["_Lines"]) -> list[str]:
         """Return the lines from the first one that one of others has as well to the last such line."""
@@ -349,7 +350,7 @@ def share_of(text: str, other: str) -> float:
 def merged(text: str, other: str, third: str) -> str:
     """Return the common text of two readings of an article: the lines of ``text`` between those in ``other`` as well.
 
-    Lines above these come from ``other``; lines amid them that neither it nor a ``third`` reading has are left out.
+    Running lines above these come from ``other``; lines amid them that neither it nor a ``third`` reading has are left out.
     """
     own, first, second = (_Lines(each.split("\n"), ()) for each in (text, other, third))
     kept = own.lines_of((first,))
