@@ -350,7 +350,8 @@ def share_of(text: str, other: str) -> float:
 def merged(text: str, other: str, third: str) -> str:
     """Return the common text of two readings of an article: the lines of ``text`` between those in ``other`` as well.
 
-    Running lines above these come from ``other``; lines amid them that neither it nor a ``third`` reading has are left out.
+    Running lines above these come from ``other``; lines amid them that neither it nor a ``third`` reading has are left
+    out.
     """
     own, first, second = (_Lines(each.split("\n"), ()) for each in (text, other, third))
     kept = own.lines_of((first,))
