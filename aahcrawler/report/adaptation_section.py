@@ -19,7 +19,7 @@ _FAILURES: Mapping[str, str] = {
     "not-sent": "the form would change something, or lacks a value",
 }
 _METHODS: Mapping[str, str] = {
-    "memory": "by the pages' content in a former crawl",
+    "memory": "by the content of pages in a former crawl",
     "relaxed": "by relaxed expressions",
     "induced": "by the structure that the pages repeat",
 }

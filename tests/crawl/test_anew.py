@@ -141,7 +141,7 @@ def test_the_folder_of_a_server_is_emptied_and_can_be_used_again(tmp_path: Path)
     folder = tmp_path / "frontier"
     with EmbeddedServer(folder) as own, closing(RedisFrontier(own.url, "t", FrontierSettings())) as frontier:
         frontier.offer([Offer("http://a.test/", "a.test", 0.5)])
-    (folder / "appendonlydir").mkdir()
+    (folder / "appendonlydir").mkdir(exist_ok=True)
     (folder / "appendonlydir" / "x").write_text("of another version")
     for _ in range(2):
         clear(folder)

@@ -127,7 +127,7 @@ def test_the_report_shows_it_with_its_evidence(redesigned: Redesigned) -> None:
     part = report.partition("Actions that failed")[2].partition("<h2>")[0]
     assert "Harbour Board/thread/posts" in part
     assert "found none of its former results any more" in part
-    assert "by the pages' content in a former crawl" in part
+    assert "by the content of pages in a former crawl" in part
     assert "/thread?t=" in part
     first = (redesigned.crawl / "former" / "1" / "report.html").read_text("utf-8")
     assert "No action failed." in first
