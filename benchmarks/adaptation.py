@@ -2,13 +2,16 @@
 
     python -m benchmarks.adaptation SITES_DIR --known app/themeA --site app/themeB [--memory] --json FILE
     python -m benchmarks.adaptation SITES_DIR --known app/themeA --damage N --seed S [--memory] --json FILE
+    python -m benchmarks.adaptation SITES_DIR --known app/themeA --repeated --damage N --kind ids --json FILE
     python -m benchmarks.adaptation SITES_DIR --all [--memory] --json FILE
 
 The knowledge base is trimmed to what the pages of theme A exercise (see `benchmarks.trimming`); theme B is then read
 with the remainder, as a site never seen or, with ``--memory``, after theme A was read at the same addresses. With
-``--damage`` the pages of B (without ``--site``, of A) are redesigned in N seeded steps (see `benchmarks.damage`); with
-``--absent`` their objects are cut out, so that everything found is false. ``--quick`` reads recorded pages in-process
-instead of crawling them; the cost of a page is always measured so. Several of N and S are measured one after the other.
+``--damage`` the pages of B (without ``--site``, of A) are redesigned in N seeded steps (see `benchmarks.damage`), with
+``--kind`` in steps of some kinds alone; with ``--absent`` their objects are cut out, so that everything found is false.
+``--repeated`` first gives the texts of both themes quotes, signatures and boilerplate (see `benchmarks.repeated_text`).
+``--quick`` reads recorded pages in-process instead of crawling them; the cost of a page, wrong values and false changes
+are always measured so. Several of N and S are measured one after the other.
 """
 
 import argparse
@@ -26,7 +29,9 @@ from benchmarks.damage import damaged
 from benchmarks.peers import Peer
 from benchmarks.quick import Known, Method
 from benchmarks.recorded import RecordedSite, find_sites
+from benchmarks.redesign import Change
 from benchmarks.redesigned_crawl import Redesign, beside
+from benchmarks.repeated_text import repeating
 from benchmarks.results import Cell, Row, report
 
 LOW = 0.9
@@ -34,9 +39,13 @@ LOW = 0.9
 
 MEASURED = (
     *("recall", "precision", "title", "author", "date", "false_objects", "requests_per_needed_page"),
+    *("title_wrong", "author_wrong", "date_wrong", "false_changes"),
     *("pages_to_repair", "ms_per_page_learning", "ms_per_page_after"),
 )
-AVERAGED = ("recall", "precision", "title", "author", "date", "false_objects", "pages_to_repair", "cost_ratio")
+AVERAGED = (
+    *("recall", "precision", "title", "author", "date", "false_objects"),
+    *("title_wrong", "author_wrong", "date_wrong", "false_changes", "pages_to_repair", "cost_ratio"),
+)
 
 Pair = tuple[RecordedSite, RecordedSite]
 
@@ -54,6 +63,7 @@ class Plan:
     seed: int = 0
     absent: bool = False
     quick: bool = False
+    kinds: tuple[Change, ...] = tuple(Change)
 
 
 def rows(plan: Plan, known: Known, site: RecordedSite, methods: Sequence[Method | Peer], folder: Path) -> Iterator[Row]:
@@ -91,7 +101,7 @@ def crawled(plan: Plan, known: Known, shown: RecordedSite, method: Method, folde
 def changed(plan: Plan, site: RecordedSite, folder: Path) -> RecordedSite:
     """Return the site to serve: as it was recorded, or a damaged copy of it."""
     if plan.damage is not None:
-        site = damaged(site, folder / "damaged", plan.damage, plan.seed)
+        site = damaged(site, folder / "damaged", plan.damage, plan.seed, plan.kinds)
     return emptied(site, folder / "emptied") if plan.absent else site
 
 
@@ -145,6 +155,8 @@ def main() -> None:
     parser.add_argument("--memory", action="store_true", help="the known theme was read before the new one")
     parser.add_argument("--damage", type=int, nargs="+", metavar="N", help="redesign the new theme in N steps")
     parser.add_argument("--seed", type=int, nargs="+", default=[0], metavar="S", help="which redesign (default: 0)")
+    parser.add_argument("--kind", action="append", choices=list(Change), help="do damage of these kinds alone")
+    parser.add_argument("--repeated", action="store_true", help="give both themes quotes, signatures and boilerplate")
     parser.add_argument("--absent", action="store_true", help="cut all objects out of the pages of the new theme")
     parser.add_argument("--method", action="append", choices=list(Method), help="measure these methods alone")
     parser.add_argument("--peers", action="store_true", help="measure other libraries as well (they are installed)")
@@ -156,7 +168,9 @@ def main() -> None:
     measured: list[Row] = []
     with tempfile.TemporaryDirectory(prefix="aah-adaptation-") as name:
         work = product(pairs(arguments, parser), plans(arguments))
-        for number, ((known_site, site), plan) in enumerate(work):
+        made: dict[str, RecordedSite] = {}
+        for number, (pair, plan) in enumerate(work):
+            known_site, site = (_prepared(each, arguments, made, Path(name)) for each in pair)
             if known_site.name not in known:
                 known[known_site.name] = Known(known_site, Path(name) / "trimmed" / known_site.name)
             folder = Path(name) / str(number)
@@ -168,6 +182,17 @@ def main() -> None:
     report(means(measured), None)
 
 
+def _prepared(
+    site: RecordedSite, arguments: argparse.Namespace, made: dict[str, RecordedSite], folder: Path
+) -> RecordedSite:
+    """Return a site as it was recorded or, made once, with texts that repeat one another."""
+    if not arguments.repeated:
+        return site
+    if site.name not in made:
+        made[site.name] = repeating(site, folder / "repeated", seed=0)
+    return made[site.name]
+
+
 def _told(row: Row) -> str:
     """Return a row as a line of progress."""
     return " ".join(f"{name}={value}" for name, value in row.items() if value is not None)
@@ -176,8 +201,9 @@ def _told(row: Row) -> str:
 def plans(arguments: argparse.Namespace) -> list[Plan]:
     """Return the changes to each pair, in turn."""
     damage = arguments.damage or [None]
+    kinds = tuple(map(Change, arguments.kind or Change))
     return [
-        Plan(arguments.sites, arguments.memory, steps, seed, arguments.absent, arguments.quick)
+        Plan(arguments.sites, arguments.memory, steps, seed, arguments.absent, arguments.quick, kinds)
         for steps, seed in product(damage, arguments.seed)
     ]
 

@@ -21,20 +21,25 @@ from benchmarks.site_pages import recorded_files
 from benchmarks.truth import Truth
 
 
-def drafts(seed: int) -> Iterator[Draft]:
-    """Yield the steps of a redesign without end: every change comes once before any comes again."""
+def drafts(seed: int, kinds: Sequence[Change] = tuple(Change)) -> Iterator[Draft]:
+    """Yield the steps of a redesign without end: every change of ``kinds`` comes once before any comes again."""
     drawn = random.Random(seed)
     number = 0
     while True:
-        for chosen in drawn.sample(list(Change), len(Change)):
+        for chosen in drawn.sample(list(kinds), len(kinds)):
             yield Draft(seed, number, chosen)
             number += 1
 
 
-def damaged(site: RecordedSite, target: Path, steps: int, seed: int) -> RecordedSite:
-    """Write a copy of a site to ``target/app/theme`` with ``steps`` steps of damage done to its pages of HTML."""
+def damaged(
+    site: RecordedSite, target: Path, steps: int, seed: int, kinds: Sequence[Change] = tuple(Change)
+) -> RecordedSite:
+    """Write a copy of a site to ``target/app/theme`` with ``steps`` steps of damage done to its pages of HTML.
+
+    With ``kinds`` there is only damage of these.
+    """
     copy = copied(site, target)
-    truth, chosen = Truth.of(site), tuple(islice(drafts(seed), steps))
+    truth, chosen = Truth.of(site), tuple(islice(drafts(seed, kinds), steps))
     for name, page in recorded_files(site):
         if page.is_html and chosen:
             (copy.folder / name).write_bytes(redesigned(page, chosen, truth))

@@ -2,7 +2,7 @@
 
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
@@ -17,12 +17,14 @@ from aahcrawler.helper.adapter import Question
 from aahcrawler.helper.outcome import Outcome, Runner
 from aahcrawler.metadata import Metadata
 from aahcrawler.page import Page
+from aahcrawler.webobject import WebObject
 from aahcrawler.wrapper_induction.induce import induce
 from benchmarks.page_reading import Reading, application_of, read, understood, wanted
 from benchmarks.recorded import RecordedSite, score
 from benchmarks.results import Cell
 from benchmarks.site_pages import site_pages
 from benchmarks.trimming import TrimmingError, trim
+from benchmarks.wrong_values import false_changes, wrong_values
 from knowledge_base.file_selection import SHIPPED
 from knowledge_base.loader import load
 from knowledge_base.model import Application, KnowledgeBase
@@ -176,7 +178,17 @@ def measure(known: Known, site: RecordedSite, method: Method, memory: bool = Fal
     """Read a site with the trimmed knowledge base; return scores, pages until repair, and costs."""
     reading, repairs = attempt(known, site, method, memory)
     taken = max(repairs.taken, default=None)
-    return {**scores(site, reading), "pages_to_repair": taken, **costs(reading, repairs.first())}
+    measured = {**scores(site, reading), **wrong_values(site, reading.objects), "pages_to_repair": taken}
+    if memory and method is Method.REPAIR:
+        measured["false_changes"] = false_changes(_before_and_after(known, reading))
+    return {**measured, **costs(reading, repairs.first())}
+
+
+def _before_and_after(known: Known, reading: Reading) -> Iterator[tuple[Sequence[WebObject], Sequence[WebObject]]]:
+    for seen in reading.seen:
+        before = known.former.get(known.address(seen.url))
+        if before is not None:
+            yield before.objects, seen.assistance.objects
 
 
 def attempt(known: Known, site: RecordedSite, method: Method, memory: bool = False) -> tuple[Reading, Repairs]:

@@ -12,6 +12,7 @@ from enum import StrEnum
 from hashlib import blake2b
 from itertools import chain
 from typing import Final
+from urllib.parse import urlsplit, urlunsplit
 
 from lxml.html import HtmlElement
 
@@ -20,6 +21,7 @@ from benchmarks.truth import Layout, Truth
 _NUMBER = re.compile(r"\d+")
 _LETTERS = re.compile(r"[^\W\d_]+")
 _SYLLABLES: Final = ("ba", "do", "fe", "gu", "hi", "ka", "lo", "mu", "ne", "pi", "ra", "so", "tu", "ve", "wi", "zo")
+_ASSETS = frozenset({"stylesheet", "icon", "preload", "apple-touch-icon"})
 _REFERRING = ("for", "aria-labelledby", "aria-describedby", "aria-controls")
 _BLOCKS = frozenset({"div", "section", "article", "ul", "ol", "table", "main", "aside", "header", "footer", "dl"})
 _HOLDERS = frozenset({"li", "td", "dd"})
@@ -65,6 +67,7 @@ class Change(StrEnum):
     WRAPPERS_ADDED = "wrappers added"
     WRAPPERS_REMOVED = "wrappers removed"
     ORDER = "order"
+    ASSETS = "assets"
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +138,31 @@ def rename_ids(tree: HtmlElement, draft: Draft) -> None:
         address, sign, fragment = (element.get("href") or "").partition("#")
         if sign and fragment in ids:
             element.set("href", f"{address}#{ids[fragment]}")
+
+
+def rename_assets(tree: HtmlElement, draft: Draft) -> None:
+    """Rename the files of style sheets, scripts and the template's own pictures, and the folders they lie in."""
+    for element in tree.iter("link", "script", "img"):
+        name = "href" if element.tag == "link" else "src"
+        if element.get(name) and _is_asset(element):
+            element.set(name, _renamed_file(draft, element.get(name) or ""))
+
+
+def _is_asset(element: HtmlElement) -> bool:
+    if element.tag == "link":
+        return not _ASSETS.isdisjoint((element.get("rel") or "").casefold().split())
+    return element.tag == "script" or is_styled(element)
+
+
+def _renamed_file(draft: Draft, address: str) -> str:
+    parts = urlsplit(address)
+    path = "/".join(_renamed_part(draft, part) for part in parts.path.split("/"))
+    return urlunsplit(parts._replace(path=path))
+
+
+def _renamed_part(draft: Draft, part: str) -> str:
+    stem, dot, ending = part.partition(".")
+    return f"{renamed(draft, stem)}{dot}{ending}" if _LETTERS.search(stem) else part
 
 
 def swap_attributes(tree: HtmlElement, draft: Draft) -> None:
@@ -247,6 +275,8 @@ def change(tree: HtmlElement, draft: Draft, truth: Truth) -> None:
             add_wrappers(tree, draft)
         case Change.WRAPPERS_REMOVED:
             remove_wrappers(tree, draft)
+        case Change.ASSETS:
+            rename_assets(tree, draft)
         case Change.ORDER:
             # What moves is told by words: they are found where the steps before have left them.
             reorder(tree, draft, Layout.of(tree, truth))
