@@ -126,6 +126,7 @@ def _holders(layout: Layout, truth: Truth, numbers: set[int]) -> dict[int, HtmlE
     found: dict[int, HtmlElement] = {}
     whole = _whole(layout, truth, numbers)
     by_size = sorted((len(truth.bodies[number]), number) for number in whole)
+    # An element ends, and is noted, before those around it do.
     for element in layout.spans:
         if not isinstance(element.tag, str) or element.tag in ("a", "p", "span", "html", "body", "head", "title"):
             continue
@@ -134,7 +135,7 @@ def _holders(layout: Layout, truth: Truth, numbers: set[int]) -> dict[int, HtmlE
             if length > size / WHOLE:
                 break
             if size <= FOREIGN * length and layout.share(element, number) >= WHOLE * length:
-                found[number] = element
+                found.setdefault(number, element)
     return found
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -166,7 +167,39 @@ def test_no_two_texts_are_given_the_same_words(texts: list[str]) -> None:
     table = WordTable(Outline(page_of("".join(f"<p>{text}</p>" for text in texts)).tree))
     found = [each for each in placed([table.find(text) for text in texts], [len(words(t)) for t in texts]) if each]
     assert len(found) == len(texts)
-    assert not any(one.overlaps(other) for n, one in enumerate(found) for other in found[:n])
+    taken = sorted((each.first, each.last) for each in found)
+    assert all(before[1] <= behind[0] for before, behind in pairwise(taken))
+
+
+def test_answers_that_share_sentences_are_found_each_at_its_own_place() -> None:
+    said = [
+        "ice held until noon today",
+        "nobody crossed the harbour basin",
+        "ferries stayed in their berths",
+        "salt was short",
+    ]
+    texts = [" ".join(said[each] for each in order) for order in ((0, 1, 2), (2, 0, 1), (1, 3), (3, 0, 2))]
+    page = page_of("".join(f"<i>by Ann on Monday</i><p>{text}</p>" for text in texts))
+    table = WordTable(Outline(page.tree))
+    found = placed([table.find(text) for text in texts], [len(words(text)) for text in texts])
+    assert [table.words[each.first : each.last] if each else None for each in found] == [text.split() for text in texts]
+
+
+def test_a_text_that_another_one_quotes_stays_at_its_own_place() -> None:
+    first, answer = "ice held until noon and nobody crossed", "ferries stayed in their berths for the whole day"
+    texts = [first, f"Ann wrote {first} {answer}"]
+    page = page_of("".join(f"<i>by Bo on Monday</i><p>{text}</p>" for text in texts))
+    table = WordTable(Outline(page.tree))
+    found = placed([table.find(text) for text in texts], [len(words(text)) for text in texts])
+    assert [each.first if each else None for each in found] == [4, 4 + len(first.split()) + 4]
+
+
+def test_signatures_that_stand_on_all_posts_belong_to_each() -> None:
+    texts = [f"{word} and thanks -- Measure twice cut once and keep the offcuts" for word in ("yes", "no", "maybe")]
+    page = page_of("".join(f"<i>by Bo on Monday</i><p>{text}</p>" for text in texts))
+    table = WordTable(Outline(page.tree))
+    found = placed([table.find(text) for text in texts], [len(words(text)) for text in texts])
+    assert [each.share if each else 0 for each in found] == [1.0, 1.0, 1.0]
 
 
 def test_a_page_that_says_one_thing_fifty_thousand_times_takes_no_long_time() -> None:

@@ -4,7 +4,7 @@ import re
 import unicodedata
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -12,8 +12,14 @@ from aahcrawler.induction.outline import Outline
 
 SHINGLE = 4
 """The number of words in a row that identify a text."""
-MOST_MATCHES = 12
+MOST_MATCHES = 60
 """The number of places on a page from which a row of words identifies nothing."""
+MOST_PLACES = 12
+"""The most places of one text that are told apart."""
+MOST_RUNS = 300
+"""The most runs of the same words that a text's places are made of."""
+LEAST_SLACK = 12
+"""Words between two runs of one text at least, such as a line about an edit; half of a long text may be."""
 LEAST_SHARE = 0.5
 """The share of a text's words that has to be found together."""
 MOST_WORDS = 20_000
@@ -43,9 +49,20 @@ class Stretch:
     share: float
     matched: frozenset[int]
 
-    def overlaps(self, other: "Stretch") -> bool:
-        """Return whether both have words in common."""
-        return self.first < other.last and other.first < self.last
+    def apart(self, others: Iterable["Stretch"]) -> "Stretch | None":
+        """Return the part of a stretch beside others; None if that is too little of the text."""
+        first, last = self.first, self.last
+        for other in others:
+            if other.first <= first < other.last:
+                first = other.last
+            elif first < other.first < last:
+                behind = last - other.last > other.first - first
+                first, last = (other.last, last) if behind else (first, other.first)
+        if (first, last) == (self.first, self.last):
+            return self
+        left = frozenset(position for position in self.matched if first <= position < last)
+        share = self.share * len(left) / len(self.matched)
+        return Stretch(min(left), max(left) + 1, share, left) if left and share >= LEAST_SHARE else None
 
 
 class WordTable:
@@ -72,23 +89,52 @@ class WordTable:
         return found
 
     def find(self, text: str) -> tuple[Stretch, ...]:
-        """Return the places of a text, the best one first, without those that overlap a better one."""
+        """Return the places of a text, the best one first, without those that overlap a better one.
+
+        A place is a chain of runs of words that the text and the page have in the same order: sentences that other
+        texts share are found there, and are no place of this one.
+        """
         sought = words(text)[:MOST_WORDS]
+        runs = self._runs(sought)
+        found: list[Stretch] = []
+        while runs and len(found) < MOST_PLACES:
+            chain = _best_chain(runs, max(LEAST_SLACK, len(sought) // 2))
+            stretch = _stretch(chain, len(sought))
+            if stretch.share < LEAST_SHARE:
+                break
+            found.append(stretch)
+            runs = [run for run in runs if run.end <= stretch.first or run.position >= stretch.last]
+        return tuple(found)
+
+    def _runs(self, sought: Sequence[str]) -> list["_Run"]:
+        """Return the longest rows of words that a text and the page have in common, in the order of the page."""
         if not sought:
-            return ()
+            return []
         size = min(SHINGLE, len(sought))
         rows = self._rows_of(size)
-        pairs = sorted(
-            (position, number)
-            for number in range(len(sought) - size + 1)
-            for position in self._telling(rows, tuple(sought[number : number + size]), len(sought))
-        )
-        found = sorted(self._stretches(pairs, len(sought), size), key=lambda each: (-each.share, each.first))
-        chosen: list[Stretch] = []
-        for stretch in found:
-            if not any(stretch.overlaps(other) for other in chosen):
-                chosen.append(stretch)
-        return tuple(chosen[:MOST_MATCHES])
+        seen: set[tuple[int, int]] = set()
+        runs: list[_Run] = []
+        for number in range(len(sought) - size + 1):
+            found = rows.get(tuple(sought[number : number + size]), ())
+            if len(found) > MOST_MATCHES and len(sought) > SHINGLE:
+                continue
+            for position in found:
+                if (position, number) not in seen:
+                    run = self._extended(sought, position, number, size)
+                    seen.update((run.position + step, run.number + step) for step in range(run.length))
+                    runs.append(run)
+        longest = sorted(runs, key=lambda run: (-run.length, run.position, run.number))[:MOST_RUNS]
+        return sorted(longest, key=lambda run: (run.position, run.number))
+
+    def _extended(self, sought: Sequence[str], position: int, number: int, size: int) -> "_Run":
+        """Return the whole row around some words that are the same."""
+        first, last = 0, size
+        while min(position, number) > -first and self.words[position + first - 1] == sought[number + first - 1]:
+            first -= 1
+        most = min(len(self.words) - position, len(sought) - number)
+        while last < most and self.words[position + last] == sought[number + last]:
+            last += 1
+        return _Run(position + first, number + first, last - first)
 
     def _rows_of(self, size: int) -> Mapping[tuple[str, ...], list[int]]:
         if size not in self._rows:
@@ -98,59 +144,76 @@ class WordTable:
             self._rows[size] = rows
         return self._rows[size]
 
-    def _telling(self, rows: Mapping[tuple[str, ...], list[int]], row: tuple[str, ...], sought: int) -> Sequence[int]:
-        found = rows.get(row, ())
-        # A short text has no other rows; of a long one there are enough that are rarer.
-        return found if sought <= SHINGLE or len(found) <= MOST_MATCHES else ()
 
-    def _stretches(self, pairs: Sequence[tuple[int, int]], sought: int, size: int) -> list[Stretch]:
-        """Join matches near one another to stretches; keep those that contain enough of the text."""
-        positions = [position for position, _ in pairs]
-        found: list[Stretch] = []
-        begin = 0
-        slack = max(12, sought // 2)
-        while begin < len(pairs):
-            end = begin + 1
-            while end < len(pairs) and positions[end] - positions[end - 1] <= slack:
-                end += 1
-            found += self._best(pairs[begin:end], sought, size)
-            begin = end
-        return found
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """The same ``length`` words from ``position`` of a page and from ``number`` of a text."""
 
-    def _best(self, pairs: Sequence[tuple[int, int]], sought: int, size: int) -> list[Stretch]:
-        """Cut a chain of matches where the text begins again: a page may contain it several times in a row."""
-        chains: list[list[tuple[int, int]]] = [[]]
-        seen: set[int] = set()
-        for position, number in pairs:
-            if number in seen and len(seen) >= LEAST_SHARE * (sought - size + 1) and number <= min(seen) + 1:
-                chains.append([])
-                seen = set()
-            chains[-1].append((position, number))
-            seen.add(number)
-        stretches = []
-        for chain in chains:
-            covered = {number + step for _, number in chain for step in range(size)}
-            share = len(covered) / sought
-            if share >= LEAST_SHARE:
-                matched = frozenset(position + step for position, _ in chain for step in range(size))
-                stretches.append(Stretch(min(matched), max(matched) + 1, share, matched))
-        return stretches
+    position: int
+    number: int
+    length: int
+
+    @property
+    def end(self) -> int:
+        """The position behind the last word."""
+        return self.position + self.length
+
+
+def _best_chain(runs: Sequence[_Run], slack: int) -> Sequence[_Run]:
+    """Return the runs with the most words that follow one another on the page as in the text, at most ``slack`` apart.
+
+    What two of them share counts once. ``runs`` are in the order of the page.
+    """
+    worth: list[int] = []
+    before: list[int] = []
+    for at, run in enumerate(runs):
+        best, previous = run.length, -1
+        for earlier in range(at):
+            gain = _gain(runs[earlier], run, slack)
+            if gain > 0 and worth[earlier] + gain > best:
+                best, previous = worth[earlier] + gain, earlier
+        worth.append(best)
+        before.append(previous)
+    chain: list[_Run] = []
+    at = max(range(len(runs)), key=lambda place: (worth[place], -place))
+    while at >= 0:
+        chain.append(runs[at])
+        at = before[at]
+    return tuple(reversed(chain))
+
+
+def _gain(earlier: _Run, run: _Run, slack: int) -> int:
+    """Return the number of words that a run adds behind another one; none where it is elsewhere or of another order."""
+    if not earlier.position < run.position or not earlier.number < run.number or run.position - earlier.end > slack:
+        return 0
+    shared = max(0, earlier.end - run.position, earlier.number + earlier.length - run.number)
+    return run.length - shared
+
+
+def _stretch(chain: Sequence[_Run], sought: int) -> Stretch:
+    matched: dict[int, int] = {}
+    number = 0
+    for run in chain:
+        for step in range(run.length):
+            if run.number + step >= number:
+                matched.setdefault(run.position + step, run.number + step)
+        number = max(number, run.number + run.length)
+    return Stretch(min(matched), max(matched) + 1, len(set(matched.values())) / sought, frozenset(matched))
 
 
 def placed(candidates: Sequence[Sequence[Stretch]], lengths: Sequence[int]) -> tuple[Stretch | None, ...]:
     """Choose for each of several texts, given in their former order, one of its places; no two overlap.
 
-    Long texts are placed first; one with several places goes between its neighbours, in either order of the page.
+    Long texts are placed first, so that what they quote is theirs; one with several places goes between its
+    neighbours, in either order of the page.
     """
     chosen: list[Stretch | None] = [None] * len(candidates)
     for number in sorted(range(len(candidates)), key=lambda each: -lengths[each]):
-        free = [
-            stretch
-            for stretch in candidates[number]
-            if not any(other is not None and stretch.overlaps(other) for other in chosen)
-        ]
+        others = [each for each in chosen if each is not None]
+        free = [part for each in candidates[number] if (part := each.apart(others)) is not None]
         if free:
-            best = [stretch for stretch in free if stretch.share >= free[0].share - 0.1]
+            most = max(each.share for each in free)
+            best = [stretch for stretch in free if stretch.share >= most - 0.1]
             chosen[number] = min(best, key=lambda each: _strain(each, number, chosen))
     return tuple(chosen)
 
