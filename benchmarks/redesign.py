@@ -141,17 +141,16 @@ def rename_ids(tree: HtmlElement, draft: Draft) -> None:
 
 
 def rename_assets(tree: HtmlElement, draft: Draft) -> None:
-    """Rename the files of style sheets, scripts and the template's own pictures, and the folders they lie in."""
-    for element in tree.iter("link", "script", "img"):
+    """Rename the files of style sheets, scripts and icons, and the folders they lie in."""
+    for element in tree.iter("link", "script"):
         name = "href" if element.tag == "link" else "src"
         if element.get(name) and _is_asset(element):
             element.set(name, _renamed_file(draft, element.get(name) or ""))
 
 
 def _is_asset(element: HtmlElement) -> bool:
-    if element.tag == "link":
-        return not _ASSETS.isdisjoint((element.get("rel") or "").casefold().split())
-    return element.tag == "script" or is_styled(element)
+    relations = (element.get("rel") or "").casefold().split()
+    return element.tag == "script" or not _ASSETS.isdisjoint(relations)
 
 
 def _renamed_file(draft: Draft, address: str) -> str:

@@ -9,6 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
+from urllib.parse import urlsplit
 
 from aahcrawler.objects.versions import compare
 from aahcrawler.webobject import Person, Value, WebObject
@@ -65,10 +66,18 @@ def _pairs(
         bag = Counter(words(body)) if isinstance(body, str) else Counter()
         rare = sorted((word for word in bag if word in places), key=lambda word: len(places[word]))[:RAREST]
         near = set().union(*(places[word] for word in rare)) - taken if rare else set()
-        best = max(near, key=lambda number: (_agreement(bag, bags[number]), -number), default=None)
-        if best is not None and _agreement(bag, bags[best]) >= AGREEING:
-            taken.add(best)
-            yield rows[best], web_object
+        fits = [(_agreement(bag, bags[number]), *_beside(rows[number], web_object), -number) for number in near]
+        best = max(fits, default=None)
+        if best is not None and best[0] >= AGREEING:
+            taken.add(-best[-1])
+            yield rows[-best[-1]], web_object
+
+
+def _beside(row: Mapping[str, Any], web_object: WebObject) -> tuple[bool, bool]:
+    """Return whether page and author are the same: several people say the same now and then."""
+    author = web_object.first("author")
+    same_author = isinstance(author, Person) and _folded(author.name) == _folded(row.get("author") or "")
+    return urlsplit(row["url"])[2:4] == urlsplit(web_object.source_url)[2:4], same_author
 
 
 def _agreement(one: Counter[str], other: Counter[str]) -> float:

@@ -345,14 +345,30 @@ def joined(of_items: Located, of_page: Located) -> Located:
 def _groups(
     given: Sequence[Sample], targets: Sequence[HtmlElement | None]
 ) -> list[list[tuple[Sample, HtmlElement | None]]]:
-    """Return all samples together, then groups whose targets have the same tag and class, the most frequent first."""
+    """Return all samples together, then groups whose targets are named alike, the most frequent first.
+
+    Targets of one name are grouped by the names of the elements around them.
+    """
     pairs = [(sample, target) for sample, target in zip(given, targets, strict=True) if target is not None]
-    by_name: dict[tuple[str, str], list[tuple[Sample, HtmlElement | None]]] = {}
-    for sample, target in pairs:
-        by_name.setdefault((str(target.tag), target.get("class") or ""), []).append((sample, target))
+    by_name: dict[object, list[tuple[Sample, HtmlElement | None]]] = {}
+    for named in (_name_of, _names_around):
+        by_name = {}
+        for sample, target in pairs:
+            by_name.setdefault(named(target), []).append((sample, target))
+        if len(by_name) > 1:
+            break
     together: list[tuple[Sample, HtmlElement | None]] = list(pairs)
     apart = sorted(by_name.values(), key=len, reverse=True)[:MOST_ALTERNATIVES] if len(by_name) > 1 else []
     return [together, *apart] if together else []
+
+
+def _name_of(element: HtmlElement) -> tuple[str, str]:
+    return str(element.tag), element.get("class") or ""
+
+
+def _names_around(element: HtmlElement) -> tuple[tuple[str, str], tuple[str, str]]:
+    parent = element.getparent()
+    return _name_of(element), _name_of(parent) if parent is not None else ("", "")
 
 
 def _same_manner(
