@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 
 from aahcrawler.adaptation.detection.failure_detection import Trouble, of_action, since, trouble
-from aahcrawler.adaptation.detection.former_values import compared, contradicts, evident
+from aahcrawler.adaptation.detection.former_values import compared, contradicts, differs, evident, settled
 from aahcrawler.adaptation.detection.level_fallback import LevelFallback
 from aahcrawler.adaptation.detection.sign_learning import SignLearning
 from aahcrawler.adaptation.detection.text_sampling import body_of, body_text
@@ -25,6 +25,7 @@ from aahcrawler.adaptation.repair.action_learning import (
 )
 from aahcrawler.adaptation.repair.cases import Case, Cases, Kept, Name, Way
 from aahcrawler.adaptation.repair.link_repair import LinkRepair
+from aahcrawler.adaptation.repair.memory import recall
 from aahcrawler.adaptation.repair.strategy import RepairStrategy
 from aahcrawler.adaptation.repair.supplements import sketches, supplemented
 from aahcrawler.adaptation.repair.validation import adds_to, doubt, encloses, loses_nothing, reproduces
@@ -124,6 +125,8 @@ class Adaptation:
             outcome = self._looked_after(question, case, outcome, runner)
         else:
             outcome = self._mended(question, case, outcome, runner, wrong)
+        if case.current.learned is not None:
+            outcome = _as_remembered(question, outcome)
         if outcome.extracted:
             self._level_fallback.confirm(question.page, question.application, question.level)
         return outcome
@@ -345,6 +348,19 @@ class Adaptation:
         site = site_of(question.page.url)
         known = {way.name for way in ways if way.learned is not None and way.learned.site == site}
         return next(number for number in range(1, len(known) + 2) if learned_name(question, number) not in known)
+
+
+def _as_remembered(question: Question, outcome: Outcome) -> Outcome:
+    """Return what a learned action found on a page, as memory finds it there again."""
+    former = of_action(question.action, question.former.objects) if question.former is not None else ()
+    if len(question.page.body) > LARGEST or not former or not differs(outcome.extracted, former):
+        return outcome
+    try:
+        example = recall(question.page, question.action, former)
+    except FAILING:
+        return outcome
+    extracted = settled(outcome.extracted, former, example) if example is not None else None
+    return replace(outcome, extracted=extracted) if extracted is not None else outcome
 
 
 def _yield(outcome: Outcome) -> tuple[int, int]:

@@ -9,11 +9,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, time
 
+from lxml.etree import _Element as Element
+
 from aahcrawler.adaptation.detection.failure_detection import Trouble, of_action
 from aahcrawler.adaptation.detection.text_sampling import bare, body_of, body_text
 from aahcrawler.helper.assistance import Failure
 from aahcrawler.helper.extraction import BODY, Extracted
-from aahcrawler.page.text import fold
+from aahcrawler.page.text import fold, plain_text
 from aahcrawler.webobject import Person, Value, WebObject
 from aahcrawler.wrapper_induction.examples import LabelledExample, LabelledObject
 from knowledge_base.model import Extract
@@ -25,6 +27,8 @@ DIFFERENT = 0.5
 """The share of a page's objects that must have another value than they had: people edit one text or another."""
 LONGER, FEW_SIGNS = 0.03, 12
 """The most by which the length of a text may differ from the former one, as a share of it or in characters."""
+LONGEST_LINE, MOST_WORDS_OF_LABEL = 120, 6
+"""The most characters of a line about author and date, and the most words of a label of the template."""
 SURE = 3
 """The number of objects of one page with former values beside other ones from which an edit is ruled out."""
 
@@ -118,6 +122,71 @@ def evident(
         for each, said in pairs
     ]
     return tuple(_with(each, said) for each, said in told) if any(said for _, said in told) else None
+
+
+def differs(found: Sequence[Extracted], former: Sequence[WebObject]) -> bool:
+    """Return whether any of a page's objects says other than it did before, by as little as a word."""
+    return any(
+        not _is_told_again(name, now.object.first(name), value)
+        for now, before in matched(found, former)
+        if before is not None
+        for name in COMPARED
+        if (value := before.first(name)) is not None
+    )
+
+
+def _is_told_again(name: str, now: Value | None, before: Value) -> bool:
+    if name == BODY and isinstance(now, str) and isinstance(before, str):
+        return bare(now) == bare(before)
+    return now is not None and same(now, before)
+
+
+def settled(
+    found: Sequence[Extracted], former: Sequence[WebObject], example: LabelledExample
+) -> tuple[Extracted, ...] | None:
+    """Return the objects that a learned action found, as memory found them again; None if that changes nothing.
+
+    ``example`` is from memory. Where the page still shows the whole text of an object, and around it nothing but what
+    its template says, the text is that one, and the values are those that stood beside it and stand there still. A
+    value that the page does not show any more was edited, and stays as it was found.
+    """
+    labelled = {text: each for each in example.objects if (text := _own_text(each))}
+    told = [
+        (now, _told_again(now.object, labelled.get(bare(body_of(before))) if before is not None else None))
+        for now, before in matched(found, former)
+    ]
+    return tuple(_with(now, said) for now, said in told) if any(said for _, said in told) else None
+
+
+def _told_again(now: WebObject, labelled: LabelledObject | None) -> Mapping[str, Value]:
+    if labelled is None:
+        return {}
+    return {
+        name: label.value
+        for name, label in labelled.labels.items()
+        if name in COMPARED and not _is_told_again(name, now.first(name), label.value)
+    }
+
+
+def _own_text(labelled: LabelledObject) -> str:
+    """Return the text of an object without what the template says in it, empty if the object has more text.
+
+    What its example leaves out may be a paragraph that its author added.
+    """
+    label = labelled.labels.get(BODY)
+    if label is None:
+        return ""
+    author = labelled.labels.get("author")
+    name = bare(author.value.name) if author is not None and isinstance(author.value, Person) else ""
+    return body_text(labelled) if all(_is_of_template(part, name) for part in label.without) else ""
+
+
+def _is_of_template(element: Element, author: str) -> bool:
+    """Return whether an element is a label, such as that of a button, or a line with the name of the author."""
+    said = plain_text(element)
+    if author and author in bare(said) and len(said) <= LONGEST_LINE:
+        return True
+    return bool(element.get("class") or element.get("id")) and len(said.split()) <= MOST_WORDS_OF_LABEL
 
 
 def _said(
