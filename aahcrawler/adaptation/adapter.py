@@ -51,6 +51,8 @@ MOST_ELSEWHERE = 6
 LARGEST = 2_000_000
 """The most bytes of a page that repair strategies are given."""
 
+_EMPTY = frozenset({"url", "parent"})
+"""Properties that every object has, or that say nothing of it."""
 _TROUBLED = frozenset({None, Failure.NOTHING_FOUND, Failure.INCOMPLETE})
 
 
@@ -119,6 +121,8 @@ class Adaptation:
         outcome = replace(outcome, learned=case.current.name)
         if not question.page.complete or outcome.failure not in _TROUBLED:
             return outcome
+        if case.current.learned is not None:
+            outcome = _of_substance(outcome)
         case.current.note(outcome)
         wrong = self._trouble(question, case.current, outcome)
         if wrong is None:
@@ -126,7 +130,7 @@ class Adaptation:
         else:
             outcome = self._mended(question, case, outcome, runner, wrong)
         if case.current.learned is not None:
-            outcome = _as_remembered(question, outcome)
+            outcome = _of_substance(_as_remembered(question, outcome))
         if outcome.extracted:
             self._level_fallback.confirm(question.page, question.application, question.level)
         return outcome
@@ -361,6 +365,12 @@ def _as_remembered(question: Question, outcome: Outcome) -> Outcome:
         return outcome
     extracted = settled(outcome.extracted, former, example) if example is not None else None
     return replace(outcome, extracted=extracted) if extracted is not None else outcome
+
+
+def _of_substance(outcome: Outcome) -> Outcome:
+    """Return the objects that hold anything: what has a number alone was taken for one by a learned action."""
+    extracted = tuple(each for each in outcome.extracted if not each.object.properties.keys() <= _EMPTY)
+    return outcome if len(extracted) == len(outcome.extracted) else replace(outcome, extracted=extracted)
 
 
 def _yield(outcome: Outcome) -> tuple[int, int]:

@@ -6,8 +6,8 @@ import pytest
 from lxml import etree
 
 from aahcrawler.adaptation.adapter import Adaptation
-from aahcrawler.adaptation.detection.former_values import compared, evident
-from aahcrawler.adaptation.repair.memory import MemoryStrategy
+from aahcrawler.adaptation.detection.former_values import compared, differs, evident, settled
+from aahcrawler.adaptation.repair.memory import MemoryStrategy, recall
 from aahcrawler.adaptation.store.learned import LearnedAction
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.helper.extraction import Extracted
@@ -16,7 +16,8 @@ from aahcrawler.webobject import Person, WebObject
 from aahcrawler.wrapper_induction.examples import Label, LabelledExample, LabelledObject, Method
 from aahcrawler.wrapper_induction.induce import induce
 from knowledge_base.model import KnowledgeBase
-from tests.adaptation.redesigned import POSTS, Post, bodies, forum, old, posts, remembered, said, thread
+from tests.adaptation.redesigned import POSTS as THREAD_POSTS
+from tests.adaptation.redesigned import Post, bodies, forum, old, posts, remembered, said, thread
 from tests.helper.saved_pages import html_page
 
 Skin = Callable[[Post], str]
@@ -123,7 +124,7 @@ def extracted(names: Sequence[str | None]) -> tuple[Extracted, ...]:
     ],
 )
 def test_half_of_the_values_must_differ_or_one_be_missing(now: list[str | None], is_wrong: bool) -> None:
-    wrong = compared(POSTS, extracted(now), objects(["Ann", "Jan", "Ines", "Tom"]))
+    wrong = compared(THREAD_POSTS, extracted(now), objects(["Ann", "Jan", "Ines", "Tom"]))
     assert (wrong is not None) is is_wrong
     assert wrong is None or (wrong.remembered and wrong.fields == {"author"} and not wrong.certain)
 
@@ -145,3 +146,36 @@ def test_values_give_way_only_where_many_do() -> None:
     assert few is not None
     assert authors([each.object for each in few]) == ["Eve", "Ann", "Ann", "Ann"]
     assert evident(extracted(["Ann"] * 4), example, frozenset({"author"})) is None
+
+
+def recalled(body: str, now: str, author: str = "Ann Boyd") -> tuple[str, ...]:
+    """Return the text of a post that said `SAID` by Ann Boyd, once memory has seen a page that shows ``body``."""
+    shown = f'<div class="post" id="p1"><b class="who">{author}</b><div class="said">{body}</div></div>'
+    page = html_page("http://a.test/t/1", shown)
+    properties = {"body": (SAID,), "author": (Person("Ann Boyd"),)}
+    former = (WebObject("http://a.test/t/1#p1", "post", "http://a.test/t/1", properties),)
+    found = (Extracted(WebObject("http://a.test/t/1#p1", "post", "http://a.test/t/1", {"body": (now,)}), ()),)
+    example = recall(page, THREAD_POSTS, former)
+    assert example is not None
+    kept = settled(found, former, example) if differs(found, former) else None
+    return tuple(str(each.object.first("body")) for each in kept or found)
+
+
+SAID = "Ice held until noon, and nobody crossed the harbour."
+
+
+def test_what_the_template_says_within_a_text_is_no_edit_of_it() -> None:
+    shown = f'<p class="top">Post by Ann Boyd \u00bb 3 May</p>{SAID}<span class="b">Reply</span>'
+    assert recalled(shown, f"Post by Ann Boyd \u00bb 3 May\n{SAID}\nReply") == (SAID,)
+
+
+def test_what_an_author_adds_to_a_text_is_an_edit_of_it() -> None:
+    assert recalled(f"{SAID}<p>Solved</p>", f"{SAID}\nSolved") == (f"{SAID}\nSolved",)
+    longer = f'{SAID}<p class="x">And on the day after that the ferries sailed again.</p>'
+    now = f"{SAID}\nAnd on the day after that the ferries sailed again."
+    assert recalled(longer, now) == (now,)
+
+
+def test_a_text_that_is_not_there_any_more_stays_as_it_was_found() -> None:
+    now = "Ice held until three, and nobody crossed the harbour."
+    assert recalled(now, now) == (now,)

@@ -186,7 +186,7 @@ def _is_of_template(element: Element, author: str) -> bool:
     said = plain_text(element)
     if author and author in bare(said) and len(said) <= LONGEST_LINE:
         return True
-    return bool(element.get("class") or element.get("id")) and len(said.split()) <= MOST_WORDS_OF_LABEL
+    return len(said.split()) <= MOST_WORDS_OF_LABEL and any(each.attrib for each in element.iter())
 
 
 def _said(

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from aahcrawler.adaptation.detection.failure_detection import Shape
 from aahcrawler.adaptation.repair.cases import Kept, Way
-from aahcrawler.adaptation.repair.validation import loses_nothing, reproduces
+from aahcrawler.adaptation.repair.validation import denies, loses_nothing, reproduces
 from aahcrawler.adaptation.store.learned import LearnedAction
 from aahcrawler.helper.adapter import Question
 from aahcrawler.helper.outcome import Outcome, Runner
@@ -58,7 +58,9 @@ class Learning:
         for kept in proof:
             outcome = run(kept.runner, wrapper.action)
             if outcome.extracted and reproduces(outcome.extracted, kept.example):
-                if not loses_nothing(kept.before.extracted, outcome.extracted):
+                if not loses_nothing(kept.before.extracted, outcome.extracted) or denies(
+                    outcome.extracted, kept.example
+                ):
                     return None
                 agreeing.append((kept, outcome))
             elif outcome.extracted:

@@ -65,7 +65,8 @@ def _share(table: WordTable, place: int, stretch: Stretch) -> float:
 def _foreign(table: WordTable, places: Sequence[int], stretch: Stretch) -> tuple[int, ...]:
     """Return the outermost elements within places that contain no words of the stretch.
 
-    A single word within the stretch was edited and is not foreign.
+    A single word within the stretch was edited and is not foreign, unless its element has attributes, as
+    labels have.
     """
     outline: Outline = table.outline
     found: list[int] = []
@@ -73,7 +74,8 @@ def _foreign(table: WordTable, places: Sequence[int], stretch: Stretch) -> tuple
         inner = place + 1
         while inner < outline.ends[place]:
             positions = table.positions(inner)
-            amidst = len(positions) == 1 and stretch.first < positions[0] < stretch.last
+            plain = len(positions) == 1 and not outline.elements[inner].attrib
+            amidst = plain and stretch.first < positions[0] < stretch.last
             if positions and not amidst and not any(position in stretch.matched for position in positions):
                 found.append(inner)
                 inner = outline.ends[inner]

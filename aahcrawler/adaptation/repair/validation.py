@@ -12,6 +12,7 @@ from statistics import median
 
 from lxml.etree import _Element as Element
 
+from aahcrawler.adaptation.detection.former_values import same
 from aahcrawler.adaptation.detection.text_sampling import bare, body_of, body_text
 from aahcrawler.helper.adapter import Question
 from aahcrawler.helper.extraction import BODY, Extracted
@@ -56,6 +57,7 @@ HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 _NO_TEXT = frozenset({*HEADINGS, "a", "form", "script", "style"})
 AUTHOR, DATE = "author", "date"
 _WHO_OR_WHEN = frozenset({AUTHOR, DATE})
+_VALUES = frozenset({"title", AUTHOR, DATE})
 
 
 class Doubt(StrEnum):
@@ -254,6 +256,26 @@ def reproduces(found: Sequence[Extracted], example: LabelledExample) -> bool:
     same += _nearly(list((wanted - bodies).elements()), list((bodies - wanted).elements()))
     total = sum(wanted.values())
     return same >= ALIKE * total and len(found) - same <= (1 - ALIKE) * total
+
+
+def denies(found: Sequence[Extracted], example: LabelledExample) -> bool:
+    """Return whether an action found another text or value than memory knows for any object of its page.
+
+    A value that it did not find is no contradiction. Examples that are not from memory may be wrong themselves.
+    """
+    if example.method is not Method.MEMORY:
+        return False
+    if len(found) != len(example.objects):
+        return True
+    pairs = list(zip(found, example.objects, strict=True))
+    if not all(_is_nearly(body_text(labelled), bare(body_of(now.object))) for now, labelled in pairs):
+        return True
+    return any(
+        (value := now.object.first(name)) is not None and not same(value, label.value)
+        for now, labelled in pairs
+        for name, label in labelled.labels.items()
+        if name in _VALUES
+    )
 
 
 def _nearly(wanted: Sequence[str], found: list[str]) -> int:
