@@ -26,6 +26,7 @@ from aahcrawler.adaptation.repair.action_learning import (
 from aahcrawler.adaptation.repair.cases import Case, Cases, Kept, Name, Way
 from aahcrawler.adaptation.repair.link_repair import LinkRepair
 from aahcrawler.adaptation.repair.memory import recall
+from aahcrawler.adaptation.repair.plausibility import Told, misbehaving
 from aahcrawler.adaptation.repair.strategy import RepairStrategy
 from aahcrawler.adaptation.repair.supplements import sketches, supplemented
 from aahcrawler.adaptation.repair.validation import adds_to, doubt, encloses, loses_nothing, reproduces
@@ -274,7 +275,7 @@ class Adaptation:
         best: LabelledExample | None = None
         for strategy in self._strategies:
             try:
-                example = strategy.label(question)
+                example = _plausible(question, strategy.label(question))
             except FAILING:
                 continue
             if example is None or doubt(example, question, cautious=cautious) is not None:
@@ -365,6 +366,15 @@ def _as_remembered(question: Question, outcome: Outcome) -> Outcome:
         return outcome
     extracted = settled(outcome.extracted, former, example) if example is not None else None
     return replace(outcome, extracted=extracted) if extracted is not None else outcome
+
+
+def _plausible(question: Question, example: LabelledExample | None) -> LabelledExample | None:
+    """Return an example without the values that are not those of its objects; memory knows that its own are."""
+    if example is None or example.method is Method.MEMORY:
+        return example
+    told = [{name: label.value for name, label in each.labels.items()} for each in example.objects]
+    wrong = misbehaving([Told(told, question.page.fetched_at)], many=question.action.many)
+    return example.without(wrong) if wrong else example
 
 
 def _of_substance(outcome: Outcome) -> Outcome:

@@ -17,6 +17,7 @@ from aahcrawler.objects.nquads import iri, site_of
 from aahcrawler.objects.vocabulary import VERSION
 from aahcrawler.webobject import Person, Reference, Value, WebObject
 
+_SHOWN_BY_TEMPLATES: Final = ("title", "author", "date")
 _RECORD: Final = "urn:uuid:"
 _INVISIBLE: Final = dict.fromkeys((0xAD, 0x200B, 0x2060, 0xFEFF))
 _PICTURE: Final = re.compile(
@@ -38,25 +39,29 @@ def compare(former: Sequence[WebObject], now: Sequence[WebObject]) -> Changes:
 
     Added and edited ones come in the order of ``now``, deleted ones in that of ``former``. Objects are the same by
     their IRIs; one that has another IRI and the same author, title and text as one that is gone is neither added nor
-    deleted, for pages that do not number their objects. Both captures have to be understood by the same knowledge base:
-    otherwise a field that only one of them could find is taken for an edit.
+    deleted, for pages that do not number their objects. A title, author or date that all objects had and none has now,
+    or the other way round, is the template's doing and no edit. Both captures have to be understood by the same
+    knowledge base: otherwise a field that only one of them could find is taken for an edit.
     """
     before = {each.iri: each for each in reversed(former)}
     after = {each.iri: each for each in reversed(now)}
     gone = [each for each in reversed(before.values()) if each.iri not in after]
     new = [each for each in reversed(after.values()) if each.iri not in before]
     renamed = _renamed(gone, new) if gone and new else frozenset()
+    of_template = _of_template([(before[name], each) for name, each in after.items() if name in before])
     return Changes(
         added=tuple(each.iri for each in new if each.iri not in renamed),
         edited=tuple(
-            name for name, each in reversed(after.items()) if name in before and is_edited(before[name], each)
+            name
+            for name, each in reversed(after.items())
+            if name in before and is_edited(before[name], each, of_template)
         ),
         deleted=tuple(each.iri for each in gone if each.iri not in renamed),
     )
 
 
-def is_edited(former: WebObject, now: WebObject) -> bool:
-    """Return whether a person would call one version of an object an edit of another.
+def is_edited(former: WebObject, now: WebObject, leaving_out: frozenset[str] = frozenset()) -> bool:
+    """Return whether a person would call one version of an object an edit of another, some fields left out.
 
     >>> one = WebObject("urn:x", "post", "http://a.test/", {"body": ("Hello  there",), "likes": (1,)})
     >>> is_edited(one, WebObject("urn:x", "post", "http://a.test/?page=2", {"body": ("Hello there",), "likes": (9,)}))
@@ -66,6 +71,20 @@ def is_edited(former: WebObject, now: WebObject) -> bool:
         former.properties.get(name) != now.properties.get(name)
         and _differs(name, _read(former, name), _read(now, name))
         for name in _COUNTED
+        if name not in leaving_out
+    )
+
+
+def _of_template(pairs: Sequence[tuple[WebObject, WebObject]]) -> frozenset[str]:
+    """Return the fields that all objects of a page had before and none has now, or the other way round.
+
+    A redesign shows them no more, or shows them only now; nobody edits all objects at once.
+    """
+    return frozenset(
+        name
+        for name in _SHOWN_BY_TEMPLATES
+        if {(name in before.properties, name in now.properties) for before, now in pairs} - {(False, False)}
+        in ({(True, False)}, {(False, True)})
     )
 
 

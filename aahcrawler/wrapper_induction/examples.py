@@ -1,7 +1,7 @@
 """The input of induction: pages with their objects, found and labelled by other means."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from lxml.etree import _Element as Element
@@ -61,3 +61,11 @@ class LabelledExample:
     confidence: float
     runner_up: float = 0.0
     notes: tuple[str, ...] = field(default=())
+
+    def without(self, fields: Collection[str]) -> "LabelledExample":
+        """Return the example with some fields of no object."""
+        objects = (
+            replace(each, labels={name: label for name, label in each.labels.items() if name not in fields})
+            for each in self.objects
+        )
+        return replace(self, objects=tuple(objects))

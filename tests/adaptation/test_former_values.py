@@ -12,7 +12,7 @@ from aahcrawler.adaptation.store.learned import LearnedAction
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.helper.extraction import Extracted
 from aahcrawler.page.text import plain_text
-from aahcrawler.webobject import Person, WebObject
+from aahcrawler.webobject import Person, Value, WebObject
 from aahcrawler.wrapper_induction.examples import Label, LabelledExample, LabelledObject, Method
 from aahcrawler.wrapper_induction.induce import induce
 from knowledge_base.model import KnowledgeBase
@@ -152,7 +152,7 @@ def recalled(body: str, now: str, author: str = "Ann Boyd") -> tuple[str, ...]:
     """Return the text of a post that said `SAID` by Ann Boyd, once memory has seen a page that shows ``body``."""
     shown = f'<div class="post" id="p1"><b class="who">{author}</b><div class="said">{body}</div></div>'
     page = html_page("http://a.test/t/1", shown)
-    properties = {"body": (SAID,), "author": (Person("Ann Boyd"),)}
+    properties: dict[str, tuple[Value, ...]] = {"body": (SAID,), "author": (Person("Ann Boyd"),)}
     former = (WebObject("http://a.test/t/1#p1", "post", "http://a.test/t/1", properties),)
     found = (Extracted(WebObject("http://a.test/t/1#p1", "post", "http://a.test/t/1", {"body": (now,)}), ()),)
     example = recall(page, THREAD_POSTS, former)

@@ -32,6 +32,15 @@ def test_what_is_new_edited_and_gone() -> None:
     )
 
 
+def test_what_no_object_of_a_page_shows_any_more_is_the_template_s_doing() -> None:
+    posts = [changed(POST, {"title": (f"Title {n}",)}, iri=f"{PAGE}#p{n}") for n in range(3)]
+    untitled = [changed(post, {"title": ()}) for post in posts]
+    assert compare(posts, untitled) == compare(untitled, posts) == Changes()
+    assert compare(posts, [untitled[0], *posts[1:]]) == Changes(edited=(posts[0].iri,))
+    edited = [changed(post, {"body": ("Another.",)}) for post in untitled]
+    assert compare(posts, edited) == Changes(edited=tuple(post.iri for post in posts))
+
+
 def test_order_is_that_of_the_pages() -> None:
     posts = [changed(POST, {"body": (f"Text {n}.",)}, iri=f"{PAGE}#p{n}") for n in (5, 3, 4)]
     names = tuple(post.iri for post in posts)

@@ -1,17 +1,20 @@
 """Learns a way to do an action from examples, and puts it to the proof on every page that is kept."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from aahcrawler.adaptation.detection.failure_detection import Shape
 from aahcrawler.adaptation.repair.cases import Kept, Way
+from aahcrawler.adaptation.repair.plausibility import Told, misbehaving
 from aahcrawler.adaptation.repair.validation import denies, loses_nothing, reproduces
 from aahcrawler.adaptation.store.learned import LearnedAction
 from aahcrawler.helper.adapter import Question
+from aahcrawler.helper.extraction import Extracted
 from aahcrawler.helper.outcome import Outcome, Runner
 from aahcrawler.helper.sites import site_of
 from aahcrawler.helper.time_limits import FAILING
-from aahcrawler.wrapper_induction.examples import LabelledExample
+from aahcrawler.webobject import Value
+from aahcrawler.wrapper_induction.examples import LabelledExample, Method
 from aahcrawler.wrapper_induction.wrapper import Wrapper
 from knowledge_base.model import Extract
 
@@ -54,6 +57,7 @@ class Learning:
             return None
         if wrapper is None:
             return None
+        wrapper = _plausible(wrapper, proof)
         agreeing: list[tuple[Kept, Outcome]] = []
         for kept in proof:
             outcome = run(kept.runner, wrapper.action)
@@ -92,6 +96,29 @@ class Learning:
                 if attempted is not None:
                     break
         return attempted
+
+
+def _plausible(wrapper: Wrapper, proof: Sequence[Kept]) -> Wrapper:
+    """Return a way without the fields whose values are not those of the objects, unless memory confirms some of them.
+
+    What cannot be shown to be right stays absent.
+    """
+    if any(kept.example.method is Method.MEMORY for kept in proof):
+        return wrapper
+    pages = [
+        Told([_values(each) for each in run(kept.runner, wrapper.action).extracted], kept.example.page.fetched_at)
+        for kept in proof
+    ]
+    wrong = misbehaving(pages, many=wrapper.action.many)
+    fields = tuple(field for field in wrapper.action.fields if field.name not in wrong)
+    if len(fields) == len(wrapper.action.fields):
+        return wrapper
+    notes = tuple(f"{name}: its values are not those of the objects" for name in sorted(wrong))
+    return replace(wrapper, action=replace(wrapper.action, fields=fields), notes=(*wrapper.notes, *notes))
+
+
+def _values(extracted: Extracted) -> Mapping[str, Value]:
+    return {name: values[0] for name, values in extracted.object.properties.items() if values}
 
 
 def _agrees(kept: Kept, extract: Extract) -> bool:

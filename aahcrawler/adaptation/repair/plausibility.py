@@ -1,0 +1,83 @@
+"""Tell values that do not behave like what they stand for: a member's date, a site's title, an owner's name.
+
+What a repair finds by likeness alone may be another thing of the same form. It shows on several objects together: when
+somebody joined is the same date on all of that member's posts. Values that memory confirms need no such look.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, time, timedelta
+
+from aahcrawler.page.text import fold
+from aahcrawler.webobject import Person, Value
+
+AUTHOR, DATE, TITLE = "author", "date", "title"
+FEW_PAGES = 3
+"""Pages from which one title on all of them is not theirs; a long thread has the same on two."""
+FEW_OBJECTS = 6
+"""Objects of several pages from which one author of all of them is not theirs."""
+FEW_OF_MEMBERS = 4
+"""Objects of authors with several, at least two authors, from which one date for each is the member's."""
+CLOCKS = timedelta(days=1)
+"""The most by which a site's clock and zone may be ahead."""
+
+Values = Mapping[str, Value]
+"""The values of one object by the names of their fields."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """The objects that one page tells of, and when it was fetched."""
+
+    objects: Sequence[Values]
+    fetched_at: datetime
+
+
+def misbehaving(pages: Sequence[Told], *, many: bool) -> frozenset[str]:
+    """Return the fields of a way of reading pages whose values are not those of the objects.
+
+    ``many`` says that a page may have several such objects, by several people.
+    """
+    objects = [each for page in pages for each in page.objects]
+    checks = {
+        DATE: any(_is_ahead(page) for page in pages) or _is_of_members(objects) or _is_of_months(objects),
+        TITLE: _is_of_site(pages),
+        AUTHOR: many and len(pages) > 1 and _is_of_owner(objects),
+    }
+    return frozenset(name for name, found in checks.items() if found)
+
+
+def _is_ahead(page: Told) -> bool:
+    dates = (each[DATE] for each in page.objects if DATE in each)
+    return any(isinstance(date, datetime) and date > page.fetched_at + CLOCKS for date in dates)
+
+
+def _is_of_members(objects: Sequence[Values]) -> bool:
+    """Return whether all posts of an author have one date, and authors have several posts."""
+    by_author: defaultdict[str, list[Value]] = defaultdict(list)
+    for each in objects:
+        author = each.get(AUTHOR)
+        if isinstance(author, Person) and DATE in each:
+            by_author[author.name].append(each[DATE])
+    several = [dates for dates in by_author.values() if len(dates) > 1]
+    counted = sum(map(len, several)) >= FEW_OF_MEMBERS and len(several) > 1
+    return counted and all(len(set(dates)) == 1 for dates in several) and len({dates[0] for dates in several}) > 1
+
+
+def _is_of_months(objects: Sequence[Values]) -> bool:
+    """Return whether all dates are those of months: people join in a month, and write on a day."""
+    dates = [date for each in objects if isinstance(date := each.get(DATE), datetime)]
+    if len(dates) < FEW_OBJECTS or len(set(dates)) < FEW_PAGES:
+        return False
+    return all(date.day == 1 and date.time() == time.min for date in dates)
+
+
+def _is_of_site(pages: Sequence[Told]) -> bool:
+    titles = [titled[0] for page in pages if (titled := [str(each[TITLE]) for each in page.objects if TITLE in each])]
+    return len(titles) >= FEW_PAGES and len({fold(title).casefold() for title in titles}) == 1
+
+
+def _is_of_owner(objects: Sequence[Values]) -> bool:
+    names = [author.name for each in objects if isinstance(author := each.get(AUTHOR), Person)]
+    return len(names) >= FEW_OBJECTS and len(set(names)) == 1
