@@ -33,6 +33,7 @@ from aahcrawler.adaptation.repair.validation import adds_to, doubt, encloses, lo
 from aahcrawler.adaptation.store.learned import Learned, LearnedAction, LearnedLinks, LearnedSign
 from aahcrawler.adaptation.store.lru import LruMapping
 from aahcrawler.helper.adapter import Followed, Question, Taken
+from aahcrawler.helper.adapter import Kept as KeptApplication
 from aahcrawler.helper.assistance import Failure
 from aahcrawler.helper.extraction import BODY
 from aahcrawler.helper.navigation import Chosen, Links
@@ -88,7 +89,7 @@ class Adaptation:
 
     # Calls from the helper
 
-    def application(self, page: Page, known: Application | None, former: Metadata | None) -> str | None:
+    def application(self, page: Page, known: Application | None, former: Metadata | None) -> KeptApplication | None:
         """See `aahcrawler.helper.adapter.Adapter.application`."""
         return self._level_fallback.application(page, known, former)
 

@@ -36,6 +36,14 @@ class Taken:
 
 
 @dataclass(frozen=True, slots=True)
+class Kept:
+    """The name of the application that a page is still of. ``shown`` is True if the page has a learned sign of it."""
+
+    name: str
+    shown: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Followed:
     """Links that navigation led to, and those of its actions that should have found some and did not."""
 
@@ -49,8 +57,8 @@ class Adapter(Protocol):
     No page content raises anything, except the errors of expressions that fail on a page.
     """
 
-    def application(self, page: Page, known: Application | None, former: Metadata | None) -> str | None:
-        """Return the name of the application of an HTML page that shows no sign of any, None if it is of none.
+    def application(self, page: Page, known: Application | None, former: Metadata | None) -> Kept | None:
+        """Return the application of an HTML page that shows no sign of any, None if it is of none.
 
         ``known`` is the application that the site was known for until now.
         """

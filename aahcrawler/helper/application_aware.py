@@ -164,9 +164,16 @@ class ApplicationAwareHelper:
 
     def _kept(self, adapter: Adapter, shown: Recognised, page: Page, former: Metadata | None) -> Recognised:
         """Let a site keep the application that it was known for although a page shows no sign of it."""
-        name = adapter.application(page, self._sites.application(page.url), former)
-        application = self._applications.get(name) if name is not None else None
-        return self._recogniser.as_page_of(application, page) if application is not None else shown
+        known = self._sites.application(page.url)
+        kept = adapter.application(page, known, former)
+        application = self._applications.get(kept.name) if kept is not None else None
+        if kept is None or application is None:
+            return shown
+        recognised = self._recogniser.as_page_of(application, page)
+        if known is not None or kept.shown:
+            return recognised
+        unsigned = FailedAction(kept.name, "", "detect", Failure.NO_SIGN, "no page of the site shows a sign of it")
+        return replace(recognised, failures=(*recognised.failures, unsigned))
 
 
 def _failures(page: Page, recognised: Recognised) -> tuple[FailedAction, ...]:

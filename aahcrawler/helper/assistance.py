@@ -29,6 +29,8 @@ class Failure(StrEnum):
     """The action finds nothing any more, although the objects it used to find on this site or page are there."""
     CHANGED_SHAPE = "changed-shape"
     """The action finds less than it used to: objects, bodies or other fields are missing."""
+    NO_SIGN = "no-sign"
+    """The page is of an application of which nothing on its site is a sign any more: only a former crawl knows it."""
     NEEDS_BROWSER = "needs-browser"
     """Only a browser that runs scripts could show the content of this page."""
     NOT_SENT = "not-sent"

@@ -15,6 +15,8 @@ _FAILURES: Mapping[str, str] = {
     "error": "could not be run",
     "slow": "took too long and was switched off",
     "conflict": "two applications claim the page",
+    "no-sign": "shows no sign of its software any more, which only a former crawl knew: until a sign is learned or a "
+    "pattern is added to the file, new pages of the site are read as those of no known software",
     "needs-browser": "only a browser could show the content of the page",
     "not-sent": "the form would change something, or lacks a value",
 }

@@ -6,7 +6,7 @@ from aahcrawler.adaptation.adapter import Adaptation
 from aahcrawler.adaptation.detection.sign_learning import SignLearning
 from aahcrawler.adaptation.detection.sign_relaxation import Mark, marks_on
 from aahcrawler.adaptation.store.learned import LearnedSign
-from aahcrawler.helper import ApplicationAwareHelper, Assistance
+from aahcrawler.helper import ApplicationAwareHelper, Assistance, Failure
 from aahcrawler.metadata import Metadata
 from aahcrawler.page import Page
 from aahcrawler.wrapper_induction.examples import Method
@@ -184,6 +184,21 @@ def test_the_sign_of_an_application_is_relaxed_where_its_pages_show_none() -> No
     assert [(each.expression.css, each.method) for each in signs] == [(".quuxboard-root", Method.RELAXED)]
     away = elsewhere(thread(9, new, signs="topic quuxboard-root"))
     assert bodies(crawl.read(away).objects) == said(9)
+
+
+def test_a_site_without_any_sign_says_so_until_pages_that_a_former_crawl_knew_have_taught_one() -> None:
+    crawl = Crawl(replace(forum(), patterns=(sign("#quuxboard-root"),)))
+    failed: list[list[Failure]] = []
+    for number in range(1, 8):
+        shown = thread(number, new, signs="conversation nothing-like-it")
+        found = crawl.read(shown, remembered(thread(number, old)))
+        assert bodies(found.objects) == said(number)
+        failed.append([each.failure for each in found.failed_actions if each.action == "detect"])
+    signs = [each for each in crawl.told if not each.level]
+    assert [each.method for each in signs] == [Method.MEMORY]
+    assert failed[0] == [Failure.NO_SIGN]
+    assert failed[-1] == []
+    assert bodies(crawl.read(thread(9, new, signs="conversation nothing-like-it")).objects) == said(9)
 
 
 def test_a_site_never_seen_is_taken_for_the_application_whose_signs_it_is_like() -> None:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from lxml.html import HtmlElement
 
 from aahcrawler.helper import ApplicationAwareHelper, Assistance
-from aahcrawler.helper.adapter import Followed, Question, Taken
+from aahcrawler.helper.adapter import Followed, Kept, Question, Taken
 from aahcrawler.helper.assistance import Failure
 from aahcrawler.helper.navigation import Chosen, Links
 from aahcrawler.helper.object_building import Sketch
@@ -37,10 +37,10 @@ class Scripted:
     questions: list[Question] = field(default_factory=list)
     outcomes: list[Outcome] = field(default_factory=list)
 
-    def application(self, page: Page, known: Application | None, former: Metadata | None) -> str | None:
+    def application(self, page: Page, known: Application | None, former: Metadata | None) -> Kept | None:
         assert page.is_html
         assert known is None or former is None
-        return self.name
+        return Kept(self.name) if self.name is not None else None
 
     def level(
         self, page: Page, application: Application, shown: PageLevel | None, former: Metadata | None

@@ -6,7 +6,7 @@ from aahcrawler.adaptation.detection.sign_learning import SignLearning
 from aahcrawler.adaptation.detection.text_sampling import PageText, body_of
 from aahcrawler.adaptation.store.backoff import Backoff
 from aahcrawler.adaptation.store.lru import LruMapping
-from aahcrawler.helper.adapter import Taken
+from aahcrawler.helper.adapter import Kept, Taken
 from aahcrawler.helper.sites import site_of
 from aahcrawler.metadata import Metadata
 from aahcrawler.page import Page
@@ -27,7 +27,8 @@ NOWHERE = "aah-nowhere/aah-4f1c9.aah"
 class _Fallback:
     """The assumed level of the current page, and whether a former crawl knew of it.
 
-    ``proposed`` is True if its signs are similar to the page's names.
+    ``proposed`` is True if its signs are similar to the page's names, ``of_former`` if a former crawl knew the page's
+    application.
     """
 
     url: str = ""
@@ -35,6 +36,7 @@ class _Fallback:
     unsigned: bool = False
     remembered: bool = False
     proposed: bool = False
+    of_former: bool = False
 
 
 @dataclass(slots=True)
@@ -60,25 +62,24 @@ class LevelFallback:
         self._strangers: LruMapping[str, Backoff] = LruMapping(MOST_SITES)
         self._page = _Fallback()
 
-    def application(self, page: Page, known: Application | None, former: Metadata | None) -> str | None:
+    def application(self, page: Page, known: Application | None, former: Metadata | None) -> Kept | None:
         """Return the application of a page that shows no sign of any.
 
-        It is the one that a former crawl saw at this address; the one that its site is known for, if the page has a
-        learned sign of it, or that documents the address; on a site of none, the one whose signs the page's are like
-        and that documents the address. One that documents all addresses must have been missed for some pages in a
-        row.
+        It is the one of which the page has a sign learned on its site; the one that a former crawl saw at this address;
+        the one that its site is known for, if that documents the address; on a site of none, the one whose signs the
+        page's are like and that documents the address. One that documents all addresses must have been missed for some
+        pages in a row.
         """
-        found = self._application(page, known, former)
-        self._page = _Fallback(page.url, unsigned=found is not None)
-        return found
+        signed = self._sign_learning.application(page)
+        found = signed or self._application(page, known, former)
+        self._page = _Fallback(page.url, unsigned=found is not None, of_former=_is_of(former, found))
+        return Kept(found, shown=signed is not None) if found is not None else None
 
     def _application(self, page: Page, known: Application | None, former: Metadata | None) -> str | None:
         if former is not None and former.application is not None:
             return former.application
         if known is None:
             return self._stranger(page)
-        if self._sign_learning.application(page, known) is not None:
-            return known.name
         row = self._unsigned.get(site_of(page.url), _Row)
         row.pages += 1
         level = documented(known, page.url)
@@ -152,7 +153,7 @@ class LevelFallback:
         if fallback.unsigned:
             fallback.unsigned = False
             self._strangers.get(site_of(page.url), Backoff).succeeded()
-            self._sign_learning.confirm_application(page, application, remembered=fallback.remembered)
+            self._sign_learning.confirm_application(page, application, remembered=fallback.of_former)
 
     def _is_misread(self, page: Page, application: Application, shown: PageLevel, by_address: PageLevel) -> bool:
         """Return whether a page shows signs of a list that by now occur on the site's pages with objects as well.
@@ -172,6 +173,10 @@ class LevelFallback:
 
     def _of(self, page: Page, application: Application, level: PageLevel) -> Backoff:
         return self._backoff.get((site_of(page.url), application.name, level.name), Backoff)
+
+
+def _is_of(former: Metadata | None, application: str | None) -> bool:
+    return former is not None and former.application is not None and former.application == application
 
 
 def documented(application: Application, url: str) -> PageLevel | None:

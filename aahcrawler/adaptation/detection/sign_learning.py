@@ -121,6 +121,7 @@ class SignLearning:
         self._told = told
         self._signs: LruMapping[tuple[str, str], list[Shown]] = LruMapping(MOST_SITES * 4)
         self._elsewhere: LruMapping[str, list[Shown]] = LruMapping(MOST_SITES)
+        self._of_sites: LruMapping[str, list[str]] = LruMapping(MOST_SITES)
         self._watches: LruMapping[tuple[str, str], _Watch] = LruMapping(MOST_SITES)
         self._retired: LruMapping[tuple[str, str, str, Expression], bool] = LruMapping(MOST_SITES)
         self._vain: LruMapping[tuple[str, str, str, Expression], list[int]] = LruMapping(MOST_SITES * 4)
@@ -153,6 +154,9 @@ class SignLearning:
         for old in same[MOST_SIGNS - 1 :]:
             here.remove(old)
         here.insert(0, shown)
+        names = self._of_sites.get(sign.site, list)
+        if not sign.level and sign.application not in names:
+            names.append(sign.application)
         elsewhere = self._elsewhere.get(sign.application, list)
         elsewhere[:] = [shown, *elsewhere][: 4 * MOST_SIGNS]
 
@@ -313,17 +317,20 @@ class SignLearning:
 
     # Applications
 
-    def application(self, page: Page, known: Application | None) -> str | None:
-        """Return the site's application if a page has a sign of it that was learned on the site."""
-        if known is None or (site_of(page.url), known.name) not in self._signs:
-            return None
-        here = self._signs.get((site_of(page.url), known.name), list)
-        return known.name if any(not each.sign.level and each.is_on(page) for each in here) else None
+    def application(self, page: Page) -> str | None:
+        """Return the application of which a page has a sign that was learned on its site."""
+        site = site_of(page.url)
+        for name in self._of_sites.get(site, list) if site in self._of_sites else ():
+            here = self._signs.get((site, name), list)
+            if any(not each.sign.level and each.is_on(page) for each in here):
+                return name
+        return None
 
     def confirm_application(self, page: Page, application: Application, *, remembered: bool) -> None:
         """Record that a page without a sign of its application had an object of one of its levels.
 
-        A relaxed sign that is on all of several such pages is learned.
+        A relaxed sign that is on all of several such pages is learned. If there is none, and a former crawl knew them
+        (``remembered``), it is a name that all of them have: it serves on their site alone.
         """
         site = site_of(page.url)
         here = self._signs.get((site, application.name), list)
@@ -339,10 +346,12 @@ class SignLearning:
         seen.add(page)
         if seen.count < LEAST_OF_APPLICATION:
             return
-        del self._of_applications[key]
-        if not seen.left:
+        expression = seen.best(remembered=remembered)
+        if expression is None:
+            if not remembered or seen.count >= MOST_PAGES:
+                del self._of_applications[key]
             return
-        expression, _ = seen.left[0]
+        del self._of_applications[key]
         sign = LearnedSign(
             site=site,
             application=application.name,
@@ -365,11 +374,24 @@ class _OfApplication:
     left: tuple[tuple[Expression, Selector], ...]
     pages: list[str] = field(default_factory=list)
     count: int = 0
+    common: set[Mark] = field(default_factory=set)
+    """The names that all pages so far had."""
 
     def add(self, page: Page) -> None:
+        marks = set(marks_on(page.tree))
+        self.common = self.common & marks if self.count else marks
         self.count += 1
-        self.pages.append(page.url)
+        self.pages = [*self.pages, page.url][-MOST_EVIDENCE:]
         self.left = tuple((written, selector) for written, selector in self.left if _holds(selector, page))
+
+    def best(self, *, remembered: bool) -> Expression | None:
+        """Return the sign to learn, None without one; one that is like none of the file takes some more pages."""
+        if self.left:
+            return self.left[0][0]
+        if not remembered or self.count < LEAST_OF_PART:
+            return None
+        plain = min(filter(is_telling_name, self.common), key=_order, default=None)
+        return plain.expression if plain is not None else None
 
 
 def _holds(selector: Selector, page: Page) -> bool:
