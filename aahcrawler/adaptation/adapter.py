@@ -374,7 +374,7 @@ def _plausible(question: Question, example: LabelledExample | None) -> LabelledE
     if example is None or example.method is Method.MEMORY:
         return example
     told = [{name: label.value for name, label in each.labels.items()} for each in example.objects]
-    wrong = misbehaving([Told(told, question.page.fetched_at)], many=question.action.many)
+    wrong = misbehaving([Told.of(question.page, told)], many=question.action.many)
     return example.without(wrong) if wrong else example
 
 

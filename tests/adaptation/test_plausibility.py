@@ -54,6 +54,15 @@ def test_a_title_of_all_pages_is_that_of_the_site() -> None:
     assert wrong(*pages[:2], many=False) == frozenset()
 
 
+def test_subjects_of_answers_are_no_authors() -> None:
+    subjects = [post(name, 1, n + 1) for n, name in enumerate(("Ice in May", "Re: Ice in May", "RE: Re: Ice in May"))]
+    page = Told(subjects, NOW, "Ice in May - The Lantern Board")
+    assert misbehaving([page], many=True) == {"author"}
+    assert misbehaving([page, thread(3)], many=True) == frozenset()
+    assert misbehaving([Told([post("Ann", 1, 1)], NOW, "Ice - Ann writes")], many=False) == frozenset()
+    assert misbehaving([Told(thread(3).objects, NOW, "A board of Ann, Bo and Cy")], many=True) == frozenset()
+
+
 def test_an_author_of_all_posts_is_no_author_but_a_blog_has_one() -> None:
     pages = [[post("Reply", 1, n), post("Reply", 2, n), post("Reply", 3, n)] for n in (1, 2)]
     assert wrong(*pages) == {"author"}

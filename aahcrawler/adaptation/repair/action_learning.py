@@ -106,7 +106,7 @@ def _plausible(wrapper: Wrapper, proof: Sequence[Kept]) -> Wrapper:
     if any(kept.example.method is Method.MEMORY for kept in proof):
         return wrapper
     pages = [
-        Told([_values(each) for each in run(kept.runner, wrapper.action).extracted], kept.example.page.fetched_at)
+        Told.of(kept.example.page, [_values(each) for each in run(kept.runner, wrapper.action).extracted])
         for kept in proof
     ]
     wrong = misbehaving(pages, many=wrapper.action.many)

@@ -4,14 +4,18 @@ What a repair finds by likeness alone may be another thing of the same form. It 
 somebody joined is the same date on all of that member's posts. Values that memory confirms need no such look.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, time, timedelta
 
+from aahcrawler.page import Page
 from aahcrawler.page.text import fold
+from aahcrawler.page.titles import head_title
 from aahcrawler.webobject import Person, Value
 
+_ANSWER = re.compile(r"^(?:(?:re|aw|sv|vs|ref)(?:\[\d+\])?\s?[:：]\s*)+")
 AUTHOR, DATE, TITLE = "author", "date", "title"
 FEW_PAGES = 3
 """Pages from which one title on all of them is not theirs; a long thread has the same on two."""
@@ -28,10 +32,16 @@ Values = Mapping[str, Value]
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """The objects that one page tells of, and when it was fetched."""
+    """The objects that one page tells of, when it was fetched, and the title that it declares."""
 
     objects: Sequence[Values]
     fetched_at: datetime
+    title: str = ""
+
+    @classmethod
+    def of(cls, page: Page, objects: Sequence[Values]) -> "Told":
+        """Return what a page tells of objects."""
+        return cls(objects, page.fetched_at, head_title(page))
 
 
 def misbehaving(pages: Sequence[Told], *, many: bool) -> frozenset[str]:
@@ -43,7 +53,7 @@ def misbehaving(pages: Sequence[Told], *, many: bool) -> frozenset[str]:
     checks = {
         DATE: any(_is_ahead(page) for page in pages) or _is_of_members(objects) or _is_of_months(objects),
         TITLE: _is_of_site(pages),
-        AUTHOR: many and len(pages) > 1 and _is_of_owner(objects),
+        AUTHOR: (many and len(pages) > 1 and _is_of_owner(objects)) or _is_of_threads(pages),
     }
     return frozenset(name for name, found in checks.items() if found)
 
@@ -76,6 +86,22 @@ def _is_of_months(objects: Sequence[Values]) -> bool:
 def _is_of_site(pages: Sequence[Told]) -> bool:
     titles = [titled[0] for page in pages if (titled := [str(each[TITLE]) for each in page.objects if TITLE in each])]
     return len(titles) >= FEW_PAGES and len({fold(title).casefold() for title in titles}) == 1
+
+
+def _is_of_threads(pages: Sequence[Told]) -> bool:
+    """Return whether the authors of a page are all one, and called like the page: they are the subjects of answers.
+
+    A page with one author alone says nothing: people name their sites after themselves.
+    """
+    named = [(page, names) for page in pages if (names := _names(page))]
+    alike = all(len(set(names)) == 1 and names[0] in fold(page.title).casefold() for page, names in named)
+    return alike and any(len(names) > 1 for _, names in named)
+
+
+def _names(page: Told) -> list[str]:
+    """Return the names of a page's authors without the mark of an answer."""
+    authors = (author.name for each in page.objects if isinstance(author := each.get(AUTHOR), Person))
+    return [_ANSWER.sub("", fold(name).casefold()) for name in authors]
 
 
 def _is_of_owner(objects: Sequence[Values]) -> bool:
