@@ -135,7 +135,7 @@ class Adaptation:
             outcome = _of_substance(_as_remembered(question, outcome))
         if outcome.extracted:
             self._level_fallback.confirm(question.page, question.application, question.level)
-        return outcome
+        return replace(outcome, verified=_is_verified(question, outcome))
 
     def adopt(self, learned: Learned) -> None:
         """Add an action learned elsewhere: it is tried on any site where that of the file fails.
@@ -354,6 +354,13 @@ class Adaptation:
         site = site_of(question.page.url)
         known = {way.name for way in ways if way.learned is not None and way.learned.site == site}
         return next(number for number in range(1, len(known) + 2) if learned_name(question, number) not in known)
+
+
+def _is_verified(question: Question, outcome: Outcome) -> bool:
+    """Return whether nothing that a former crawl knew, and that the page still shows, is missing after a failure."""
+    if outcome.failure is None or not outcome.extracted or question.former is None:
+        return True
+    return since(question.action, outcome, question.page, question.former.objects) is None
 
 
 def _as_remembered(question: Question, outcome: Outcome) -> Outcome:

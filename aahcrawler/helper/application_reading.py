@@ -147,7 +147,7 @@ class ApplicationReading:
             for extracted in outcome.extracted:
                 found.setdefault(extracted.object.iri, extracted)
             if outcome.failure is not None:
-                number = len(outcome.extracted)
+                number = len(outcome.extracted) if outcome.verified else 0
                 self.attempts.fail(level.name, action.name, outcome.failure, outcome.detail, number)
         answering = answering_within(place, runner, tuple(found.values()))
         objects = References(self.links, where.own.url, self.application, level).added(answering)

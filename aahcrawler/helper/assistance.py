@@ -41,7 +41,8 @@ class Failure(StrEnum):
 class FailedAction:
     """An action that should have worked here and did not. ``level`` is empty if none was found.
 
-    ``objects`` is the number of objects, or links, that are there nevertheless, as far as adaptation knows.
+    ``objects`` is the number of objects, or links, that are there nevertheless, as far as adaptation could
+    verify it.
     """
 
     application: str

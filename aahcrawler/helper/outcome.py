@@ -25,13 +25,15 @@ LEAST_TEXT = 1_000_000
 class Outcome:
     """The objects of an action, in document order with distinct IRIs, and the reason if some are missing.
 
-    ``learned`` names the learned action that found them, and is empty if the action of the file did.
+    ``learned`` names the learned action that found them, and is empty if the action of the file did. Those found after
+    a failure are not ``verified`` where a former crawl knew others, which the page still shows.
     """
 
     extracted: tuple[Extracted, ...] = ()
     failure: Failure | None = None
     detail: str = ""
     learned: str = ""
+    verified: bool = True
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,8 @@ _METHODS: Mapping[str, str] = {
 }
 _ABSENT = (
     "<p>Where nothing was found all the same, the page showed nothing that could be meant, or too little to be sure of "
-    "it: nothing was put in its place.</p>"
+    "it: nothing was put in its place. Nor does it count as found where objects that a former crawl knew, and that the "
+    "page still shows, are missing.</p>"
 )
 
 

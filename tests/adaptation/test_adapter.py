@@ -226,6 +226,17 @@ def test_a_part_of_the_former_objects_is_not_all() -> None:
     assert [each.failure for each in found.failed_actions] == [Failure.CHANGED_SHAPE]
 
 
+def test_what_leaves_out_former_objects_that_the_page_shows_does_not_count_as_found() -> None:
+    former = remembered(thread(1, old))
+    first, *others = posts(1)
+    mixed = thread(1, lambda post: old(post) if post is first else new(post), (first, *others))
+    helpless = Crawl(strategy=Knowing(confidence=0.1)).read(mixed, former)
+    assert len(helpless.objects) == 1
+    assert [each.objects for each in helpless.failed_actions] == [0]
+    mended = Crawl(strategy=Knowing(method=Method.MEMORY)).read(thread(1, new), former)
+    assert [each.objects for each in mended.failed_actions] == [3]
+
+
 def test_a_former_application_and_level_are_believed() -> None:
     crawl = Crawl()
     former = remembered(thread(1, old))
