@@ -17,7 +17,7 @@ from aahcrawler.objects.nquads import iri, site_of
 from aahcrawler.objects.vocabulary import VERSION
 from aahcrawler.webobject import Person, Reference, Value, WebObject
 
-_SHOWN_BY_TEMPLATES: Final = ("title", "author", "date")
+_SHOWN_BY_TEMPLATES: Final = ("title", "author", "date", "links")
 _RECORD: Final = "urn:uuid:"
 _INVISIBLE: Final = dict.fromkeys((0xAD, 0x200B, 0x2060, 0xFEFF))
 _PICTURE: Final = re.compile(
@@ -39,7 +39,7 @@ def compare(former: Sequence[WebObject], now: Sequence[WebObject]) -> Changes:
 
     Added and edited ones come in the order of ``now``, deleted ones in that of ``former``. Objects are the same by
     their IRIs; one that has another IRI and the same author, title and text as one that is gone is neither added nor
-    deleted, for pages that do not number their objects. A title, author or date that all objects had and none has now,
+    deleted, for pages that do not number their objects. A title, author, date or links that all had and none has now,
     or the other way round, is the template's doing and no edit. Both captures have to be understood by the same
     knowledge base: otherwise a field that only one of them could find is taken for an edit.
     """
