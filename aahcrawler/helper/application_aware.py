@@ -14,8 +14,9 @@ from aahcrawler.helper.navigation import Links
 from aahcrawler.helper.recognition import Recognised, Recogniser
 from aahcrawler.helper.requests import Values, no_values
 from aahcrawler.helper.scripted import is_empty_shell
-from aahcrawler.helper.sites import Sites
+from aahcrawler.helper.sites import Sites, site_of
 from aahcrawler.helper.time_limits import Attempts, Stopwatch
+from aahcrawler.helper.unknown_addresses import junk
 from aahcrawler.metadata import Metadata
 from aahcrawler.page import Page
 from aahcrawler.page.date_order import ambiguous_days, implied_order, shown_order
@@ -23,6 +24,7 @@ from aahcrawler.page.titles import head_title, parts
 from aahcrawler.webobject import WebObject
 from knowledge_base.hosts import HostIndex
 from knowledge_base.model import Application, KnowledgeBase, Match
+from knowledge_base.url_rules import Reason
 from online_analysis.document import Document, Outlink
 
 UNKNOWN_ORDER = "day and month may be exchanged"
@@ -75,6 +77,14 @@ class ApplicationAwareHelper:
         """
         application = self._sites.application(url)
         return self._sites.verdict(application, url).url if application is not None else url
+
+    def entrance(self, url: str, target: str) -> Reason | None:
+        """Return why a page of the site that a URL redirects to is an entrance and no page: a login, or sign-up."""
+        if site_of(url) != site_of(target):
+            return None
+        application = self._sites.application(target)
+        reason = self._sites.verdict(application, target).reason if application is not None else junk(target)
+        return reason if reason in (Reason.LOGIN, Reason.REGISTER) else None
 
     def assist(self, page: Page, former: Metadata | None = None) -> Assistance:
         """Detect the application and the level of a page, run its actions, and gather the input of the analysers.

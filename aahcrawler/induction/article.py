@@ -84,8 +84,10 @@ def judge(page: Page, where: Surroundings, sets: tuple[RecordSet, ...], given: S
     posts = tuple(each for each in sets if each.nature is Nature.POSTS)
     reason = NoObject.NO_TEXT if part is None else NoObject.LIST
     if part is not None and not _holds_posts(where, part, posts) and not _lies_in(part, teasers_of(page, given)):
-        text = text or article_text(page, where, part)
-        objection = _objection_to_said(where, part, text) if says else _objection(page, where, part, text, sets)
+        read = text or article_text(page, where, part)
+        text = read.apart_from(record.body.plain() for each in posts for record in each.records if record.body)
+        said = says and text is read
+        objection = _objection_to_said(where, part, text) if said else _objection(page, where, part, text, sets)
         if objection is None:
             return Judged(sets, Article(part, text), tuple(each for each in posts if not _is_beside(where, part, each)))
         reason = objection

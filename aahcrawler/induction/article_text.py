@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import takewhile
 
@@ -81,6 +81,17 @@ class ArticleText:
         own = "".join(map(_key, self.lines))
         long = [key for text in texts for line in text.split("\n") if len(key := _key(line)) >= RUNNING]
         return bool(long) and sum(len(key) for key in long if key in own) >= MISSED * sum(map(len, long))
+
+    def apart_from(self, texts: Iterable[str]) -> "ArticleText":
+        """Return the text without the lines of others if it mostly consists of these, else as it is."""
+        others = {_key(line) for text in texts for line in text.split("\n")}
+        own = [line for line in self.lines if _key(line) not in others]
+        if 2 * letters("\n".join(own)) >= self.letters:
+            return self
+        lead = sum(line in own for line in self.lines[: self.lead])
+        running = sum(len(key) for key in map(_key, own) if len(key) >= RUNNING)
+        whole = tuple(line for line in self.whole if _key(line) not in others)
+        return replace(self, lines=tuple(own), lead=lead, running=running, whole=whole)
 
     @property
     def sentences(self) -> int:

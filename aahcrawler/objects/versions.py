@@ -19,6 +19,8 @@ from aahcrawler.webobject import Person, Reference, Value, WebObject
 
 _RECORD: Final = "urn:uuid:"
 _INVISIBLE: Final = dict.fromkeys((0xAD, 0x200B, 0x2060, 0xFEFF))
+_TELLING: Final = ("author", "date", "body")
+"""The properties that tell an object from all others, whatever it is called."""
 _PICTURE: Final = re.compile(
     r"[^/]+\.(?:avif|bmp|gif|jpe?g|jfif|m4v|mov|mp4|ogv|png|svg|tiff?|webm|webp)$", re.IGNORECASE
 )
@@ -53,6 +55,16 @@ def compare(former: Sequence[WebObject], now: Sequence[WebObject]) -> Changes:
         ),
         deleted=tuple(each.iri for each in gone if each.iri not in renamed),
     )
+
+
+def identity(web_object: WebObject) -> str:
+    """Return who said what when, as one text: the same for an object that another page shows under another IRI.
+
+    >>> one = WebObject("urn:x", "post", "http://a.test/", {"body": ("Hello  there",), "author": (Person("Ann"),)})
+    >>> identity(one) == identity(WebObject("urn:y", "reply", "http://a.test/?p=1", one.properties))
+    True
+    """
+    return repr(tuple(_read(web_object, name) for name in _TELLING))
 
 
 def is_edited(former: WebObject, now: WebObject) -> bool:

@@ -119,6 +119,9 @@ def discover_links(
         wanted = (rules.offer(link.url, lease, lease.score, kind="requisite", hop=Hop.REQUISITE) for link in needed)
         others.add(wanted, rules)
     counts: dict[str, float] = {f"refused:{reason}": len(where) for reason, where in positions.items()}
+    for offer in rejected.get(Trap.BARREN, ()):
+        avoided = f"avoided:{rules.traps.barren(offer.url)}"
+        counts[avoided] = counts.get(avoided, 0) + 1
     for name, number in others.counts.items():
         counts[name] = counts.get(name, 0) + number
     if loops:
@@ -141,7 +144,8 @@ def _follow(
     positions: dict[str, list[int]] = {}
     rejected: dict[str, list[Offer]] = {}
     for position, link in enumerate(links):
-        offer = rules.offer(link.url, lease, link.score or 0.0, depth=lease.depth + 1, hop=_hop(said, link))
+        worth = 1.0 if link.action is not None else rules.traps.worth(link.url)
+        offer = rules.offer(link.url, lease, worth * (link.score or 0.0), depth=lease.depth + 1, hop=_hop(said, link))
         refusal = unwanted or rules.scope.admit(offer, said.language) or rules.trap(offer, said.trap)
         if refusal is None:
             offers.append(offer)

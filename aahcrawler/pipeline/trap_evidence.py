@@ -4,14 +4,24 @@ from dataclasses import replace
 
 from aahcrawler.helper import Assistance
 from aahcrawler.metadata import Metadata
+from aahcrawler.objects.versions import identity
 from aahcrawler.traps import Seen, Trap, Verdict
 from aahcrawler.webobject import WebObject
 from online_analysis.document import Document
 
 
-def marked(said: Metadata, verdict: Verdict | None) -> Metadata:
-    """Return what is kept of a page with what was found of traps; a soft 404 has no score."""
-    if verdict is None or verdict.trap is None:
+def marked(said: Metadata, verdict: Verdict | None, *, keeps_objects: bool = False) -> Metadata:
+    """Return what is kept of a page with what was found of traps.
+
+    A soft 404 has no score, and a near duplicate none of the objects that pages before it had, unless it
+    ``keeps_objects``, which a former crawl read from it.
+    """
+    if verdict is None:
+        return said
+    if verdict.repeated and not keeps_objects:
+        kept = tuple(each for number, each in enumerate(said.objects) if number not in verdict.repeated)
+        said = replace(said, objects=kept)
+    if verdict.trap is None:
         return said
     if verdict.trap is Trap.SOFT_404:
         said = replace(said, score=None, relevant=None)
@@ -24,7 +34,8 @@ def seen(url: str, queue: str, assistance: Assistance, *, relevant: bool = False
     beside = (document.rest, *(part.text for part in document.parts if part.role == "navigation"))
     objects = tuple(map(_said, assistance.objects))
     anchors = " ".join(link.anchor for link in document.outlinks)
-    return Seen(url, queue, content(document), " ".join(beside), objects, relevant, anchors)
+    identities = tuple(map(identity, assistance.objects))
+    return Seen(url, queue, content(document), " ".join(beside), objects, identities, relevant, anchors)
 
 
 def content(document: Document) -> str:

@@ -66,6 +66,7 @@ class Summary(BaseModel):
     object: dict[str, int]
     status: dict[str, int]
     refused: dict[str, int]
+    avoided: dict[str, int]
     blocked: dict[str, int]
     error: dict[str, int]
     failed: dict[str, int] = {}
@@ -127,6 +128,7 @@ def report(
         ("Domains", bars(_domains(rows), "No page yet.")),
         ("Complete listings, asked for where links ran out", bars(summary.listing, "None was asked for.")),
         ("Links not followed, by reason", bars(summary.refused, "Every link was followed.")),
+        ("Links not followed since pages like theirs led to no content", bars(summary.avoided, "There were none.")),
         ("URLs not fetched, by reason", bars(summary.blocked, "None was blocked.")),
         ("Errors", bars(summary.error, "No URL failed.")),
         ("Answers by status", bars(summary.status, "No answer yet.")),

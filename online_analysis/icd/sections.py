@@ -210,6 +210,7 @@ class Traps(Section):
     repeats: Annotated[Count, Field(le=100)] = Field(default=2, examples=["2"])
     segments: Annotated[Count, Field(le=1000)] = Field(default=20, examples=["20"])
     parameters: Annotated[Count, Field(le=1000)] = Field(default=20, examples=["20"])
+    barren: Annotated[Count, Field(le=10**6)] = Field(default=5, examples=["20"])
     duplicates: Literal["skip", "follow"] = Field(default="skip", examples=["follow"])
     soft_404: Literal["probe", "ignore"] = Field(default="probe", examples=["ignore"])
 

@@ -9,6 +9,7 @@ from aahcrawler.crawl.core.context import CurrentContext
 from aahcrawler.crawl.health.error_classification import is_local
 from aahcrawler.crawl.response.trap_detection import TrapDetection
 from aahcrawler.frontier.protocol import Lease
+from aahcrawler.helper import Refused
 from aahcrawler.metadata import Link, LinkType, Metadata
 from aahcrawler.objects.versions import Changes
 from aahcrawler.page import Page, feeds
@@ -43,7 +44,7 @@ class PageAnalyser:
             return PageAnalysis(analysis.leased_anew(comparison.before, lease))
         try:
             if 300 <= page.status < 400:
-                return self._signed(PageAnalysis(analysis.of_redirect(lease, page)))
+                return self._signed(self._redirect(lease, page))
             if lease.kind == "requisite":
                 return (
                     self._signed(PageAnalysis(analysis.of_stylesheet(page))) if page.media_type == "text/css" else None
@@ -92,8 +93,17 @@ class PageAnalyser:
         found = self._analysis(lease, page, scored)
         lesson = None if ranker is None else ranker.take()
         contribution = None if is_error else found.contribution
-        said = marked(found.metadata, verdict)
+        had_objects = before is not None and bool(before.objects)
+        said = marked(found.metadata, verdict, keeps_objects=had_objects)
         return replace(found, metadata=said, lesson=lesson, contribution=contribution, verdict=verdict)
+
+    def _redirect(self, lease: Lease, page: Page) -> PageAnalysis:
+        """Understand a redirect. One to a login leads nowhere, unless it is that of a seed."""
+        said, helper = analysis.of_redirect(lease, page), self._context.now.helper
+        reasons = {link.url: helper.entrance(page.url, link.url) for link in said.links if lease.via}
+        refused = tuple(Refused(url, reason) for url, reason in reasons.items() if reason is not None)
+        links = tuple(link for link in said.links if reasons.get(link.url) is None)
+        return PageAnalysis(replace(said, links=links), refused)
 
     def _scored(self, page: Page, before: Metadata | None) -> ScoredPage:
         known = self._context.now

@@ -5,6 +5,7 @@ import logging
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from http import HTTPStatus
 from pathlib import Path
 from uuid import uuid4
 
@@ -30,6 +31,8 @@ logger = logging.getLogger(__name__)
 KEEP_EVERY = 300.0
 """Seconds between two writings of what was learned."""
 FOLDER = "traps"
+CLOSED = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN})
+"""Answers for people who have logged in."""
 PROBE_SCORE = 1.0
 """A suspicion is to be cleared up before more pages are fetched for it."""
 
@@ -84,11 +87,14 @@ class TrapDetection:
 
         What a former crawl knew, and the trouble of a server, say nothing of traps.
         """
-        if comparison.former is not None or not (comparison.page.status < 400 or comparison.page.status in GONE):
+        status = comparison.page.status
+        if comparison.former is not None or not (status < 400 or status in GONE | CLOSED):
             return discovered
         verdict = found.verdict or Verdict()
         pages = [offer.url for offer in discovered.offers if offer.kind == "page"]
-        self._traps.fetched(lease.url, verdict, pages)
+        is_page = comparison.page.status >= 300 or comparison.page.is_html
+        if barren := self._traps.fetched(lease.url, verdict, pages, is_page=is_page):
+            logger.info("%s: its pages lead to no content and are avoided from now on (traps.barren)", barren)
         probe = self._probe(lease, verdict.probe) if verdict.probe else None
         return discovered if probe is None else replace(discovered, offers=(*discovered.offers, probe))
 

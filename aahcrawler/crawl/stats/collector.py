@@ -8,14 +8,15 @@ BEGUN = "begun"
 
 GROUPS: Final = (
     *("application", "level", "object", "status", "type", "refused", "blocked", "error"),
-    *("failure", "failed", "mended", "learned", "trap", "listing", "no_object"),
+    *("failure", "failed", "mended", "learned", "trap", "listing", "no_object", "avoided"),
 )
 """Counts that have a second word: ``status:200``, ``refused:login``.
 
 ``failure`` counts actions that failed by reason, ``failed`` by where and reason, ``mended`` those of them whose objects
 were found all the same, ``learned`` pages by the learned action that found their objects, ``trap`` pages that were
 found to be near duplicates or soft 404s, ``listing`` pages of complete listings by application, listing and what became
-of them, ``no_object`` pages of no known level without an object, by reason.
+of them, ``no_object`` pages of no known level without an object, by reason, ``avoided`` links by the pattern of their
+URLs, whose pages led to no content.
 """
 SINGLE: Final = (
     "answers",
