@@ -99,7 +99,8 @@ class ApplicationAwareHelper:
         order = None
         if page.is_html:
             order = self._sites.date_order(page.url, shown_order(page), implied_order(page))
-            page = page.of_site(order, self._sites.shared_titles(page.url, parts(head_title(page))))
+            titles = self._sites.shared_titles(page.url, parts(head_title(page)))
+            page = page.of_site(order, titles, self._sites.records.of(page.url))
         found = self._assisted(page, former)
         page.forget()
         return _marked(found, ambiguous_days(page)) if order is None and page.is_html else found

@@ -24,6 +24,7 @@ LANGUAGE_SAMPLE = 600
 def read(page: Page, links: Links) -> Assistance:
     """Read an HTML page of no known application: its parts, the objects it declares or is, all its links."""
     reading = page.once(generic_objects.read)
+    links.sites.records.learn(page.url, reading.shapes)
     described, refused = _links(page, links)
     found = generic_splitting.split(page, reading, tuple(described.values()))
     parts = tuple(found.parts)

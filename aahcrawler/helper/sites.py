@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from aahcrawler import urls
+from aahcrawler.helper.site_records import SiteRecords
 from aahcrawler.page.dates import Order
 from knowledge_base.hosts import HostIndex
 from knowledge_base.model import Application, KnowledgeBase, PageLevel, Pattern
@@ -43,6 +44,7 @@ class Sites:
         self._orders: OrderedDict[str, tuple[set[Order], set[Order]]] = OrderedDict()
         self._titles: OrderedDict[str, deque[tuple[str, ...]]] = OrderedDict()
         self._most_hosts = most_hosts
+        self.records = SiteRecords(most_hosts)
         self.verdict = lru_cache(MOST_VERDICTS)(Verdicts().of)
         self._absolute = lru_cache(MOST_VERDICTS)(urls.resolve)
         self.whole = lru_cache(MOST_VERDICTS)(_whole)

@@ -11,9 +11,12 @@ from aahcrawler.induction.article import Article, judge, stands_in, teasers_of
 from aahcrawler.induction.headings import page_heading
 from aahcrawler.induction.merging import completed, merged, paired
 from aahcrawler.induction.model import Byline, Dated, NoObject, Record, RecordSet, Region
+from aahcrawler.induction.paging import is_continued
 from aahcrawler.induction.record_finding import records
+from aahcrawler.induction.record_shapes import shapes_of
 from aahcrawler.induction.surroundings import Surroundings
 from aahcrawler.page import Page, claims, generic
+from aahcrawler.page.record_shapes import RecordShape
 from aahcrawler.page.schemaorg import Item, items
 from aahcrawler.page.text import excerpt, fold
 from aahcrawler.page.titles import title_of
@@ -34,13 +37,14 @@ _NO_NAME = re.compile(r"[*@?!:/\d]|…|\.\.\.")
 class Reading:
     """The results for one page: its sets of records, its article if it is one, and the objects made of these.
 
-    ``bodies`` are the regions that the texts of objects stand in, by the objects' IRIs, where that is known. ``reason``
-    tells why there are no objects, None where there are some.
+    ``shapes`` are those of the records that are objects, ``bodies`` the regions that the texts of objects stand in, by
+    the objects' IRIs, where that is known. ``reason`` tells why there are no objects, None where there are some.
     """
 
     sets: tuple[RecordSet, ...]
     article: Article | None
     objects: tuple[WebObject, ...]
+    shapes: tuple[RecordShape, ...] = ()
     bodies: Mapping[str, Region] = field(default_factory=dict)
     reason: NoObject | None = None
 
@@ -70,11 +74,12 @@ def read(page: Page) -> Reading:
         whole = found[0] = _settled(
             page, where, whole, next((each.item for each in declared if each.object.iri == whole.iri), None)
         )
+    continued = is_continued(page)
     teasers = teasers_of(page, given)
     for each in judged.posts:
         if any(stands_in(record.element, teasers) for record in each.records):
             continue
-        induced = _records(page, each, whole, _heading(where, each))
+        induced = _records(page, each, whole, "" if continued else _heading(where, each), continued=continued)
         pairs = paired(declared, each.records)
         if _has_gaps(declared, pairs):
             found.extend(one for number, one in induced.items() if number not in pairs.values())
@@ -83,7 +88,8 @@ def read(page: Page) -> Reading:
         names += [(number, declared[place].object.iri) for place, number in pairs.items()]
         bodies |= {name: body for number, name in names if (body := each.records[number].body) is not None}
     distinct = tuple({each.iri: each for each in reversed(found)}.values())[::-1]
-    return Reading(judged.sets, article, distinct, bodies, None if distinct else judged.reason)
+    shapes = shapes_of(where.outline, judged.posts)
+    return Reading(judged.sets, article, distinct, shapes, bodies, None if distinct else judged.reason)
 
 
 def _is_of_page(page: Page, declared: WebObject, article: Article) -> bool:
@@ -148,8 +154,10 @@ def _heading(where: Surroundings, each: RecordSet) -> str:
     return found[0] if found else where.names.title
 
 
-def _records(page: Page, each: RecordSet, whole: WebObject | None, heading: str) -> dict[int, WebObject]:
-    """Return the objects that records are, by their places in the set."""
+def _records(
+    page: Page, each: RecordSet, whole: WebObject | None, heading: str, *, continued: bool = False
+) -> dict[int, WebObject]:
+    """Return the objects that records are, by their places in the set; all are replies where a thread is continued."""
     page_iri = claims.permalink(page)
     iris: list[str] = []
     found: dict[int, WebObject] = {}
@@ -160,7 +168,7 @@ def _records(page: Page, each: RecordSet, whole: WebObject | None, heading: str)
         if not body:
             continue
         author = _person(page, record.author)
-        first = whole is None and number == 0
+        first = whole is None and number == 0 and not continued
         title = record.title or (heading if first else "")
         properties: dict[str, tuple[Value, ...]] = {
             "title": (title,) if title else (),

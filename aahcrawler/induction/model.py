@@ -73,6 +73,8 @@ class Record:
     target: str | None = None
     """The target address of the record if it is a teaser of a page of its own."""
     heading: Element | None = None
+    template: tuple[str, str] | None = None
+    """The address and fragment of ``permalink`` with a NUL in place of the number that tells records apart."""
 
     @property
     def element(self) -> Element:

@@ -332,6 +332,12 @@ def _stripped(text: str) -> str:
     return " ".join(words).strip(" ,:;|»«·•–—-")
 
 
+def name_at(outline: Outline, place: int, number: int) -> Name | None:
+    """Return the name that an element shows for the record of a number, None if it shows none."""
+    text = outline.once(place, _name)
+    return Name(text, place, outline.once(place, _address), number) if text else None
+
+
 def _name(outline: Outline, place: int) -> str:
     """Return the text of an element that may be a person's name, empty if it cannot be one."""
     text = _stripped(excerpt(outline.elements[place], LONGEST_NAME + 1))

@@ -3,12 +3,12 @@
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from lxml.etree import _Element as Element
 
-from aahcrawler.induction.addressing import addressed
+from aahcrawler.induction.addressing import Addressed, Template, addresses
 from aahcrawler.induction.asides import SIDE
 from aahcrawler.induction.candidates import Candidate, candidates, own_text
 from aahcrawler.induction.headings import headed_places
@@ -16,14 +16,18 @@ from aahcrawler.induction.main_part import region
 from aahcrawler.induction.model import Byline, Dated, Nature, Record, RecordSet
 from aahcrawler.induction.outline import Outline
 from aahcrawler.induction.record_bodies import Content, Found, Part, Slot, bodies
-from aahcrawler.induction.record_fields import Fields, Name, read_unsigned, sign
+from aahcrawler.induction.record_fields import Fields, Name, name_at, read_unsigned, sign
+from aahcrawler.induction.record_shapes import follow, matches
 from aahcrawler.induction.signed_contributions import signed_records
 from aahcrawler.induction.surroundings import Surroundings
 from aahcrawler.induction.teaser_detection import Leads
 from aahcrawler.page import Page
+from aahcrawler.page.record_shapes import RecordShape
 from aahcrawler.urls import resolve
 
 LEAST_CONFIDENCE = 0.5
+KNOWN = 0.95
+"""The confidence of records of a shape that other pages of the site have shown."""
 
 LEAST_BODIED = 0.7
 """The share of records that have a text."""
@@ -54,6 +58,7 @@ def find_records(where: Surroundings) -> tuple[RecordSet, ...]:
         if found is not None and found.confidence >= LEAST_CONFIDENCE:
             judged.append(_Judged(found, tuple(_places(outline, found))))
     most = max((each.text(outline) for each in judged), default=0) or 1
+    judged += _known(where, [each for each in judged if each.set.nature is Nature.POSTS])
     judged.sort(
         key=lambda each: (-each.set.confidence * (0.7 + 0.3 * each.text(outline) / most) - each.signed, each.places)
     )
@@ -63,6 +68,20 @@ def find_records(where: Surroundings) -> tuple[RecordSet, ...]:
             accepted.append(each)
     accepted.sort(key=lambda each: each.places)
     return tuple(each.set for each in accepted)
+
+
+def _known(where: Surroundings, found: Sequence["_Judged"]) -> Iterator["_Judged"]:
+    """Yield records of the shapes that the site has shown on other pages, where no posts were found by other means."""
+    outline = where.outline
+    for shape in where.shapes:
+        roots = matches(outline, shape)
+        if not roots:
+            continue
+        read = _Reading(where, Candidate(roots, own_text(outline, roots), "known")).of_shape(shape)
+        judged = _Judged(read, tuple(_places(outline, read))) if read is not None else None
+        if judged is not None and not any(judged.overlaps(other, outline) for other in found):
+            yield judged
+            return
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,14 +142,53 @@ class _Reading:
         confidence = self._confidence(content, fields, found)
         if confidence < LEAST_CONFIDENCE:
             return None
-        records = tuple(self._record(number, part, fields, found[number]) for number, part in enumerate(parts))
-        records = _with_parents(outline, parts, records)
+        records = self._records(parts, fields, found)
         targets = Leads(content, fields, found, self.where.names, self._dated).targets()
         if self._is_list(records, len(targets) / len(parts), parts):
             listed = (replace(record, target=targets.get(number)) for number, record in enumerate(records))
             aside = self._is_aside(parts)
             return RecordSet(_container(outline, parts), tuple(listed), Nature.TEASERS, confidence, aside)
         return RecordSet(_container(outline, parts), records, Nature.POSTS, confidence)
+
+    def of_shape(self, shape: RecordShape) -> RecordSet | None:
+        """Return the records of a known shape that have a text and a date or an author; None where there are none."""
+        outline = self.where.outline
+        roots = sorted(root for record in self.candidate.records for root in record)
+        parts = [Part(record, _holes(outline, record, roots)) for record in self.candidate.records]
+        content = Content(outline, parts)
+        fields = read_unsigned(content, self.where.shown, self.where.names.title)
+        sign(fields, content, self.where.shown)
+        self._place_fields(fields, parts, shape)
+        found = _bodies(content, fields)
+        kept = [n for n, body in enumerate(found) if body is not None and (n in fields.dates or n in fields.names)]
+        if not kept or (shape.date is not None and not any(number in fields.dates for number in kept)):
+            return None
+        records = self._records(parts, fields, found, shape.permalink)
+        chosen = _with_parents(outline, [parts[n] for n in kept], [records[n] for n in kept])
+        return RecordSet(_container(outline, parts), chosen, Nature.POSTS, KNOWN)
+
+    def _place_fields(self, fields: Fields, parts: Sequence[Part], shape: RecordShape) -> None:
+        """Read dates and authors where records of the shape have shown them before."""
+        outline, at = self.where.outline, {each.place: each for each in self.where.shown}
+        for number, part in enumerate(parts):
+            dated = None if shape.date is None else follow(outline, part.roots, shape.date)
+            if shape.date is not None:
+                fields.dates.pop(number, None)
+            if dated in at:
+                fields.dates[number] = at[dated]
+            named = None if shape.author is None else follow(outline, part.roots, shape.author)
+            if shape.author is not None:
+                fields.names.pop(number, None)
+            if named is not None and (name := name_at(outline, named, number)) is not None:
+                fields.names[number] = name
+
+    def _records(
+        self, parts: Sequence[Part], fields: Fields, found: Sequence[Found | None], known: Template | None = None
+    ) -> tuple[Record, ...]:
+        outline, names = self.where.outline, self.where.names
+        given = addresses(outline, parts, names.base, names.own, known)
+        made = [self._record(n, part, fields, found[n], given[n]) for n, part in enumerate(parts)]
+        return _with_parents(outline, parts, made)
 
     def _is_list(self, records: Sequence[Record], led: float, parts: Sequence[Part]) -> bool:
         cut = sum(bool(record.body and _CUT.search(record.body.plain()[-30:])) for record in records) / len(parts)
@@ -146,7 +204,7 @@ class _Reading:
         dated, named = len(fields.dates) / size, len(fields.names) / size
         if bodied < LEAST_BODIED or max(dated, named) < 0.6:
             return 0.0
-        keyed = sum(addressed(outline, part, "").key is not None for part in parts) / size
+        keyed = sum(each.key is not None for each in addresses(outline, parts, "", frozenset())) / size
         held = sum(content.weight(place) for each in found if each for place in each.elements)
         whole = sum(content.weight(root) for part in parts for root in part.roots) or 1.0
         mean = held / size
@@ -183,10 +241,9 @@ class _Reading:
             counted.update(slot for place in places if place in at and (slot := content.slots.get(place)) in slots)
         return max(counted.values(), default=0) / (len(fields.dates) or 1)
 
-    def _record(self, number: int, part: Part, fields: Fields, found: Found | None) -> Record:
+    def _record(self, number: int, part: Part, fields: Fields, found: Found | None, address: Addressed) -> Record:
         outline, base = self.where.outline, self.where.names.base
         name, dated = fields.names.get(number), fields.dates.get(number)
-        address = addressed(outline, part, base)
         href = resolve(base, name.href) if name is not None and name.href else None
         titled = fields.titles.get(number)
         title = self._title(titled, name, found)
@@ -198,6 +255,7 @@ class _Reading:
             title=title,
             permalink=address.permalink,
             key=address.key,
+            template=address.template,
             heading=outline.elements[titled[1]] if titled and title else None,
         )
 

@@ -11,6 +11,7 @@ from aahcrawler.induction.outline import Outline
 from aahcrawler.induction.shown_dates import Shown, shown_dates
 from aahcrawler.page import Page
 from aahcrawler.page.hidden import Hidden
+from aahcrawler.page.record_shapes import RecordShape
 
 _DIALOG = re.compile(r"(?:^|[\s_-])(?:modal|dialog|popup|overlay|lightbox)(?:$|[\s_-])", re.IGNORECASE)
 
@@ -20,13 +21,14 @@ class Surroundings:
     """The common input of induction: a page's outline, the dates it shows, its names.
 
     ``writing`` is the place of the element that holds the first text area, None if there is none. Text areas that are
-    hidden or in dialogs do not count.
+    hidden or in dialogs do not count. ``shapes`` are those of the records of the page's site.
     """
 
     outline: Outline
     shown: tuple[Shown, ...]
     names: Names
     writing: int | None
+    shapes: tuple[RecordShape, ...] = ()
 
     @classmethod
     def of(cls, page: Page) -> "Surroundings":
@@ -36,7 +38,7 @@ class Surroundings:
         names = Names.of(page)
         if asides_hold_content(outline, names):
             outline.rename("aside", "div")
-        return cls(outline, shown, names, _writing(page, outline))
+        return cls(outline, shown, names, _writing(page, outline), page.record_shapes)
 
 
 def _writing(page: Page, outline: Outline) -> int | None:

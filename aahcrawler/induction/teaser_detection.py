@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from aahcrawler.induction.addressing import addressed, is_front
+from aahcrawler.induction.addressing import addresses, is_front
 from aahcrawler.induction.headings import Names
 from aahcrawler.induction.outline import numbered
 from aahcrawler.induction.record_bodies import Content, Found, Part, Slot
@@ -62,6 +62,12 @@ class Leads:
     def _heading(self) -> str:
         return fold(self.names.title).casefold()
 
+    @cached_property
+    def _own(self) -> list[str]:
+        """The addresses that the records give for themselves, without fragments; empty for those that give none."""
+        given = addresses(self.content.outline, self.content.parts, self.names.base, self.names.own)
+        return [(each.permalink or "").partition("#")[0] for each in given]
+
     def _slot(self, place: int) -> Slot:
         return self.content.slots.get(place, ())
 
@@ -93,7 +99,7 @@ class Leads:
         """Return the links of a record to other pages of the site, except those of its author and to itself."""
         outline = self.content.outline
         name = self.fields.names.get(number)
-        own = (addressed(outline, part, self.names.base).permalink or "").partition("#")[0]
+        own = self._own[number]
         found: list[_Link] = []
         for place in part.places(outline):
             element = outline.elements[place]

@@ -13,6 +13,7 @@ from lxml.html import HtmlElement
 
 from aahcrawler.page import charset, jsontree, markup
 from aahcrawler.page.dates import Order
+from aahcrawler.page.record_shapes import RecordShape
 from aahcrawler.page.sniffing import JSON, TEXT, sniff
 from aahcrawler.page.transcript import Transcript
 from aahcrawler.urls import resolve
@@ -66,7 +67,7 @@ class Page:
     read-only. Only the first ``PARSED_BYTES`` of a body are decoded and parsed. ``transcript`` is the text and the
     links of a document such as PDF, None if it was not read. ``order`` is that of day and month in the dates of the
     page's site, None if unknown. ``shared_titles`` are the parts that the titles of its site have in common, in lower
-    case without spaces and signs.
+    case without spaces and signs, ``record_shapes`` those of the records that pages like it have shown.
     """
 
     url: str
@@ -78,6 +79,7 @@ class Page:
     transcript: Transcript | None = None
     order: Order | None = None
     shared_titles: frozenset[str] = frozenset()
+    record_shapes: tuple[RecordShape, ...] = ()
 
     @cached_property
     def media_type(self) -> str:
@@ -138,9 +140,14 @@ class Page:
             return markup.parse(self.body[:PARSED_BYTES])
         return markup.parse(self.text.encode("utf-8", "replace"))
 
-    def of_site(self, order: Order | None, shared_titles: frozenset[str] = frozenset()) -> "Page":
-        """Return the page with the date order and the shared titles of its site. The parsed tree is shared."""
-        page = replace(self, order=order, shared_titles=shared_titles)
+    def of_site(
+        self,
+        order: Order | None,
+        shared_titles: frozenset[str] = frozenset(),
+        record_shapes: tuple[RecordShape, ...] = (),
+    ) -> "Page":
+        """Return the page with what is known of its site. The parsed tree is shared."""
+        page = replace(self, order=order, shared_titles=shared_titles, record_shapes=record_shapes)
         page.__dict__["tree"], page.__dict__["_met"] = self.tree, self.__dict__.get("_met")
         return page
 
