@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks.results import Row, report
+from benchmarks.results import Cell, Row, report
 from benchmarks.sites import BenchmarkError
 from benchmarks.software.installation import APPLICATIONS, Application, InstallationError
 from benchmarks.software.measuring import Case, Plan, measure
@@ -35,7 +35,11 @@ def rows(applications: list[Application], plan: Plan) -> Iterator[Row]:
             try:
                 yield from measure(application, plan, Path(name))
             except (InstallationError, BenchmarkError) as error:
-                head = {"app": application.name, "held_out": application.held_out, "failure": str(error)}
+                head: dict[str, Cell] = {
+                    "app": application.name,
+                    "held_out": application.held_out,
+                    "failure": str(error),
+                }
                 yield {**dict.fromkeys(_COLUMNS), **head}
 
 
@@ -56,7 +60,9 @@ def main() -> int:
     measured: list[Row] = []
     for row in rows([each for each in APPLICATIONS if each.name in arguments.app], plan):
         measured.append(row)
-        print(" ".join(f"{name}={value}" for name, value in row.items() if value is not None), file=sys.stderr, flush=True)
+        print(
+            " ".join(f"{name}={value}" for name, value in row.items() if value is not None), file=sys.stderr, flush=True
+        )
     report(measured, arguments.json)
     return int(any(row["failure"] for row in measured))
 

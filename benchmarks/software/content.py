@@ -12,9 +12,9 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A part of a post: a ``paragraph``, a ``quote`` of what ``by`` wrote, ``items`` a line each, ``code`` or a ``file``.
+    """A part of a post: a ``paragraph``, a ``quote`` of what ``by`` wrote, ``items``, ``code`` or a ``file``.
 
-    The text of a file is its name.
+    Items have a line each. The text of a file is its name.
     """
 
     kind: str

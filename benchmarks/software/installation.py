@@ -4,7 +4,6 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 import time
 import urllib.error
 import urllib.request
@@ -32,8 +31,8 @@ class InstallationError(Exception):
 class Application:
     """A real application: ``name`` is also that of its module in `benchmarks.software.sites`.
 
-    ``python`` are requirements of its own virtual environment, ``node`` packages of npm, both pinned. A page of a thread
-    shows ``page_size`` posts. One that is ``held_out`` is measured and not looked at while the crawler is worked on.
+    ``python`` are requirements of its own virtual environment, ``node`` packages of npm, both pinned. A page of a
+    thread shows ``page_size`` posts. One that is ``held_out`` is not looked at while the crawler is worked on.
     """
 
     name: str
@@ -58,21 +57,29 @@ class Application:
         if self.python:
             _run([interpreter, "-I", "-m", "pip", "install", "-q", *self.python], _INSTALLS_WITHIN)
         if self.node:
-            _run(["npm", "install", "--prefix", folder, "--ignore-scripts", "--no-audit", "--no-fund", *self.node], _INSTALLS_WITHIN)
+            _run(
+                ["npm", "install", "--prefix", folder, "--ignore-scripts", "--no-audit", "--no-fund", *self.node],
+                _INSTALLS_WITHIN,
+            )
         made.write_text(pins, "utf-8")
         return interpreter
 
     def run(self, command: str, home: Path, argument: Path) -> Mapping[str, str]:
-        """Let the application's module ``create`` or ``edit`` a site in ``home``; return the page of each post by its id."""
+        """Let the module ``create`` or ``edit`` a site in ``home``; return the page of each post by its id."""
         _run([*self._command(command, home), argument], _FILLS_WITHIN)
         places: dict[str, str] = json.loads((home / PLACES).read_text("utf-8"))
         return places
 
     @contextmanager
     def serving(self, home: Path, port: int) -> Iterator[None]:
-        """Serve a site on a port of loopback until the block ends. Raises ``InstallationError`` where it does not start."""
+        """Serve a site on a port of loopback until the block ends.
+
+        Raises ``InstallationError`` where the server does not start.
+        """
         with (home / "server.log").open("ab") as log:
-            process = subprocess.Popen([*self._command("serve", home), str(port)], cwd=home, env=_environment(), stdout=log, stderr=log)
+            process = subprocess.Popen(
+                [*self._command("serve", home), str(port)], cwd=home, env=_environment(), stdout=log, stderr=log
+            )
             try:
                 _wait_for(port, process, home / "server.log")
                 yield
@@ -85,7 +92,14 @@ class Application:
                     process.wait()
 
     def _command(self, command: str, home: Path) -> list[str]:
-        return [str(ENVIRONMENTS / self.name / "bin" / "python"), "-m", "benchmarks.software.site", self.name, command, str(home)]
+        return [
+            str(ENVIRONMENTS / self.name / "bin" / "python"),
+            "-m",
+            "benchmarks.software.site",
+            self.name,
+            command,
+            str(home),
+        ]
 
 
 def _environment() -> dict[str, str]:

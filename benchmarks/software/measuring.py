@@ -110,7 +110,9 @@ class Crawl:
         """Return what was found, field by field, and at what cost."""
         true = self.site.true
         matching = Matching.of(true, map(_described, _live(self.site.crawled)))
-        pages = [page.url for page in page_rows(self.site.crawled, self.number) if page.is_page and _is_html(page.media_type)]
+        pages = [
+            page.url for page in page_rows(self.site.crawled, self.number) if page.is_page and _is_html(page.media_type)
+        ]
         return {
             **matching.scores(),
             "requests_per_needed_page": round(self.asked / len(needed_pages(true.objects)), 2),
@@ -190,7 +192,9 @@ class _Measured:
             shutil.rmtree(self._site.crawled, ignore_errors=True)
         return crawl(self._site, number)
 
-    def _row(self, case: Case, redesign: Redesign | None, scored: Mapping[str, Cell], changes: Mapping[str, Cell]) -> Row:
+    def _row(
+        self, case: Case, redesign: Redesign | None, scored: Mapping[str, Cell], changes: Mapping[str, Cell]
+    ) -> Row:
         told = {"false_changes": None, "missed_changes": None, **changes}
         cost = scored["cpu_ms_per_page"]
         ratio = round(float(cost) / float(self._cost), 2) if cost and self._cost else None
@@ -213,7 +217,9 @@ def crawl(site: Site, number: int) -> Crawl:
     with site.application.serving(site.home, site.backend):
         finished = run(command, {**os.environ, **_SETTINGS}, LONGEST)
     if finished.code:
-        raise BenchmarkError(f"{site.application.name}: the crawl ended with {finished.code}:\n{finished.output[-4000:]}")
+        raise BenchmarkError(
+            f"{site.application.name}: the crawl ended with {finished.code}:\n{finished.output[-4000:]}"
+        )
     asked = [json.loads(line)["url"] for line in site.front.log.read_text("utf-8").splitlines()]
     return Crawl(site, finished, page_requests(asked), number)
 
@@ -225,15 +231,13 @@ def changed(site: Site, edits: tuple[Edit, ...]) -> Site:
 
 
 def planted(before: Content, edits: Sequence[Edit]) -> list[ToldChange]:
-    """Return the changes that a crawl is to tell: an edited or added post with its new text, a deleted one with its last."""
+    """Return the changes that a crawl is to tell, each with its new text, a deletion with the last one."""
     texts = {post.id: post.plain for _, post in before.posts()}
-    return [
-        ToldChange(edit.kind, texts[edit.post.id] if edit.kind == "deleted" else edit.post.plain) for edit in edits
-    ]
+    return [ToldChange(edit.kind, texts[edit.post.id] if edit.kind == "deleted" else edit.post.plain) for edit in edits]
 
 
 def told_changes(crawled: Path) -> list[ToldChange]:
-    """Return what the crawl tells a person who asks which posts the second of its crawls found edited, deleted and new."""
+    """Return what was edited and deleted, and what the second crawl saw first, as the ready-made queries tell it."""
     bodies = {row.iri: row.body or "" for row in object_rows(crawled)}
     told = [ToldChange("edited", row["after"]) for row in _asked(crawled, "edited-posts")]
     told += [ToldChange("deleted", row["last"]) for row in _asked(crawled, "deleted-posts")]

@@ -26,7 +26,8 @@ FIELDS: Final = ("title", "author", "date")
 _AS_GOOD: Final = 0.02
 _RARE: Final = 8
 _REQUISITE: Final = re.compile(
-    r"\.(?:css|js|mjs|map|png|jpe?g|gif|svg|webp|ico|woff2?|ttf|eot|mp4|webm|mp3)(?:[?#]|$)|/robots\.txt$", re.IGNORECASE
+    r"\.(?:css|js|mjs|map|png|jpe?g|gif|svg|webp|ico|woff2?|ttf|eot|mp4|webm|mp3)(?:[?#]|$)|/robots\.txt$",
+    re.IGNORECASE,
 )
 
 
@@ -60,6 +61,28 @@ class ToldChange:
     body: str
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class Fit:
+    """How well an extracted object agrees with the true object of a number, in the order of importance.
+
+    Several true objects may have the same text, on different pages or of different authors.
+    """
+
+    f1: int
+    same_page: bool
+    same_author: bool
+    same_date: bool
+    number: int
+
+    @classmethod
+    def of(cls, f1: float, true: Described, extracted: Described, number: int) -> "Fit":
+        """Compare what else is known of two objects whose texts agree."""
+        dated = bool(true.date) and verdict("date", true.date or "", extracted.date) == "right"
+        same_author = fold(true.author) == fold(extracted.author)
+        # Differences as small as these are of the form, not of the text.
+        return cls(round(f1 / _AS_GOOD), local(true.url) == local(extracted.url), same_author, dated, number)
+
+
 class TrueObjects:
     """What a site was filled with; finds the true object that an extracted one is."""
 
@@ -70,19 +93,14 @@ class TrueObjects:
             for word in true.bag:
                 self._holders[word].add(number)
 
-    def fits(self, extracted: Described) -> list[tuple[float, int]]:
-        """Return the true objects that a text agrees with, the best first: their F1 and their numbers.
-
-        Of equal ones those on the same page come first, then those of the same author.
-        """
-        rare = sorted((word for word in extracted.bag if word in self._holders), key=lambda word: len(self._holders[word]))
-        near = set().union(*(self._holders[word] for word in rare[:_RARE]))
-        ranked = [(self.objects[number].agrees(extracted), *self._beside(number, extracted), number) for number in near]
-        return [(fit, number) for fit, *_, number in sorted(ranked, reverse=True) if fit >= AGREES]
-
-    def _beside(self, number: int, extracted: Described) -> tuple[bool, bool]:
-        true = self.objects[number]
-        return local(true.url) == local(extracted.url), fold(true.author) == fold(extracted.author)
+    def fits(self, extracted: Described) -> list["Fit"]:
+        """Return the true objects that a text agrees with."""
+        rare = sorted(
+            (word for word in extracted.bag if word in self._holders), key=lambda word: len(self._holders[word])
+        )
+        near: set[int] = set().union(*(self._holders[word] for word in rare[:_RARE]))
+        ranked = ((number, self.objects[number].agrees(extracted)) for number in near)
+        return [Fit.of(fit, self.objects[number], extracted, number) for number, fit in ranked if fit >= AGREES]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,21 +114,18 @@ class Matching:
 
     @classmethod
     def of(cls, true: TrueObjects, extracted: Iterable[Described]) -> "Matching":
-        """Match extracted objects with true ones; those without a body do not count."""
-        found: dict[int, Described] = {}
-        copies: list[Described] = []
-        wrong: list[Described] = []
-        for each in extracted:
-            if not each.bag:
-                continue
-            fits = true.fits(each)
-            free = [(fit, number) for fit, number in fits if number not in found]
-            if not fits:
-                wrong.append(each)
-            elif free and free[0][0] >= fits[0][0] - _AS_GOOD:
-                found[free[0][1]] = each
-            else:
-                copies.append(each)
+        """Match extracted objects with true ones one to one, the best first; those without a body do not count."""
+        fits = [(each, true.fits(each)) for each in extracted if each.bag]
+        pairs = sorted(((fit, place) for place, (_, found) in enumerate(fits) for fit in found), reverse=True)
+        matched: dict[int, int] = {}
+        used: set[int] = set()
+        for fit, place in pairs:
+            if fit.number not in matched and place not in used:
+                matched[fit.number] = place
+                used.add(place)
+        found = {number: fits[place][0] for number, place in matched.items()}
+        copies = [each for place, (each, agreeing) in enumerate(fits) if agreeing and place not in used]
+        wrong = [each for each, agreeing in fits if not agreeing]
         return cls(true, found, copies, wrong)
 
     def scores(self) -> dict[str, Cell]:

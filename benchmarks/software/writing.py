@@ -9,6 +9,7 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from itertools import zip_longest
 from typing import Final
 
 from benchmarks.software.content import Block, Content, Edit, Person, Post, Thread
@@ -111,9 +112,12 @@ class Writer:
         texts = [post.plain for _, post in content.posts()]
         threads = [thread for thread in content.threads if len(thread.posts) > 2]
         self._drawn.shuffle(threads)
-        threads.sort(key=lambda thread: len(thread.posts) % (page_size + 2) == page_size)  # Of equal kind stay shuffled.
+        long = [thread for thread in threads if len(thread.posts) > page_size]
+        short = [thread for thread in threads if len(thread.posts) <= page_size]
+        # Of each kind of change some are done to long threads, and some to short ones.
+        mixed = [thread for pair in zip_longest(long, short) for thread in pair if thread is not None]
         changes: list[Edit] = []
-        for number, thread in enumerate(threads[: _EDITED + _DELETED + _ADDED]):
+        for number, thread in enumerate(mixed[: _EDITED + _DELETED + _ADDED]):
             if number < _EDITED:
                 post = thread.posts[0] if number == 0 else self._drawn.choice(thread.posts)
                 changes.append(Edit("edited", thread.id, self._rewritten(post)))
