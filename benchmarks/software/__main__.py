@@ -52,11 +52,14 @@ def main() -> int:
     parser.add_argument("--change", nargs="+", choices=list(Redesign), help="these changes of a template alone")
     parser.add_argument("--seed", type=int, default=1, help="what content and redesigns are drawn from (default: 1)")
     parser.add_argument("--quick", action="store_true", help="little content, and total redesigns alone")
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="keep each crawl here, with a list of its mistakes")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows here")
     arguments = parser.parse_args()
     redesigns = arguments.change or ([Redesign.TOTAL] if arguments.quick else list(Redesign))
     size = QUICK if arguments.quick else Size()
-    plan = Plan(frozenset(map(Case, arguments.case)), tuple(map(Redesign, redesigns)), size, arguments.seed)
+    plan = Plan(
+        frozenset(map(Case, arguments.case)), tuple(map(Redesign, redesigns)), size, arguments.seed, arguments.keep
+    )
     measured: list[Row] = []
     for row in rows([each for each in APPLICATIONS if each.name in arguments.app], plan):
         measured.append(row)

@@ -4,7 +4,7 @@ A site module reads it in the environment of its application, the benchmark make
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -93,12 +93,31 @@ class Content:
 
 
 @dataclass(frozen=True, slots=True)
+class Place:
+    """Where a post is shown: the path of its page, and the fields that the software shows nowhere, or not exactly."""
+
+    url: str
+    hidden: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Edit:
     """One change of a site: a post of ``thread`` is ``edited`` into this one, ``deleted``, or ``added`` at its end."""
 
     kind: str
     thread: str
     post: Post
+
+
+def write_places(places: Mapping[str, Place], target: Path) -> None:
+    """Write the places of posts, by their ids, as JSON."""
+    target.write_text(json.dumps({name: asdict(place) for name, place in places.items()}), "utf-8")
+
+
+def read_places(source: Path) -> dict[str, Place]:
+    """Read what `write_places` wrote."""
+    rows = json.loads(source.read_text("utf-8"))
+    return {name: Place(row["url"], tuple(row["hidden"])) for name, row in rows.items()}
 
 
 def write_edits(edits: tuple[Edit, ...], target: Path) -> Path:

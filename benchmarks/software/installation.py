@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.recorded import PROJECT
+from benchmarks.software.content import Place, read_places
 from benchmarks.software.site import PLACES
 
 ENVIRONMENTS: Final = PROJECT / ".cache" / "software"
@@ -64,11 +65,10 @@ class Application:
         made.write_text(pins, "utf-8")
         return interpreter
 
-    def run(self, command: str, home: Path, argument: Path) -> Mapping[str, str]:
-        """Let the module ``create`` or ``edit`` a site in ``home``; return the page of each post by its id."""
+    def run(self, command: str, home: Path, argument: Path) -> Mapping[str, Place]:
+        """Let the module ``create`` or ``edit`` a site in ``home``; return the place of each post by its id."""
         _run([*self._command(command, home), argument], _FILLS_WITHIN)
-        places: dict[str, str] = json.loads((home / PLACES).read_text("utf-8"))
-        return places
+        return read_places(home / PLACES)
 
     @contextmanager
     def serving(self, home: Path, port: int) -> Iterator[None]:

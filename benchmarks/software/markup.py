@@ -43,3 +43,18 @@ def _html(block: Block, files: str) -> str:
             return f'<p><a href="{escape(files)}{text}">{text}</a></p>'
         case _:
             return f"<p>{text}</p>"
+
+
+def lines(post: Post) -> str:
+    """Return a post as people write where there is no markup."""
+    return "\n\n".join(map(_lines, post.blocks)) + "\n"
+
+
+def _lines(block: Block) -> str:
+    match block.kind:
+        case "quote":
+            return f"{block.by} wrote:\n" + "\n".join(f"> {line}" for line in block.text.splitlines())
+        case "items":
+            return "\n".join(f"- {line}" for line in block.text.splitlines())
+        case _:
+            return block.text

@@ -11,20 +11,22 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
+from pydantic_core import to_jsonable_python
+
 from aahcrawler.objects.reader import ObjectRow, object_rows, page_rows
 from benchmarks.process_memory import Finished, run
 from benchmarks.recorded import free_port
 from benchmarks.results import Cell, Row
 from benchmarks.sites import ICD, LIMITED, LONGEST, MOST_PAGES_UNKNOWN, BenchmarkError
-from benchmarks.software.content import Content, Edit, edited, write_edits
+from benchmarks.software.content import Content, Edit, Place, edited, write_edits
 from benchmarks.software.front import Front
 from benchmarks.software.installation import Application
 from benchmarks.software.scorer import (
+    ComparedChanges,
     Described,
     Matching,
     ToldChange,
     TrueObjects,
-    compared_changes,
     needed_pages,
     page_requests,
 )
@@ -52,24 +54,28 @@ class Case(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Which cases are measured, with which redesigns, on how much content drawn from which seed."""
+    """Which cases are measured, with which redesigns, on how much content drawn from which seed.
+
+    ``kept`` is a folder that receives the crawl of each case, and what in it is not as it should be.
+    """
 
     cases: frozenset[Case]
     redesigns: Sequence[Redesign]
     size: Size
     seed: int
+    kept: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """An application filled in ``folder``, the server before it, what it holds, and the page of each post."""
+    """An application filled in ``folder``, the server before it, what it holds, and the place of each post."""
 
     application: Application
     folder: Path
     front: Front
     backend: int
     content: Content
-    places: Mapping[str, str]
+    places: Mapping[str, Place]
 
     @property
     def home(self) -> Path:
@@ -87,11 +93,12 @@ class Site:
         return TrueObjects(
             Described(
                 post.id,
-                self.places[post.id],
+                self.places[post.id].url,
                 post.plain,
                 thread.title if post is thread.posts[0] else None,
                 post.author,
                 post.date,
+                self.places[post.id].hidden,
             )
             for thread, post in self.content.posts()
         )
@@ -106,16 +113,18 @@ class Crawl:
     asked: int
     number: int
 
-    def row(self) -> dict[str, Cell]:
+    def matching(self) -> Matching:
+        """Compare what is known now with what the site shows."""
+        return Matching.of(self.site.true, map(_described, _live(self.site.crawled)))
+
+    def row(self, matching: Matching) -> dict[str, Cell]:
         """Return what was found, field by field, and at what cost."""
-        true = self.site.true
-        matching = Matching.of(true, map(_described, _live(self.site.crawled)))
         pages = [
             page.url for page in page_rows(self.site.crawled, self.number) if page.is_page and _is_html(page.media_type)
         ]
         return {
             **matching.scores(),
-            "requests_per_needed_page": round(self.asked / len(needed_pages(true.objects)), 2),
+            "requests_per_needed_page": round(self.asked / len(needed_pages(matching.true.objects)), 2),
             "false_objects": matching.false_objects(pages),
             "cpu_ms_per_page": round(1000 * self.finished.cpu_seconds / max(1, len(pages)), 1),
         }
@@ -149,27 +158,26 @@ class _Measured:
         self._cost: Cell = None
 
     def rows(self) -> Iterator[Row]:
+        """Yield a row for each case."""
         cases = self._plan.cases
         if cases - {Case.WITHOUT_MEMORY}:
-            first = self._crawl(fresh=True, number=1)
-            shutil.copytree(self._site.crawled, self._kept, symlinks=True)
-            row = first.row()
-            self._cost = row["cpu_ms_per_page"]
+            row = self._first()
             if Case.UNKNOWN in cases:
-                yield self._row(Case.UNKNOWN, None, row, {})
+                yield row
         for redesign in self._plan.redesigns:
             with self._redesigned(redesign):
                 if Case.TEMPLATE in cases:
                     yield self._recrawled(Case.TEMPLATE, redesign, ())
                 if Case.WITHOUT_MEMORY in cases:
-                    yield self._row(Case.WITHOUT_MEMORY, redesign, self._crawl(fresh=True, number=1).row(), {})
+                    yield self._fresh(Case.WITHOUT_MEMORY, redesign)
         if Case.EDITS in cases:
             edits = Writer(self._plan.seed + 1).edits(self._site.content, self._site.application.page_size)
-            before, self._site = self._site, changed(self._site, edits)
-            yield self._recrawled(Case.EDITS, None, planted(before.content, edits))
+            made = planted(self._site.content, edits)
+            self._site = changed(self._site, edits)
+            yield self._recrawled(Case.EDITS, None, made)
 
     @property
-    def _kept(self) -> Path:
+    def _former(self) -> Path:
         return self._site.folder / "first"
 
     @contextmanager
@@ -181,30 +189,56 @@ class _Measured:
         finally:
             self._site.front.template = None
 
+    def _first(self) -> Row:
+        row = self._fresh(Case.UNKNOWN, None)
+        shutil.copytree(self._site.crawled, self._former, symlinks=True)
+        self._cost = row["cpu_ms_per_page"]
+        return row
+
+    def _fresh(self, case: Case, redesign: Redesign | None) -> Row:
+        shutil.rmtree(self._site.crawled, ignore_errors=True)
+        return self._row(case, redesign, crawl(self._site, 1), None)
+
     def _recrawled(self, case: Case, redesign: Redesign | None, made: Sequence[ToldChange]) -> Row:
         shutil.rmtree(self._site.crawled, ignore_errors=True)
-        shutil.copytree(self._kept, self._site.crawled, symlinks=True)
-        crawl = self._crawl(fresh=False, number=2)
-        return self._row(case, redesign, crawl.row(), compared_changes(made, told_changes(self._site.crawled)))
+        shutil.copytree(self._former, self._site.crawled, symlinks=True)
+        done = crawl(self._site, 2)
+        return self._row(case, redesign, done, ComparedChanges.of(made, told_changes(self._site.crawled)))
 
-    def _crawl(self, *, fresh: bool, number: int) -> Crawl:
-        if fresh:
-            shutil.rmtree(self._site.crawled, ignore_errors=True)
-        return crawl(self._site, number)
-
-    def _row(
-        self, case: Case, redesign: Redesign | None, scored: Mapping[str, Cell], changes: Mapping[str, Cell]
-    ) -> Row:
-        told = {"false_changes": None, "missed_changes": None, **changes}
+    def _row(self, case: Case, redesign: Redesign | None, done: Crawl, changes: ComparedChanges | None) -> Row:
+        matching = done.matching()
+        scored = done.row(matching)
+        if self._plan.kept is not None:
+            name = "-".join(filter(None, (self._site.application.name, case, redesign)))
+            keep(self._site.crawled, self._plan.kept / name, matching, changes)
         cost = scored["cpu_ms_per_page"]
-        ratio = round(float(cost) / float(self._cost), 2) if cost and self._cost else None
         head: dict[str, Cell] = {
             "app": self._site.application.name,
             "case": case,
             "change": redesign,
             "held_out": self._site.application.held_out,
         }
-        return {**head, **scored, "cost_ratio": ratio, **told, "failure": None}
+        after: dict[str, Cell] = {
+            "cost_ratio": round(float(cost) / float(self._cost), 2) if cost and self._cost else None,
+            "false_changes": len(changes.false) if changes else None,
+            "missed_changes": len(changes.missed) if changes else None,
+            "failure": None,
+        }
+        return {**head, **scored, **after}
+
+
+def keep(crawled: Path, target: Path, matching: Matching, changes: ComparedChanges | None) -> None:
+    """Copy a crawl, and write beside it what is not as it should be: ``mistakes.jsonl``, a line each."""
+    shutil.rmtree(target, ignore_errors=True)
+    shutil.copytree(crawled, target / "crawl", symlinks=True)
+    found: list[tuple[str, object]] = [("missing", each) for each in matching.missing]
+    found += [("wrong", each) for each in matching.wrong] + [("copy", each) for each in matching.copies]
+    found += [("field", pair) for pair in matching.differing]
+    if changes is not None:
+        found += [("false change", each) for each in changes.false]
+        found += [("missed change", each) for each in changes.missed]
+    lines = (json.dumps({"mistake": mistake, "of": to_jsonable_python(each)}) for mistake, each in found)
+    (target / "mistakes.jsonl").write_text("".join(f"{line}\n" for line in lines), "utf-8")
 
 
 def crawl(site: Site, number: int) -> Crawl:

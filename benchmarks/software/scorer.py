@@ -33,7 +33,10 @@ _REQUISITE: Final = re.compile(
 
 @dataclass(frozen=True)
 class Described:
-    """An object, true or extracted. A field that is None is not shown, or was not found; ``url`` is a path."""
+    """An object, true or extracted; ``url`` is that of its page. A field is None where there is none, or none was found.
+
+    No page shows the ``hidden`` fields of a true object: they need not be found, but what is said must be true.
+    """
 
     id: str
     url: str
@@ -41,6 +44,7 @@ class Described:
     title: str | None = None
     author: str | None = None
     date: str | None = None
+    hidden: tuple[str, ...] = ()
 
     @cached_property
     def bag(self) -> Counter[str]:
@@ -59,6 +63,11 @@ class ToldChange:
 
     kind: str
     body: str
+
+    def agrees(self, other: "ToldChange") -> bool:
+        """Return whether both tell the same."""
+        texts = Described("", "", self.body), Described("", "", other.body)
+        return self.kind == other.kind and texts[0].agrees(texts[1]) >= AGREES
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -129,7 +138,10 @@ class Matching:
         return cls(true, found, copies, wrong)
 
     def scores(self) -> dict[str, Cell]:
-        """Return recall, precision, and for each field the shares that are right and wrong of those shown."""
+        """Return recall and precision, and for each field the share that is right and the share that is wrong.
+
+        Right ones are a share of the found objects that show the field, wrong ones of all found objects.
+        """
         extracted = len(self.found) + len(self.copies) + len(self.wrong)
         row: dict[str, Cell] = {
             "recall": _share(len(self.found), len(self.true.objects)),
@@ -137,8 +149,8 @@ class Matching:
             "duplicate_share": _share(len(self.copies), extracted),
         }
         judged = {name: self._judged(name) for name in FIELDS}
-        row |= {name: _share(verdicts["right"], verdicts.total()) for name, verdicts in judged.items()}
-        return row | {f"{name}_wrong": _share(verdicts["wrong"], verdicts.total()) for name, verdicts in judged.items()}
+        row |= {name: _share(verdicts["right"], verdicts.total()) for name, (verdicts, _) in judged.items()}
+        return row | {f"{name}_wrong": _share(wrong, len(self.found)) for name, (_, wrong) in judged.items()}
 
     def false_objects(self, pages: Iterable[str]) -> float | None:
         """Return the share of fetched pages without true objects that gave an object which agrees with nothing.
@@ -149,10 +161,33 @@ class Matching:
         empty = set(map(local, pages)) - needed - repeating
         return _share(len(empty & {local(each.url) for each in self.wrong}), len(empty))
 
-    def _judged(self, name: str) -> Counter[str]:
+    @property
+    def missing(self) -> list[Described]:
+        """The true objects that nothing was found of."""
+        return [true for number, true in enumerate(self.true.objects) if number not in self.found]
+
+    @property
+    def differing(self) -> list[tuple[Described, Described]]:
+        """The true objects of which a field is wrong or absent, and what they were found as."""
         pairs = ((self.true.objects[number], each) for number, each in self.found.items())
-        shown = [(getattr(true, name), getattr(each, name)) for true, each in pairs if getattr(true, name)]
-        return Counter(verdict(name, true, extracted) for true, extracted in shown)
+        return [(true, each) for true, each in pairs if _is_amiss(true, _verdicts(true, each))]
+
+    def _judged(self, name: str) -> tuple[Counter[str], int]:
+        """Return the verdicts on a field where it is shown, and how many of its values are wrong at all."""
+        pairs = [(self.true.objects[number], each) for number, each in self.found.items()]
+        verdicts = [(true, _verdicts(true, each).get(name)) for true, each in pairs]
+        shown = Counter(said for true, said in verdicts if said is not None and name not in true.hidden)
+        return shown, sum(said == "wrong" for _, said in verdicts)
+
+
+def _is_amiss(true: Described, verdicts: Mapping[str, str]) -> bool:
+    return any(said == "wrong" or (said == "absent" and name not in true.hidden) for name, said in verdicts.items())
+
+
+def _verdicts(true: Described, extracted: Described) -> dict[str, str]:
+    """Return what there is to say of each field that the true object has."""
+    shown = ((name, getattr(true, name), getattr(extracted, name)) for name in FIELDS)
+    return {name: verdict(name, value, other) for name, value, other in shown if value}
 
 
 def verdict(name: str, true: str, extracted: str | None) -> str:
@@ -168,21 +203,25 @@ def verdict(name: str, true: str, extracted: str | None) -> str:
     return "right" if fold(true) == fold(extracted) else "wrong"
 
 
-def compared_changes(planted: Sequence[ToldChange], told: Sequence[ToldChange]) -> dict[str, Cell]:
-    """Return how many changes were told that nobody made, and how many were made and not told.
+@dataclass(frozen=True, slots=True)
+class ComparedChanges:
+    """The changes that were told and that nobody made, and those that were made and are not told."""
 
-    A change is the same where its kind is, and its text agrees; each that was made is told once.
-    """
-    open_ = [(change.kind, Described("", "", change.body)) for change in planted]
-    false = 0
-    for change in told:
-        said = Described("", "", change.body)
-        same = next((each for each in open_ if each[0] == change.kind and each[1].agrees(said) >= AGREES), None)
-        if same is None:
-            false += 1
-        else:
-            open_.remove(same)
-    return {"false_changes": false, "missed_changes": len(open_)}
+    false: Sequence[ToldChange]
+    missed: Sequence[ToldChange]
+
+    @classmethod
+    def of(cls, made: Iterable[ToldChange], told: Iterable[ToldChange]) -> "ComparedChanges":
+        """Compare changes: the same are of one kind, and their texts agree; each that was made is told once."""
+        left = list(made)
+        false: list[ToldChange] = []
+        for change in told:
+            same = next((each for each in left if change.agrees(each)), None)
+            if same is None:
+                false.append(change)
+            else:
+                left.remove(same)
+        return cls(false, left)
 
 
 def needed_pages(objects: Iterable[Described]) -> set[str]:

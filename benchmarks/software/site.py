@@ -4,17 +4,15 @@
     python -m benchmarks.software.site NAME edit HOME EDITS.json
     python -m benchmarks.software.site NAME serve HOME PORT
 
-``NAME`` is a module of `benchmarks.software.sites` with the three functions. The first two write to HOME/places.json
-where each post is shown: the path of the page by the id of the post.
+``NAME`` is a module of `benchmarks.software.sites` with the three functions. The first two return the place of each post
+by its id, which is written to HOME/places.json.
 """
 
-import json
 import sys
-from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
 
-from benchmarks.software.content import Content, read_edits
+from benchmarks.software.content import Content, read_edits, write_places
 
 PLACES = "places.json"
 
@@ -25,17 +23,13 @@ def main(name: str, command: str, home: Path, argument: str) -> None:
     match command:
         case "create":
             home.mkdir(parents=True, exist_ok=True)
-            _note(home, site.create(home, Content.read(Path(argument))))
+            write_places(site.create(home, Content.read(Path(argument))), home / PLACES)
         case "edit":
-            _note(home, site.edit(home, read_edits(Path(argument))))
+            write_places(site.edit(home, read_edits(Path(argument))), home / PLACES)
         case "serve":
             site.serve(home, int(argument))
         case _:
             sys.exit(f"no such command: {command}")
-
-
-def _note(home: Path, places: Mapping[str, str]) -> None:
-    (home / PLACES).write_text(json.dumps(places), "utf-8")
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from benchmarks.software.content import Content, Edit, Post
+from benchmarks.software.content import Content, Edit, Place, Post
 from benchmarks.software.markup import markdown
 from benchmarks.software.sites import django_project as project
 
@@ -21,7 +21,7 @@ ST_SITE_URL = "http://127.0.0.1/"
 """
 
 
-def create(home: Path, content: Content) -> Mapping[str, str]:
+def create(home: Path, content: Content) -> Mapping[str, Place]:
     """Make the forum and fill it; return where posts are."""
     project.set_up(home, SETTINGS)
     project.make_database()
@@ -51,7 +51,7 @@ def create(home: Path, content: Content) -> Mapping[str, str]:
     return _places(keys)
 
 
-def edit(home: Path, edits: tuple[Edit, ...]) -> Mapping[str, str]:
+def edit(home: Path, edits: tuple[Edit, ...]) -> Mapping[str, Place]:
     """Change the forum as members and moderators do; return where posts are now."""
     project.set_up(home, SETTINGS)
     keys = project.keys(home)
@@ -117,12 +117,12 @@ def _rendered(home: Path, post: Post) -> str:
     return str(Markdown().render(markdown(post, project.FILES)))
 
 
-def _places(keys: Mapping[str, int]) -> dict[str, str]:
+def _places(keys: Mapping[str, int]) -> dict[str, Place]:
     """Return the page of each comment: removed ones keep their places."""
     comments = project.model("spirit_comment.Comment").objects
-    places: dict[int, str] = {}
+    places: dict[int, Place] = {}
     for topic in project.model("spirit_topic.Topic").objects.all():
         for number, key in enumerate(comments.filter(topic=topic).order_by("date").values_list("pk", flat=True)):
             page = number // PAGE_SIZE + 1
-            places[key] = topic.get_absolute_url() + (f"?page={page}" if page > 1 else "")
+            places[key] = Place(topic.get_absolute_url() + (f"?page={page}" if page > 1 else ""))
     return {name: places[key] for name, key in keys.items()}
