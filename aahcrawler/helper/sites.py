@@ -1,12 +1,12 @@
 """Remember the application of each host, and its verdicts on addresses."""
 
 from collections import Counter, OrderedDict, deque
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 from aahcrawler import urls
-from aahcrawler.helper.site_records import SiteRecords
+from aahcrawler.helper.site_records import SiteRecords, part_of_site
 from aahcrawler.page.dates import Order
 from knowledge_base.hosts import HostIndex
 from knowledge_base.model import Application, KnowledgeBase, PageLevel, Pattern
@@ -66,22 +66,23 @@ class Sites:
         return next(iter(believed)) if len(believed) == 1 else shown
 
     def shared_titles(self, url: str, parts: Sequence[str]) -> frozenset[str]:
-        """Record the parts of a page's title; return those at an end of all titles of its site but one.
+        """Record the parts of a page's title; return those that titles of its site, or of its part of it, end with.
 
-        Titles that differ by numbers alone, as those of a thread's pages, count once. Nothing is returned before
-        ``LEAST_TITLES`` titles of a site are known; beyond ``MOST_TITLES`` the last ones count.
+        These stand at an end of all titles but one, or would if others of them were left out: ``Topic`` and ``Board``
+        in ``The harbour - Topic - Board``. Titles that differ by numbers alone, as those of a thread's pages, count
+        once. Nothing is returned before ``LEAST_TITLES`` titles are known; beyond ``MOST_TITLES`` the last ones count.
         """
-        known = self._titles.setdefault(site_of(url), deque(maxlen=MOST_TITLES))
-        self._titles.move_to_end(site_of(url))
-        while len(self._titles) > self._most_hosts:
-            self._titles.popitem(last=False)
         unnumbered = tuple(part for part in parts if not any(map(str.isdigit, part)))
-        if unnumbered and unnumbered not in known:
-            known.append(unnumbered)
-        if len(known) < LEAST_TITLES:
-            return frozenset()
-        ends = Counter(end for title in known for end in {title[0], title[-1]})
-        return frozenset(end for end, number in ends.items() if number >= len(known) - 1)
+        shared: set[str] = set()
+        for scope in (site_of(url), part_of_site(url)):
+            known = self._titles.setdefault(scope, deque(maxlen=MOST_TITLES))
+            self._titles.move_to_end(scope)
+            if unnumbered and unnumbered not in known:
+                known.append(unnumbered)
+            shared |= _shared_ends(known)
+        while len(self._titles) > 2 * self._most_hosts:
+            self._titles.popitem(last=False)
+        return frozenset(shared)
 
     def resolve(self, base: str, reference: str) -> str | None:
         """Resolve a reference as `aahcrawler.urls.resolve` does, with a cache for references that many pages share."""
@@ -131,6 +132,19 @@ class Sites:
         """
         known = self._hosts.get(site_of(url))
         return known[0] if known is not None else next(iter(self.hosts.of(url)), None)
+
+
+def _shared_ends(titles: Collection[tuple[str, ...]]) -> set[str]:
+    """Return the parts that stand at an end of all titles but one, those found before left out."""
+    shared: set[str] = set()
+    while len(titles) >= LEAST_TITLES:
+        rest = [tuple(part for part in title if part not in shared) for title in titles]
+        ends = Counter(end for title in rest if title for end in {title[0], title[-1]})
+        found = {end for end, number in ends.items() if number >= len(titles) - 1}
+        if not found:
+            break
+        shared |= found
+    return shared
 
 
 def site_of(url: str) -> str:

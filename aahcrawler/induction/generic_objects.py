@@ -18,8 +18,8 @@ from aahcrawler.induction.surroundings import Surroundings
 from aahcrawler.page import Page, claims, generic
 from aahcrawler.page.record_shapes import RecordShape
 from aahcrawler.page.schemaorg import Item, items
-from aahcrawler.page.text import excerpt, fold
-from aahcrawler.page.titles import title_of
+from aahcrawler.page.text import bare, excerpt, fold
+from aahcrawler.page.titles import subject_of, title_of
 from aahcrawler.urls import resolve
 from aahcrawler.webobject import Person, Reference, Value, WebObject
 
@@ -79,7 +79,7 @@ def read(page: Page) -> Reading:
     for each in judged.posts:
         if any(stands_in(record.element, teasers) for record in each.records):
             continue
-        induced = _records(page, each, whole, "" if continued else _heading(where, each), continued=continued)
+        induced = _records(page, each, whole, "" if continued else _heading(page, where, each), continued=continued)
         pairs = paired(declared, each.records)
         if _has_gaps(declared, pairs):
             found.extend(one for number, one in induced.items() if number not in pairs.values())
@@ -147,11 +147,14 @@ def _article_object(page: Page, article: Article) -> WebObject:
     return claims.undeclared(page, claims.permalink(page), article.text.plain, title, author, moment)
 
 
-def _heading(where: Surroundings, each: RecordSet) -> str:
+def _heading(page: Page, where: Surroundings, each: RecordSet) -> str:
+    """Return what a page's records are about: the heading above them, else the subject in the page's title."""
     outline = where.outline
     places = [outline.places[element] for record in each.records for element in record.elements]
     found = page_heading(outline, where.names, min(places), ())
-    return found[0] if found else where.names.title
+    if found and bare(found[0]) != bare(where.names.title):
+        return found[0]
+    return subject_of(page, where.names.title)
 
 
 def _records(

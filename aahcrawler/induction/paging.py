@@ -21,7 +21,7 @@ _IN_PATH = re.compile(
     r"(?:^|[/_.-])(?:page|comment-page|seite|pagina|strana|sivu|sida)[/_-]?(\d{1,6})(?:\.\w{2,5})?/?$", re.IGNORECASE
 )
 _PAGER = re.compile(r"pag(?:e|in|er|ing|ination|inator|enav|elinks)", re.IGNORECASE)
-_CURRENT = re.compile(r"(?:^|[\s_-])(?:current|active|selected|cur|on|this)(?:$|[\s_-])", re.IGNORECASE)
+_CURRENT = re.compile(r"(?:.*[_-])?(?:current|active|selected|cur|on|this)(?:[_-]?(?:page|item|link))?", re.IGNORECASE)
 _NUMBER = re.compile(r"\d{1,6}")
 _NUMBERS = re.compile(r"\d+")
 _ABOVE = 4
@@ -69,18 +69,25 @@ def _is_before(target: str, own: str) -> bool:
 
 
 def _is_marked(page: Page) -> bool:
-    """Return whether a paginator marks a number beyond the first as the current page."""
-    return any(int(number) > 1 for number in islice(_current(page), 4))
+    """Return whether a paginator that leads back to a first page marks a number beyond it as the current page."""
+    return any(int(shown) > 1 and _leads_to_first(pager) for shown, pager in _current(page))
 
 
-def _current(page: Page) -> Iterator[str]:
-    """Yield the numbers that paginators mark as current."""
+def _leads_to_first(pager: Element) -> bool:
+    return any(excerpt(link, 12).strip() == "1" for link in islice(pager.iter("a"), MOST_LINKS))
+
+
+def _current(page: Page) -> Iterator[tuple[str, Element]]:
+    """Yield the numbers that paginators mark as current, with the paginator."""
     for element in islice(page.tree.iter("a", "span", "li", "strong", "b", "em", "button"), MOST_LINKS):
-        marks = f"{element.get('class') or ''} {'current' if element.get('aria-current') == 'page' else ''}"
-        if not _CURRENT.search(marks):
+        marked = element.get("aria-current") == "page" or any(map(_CURRENT.fullmatch, _words(element)))
+        if not marked or not _NUMBER.fullmatch(shown := excerpt(element, 12).strip()):
             continue
-        shown = excerpt(element, 12).strip()
         above = [element, *islice(element.iterancestors(), _ABOVE)]
-        words = " ".join(f"{each.get('class') or ''} {each.get('role') or ''} {each.get('id') or ''}" for each in above)
-        if _NUMBER.fullmatch(shown) and _PAGER.search(words):
-            yield shown
+        pager = next((each for each in above if any(map(_PAGER.search, _words(each)))), None)
+        if pager is not None:
+            yield shown, pager
+
+
+def _words(element: Element) -> list[str]:
+    return f"{element.get('class') or ''} {element.get('role') or ''} {element.get('id') or ''}".split()[:20]

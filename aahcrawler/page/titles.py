@@ -20,10 +20,11 @@ TELLING = 12
 """Characters of a heading that no other title has in it by chance."""
 
 MOST_HEADINGS = 300
+MOST_LINKS = 2_000
 LONGEST = 320
 
 _LEAST = 4
-_SEPARATOR = re.compile(r"(\s+(?:[-–—|•»«·/]|::)\s+|\s*\|\s*)")
+_SEPARATOR = re.compile(r"(\s+(?:[-–—|•»«·/›‹→~]|::)\s+|\s*\|\s*)")
 _KICKER = re.compile(
     r"kicker|over-?line|roof-?line|dach-?zeile|spitz-?marke|top-?line|eyebrow|pre-?(?:title|head)|super-?title|sur-?titre",
     re.IGNORECASE,
@@ -81,6 +82,37 @@ def title_of(page: Page, found: str) -> str:
     if best is not None and (best.heading.rank == 1 or bare(found) not in page.once(_first_rank)):
         return _own(page, best.title)
     return _own(page, found)
+
+
+def subject_of(page: Page, title: str) -> str:
+    """Return the part of a page's title that names its subject, without the names of its site and of what it lies in.
+
+    What a page lies in are the lists that it links to by their names: ``The harbour - Ports - Boats and ports`` on a
+    page with links to "Ports" is called "The harbour". One part is always left.
+    """
+    pieces = _SEPARATOR.split(title)
+    if len(pieces) < 3:
+        return title
+    above = page.once(claims.site_names) | page.once(_linked)
+    while len(pieces) > 2 and bare(pieces[-1]) in above:
+        pieces = pieces[:-2]
+    while len(pieces) > 2 and bare(pieces[0]) in above:
+        pieces = pieces[2:]
+    return "".join(pieces).strip()
+
+
+def _linked(page: Page) -> frozenset[str]:
+    """Return what the links of a page to others of its site are called, in lower case without spaces and signs."""
+    own = {url.partition("#")[0].rstrip("/") for url in (claims.permalink(page), page.url)}
+    below = tuple(url + mark for url in own for mark in "?&;/")
+    called: set[str] = set()
+    for link in islice(page.tree.iter("a"), MOST_LINKS):
+        target = resolve(page.base_url, link.get("href") or "")
+        if target is None or target.partition("#")[0].rstrip("/") in own or target.startswith(below):
+            continue
+        if queue_of(target) == queue_of(page.url):
+            called.add(bare(excerpt(link, LONGEST)))
+    return frozenset(called - {""})
 
 
 def parts(title: str) -> tuple[str, ...]:
