@@ -1,5 +1,6 @@
 """What a page shows of traps, and what finding one means for what is kept of the page."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from aahcrawler.helper import Assistance
@@ -26,6 +27,12 @@ def marked(said: Metadata, verdict: Verdict | None, *, keeps_objects: bool = Fal
     if verdict.trap is Trap.SOFT_404:
         said = replace(said, score=None, relevant=None)
     return replace(said, trap=verdict.trap, like=verdict.like)
+
+
+def are_of(objects: Sequence[WebObject], original: Sequence[WebObject]) -> bool:
+    """Return whether at least half of the objects of a page are those of another page, under whatever IRIs."""
+    known = set(map(identity, original))
+    return 2 * sum(identity(each) in known for each in objects) >= len(objects) > 0
 
 
 def seen(url: str, queue: str, assistance: Assistance, *, relevant: bool = False) -> Seen:

@@ -114,6 +114,11 @@ class Recrawl:
         )
         return ConditionalRequest(former, conditional)
 
+    def before(self, url: str) -> Metadata | None:
+        """Return what a former crawl understood of a URL, None where it knew nothing of it."""
+        former = self._history.former(url, self._begun)
+        return self._history.metadata(former) if former is not None else None
+
     def ask_plainly(self, url: str) -> None:
         """Ask for a URL without conditions from now on."""
         self._plain.add(url)

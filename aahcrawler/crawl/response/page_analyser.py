@@ -11,16 +11,16 @@ from aahcrawler.crawl.response.trap_detection import TrapDetection
 from aahcrawler.frontier.protocol import Lease
 from aahcrawler.helper import Refused
 from aahcrawler.metadata import Link, LinkType, Metadata
-from aahcrawler.objects.versions import Changes
+from aahcrawler.objects.versions import Changes, carried
 from aahcrawler.page import Page, feeds
 from aahcrawler.pipeline import analysis
 from aahcrawler.pipeline.analysis import PageAnalysis
 from aahcrawler.pipeline.batch import contribution_of
 from aahcrawler.pipeline.rank import rank, rank_error
 from aahcrawler.pipeline.score import ScoredPage, score
-from aahcrawler.pipeline.trap_evidence import marked
+from aahcrawler.pipeline.trap_evidence import are_of, marked
 from aahcrawler.pipeline.understand import understand
-from aahcrawler.traps import Trap, is_probe
+from aahcrawler.traps import Trap, Verdict, is_probe
 from online_analysis.batching import Contribution
 
 logger = logging.getLogger(__name__)
@@ -93,9 +93,18 @@ class PageAnalyser:
         found = self._analysis(lease, page, scored)
         lesson = None if ranker is None else ranker.take()
         contribution = None if is_error else found.contribution
-        had_objects = before is not None and bool(before.objects)
-        said = marked(found.metadata, verdict, keeps_objects=had_objects)
+        said = self._beside_former(found.metadata, before, verdict)
         return replace(found, metadata=said, lesson=lesson, contribution=contribution, verdict=verdict)
+
+    def _beside_former(self, said: Metadata, before: Metadata | None, verdict: Verdict | None) -> Metadata:
+        """Return what is kept of a page with what was found of traps, and what a former crawl knew of its objects."""
+        if before is None:
+            return marked(said, verdict)
+        original = self._recrawl.before(before.like) if before.like else None
+        if original is not None and are_of(said.objects, original.objects):
+            return replace(said, objects=(), trap=before.trap, like=before.like)
+        said = marked(said, verdict, keeps_objects=bool(before.objects))
+        return replace(said, objects=carried(before.objects, said.objects))
 
     def _redirect(self, lease: Lease, page: Page) -> PageAnalysis:
         """Understand a redirect. One to a login leads nowhere, unless it is that of a seed."""
