@@ -137,20 +137,28 @@ def _follow(
 ) -> tuple[list[Offer], dict[str, list[int]], dict[str, list[Offer]]]:
     """Return the offers that links to pages become, and by reason the positions, and the offers, of those refused.
 
-    Links of a source that is not wanted at all are no offers that another scope could admit.
+    Links of a source that is not wanted at all are no offers that another scope could admit. A link with a part that
+    changes nothing counts as refused, and what it leads to without that part is offered.
     """
     unwanted = SourceRefusal.SOURCE if said.source == "feed" and not rules.follows_feeds else None
     offers: list[Offer] = []
     positions: dict[str, list[int]] = {}
     rejected: dict[str, list[Offer]] = {}
     for position, link in enumerate(links):
-        worth = 1.0 if link.action is not None else rules.traps.worth(link.url)
-        offer = rules.offer(link.url, lease, worth * (link.score or 0.0), depth=lease.depth + 1, hop=_hop(said, link))
+        shorter = rules.traps.shorter(link.url) if link.action is None else None
+        if shorter is not None:
+            positions.setdefault(Trap.COPY, []).append(position)
+            if shorter == lease.url:
+                continue
+        url = shorter or link.url
+        worth = 1.0 if link.action is not None else rules.traps.worth(url)
+        offer = rules.offer(url, lease, worth * (link.score or 0.0), depth=lease.depth + 1, hop=_hop(said, link))
         refusal = unwanted or rules.scope.admit(offer, said.language) or rules.trap(offer, said.trap)
         if refusal is None:
             offers.append(offer)
             continue
-        positions.setdefault(refusal, []).append(position)
+        if shorter is None:
+            positions.setdefault(refusal, []).append(position)
         if unwanted is None:
             rejected.setdefault(refusal, []).append(offer)
     return offers, positions, rejected

@@ -121,9 +121,13 @@ class Traps:
             return None
         if self._aliases.other(url) is not None:
             return Trap.SESSION
-        shorter = self._aliases.shorter(url)
+        shorter = self.shorter(url)
         is_known = shorter is not None and (hash(shorter) in self._links or hash(shorter) in self._fetched)
         return Trap.COPY if is_known else None
+
+    def shorter(self, url: str) -> str | None:
+        """Return the URL without a part that was found to change nothing, None where it has none."""
+        return self._aliases.shorter(url) if self._settings.duplicates == "skip" else None
 
     def _is_barren(self, url: str) -> bool:
         name = self._yields.barren(pattern_of(url))
@@ -242,6 +246,15 @@ class Traps:
             raise ValueError(f"it is no state of traps ({error!r})") from error
         self._budgets, self._soft_errors, self._aliases, self._yields = budgets, soft_errors, aliases, yields
         self._neighbours, self._heard = neighbours, heard
+
+    def inherit(self, state: Arrays) -> None:
+        """Take over the rules that another crawl of the definition learned: its ``state`` but for what it had read.
+
+        Raise ``ValueError`` for anything else, and change nothing then.
+        """
+        other = Traps(self._settings)
+        other.restore(state)
+        self._aliases, self._yields = other._aliases, other._yields
 
 
 def _host(url: str) -> str:

@@ -298,3 +298,15 @@ def test_what_was_learned_of_patterns_and_parts_is_kept() -> None:
         traps.fetched(f"http://a.test/comment/{number}/history/", Verdict(), [])
     restored.restore(unpacked(packed(1, traps.state()))[1])
     assert restored.admit("http://a.test/comment/77/history/") is Trap.BARREN
+
+
+def test_the_next_crawl_takes_over_rules_and_nothing_that_was_read() -> None:
+    traps, following = Traps(Section()), Traps(Section())
+    for number in range(5):
+        traps.fetched(f"http://a.test/comment/{number}/history/", Verdict(), [])
+        fetch(traps, thread(f"/t/{number}", number))
+        fetch(traps, thread(f"/t/{number}?page=1", number))
+    following.inherit(traps.state())
+    assert following.admit("http://a.test/comment/77/history/") is Trap.BARREN
+    assert following.shorter("http://a.test/t/7?page=1") == "http://a.test/t/7"
+    assert fetch(following, thread("/t/1", 1)) == Verdict(is_new=True, has_objects=True)

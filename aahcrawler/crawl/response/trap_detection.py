@@ -109,7 +109,7 @@ class TrapDetection:
 class TrapsFile:
     """Where one worker of a crawl keeps what its traps have learned: the first file that no other worker holds.
 
-    It belongs to the crawl with this ``number``; what is kept of former ones is removed.
+    It belongs to the crawl with this ``number``; of what former ones kept, the next one begins with the rules.
     """
 
     def __init__(self, root: Path, number: int) -> None:
@@ -121,12 +121,17 @@ class TrapsFile:
         self._number = number
 
     def recall(self, traps: Traps) -> None:
-        """Have traps go on from what was kept, where there is something; a damaged file is reported and not used."""
+        """Have traps go on from what was kept, where there is something, of a former crawl from its rules alone.
+
+        A damaged file is reported and not used.
+        """
         with suppress(FileNotFoundError):
             try:
                 number, state = unpacked(self._path.read_bytes())
                 if number == self._number:
                     traps.restore(state)
+                else:
+                    traps.inherit(state)
             except ValueError as error:
                 logger.error("%s: %s; what is a trap is learned anew", self._path, error)
 
