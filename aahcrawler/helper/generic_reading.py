@@ -9,12 +9,13 @@ from aahcrawler.helper.generic_splitting import GenericSplit
 from aahcrawler.helper.link_collection import LinkCollector
 from aahcrawler.helper.navigation import Links, abroad
 from aahcrawler.helper.references import References
-from aahcrawler.helper.unknown_addresses import junk
+from aahcrawler.helper.unknown_addresses import is_challenge, junk
 from aahcrawler.induction import generic_objects
 from aahcrawler.induction.generic_objects import Reading
 from aahcrawler.page import Page, claims, feeds, generic, requisites
 from aahcrawler.page.generic import PageLink
 from aahcrawler.webobject import WebObject
+from knowledge_base.url_rules import Reason
 from online_analysis.document import Document, DocumentPart, Outlink, PartRole
 
 MOST_TITLE = 500
@@ -37,9 +38,11 @@ def read(page: Page, links: Links) -> Assistance:
         generic.published(page, page.fetched_at),
         rest=found.rest,
     )
-    junked = (*links.refused, *refused)
+    needed = requisites.of_page(page)
+    challenges = tuple(Refused(url, Reason.ACTION) for url in needed if is_challenge(url))
+    shown = tuple(url for url in needed if not is_challenge(url))
     made = _objects(page, links, reading)
-    return Assistance(None, document, made, requisites.of_page(page), junked, no_object=reading.reason)
+    return Assistance(None, document, made, shown, (*links.refused, *refused, *challenges), no_object=reading.reason)
 
 
 def _links(page: Page, links: Links) -> tuple[Mapping[str, PageLink], Sequence[Refused]]:

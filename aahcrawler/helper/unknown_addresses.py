@@ -35,6 +35,11 @@ _COMMENT_FEED = re.compile(r"/comments?/feed/?$|/feed/?$|[?&]feed=|/(?:rss|atom)
 _DEEDS = frozenset({"login", "logout", "signin", "signup", "register", "reply", "edit", "print", "report", "delete"})
 _LIGHT = re.compile(r"/(?:archive|lofiversion)/index\.php", re.IGNORECASE)
 """The second, plain view of all threads that several forums offer."""
+_CHALLENGE = re.compile(
+    r"captcha|securimage|antibot|[?&/_-](?:confirm_id|visual_?confirm(?:ation)?|verif(?:y|ication)_?image)\b",
+    re.IGNORECASE,
+)
+_FILE = re.compile(r"^[^?]*\.(?:png|jpe?g|gif|webp|svg|js|css)$", re.IGNORECASE)
 _PART = re.compile(r"[^;]+")
 
 
@@ -66,6 +71,15 @@ def junk(url: str) -> Reason | None:
     if dot and ending in ("php", "asp", "aspx", "cgi", "pl", "jsp", "do"):
         return _REASONS.get(script)
     return _REASONS.get(last) if len(segments) == 1 or last in _DEEDS else None
+
+
+def is_challenge(url: str) -> bool:
+    """Return whether an address is that of a picture for people to prove themselves by, another one on each request.
+
+    >>> is_challenge("http://a.test/captcha.php?id=7f3a"), is_challenge("http://a.test/img/captcha-explained.png")
+    (True, False)
+    """
+    return _CHALLENGE.search(url[:500]) is not None and _FILE.search(url[:500]) is None
 
 
 def _parameters(address: ParsedUrl) -> list[tuple[str, str]]:

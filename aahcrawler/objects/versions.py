@@ -40,8 +40,8 @@ def compare(former: Sequence[WebObject], now: Sequence[WebObject]) -> Changes:
     """Return the changes from the objects of one capture of a page to those of the next (ARCOMEM, section 4.1).
 
     Added and edited ones come in the order of ``now``, deleted ones in that of ``former``. Objects are the same by
-    their IRIs, once each has the IRI that it was known by (``carried``). Both captures have to be understood by the same
-    knowledge base: otherwise a field that only one of them could find is taken for an edit.
+    their IRIs, once each has the IRI that it was known by (``carried``). Both captures have to be understood by the
+    same knowledge base: otherwise a field that only one of them could find is taken for an edit.
     """
     before = {each.iri: each for each in reversed(former)}
     after = {each.iri: each for each in reversed(carried(former, now))}
