@@ -69,7 +69,8 @@ class Verdict:
 
     ``is_new`` says that its content is new to the crawl, ``has_objects`` that web objects of it are. ``repeated`` are
     the places of those objects of a near duplicate that were on pages before it. ``probe`` is a URL that cannot exist,
-    to be asked for because the host is under suspicion; mostly empty.
+    to be asked for because the host is under suspicion; mostly empty. ``is_empty`` says that there is nothing to judge,
+    or nothing but what another page shows.
     """
 
     trap: Trap | None = None
@@ -78,6 +79,11 @@ class Verdict:
     has_objects: bool = False
     repeated: frozenset[int] = frozenset()
     probe: str = ""
+    is_empty: bool = False
+
+
+NO_PAGE = Verdict(is_empty=True)
+"""The verdict on an error or a redirect."""
 
 
 class Traps:
@@ -170,7 +176,7 @@ class Traps:
         is_new = self._says_new(heard, relevant=seen.relevant) or has_new_objects
         probes = self._settings.soft_404 == "probe"
         if probes and not has_new_objects and self._soft_errors.is_like_none(seen.url, drawn):
-            return Verdict(Trap.SOFT_404)
+            return Verdict(Trap.SOFT_404, is_empty=True)
         like = self._neighbours.nearest(seen.site, drawn)
         anchors = fingerprint(seen.anchors)
         self._neighbours.add(seen.url, seen.site, drawn, anchors)
@@ -183,7 +189,7 @@ class Traps:
         self._aliases.learn(seen.url, like.url)
         repeated = frozenset(number for number, is_new in enumerate(identities) if not is_new)
         trap = Trap.NEAR_DUPLICATE if self._settings.duplicates == "skip" else None
-        return Verdict(trap, like.url, repeated=repeated, probe=probe)
+        return Verdict(trap, like.url, repeated=repeated, probe=probe, is_empty=True)
 
     def _says_new(self, heard: Hashes, *, relevant: bool) -> bool:
         new = self._heard.news(heard)
@@ -196,7 +202,7 @@ class Traps:
     def fetched(self, url: str, verdict: Verdict, links: Iterable[str], *, is_page: bool = True) -> str:
         """Note the verdict on a fetched page, and the ``links`` that are followed from it.
 
-        An error or a redirect is a page that shows nothing (``Verdict()``); an image or a document is none
+        An error or a redirect shows nothing (``NO_PAGE``); an image or a document is none
         (``is_page``), and says nothing of what its pattern leads to. Return the pattern that is found to be barren by
         this page, mostly empty.
         """
@@ -216,7 +222,7 @@ class Traps:
             return Brought.CONTENT
         if unseen:
             return Brought.LINKS
-        return Brought.TEXT if verdict.is_new else Brought.NOTHING
+        return Brought.NOTHING if verdict.is_empty else Brought.TEXT
 
     # Kept from one start to the next
 

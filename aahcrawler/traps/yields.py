@@ -24,7 +24,7 @@ class Brought(Enum):
     LINKS = "links"
     """Links that are new, of which nobody knows where they lead."""
     TEXT = "text"
-    """Nothing but text that is new: half as empty as a page without."""
+    """Nothing but text of its own: half as empty as a page without."""
     NOTHING = "nothing"
 
 

@@ -32,7 +32,7 @@ CALLS = ["documents", "documents_cut", "conditional", "asked_again", "retries", 
 BYTES = ["bytes", "requisite_bytes"]
 DERIVED = ["seconds", "failed_actions", "harvest_ratio"]
 GROUPS = ["application", "level", "object", "status", "type", "refused", "blocked", "error"]
-ADAPTED = ["failure", "failed", "mended", "learned", "trap", "listing", "no_object"]
+ADAPTED = ["failure", "failed", "mended", "learned", "trap", "listing", "no_object", "avoided"]
 FOLDERS = ["archive", "indexes", "objects", "scores", "frontier", "traps", "refused"]
 REQUISITES = ["/style.css", "/more.css", "/back.png", "/photo.jpg", "/app.js"]
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aahcrawler.traps import Seen, Trap, Traps, Verdict, is_probe
+from aahcrawler.traps import NO_PAGE, Seen, Trap, Traps, Verdict, is_probe
 from aahcrawler.traps.aliases import Aliases
 from aahcrawler.traps.soft_errors import PROBE, SoftErrors
 from aahcrawler.traps.state_file import packed, unpacked
@@ -95,7 +95,8 @@ def test_an_archive_that_leads_to_new_pages_is_followed_to_its_end() -> None:
 def test_a_near_duplicate_is_told_with_the_page_that_it_is_like() -> None:
     traps, said = Traps(Section()), text(300, 7)
     assert fetch(traps, seen("/thread/7", said)).trap is None
-    assert fetch(traps, seen("/print/7", said)) == Verdict(Trap.NEAR_DUPLICATE, "http://a.test/thread/7")
+    again = Verdict(Trap.NEAR_DUPLICATE, "http://a.test/thread/7", is_empty=True)
+    assert fetch(traps, seen("/print/7", said)) == again
     followed = Traps(Section(duplicates="follow"))
     fetch(followed, seen("/thread/7", said))
     assert fetch(followed, seen("/print/7", said)).trap is None
@@ -275,7 +276,7 @@ def test_pages_that_lead_nowhere_are_avoided_until_there_is_no_bound() -> None:
     for number in range(5):
         url = f"http://a.test/comment/{number}/history/"
         assert traps.admit(url) is None
-        barren = traps.fetched(url, Verdict(), [])
+        barren = traps.fetched(url, NO_PAGE, [])
     assert barren == "a.test/comment/#/history/"
     assert traps.admit("http://a.test/comment/77/history/") is Trap.BARREN
     assert traps.admit("http://a.test/comment/77/history/", trusted=True) is None
@@ -288,14 +289,14 @@ def test_pages_that_lead_nowhere_are_avoided_until_there_is_no_bound() -> None:
 def test_documents_and_images_say_nothing_of_what_their_pattern_leads_to() -> None:
     traps = Traps(Section())
     for number in range(20):
-        traps.fetched(f"http://a.test/files/{number}.pdf", Verdict(), [], is_page=False)
+        traps.fetched(f"http://a.test/files/{number}.pdf", NO_PAGE, [], is_page=False)
     assert traps.barren("http://a.test/files/77.pdf") == ""
 
 
 def test_what_was_learned_of_patterns_and_parts_is_kept() -> None:
     traps, restored = Traps(Section()), Traps(Section())
     for number in range(5):
-        traps.fetched(f"http://a.test/comment/{number}/history/", Verdict(), [])
+        traps.fetched(f"http://a.test/comment/{number}/history/", NO_PAGE, [])
     restored.restore(unpacked(packed(1, traps.state()))[1])
     assert restored.admit("http://a.test/comment/77/history/") is Trap.BARREN
 
@@ -303,10 +304,19 @@ def test_what_was_learned_of_patterns_and_parts_is_kept() -> None:
 def test_the_next_crawl_takes_over_rules_and_nothing_that_was_read() -> None:
     traps, following = Traps(Section()), Traps(Section())
     for number in range(5):
-        traps.fetched(f"http://a.test/comment/{number}/history/", Verdict(), [])
+        traps.fetched(f"http://a.test/comment/{number}/history/", NO_PAGE, [])
         fetch(traps, thread(f"/t/{number}", number))
         fetch(traps, thread(f"/t/{number}?page=1", number))
     following.inherit(traps.state())
     assert following.admit("http://a.test/comment/77/history/") is Trap.BARREN
     assert following.shorter("http://a.test/t/7?page=1") == "http://a.test/t/7"
     assert fetch(following, thread("/t/1", 1)) == Verdict(is_new=True, has_objects=True)
+
+
+def test_short_pages_of_their_own_are_avoided_on_no_site_that_shows_no_objects_at_all() -> None:
+    traps = Traps(Section())
+    for number in range(40):
+        url = f"/{number}"
+        assert traps.admit(f"http://a.test{url}") is None or number >= Section().pages
+        fetch(traps, seen(url, text(4, number)))
+    assert traps.barren("http://a.test/77") == ""

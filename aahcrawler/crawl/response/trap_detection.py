@@ -22,7 +22,7 @@ from aahcrawler.pipeline.analysis import PageAnalysis
 from aahcrawler.pipeline.links import DiscoveredLinks, is_chosen
 from aahcrawler.pipeline.score import ScoredPage
 from aahcrawler.pipeline.trap_evidence import content, seen
-from aahcrawler.traps import Trap, Traps, Verdict
+from aahcrawler.traps import NO_PAGE, Trap, Traps, Verdict
 from aahcrawler.traps.bloom_filters import Arrays
 from aahcrawler.traps.state_file import packed, unpacked
 
@@ -90,7 +90,7 @@ class TrapDetection:
         status = comparison.page.status
         if comparison.former is not None or not (status < 400 or status in GONE | CLOSED):
             return discovered
-        verdict = found.verdict or Verdict()
+        verdict = found.verdict or NO_PAGE
         pages = [offer.url for offer in discovered.offers if offer.kind == "page"]
         is_page = comparison.page.status >= 300 or comparison.page.is_html
         if barren := self._traps.fetched(lease.url, verdict, pages, is_page=is_page):
