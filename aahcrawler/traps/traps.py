@@ -33,6 +33,8 @@ ALIKE = 6
 """The most bits of 64 in which the fingerprints of near duplicates' anchor texts differ: a list with other entries
 below the same words is not a duplicate.
 """
+ALIKE_OF_SAME = 16
+"""The most such bits where both pages show the same web objects: of few anchors each link counts much."""
 MOST_LINKS = 200_000
 """Links that are remembered, the last ones."""
 MOST_TRIALS = 1_000
@@ -184,10 +186,11 @@ class Traps:
             self._aliases.unlearn(seen.url, lambda url: hash(url) in self._fetched)
             return Verdict(is_new=is_new, has_objects=has_new_objects)
         probe = self._soft_errors.suspect(seen.url, name) if probes else ""
-        if not like.is_near or distance(anchors, like.anchors) > ALIKE:
-            return Verdict(is_new=is_new, probe=probe)
-        self._aliases.learn(seen.url, like.url)
         repeated = frozenset(number for number, is_new in enumerate(identities) if not is_new)
+        shows_same = 0 < len(repeated) == len(identities)
+        if not like.is_near or distance(anchors, like.anchors) > (ALIKE_OF_SAME if shows_same else ALIKE):
+            return Verdict(is_new=is_new, repeated=repeated if like.is_near else frozenset(), probe=probe)
+        self._aliases.learn(seen.url, like.url)
         trap = Trap.NEAR_DUPLICATE if self._settings.duplicates == "skip" else None
         return Verdict(trap, like.url, repeated=repeated, probe=probe, is_empty=True)
 
