@@ -148,6 +148,8 @@ def _follow(
         shorter = rules.traps.shorter(link.url) if link.action is None else None
         if shorter is not None:
             positions.setdefault(Trap.COPY, []).append(position)
+            copy = rules.offer(link.url, lease, link.score or 0.0, depth=lease.depth + 1, hop=_hop(said, link))
+            rejected.setdefault(Trap.COPY, []).append(copy)
             if shorter == lease.url:
                 continue
         url = shorter or link.url

@@ -4,7 +4,7 @@ import json
 import random
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -74,7 +74,7 @@ def objects(folder: Path) -> Sequence[Mapping[str, str]]:
 @pytest.fixture(scope="module")
 def crawls(
     tmp_path_factory: pytest.TempPathFactory,
-) -> Iterator[Crawls]:
+) -> Crawls:
     folder, site = tmp_path_factory.mktemp("forum"), forum("c")
     found: list[Crawled] = []
     asked: list[list[str]] = []
