@@ -37,6 +37,9 @@ SURE, DOUBTFUL = 0.9, 0.82
 """From which confidence on records are no stretches of one text that names dates and people; the page addresses the
 latter ones."""
 
+MOSTLY_ADDRESSED = 0.6
+"""The share of posts with an identifier from which a text that holds them is taken for theirs."""
+
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4"})
 _LONGEST_HEADING = 300
 _COMMENTS = re.compile(r"comment|kommentar", re.IGNORECASE)
@@ -85,7 +88,8 @@ def judge(page: Page, where: Surroundings, sets: tuple[RecordSet, ...], given: S
     reason = NoObject.NO_TEXT if part is None else NoObject.LIST
     if part is not None and not _holds_posts(where, part, posts) and not _lies_in(part, teasers_of(page, given)):
         read = text or article_text(page, where, part)
-        text = read.apart_from(record.body.plain() for each in posts for record in each.records if record.body)
+        proven = (each for each in posts if _is_thread(each))
+        text = read.apart_from(record.body.plain() for each in proven for record in each.records if record.body)
         said = says and text is read
         objection = _objection_to_said(where, part, text) if said else _objection(page, where, part, text, sets)
         if objection is None:
@@ -99,6 +103,12 @@ def _is_loose(each: RecordSet) -> bool:
     """Return whether records may be parts of one text: they have little evidence, the less if they are addressed."""
     addressed = any(record.key or record.permalink for record in each.records)
     return each.confidence < (DOUBTFUL if addressed else SURE)
+
+
+def _is_thread(each: RecordSet) -> bool:
+    """Return whether records are posts beyond doubt: several, most of which the page addresses."""
+    addressed = sum(record.key is not None for record in each.records)
+    return len(each.records) > 1 and each.confidence >= SURE and addressed >= MOSTLY_ADDRESSED * len(each.records)
 
 
 def _is_of_text(loose: Sequence[RecordSet], text: ArticleText) -> bool:
