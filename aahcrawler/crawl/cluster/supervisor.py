@@ -29,7 +29,16 @@ from aahcrawler.crawl.directory.definition_source import DefinitionFile
 from aahcrawler.crawl.directory.folder import CrawlFolder, CrawlRefusedError
 from aahcrawler.crawl.lease.lease_source import capacity, worker_name
 from aahcrawler.crawl.peers.peer_export import PeerExport
-from aahcrawler.crawl.reporting.exit_status import DONE, FAILED, MISTAKE, outcome, say, tell_undelivered
+from aahcrawler.crawl.reporting.exit_status import (
+    DONE,
+    FAILED,
+    MISTAKE,
+    ended_well,
+    outcome,
+    say,
+    tell_seeds,
+    tell_undelivered,
+)
 from aahcrawler.crawl.reporting.progress import Show, display
 from aahcrawler.crawl.reporting.summary import summary
 from aahcrawler.crawl.scrapy.addon import knowledge_folders
@@ -111,6 +120,7 @@ def run_supervised(icd: Path, settings: Settings, workers: int, *, accept_change
         say(console, f"{folder.root}: crawl {supervisor.view.number} {folder.run.start}, {workers} workers")
         with _stopped_by_signals(supervisor), display(console) as show:
             code = supervisor.run(show)
+        tell_seeds(console, supervisor.view)
         say(console, outcome(supervisor.folder.root, supervisor.view, supervisor.failure))
     tell_undelivered(console, supervisor.folder.root, supervisor.view.delivery)
     return code
@@ -233,7 +243,7 @@ class Supervisor:
         except (OSError, SegmentError) as error:
             logger.warning("the index is not complete: %s; aah archive index makes it anew", error)
         self._write("finished" if self.view.reason == "finished" else "stopped")
-        return FAILED if self.failure else DONE
+        return FAILED if self.failure else ended_well(self.view)
 
     def _write(self, state: str) -> None:
         try:

@@ -7,6 +7,7 @@ from typing import Protocol
 from aahcrawler import __version__
 from aahcrawler.archive.delivery import Delivery
 from aahcrawler.crawl.peers.peer_export import PeerExport
+from aahcrawler.crawl.reporting.seed_status import described, results
 from aahcrawler.crawl.stats.collector import Stats
 from aahcrawler.frontier.protocol import Counts, State
 from online_analysis.icd import Icd
@@ -61,9 +62,9 @@ def summary(job: Countable, state: str) -> dict[str, object]:
 
     ``crawl`` counts the crawls of this definition from 1. ``state`` is ``running``, ``paused``, ``stopped`` or
     ``finished``, and ``reason`` says why it pauses or ended; ``begun_at`` is when this crawl began, ``started_at`` when
-    this process opened it. ``seconds`` and all counts include what came before a restart. ``frontier`` counts URLs by
-    state, ``delivery`` closed files at ``archive.target``, where there is one, and ``posts`` what became of what this
-    process told another instance.
+    this process opened it. ``seconds`` and all counts include what came before a restart. ``seeds`` tells what became
+    of each seed, ``frontier`` counts URLs by state, ``delivery`` closed files at ``archive.target``, where there is
+    one, and ``posts`` what became of what this process told another instance.
     """
     urls = {f"pages_{state}": job.counts.pages.get(state, 0) for state in State}
     urls |= {f"requisites_{state}": job.counts.requisites.get(state, 0) for state in State}
@@ -79,6 +80,7 @@ def summary(job: Countable, state: str) -> dict[str, object]:
         "updated_at": datetime.now(UTC).isoformat(timespec="seconds"),
         "relevant_at": job.icd.scoring.relevant,
         **job.stats.summary(),
+        "seeds": [described(each) for each in results(job)],
         "frontier": {**urls, "queues": job.counts.queues},
         **({"delivery": asdict(job.delivery.progress)} if job.delivery else {}),
         **({"posts": asdict(job.peer_export.posts)} if job.peer_export else {}),

@@ -38,6 +38,7 @@ from aahcrawler.crawl.response.batch_scoring import BatchScoring
 from aahcrawler.crawl.response.link_ranking import LinkRanking
 from aahcrawler.crawl.response.listings import Contents, Listings
 from aahcrawler.crawl.response.page_analyser import PageAnalyser
+from aahcrawler.crawl.response.seed_trail import SeedTrail
 from aahcrawler.crawl.response.transcripts import Transcripts
 from aahcrawler.crawl.response.trap_detection import TrapDetection, TrapError
 from aahcrawler.crawl.response.url_lists import ListKind, UrlLists, list_kind
@@ -81,6 +82,7 @@ class ResponseSteps:
     transcripts: Transcripts
     link_ranking: LinkRanking
     batch_scoring: BatchScoring
+    seed_trail: SeedTrail
     peer_export: PeerExport | None = None
 
 
@@ -216,7 +218,8 @@ class ResponseHandler:
         logger.info("%s %s: %s", lease.url, state, reason)
         group = "blocked" if state is State.BLOCKED else "error"
         await self._steps.listings.failed(lease, reason)
-        await self._commit(lease, state, (), Outcome(reason, {f"{group}:{reason}": 1}))
+        counts = {f"{group}:{reason}": 1.0, **self._steps.seed_trail.failed(lease, state, reason)}
+        await self._commit(lease, state, (), Outcome(reason, counts))
 
     def _worth_another_try(self, lease: Lease, response: CapturedResponse) -> bool:
         broken = response.status in AGAIN or response.exchange.truncated is Truncation.DISCONNECT
@@ -233,7 +236,8 @@ class ResponseHandler:
         """Let the URL be fetched again; its queue rests longer with every attempt."""
         pause = max(rest, self._fetching.politeness.delay_of(lease.url), 2.0 ** min(lease.attempt - 1, 10))
         last = lease.attempt >= self._context.now.attempts
-        outcome = Outcome(reason, {f"error:{reason}": 1.0} if last else {"retries": 1.0})
+        noted = self._steps.seed_trail.failed(lease, State.FAILED, reason) if last else {}
+        outcome = Outcome(reason, {f"error:{reason}": 1.0, **noted} if last else {"retries": 1.0})
         logger.info("%s attempt %d: %s; its site rests for %.0f s", lease.url, lease.attempt, reason, pause)
         learned = self._fetching.politeness.learned(lease.url)
         state = await self._writer.call(self._frontier.retry, lease, delay=pause, learned=learned, outcome=outcome)
@@ -275,6 +279,7 @@ class ResponseHandler:
         if found is not None and lease.kind == "page":
             await self._describe(lease, comparison, found, capture, page.status)
             count(comparison, found, stats)
+        stats.merge(self._steps.seed_trail.answered(lease, page, found, discovered))
         logger.info("%s %d %s", lease.url, page.status, comparison.change or lease.kind)
         discovered = await self._listed(lease, page.status, found, discovered)
         offers, outcome = self._steps.batch_scoring.offers(found, discovered), Outcome(stats=stats.counts)
@@ -313,7 +318,8 @@ class ResponseHandler:
         await self._steps.listings.failed(lease, refusal)
         if await self._writer.call(at_once):
             logger.info("%s %s: %s", lease.url, State.BLOCKED, refusal)
-            await self._writer.count({f"blocked:{refusal}": 1})
+            noted = self._steps.seed_trail.failed(lease, State.BLOCKED, refusal)
+            await self._writer.count({f"blocked:{refusal}": 1, **noted})
             await self._steps.link_ranking.ended(lease, State.BLOCKED, refusal)
 
     async def _finish_list(self, lease: Lease, response: CapturedResponse, page: Page, kind: ListKind) -> None:

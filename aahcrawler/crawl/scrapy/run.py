@@ -8,7 +8,16 @@ from scrapy.settings import Settings
 
 from aahcrawler.crawl.directory.folder import CrawlRefusedError
 from aahcrawler.crawl.health.garbage_collection import seldom_collected
-from aahcrawler.crawl.reporting.exit_status import DONE, FAILED, MISTAKE, outcome, say, tell_undelivered
+from aahcrawler.crawl.reporting.exit_status import (
+    DONE,
+    FAILED,
+    MISTAKE,
+    ended_well,
+    outcome,
+    say,
+    tell_seeds,
+    tell_undelivered,
+)
 from aahcrawler.crawl.reporting.progress import display
 from aahcrawler.crawl.scrapy.addon import adapts, knowledge_folders
 from aahcrawler.crawl.scrapy.spider import AahSpider
@@ -46,9 +55,10 @@ def run(icd: Path, settings: Settings, *, accept_changes: bool = False) -> int:
     say(console, f"{job.writer.stores.folder.root}: {job.lifecycle.started_as}")
     with job.writer.stores.closing, seldom_collected():
         _crawl(process, job, console)
-    say(console, outcome(job.writer.stores.folder.root, job.lifecycle, job.lifecycle.failure))
+    tell_seeds(console, job.lifecycle)
     tell_undelivered(console, job.writer.stores.folder.root, job.lifecycle.delivery)
-    return FAILED if job.lifecycle.failure else DONE
+    say(console, outcome(job.writer.stores.folder.root, job.lifecycle, job.lifecycle.failure))
+    return FAILED if job.lifecycle.failure else ended_well(job.lifecycle)
 
 
 def _crawl(process: AsyncCrawlerProcess, job: Job, console: Console) -> None:

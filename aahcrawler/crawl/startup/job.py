@@ -19,6 +19,7 @@ from aahcrawler.crawl.response.handler import ResponseHandler, ResponseSteps
 from aahcrawler.crawl.response.link_ranking import LinkRanking
 from aahcrawler.crawl.response.listings import Listings
 from aahcrawler.crawl.response.page_analyser import PageAnalyser
+from aahcrawler.crawl.response.seed_trail import SeedTrail
 from aahcrawler.crawl.response.transcripts import Transcripts
 from aahcrawler.crawl.response.trap_detection import TrapDetection
 from aahcrawler.crawl.response.url_lists import UrlLists
@@ -75,6 +76,7 @@ def assemble(
         Transcripts(current),
         ranking,
         batch_scoring,
+        SeedTrail(current, writer.stats),
         reporting.peer_export,
     )
     handler = ResponseHandler(current, writer, fetching, lifecycle, steps)
