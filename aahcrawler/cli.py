@@ -145,12 +145,20 @@ def pages(
 
 
 @app.command()
-def report(crawl: CrawlFolder) -> None:
+def report(
+    crawl: CrawlFolder,
+    seeds: Annotated[
+        bool, typer.Option("--seeds", help="Print what became of each seed, with tabs between columns, instead.")
+    ] = False,
+) -> None:
     """Write report.html anew from what a crawl has kept."""
-    from aahcrawler.report import ReportError, write_report
+    from aahcrawler.report import ReportError, read_seeds, seed_lines, write_report
 
     with told(ReportError):
-        typer.echo(write_report(crawl))
+        if seeds:
+            typer.echo("\n".join(seed_lines(read_seeds(crawl))))
+        else:
+            typer.echo(write_report(crawl))
 
 
 @app.command()

@@ -15,6 +15,7 @@ from aahcrawler.adaptation.store.overlay import LEARNED, Evidence, Overlay
 from aahcrawler.objects.reader import PageRow, ReadError, page_rows
 from aahcrawler.report import adaptation_section
 from aahcrawler.report.chart import Line, bars, line_chart
+from aahcrawler.report.seed_section import Seed, seed_table
 from aahcrawler.report.topic_section import learned_topic, read_learned
 from aahcrawler.urls import queue_of
 from online_analysis.topic_learning import NOTHING, Learned
@@ -74,6 +75,7 @@ class Summary(BaseModel):
     listing: dict[str, int] = {}
     no_object: dict[str, int] = {}
     frontier: dict[str, int]
+    seeds: list[Seed] = []
     delivery: Delivery | None = None
 
 
@@ -98,6 +100,16 @@ def write_report(crawl: Path) -> Path:
     return target
 
 
+def read_seeds(crawl: Path) -> Sequence[Seed]:
+    """Return what became of each seed of the last crawl of a folder. Raise ``ReportError``."""
+    try:
+        return _read(crawl / "crawl.json").seeds
+    except FileNotFoundError:
+        raise ReportError(f"{crawl}: no crawl.json here; name the output folder of a crawl") from None
+    except (ValueError, OSError) as error:
+        raise ReportError(f"{crawl}: cannot be read: {error}") from error
+
+
 def _read(path: Path) -> Summary:
     return Summary.model_validate(json.loads(path.read_text("utf-8")))
 
@@ -117,6 +129,7 @@ def report(
     """
     css = resources.files(__package__).joinpath("report.css").read_text("utf-8")
     sections = (
+        *((("Seeds", seed_table(summary.seeds)),) if summary.seeds else ()),
         *((("Since the crawl before", _since(summary, former)),) if former is not None else ()),
         ("Relevance over time", _relevance(rows)),
         *((("Learned terms of the topic", learned_topic(topic)),) if not topic.is_empty else ()),

@@ -55,7 +55,7 @@ _ADVICE: Final = {
     Verdict.NAME: "look for a typing error; the site may have moved or be gone",
     Verdict.REFUSED: "look whether the site answers in a browser, and whether http or https and the port are right",
     Verdict.CERTIFICATE: "look at the certificate in a browser; it may have expired or be another host's",
-    Verdict.TIMEOUT: "try again later, or raise network.timeout in the ICD",
+    Verdict.TIMEOUT: "try again later, or raise politeness.timeout in the ICD",
     Verdict.DISCONNECTED: "try again later; the site may refuse crawlers",
     Verdict.NO_HTTP: "look whether http or https and the port are right",
     Verdict.PRIVATE: "set network.allow_private in the ICD if the host is one of yours",

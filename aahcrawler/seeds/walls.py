@@ -55,7 +55,7 @@ _CONSENT_SUBJECT: Final = re.compile(
 )
 _AGREE: Final = re.compile(
     r"\b(?:accept|agree|allow|consent|continue|i am over|enter|akzeptier|zustimm|einverstanden|weiter|accepter"
-    r"|j.accepte
+    r"|j.accepte"
     r"|continuer|aceptar|acepto|aceitar|accetta|accetto|accepteren"
     r"|akkoord|godkänn|acceptera|godta|accepter|hyväksy"
     r"|akceptuj|zgadzam|souhlas|přijmout|принять|согласен)|同意|接受|kabul",
@@ -69,6 +69,13 @@ _LEGAL: Final = re.compile(
 _LOGIN_URL: Final = re.compile(
     r"(?:^|[/?&=._-])(?:log-?in|sign-?in|logon|auth|sso|cas|account/login|session/new)(?:$|[/?&=._-])", re.I
 )
+_NOT_FOUND: Final = re.compile(
+    r"^(?:error |http |fehler )?404\b|\b404$"
+    r"|(?:page|site|file|article|topic|document) (?:was |is |could )?not (?:be )?found"
+    r"|^not found$|(?:page|site) (?:no longer|does not) exist|nicht gefunden|introuvable|no (?:se )?encontrad[ao]"
+    r"|non trovat[ao]|niet gevonden|não encontrad[ao]|nie znaleziono|не найден|hittades inte|見つかりません|未找到",
+    re.IGNORECASE,
+)
 _NEEDS_SCRIPTS: Final = re.compile(r"javascript|scripts?\b", re.IGNORECASE)
 
 
@@ -81,7 +88,7 @@ def wall(page: Page, said: Metadata) -> Verdict:
         return Verdict.CHALLENGE
     if page.status >= 400:
         return of_status(page.status)
-    if said.trap == Trap.SOFT_404:
+    if said.trap == Trap.SOFT_404 or _says_not_found(page, said):
         return Verdict.SOFT_404
     if said.objects or not page.is_html or said.source:
         return Verdict.FETCHED
@@ -98,7 +105,7 @@ def redirect_wall(target: str) -> Verdict | None:
 
 
 def _without_objects(page: Page, said: Metadata) -> Verdict:
-    text = excerpt(page.tree, _LONGEST + 1)
+    text = excerpt(page.tree, _LONGEST + 2)
     others = tuple(_leading_on(page.url, said))
     if len(text) <= _LONGEST:
         if _asks_password(page) and len(others) <= _MOST_WAYS:
@@ -130,7 +137,14 @@ def _is_challenge(page: Page) -> bool:
 
 
 def _is_brief(page: Page) -> bool:
-    return not page.is_html or len(excerpt(page.tree, _BRIEF + 1)) <= _BRIEF
+    return not page.is_html or len(excerpt(page.tree, _BRIEF + 2)) <= _BRIEF
+
+
+def _says_not_found(page: Page, said: Metadata) -> bool:
+    """Return whether a short page without objects is headed like an error."""
+    if said.objects or not page.is_html or not _is_brief(page):
+        return False
+    return any(_NOT_FOUND.search(excerpt(each, 80)) for each in page.tree.iter("title", "h1", "h2"))
 
 
 def _asks_password(page: Page) -> bool:

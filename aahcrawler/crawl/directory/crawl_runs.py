@@ -36,6 +36,8 @@ class Start(StrEnum):
     """The first crawl of the definition."""
     RESUMED = "goes on"
     """A crawl that stopped is continued."""
+    RETRIED = "tried again, as it had fetched no page"
+    """The last crawl is over and has fetched no page: it begins once more, under its number."""
     NEXT = "begun anew"
     """The last crawl is over; another one begins that knows the former ones."""
 
@@ -61,6 +63,7 @@ class EndedRun(BaseModel):
     crawl: int = 1
     state: str = ""
     reason: str = ""
+    pages: int | None = None
     bytes: int = 0
     seconds: float = 0.0
     frontier: dict[str, int] = Field(default_factory=dict)
@@ -68,6 +71,8 @@ class EndedRun(BaseModel):
 
 def current_run(root: Path, icd: Icd) -> CrawlRun:
     """Put the current run away where it is over, and return what starting the definition means now."""
+    if has_fetched_nothing(root):
+        return CrawlRun(number(root), Start.RETRIED)
     ended = _read(root / SUMMARY)
     if ended is not None and (ended.crawl < number(root) or is_over(ended, icd, _meant(root))):
         for step in rotation(root, ended.crawl):
@@ -76,6 +81,14 @@ def current_run(root: Path, icd: Icd) -> CrawlRun:
     if (root / DEFINITION).exists():
         return CrawlRun(at_hand, Start.RESUMED)
     return CrawlRun(at_hand, Start.NEXT if at_hand > 1 else Start.FIRST)
+
+
+def has_fetched_nothing(root: Path) -> bool:
+    """Return whether the last crawl of a folder finished without a page; limits and people end others."""
+    ended = _read(root / SUMMARY)
+    if ended is None or ended.crawl != number(root) or not (root / DEFINITION).exists():
+        return False
+    return ended.state == ended.reason == FINISHED and ended.pages == 0
 
 
 def joined_run(root: Path, number_at_hand: int, *, may_change: bool) -> CrawlRun | None:

@@ -47,14 +47,14 @@ class CrawlFolder:
         """Create the folder or take it over, for this process alone; a crawl that is over makes room for the next.
 
         Raise ``CrawlRefusedError`` when another crawl is using it, when it belongs to another definition (unless
-        ``accept_changes``), or when it cannot be written.
+        ``accept_changes``, or unless it finished without a page), or when it cannot be written.
         """
         folder = cls._entered(icd.output, FRONTIER)
         if not (folder.is_first and folder.lock.keeps):
             folder.close()
             raise FolderBusyError(_busy(icd.output))
         with _left_on_error(folder):
-            if not accept_changes:
+            if not accept_changes and not crawl_runs.has_fetched_nothing(folder.root):
                 _refuse_another(folder, icd)
             return replace(folder, run=crawl_runs.current_run(folder.root, icd))
 

@@ -281,7 +281,7 @@ def _seed(icd: Icd, folder: CrawlFolder, seeder: Seeder, history: History, now: 
     seeder.seeds(icd.seeds)
     seeder.postings(seeds_of_posts(icd))
     if folder.run.start is not Start.RESUMED:
-        if folder.run.start is Start.NEXT:
+        if folder.run.number > 1:
             known = seeder.former(history, icd.seeds)
         if folder.run.begun_at is None and BEGUN not in seeder.frontier.stats():
             seeder.frontier.count({BEGUN: now.timestamp()})
@@ -301,7 +301,7 @@ def _keep_definition(icd: Icd, folder: CrawlFolder) -> None:
 
 def _description(folder: CrawlFolder, known: int) -> str:
     number, start = folder.run.number, folder.run.start
-    knowing = f", knowing {known:,} pages of the crawls before" if start is Start.NEXT else ""
+    knowing = f", knowing {known:,} pages of the crawls before" if known else ""
     return f"crawl {number} {start}{knowing}"
 
 

@@ -52,10 +52,11 @@ def open_frontier(icd: Icd, folder: CrawlFolder, opening: ExitStack) -> Frontier
     """
     shared = os.environ.get(REDIS_URL)
     number, settings = folder.run.number, frontier_settings(icd)
-    if not shared and folder.run.start is Start.NEXT:
+    begins_empty = folder.run.start in (Start.NEXT, Start.RETRIED)
+    if not shared and begins_empty:
         clear(folder.frontier)
     url, revive = (shared, not_revived) if shared else _own_server(folder, opening)
-    if shared and folder.run.start is Start.NEXT:
+    if shared and begins_empty:
         # What the crawl before has left behind, and what an interrupted start of this one has.
         for crawl in (number - 1, number):
             with closing(RedisControl(connect(url), frontier_name(icd.id, crawl), settings)) as left:
