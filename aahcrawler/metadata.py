@@ -33,6 +33,8 @@ class LinkType(StrEnum):
     REQUISITE = "requisite"
     """An image, a style sheet, a script or a font that shows the page."""
     REDIRECT = "redirect"
+    FRAME = "frame"
+    """A document that is shown within the page."""
     FEED = "feed"
     """A feed that a page announces, and that a definition asks for."""
 

@@ -17,6 +17,8 @@ class Hop(StrEnum):
     NAVIGATION = "N"
     """A link that the navigation of a known application chose."""
     REDIRECT = "R"
+    FRAME = "I"
+    """A document that is shown within a page."""
     REQUISITE = "E"
     SITEMAP = "S"
     FEED = "F"

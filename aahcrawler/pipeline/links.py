@@ -16,7 +16,10 @@ SCOPE = "scope:"
 MOST_REDIRECTS = 20
 """How many redirects in a row are followed, as by browsers (WHATWG Fetch, section 4.4)."""
 
-_TYPES = (LinkType.PAGE, LinkType.REQUISITE, LinkType.REDIRECT, LinkType.FEED)
+MOST_FRAMES = 4
+"""How many frames within one another are followed."""
+
+_TYPES = (LinkType.PAGE, LinkType.REQUISITE, LinkType.REDIRECT, LinkType.FRAME, LinkType.FEED)
 _SOURCES = {"feed": Hop.FEED, "document": Hop.DOCUMENT}
 
 
@@ -109,11 +112,12 @@ def discover_links(
 
     ``announced`` returns offers of those of some feeds that are to be asked for.
     """
-    pages, needed, targets, feeds = ([link for link in said.links if link.type is kind] for kind in _TYPES)
+    pages, needed, targets, frames, feeds = ([link for link in said.links if link.type is kind] for kind in _TYPES)
     offers, positions, rejected = _follow(lease, said, pages, rules)
     others = Admitted()
     loops = bool(targets) and redirects_in_a_row(lease.path) >= MOST_REDIRECTS
     redirects = others.add(() if loops else _redirects(lease, targets, rules), rules)
+    others.add(_frames(lease, frames, rules), rules)
     others.add(announced([link.url for link in feeds]), rules)
     if wants_requisites:
         wanted = (rules.offer(link.url, lease, lease.score, kind="requisite", hop=Hop.REQUISITE) for link in needed)
@@ -160,6 +164,17 @@ def _redirects(lease: Lease, targets: Sequence[Link], rules: LinkRules) -> list[
         url = link.url if spelled == lease.url else spelled
         offers.append(rules.offer(url, lease, lease.score, kind=lease.kind, hop=Hop.REDIRECT))
     return offers
+
+
+def _frames(lease: Lease, frames: Sequence[Link], rules: LinkRules) -> list[Offer]:
+    """Return the documents within a page, which are parts of it: as deep, and of the same priority.
+
+    Of frames within frames ``MOST_FRAMES`` are followed.
+    """
+    if lease.path[-MOST_FRAMES:].upper() == Hop.FRAME * MOST_FRAMES:
+        return []
+    urls_of = (rules.scope.spelling(link.url) for link in frames)
+    return [rules.offer(url, lease, lease.score, hop=Hop.FRAME) for url in urls_of if url != lease.url]
 
 
 def _hop(said: Metadata, link: Link) -> Hop:

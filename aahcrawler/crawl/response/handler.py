@@ -190,8 +190,8 @@ class ResponseHandler:
                 await self._end(lease, State.FAILED, "replaced")
             case RobotsDeniedError():
                 await self._end(lease, State.BLOCKED, "robots")
-            case RobotsUnreachableError():
-                await self._retry(lease, "robots.txt")
+            case RobotsUnreachableError(cause=cause):
+                await self._retry(lease, "robots.txt", cause=cause)
             case _:
                 logger.error("%s: unforeseen error", lease.url, exc_info=error)
                 await self._end(lease, State.FAILED, type(error).__name__)
@@ -232,11 +232,14 @@ class ResponseHandler:
         reason = f"status {response.status}" if response.status in AGAIN else "disconnect"
         await self._retry(lease, reason, rest_asked(response))
 
-    async def _retry(self, lease: Lease, reason: str, rest: float = 0.0) -> None:
-        """Let the URL be fetched again; its queue rests longer with every attempt."""
+    async def _retry(self, lease: Lease, reason: str, rest: float = 0.0, cause: str = "") -> None:
+        """Let the URL be fetched again; its queue rests longer with every attempt.
+
+        ``cause`` is what a seed's verdict is made of where that is not the reason.
+        """
         pause = max(rest, self._fetching.politeness.delay_of(lease.url), 2.0 ** min(lease.attempt - 1, 10))
         last = lease.attempt >= self._context.now.attempts
-        noted = self._steps.seed_trail.failed(lease, State.FAILED, reason) if last else {}
+        noted = self._steps.seed_trail.failed(lease, State.FAILED, cause or reason) if last else {}
         outcome = Outcome(reason, {f"error:{reason}": 1.0, **noted} if last else {"retries": 1.0})
         logger.info("%s attempt %d: %s; its site rests for %.0f s", lease.url, lease.attempt, reason, pause)
         learned = self._fetching.politeness.learned(lease.url)

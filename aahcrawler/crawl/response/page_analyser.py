@@ -11,7 +11,7 @@ from aahcrawler.crawl.response.trap_detection import TrapDetection
 from aahcrawler.frontier.protocol import Lease
 from aahcrawler.metadata import Link, LinkType, Metadata
 from aahcrawler.objects.versions import Changes
-from aahcrawler.page import Page, feeds
+from aahcrawler.page import Page, embedded, feeds
 from aahcrawler.pipeline import analysis
 from aahcrawler.pipeline.analysis import PageAnalysis
 from aahcrawler.pipeline.batch import contribution_of
@@ -109,7 +109,7 @@ class PageAnalyser:
         found = PageAnalysis(said, assistance.refused, assistance.containers, failed, learned, scores=scored.scores)
         contributed = self._contribution(page, scored)
         found = replace(found, contribution=contributed, document=assistance.document)
-        return self._signed(self._with_feeds(page, found))
+        return self._signed(self._with_feeds(page, _with_embedded(page, found)))
 
     def _with_feeds(self, page: Page, found: PageAnalysis) -> PageAnalysis:
         """Add the feeds that a page announces, where the definition asks for them."""
@@ -126,3 +126,16 @@ class PageAnalyser:
 
     def _signed(self, found: PageAnalysis) -> PageAnalysis:
         return replace(found, metadata=replace(found.metadata, understood_by=self._context.now.fingerprint))
+
+
+def _with_embedded(page: Page, found: PageAnalysis) -> PageAnalysis:
+    """Add the documents within a page, and the page that it sends its readers on to."""
+    if not page.is_html or page.status >= 300:
+        return found
+    links = [Link(url, LinkType.FRAME) for url in embedded.frames(page)]
+    refresh = embedded.refresh(page)
+    if refresh is not None:
+        links.append(Link(refresh.url, LinkType.REDIRECT))
+    if not links:
+        return found
+    return replace(found, metadata=replace(found.metadata, links=(*found.metadata.links, *links)))

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from functools import lru_cache
 
-from aahcrawler import seeds
+from aahcrawler import seeds, urls
 from aahcrawler.crawl.core.context import CurrentContext
 from aahcrawler.crawl.stats.collector import Stats
 from aahcrawler.frontier.hops import redirects_in_a_row
@@ -48,21 +48,26 @@ class SeedTrail:
         return {seeds.of_failure(lease.url, reason, blocked=state is State.BLOCKED): 1}
 
     def _note(self, lease: Lease, page: Page, found: PageAnalysis, discovered: DiscoveredLinks) -> str:
+        target = next((link for link in found.metadata.links if link.type is LinkType.REDIRECT), None)
         if 300 <= page.status < 400 and page.status != 304:
-            target = next((link for link in found.metadata.links if link.type is LinkType.REDIRECT), None)
             return self._redirect(lease, page, target, discovered)
         if page.status == 304 or (found.document is None and not page.body):
             return seeds.of_page(lease.url, Verdict.FETCHED)
         if Refusal.LANGUAGE in discovered.refused:
             return seeds.of_page(lease.url, Verdict.LANGUAGE)
-        return seeds.of_page(lease.url, seeds.wall(page, found.metadata))
+        verdict = seeds.wall(page, found.metadata)
+        if target is not None and not found.metadata.objects and verdict is not Verdict.CHALLENGE:
+            return self._redirect(lease, page, target, discovered)
+        return seeds.of_page(lease.url, verdict)
 
     def _redirect(self, lease: Lease, page: Page, target: Link | None, discovered: DiscoveredLinks) -> str:
-        if target is None:
-            return seeds.of_page(lease.url, Verdict.CLIENT_ERROR)
+        sets_cookie = bool(page.headers.get("Set-Cookie"))
+        if target is None:  # It names none, or itself.
+            leads_back = urls.resolve(lease.url, page.headers.get("Location")) is not None
+            loop = seeds.of_redirect(lease.url, lease.url, sets_cookie=sets_cookie)
+            return loop if leads_back else seeds.of_page(lease.url, Verdict.CLIENT_ERROR)
         if discovered.redirect is None and (verdict := seeds.redirect_wall(target.url)) is not None:
             return seeds.of_page(lease.url, verdict)
-        sets_cookie = bool(page.headers.get("Set-Cookie"))
         return seeds.of_redirect(lease.url, discovered.redirect or "", sets_cookie=sets_cookie)
 
     def _is_of_seed(self, lease: Lease) -> bool:

@@ -98,7 +98,7 @@ class RobotsMiddleware:
             except WireError as error:
                 if hop == 0 and error.reason in _OF_THE_HOST:
                     raise
-                raise RobotsUnreachableError(f"{url}: {error}") from error
+                raise RobotsUnreachableError(f"{url}: {error}", error.reason if hop == 0 else "") from error
             if 300 <= response.status < 400:
                 location = response.headers.get("Location")
                 url = urls.resolve(url, location) if location else None
