@@ -9,11 +9,12 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from aahcrawler.crawls import DEFINITION, FRONTIER, number
+from aahcrawler.crawls import number
 from aahcrawler.frontier.protocol import FrontierUnavailableError
 from aahcrawler.frontier.server.embedded import EmbeddedServer
 from aahcrawler.frontier.server.environment import REDIS_URL
 from aahcrawler.frontier.server.server_process import served_at
+from aahcrawler.layout import DEFINITION, FRONTIER, LOCK
 
 
 class NoCrawlError(Exception):
@@ -71,7 +72,7 @@ def server_of(folder: Path, *, alone: bool = False) -> Iterator[str]:
 @contextmanager
 def _kept_out(folder: Path) -> Iterator[None]:
     """Keep crawls out of a folder."""
-    lock = FileLock(folder / ".lock", timeout=0)
+    lock = FileLock(folder / LOCK, timeout=0)
     try:
         lock.acquire()
     except Timeout:

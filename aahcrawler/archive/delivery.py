@@ -17,17 +17,27 @@ from types import TracebackType
 from typing import BinaryIO, Protocol, Self
 
 from aahcrawler.archive.delivery_record import Delivered, Ready
-from aahcrawler.archive.folders import FILES, INDEXES, ArchiveError, ArchiveFolder
-from aahcrawler.archive.index import EXTENSION, INDEX, replace_lines
+from aahcrawler.archive.folders import ArchiveError, ArchiveFolder
+from aahcrawler.archive.index import replace_lines
 from aahcrawler.archive.target import Target, TargetError, check_address, first_line, lasting_address
+from aahcrawler.layout import (
+    ARCHIVE,
+    DEFINITION,
+    FORMER,
+    INDEX,
+    INDEXES,
+    LEARNED,
+    NQUADS,
+    OBJECTS,
+    SUMMARY,
+    TOPIC,
+    WARC,
+)
 from aahcrawler.segments import is_open, segments
 
-SUMMARY = "crawl.json"
-DEFINITION = "icd.json"
-
-_CLOSED = ((FILES, EXTENSION), ("objects", "nq.gz"))
+_CLOSED = ((ARCHIVE, WARC), (OBJECTS, NQUADS))
 _LAST = (f"{INDEXES}/{INDEX}",)
-_RECORDS = (DEFINITION, "topic.json", "former/*/*.json", "learned/*.xml", SUMMARY)
+_RECORDS = (DEFINITION, TOPIC, f"{FORMER}/*/*.json", f"{LEARNED}/*.xml", SUMMARY)
 _TRIES = 3
 _logger = logging.getLogger(__name__)
 

@@ -11,9 +11,9 @@ from typing import BinaryIO, cast
 
 from fastwarc.warc import ArchiveIterator, WarcRecord, WarcRecordType
 
-from aahcrawler.archive.index import EXTENSION
 from aahcrawler.archive.writer import Capture
 from aahcrawler.exchange import Exchange, Truncation
+from aahcrawler.layout import WARC
 from aahcrawler.metadata import MEDIA_TYPE
 from aahcrawler.segments import OPEN, SegmentError, open_segment, segments
 
@@ -31,7 +31,7 @@ def captures(folder: Path, *, revisits: bool = False) -> Iterator[tuple[Capture,
     hold no payload, and the responses they refer to are yielded at their own places: they are left out unless asked
     for, and then come with the content of their records. Raises ``SegmentError`` for a file that cannot be read.
     """
-    for path in segments(folder, EXTENSION):
+    for path in segments(folder, WARC):
         file = path.name.removesuffix(OPEN)
         try:
             with open_segment(path) as stream:
@@ -49,7 +49,7 @@ def revisits(folder: Path) -> Iterator[tuple[str, str]]:
 
     Raises ``SegmentError`` for a file that cannot be read.
     """
-    for path in segments(folder, EXTENSION):
+    for path in segments(folder, WARC):
         try:
             with open_segment(path) as stream:
                 for record in ArchiveIterator(stream, record_types=WarcRecordType.revisit, parse_http=False):

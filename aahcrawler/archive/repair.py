@@ -9,8 +9,9 @@ from itertools import count
 from pathlib import Path
 
 from aahcrawler.archive.folders import ArchiveFolder
-from aahcrawler.archive.index import EXTENSION, rebuild
+from aahcrawler.archive.index import rebuild
 from aahcrawler.archive.scanning import Problem, scan
+from aahcrawler.layout import WARC
 from aahcrawler.segments import OPEN, SegmentError, is_open, segments
 
 TORN = ".torn"
@@ -52,7 +53,7 @@ def repair(path: Path) -> Iterator[Repaired]:
     """
     archive = ArchiveFolder.at(path)
     with archive.alone():
-        for file in segments(archive.files, EXTENSION):
+        for file in segments(archive.files, WARC):
             repaired = _repair(file)
             if repaired is not None:
                 yield repaired

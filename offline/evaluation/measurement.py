@@ -10,6 +10,7 @@ from pathlib import Path
 from aahcrawler import urls
 from aahcrawler.archive.reader import captures, revisits
 from aahcrawler.helper import ApplicationAwareHelper
+from aahcrawler.layout import ARCHIVE, OBJECTS, WARC
 from aahcrawler.objects.reader import page_rows
 from aahcrawler.segments import segments
 from offline.archived_pages import page_of
@@ -93,7 +94,7 @@ def documents(crawl: Path, helper: ApplicationAwareHelper, number: int | None = 
     ``ReadError`` and ``SegmentError``.
     """
     archive = _archive(crawl)
-    described = (crawl / "objects").is_dir()
+    described = (crawl / OBJECTS).is_dir()
     if number is not None and not described:
         raise EvaluationError(f"{crawl}: is not of this crawler, so nobody can tell which pages are of crawl {number}.")
     with closing(_pages(crawl, number, archive) if described else sqlite3.connect("")) as known:
@@ -137,9 +138,9 @@ def measure(
 
 
 def _archive(crawl: Path) -> Path:
-    folder = crawl / "archive" if (crawl / "archive").is_dir() else crawl
-    if not segments(folder, "warc.gz"):
-        raise EvaluationError(f"{crawl}: holds no WARC files (*.warc.gz). Name the folder of a crawl.")
+    folder = crawl / ARCHIVE if (crawl / ARCHIVE).is_dir() else crawl
+    if not segments(folder, WARC):
+        raise EvaluationError(f"{crawl}: holds no WARC files (*.{WARC}). Name the folder of a crawl.")
     return folder
 
 

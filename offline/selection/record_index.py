@@ -14,11 +14,11 @@ from fastwarc.warc import ArchiveIterator, WarcRecord
 from aahcrawler import urls
 from aahcrawler.archive.gzip_members import Member, MemberError
 from aahcrawler.exchange import Exchange, Truncation
+from aahcrawler.layout import WARC
 from aahcrawler.page import Page
 from aahcrawler.segments import SegmentError, open_segment, segments
 from offline.archived_pages import PAGE_BYTES, page_of
 
-_EXTENSION = "warc.gz"
 _HEAD = 1 << 16
 _PIECE = 1 << 20
 _HEAD_END = re.compile(rb"\n\r?\n")
@@ -60,7 +60,7 @@ class Records:
     """
 
     def __init__(self, folder: Path, seen: Callable[[], object]) -> None:
-        self._files = segments(folder, _EXTENSION)
+        self._files = segments(folder, WARC)
         self._known = sqlite3.connect("")
         self._known.executescript(_SCHEMA)
         for number, path in enumerate(self._files):

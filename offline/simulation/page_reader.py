@@ -11,6 +11,7 @@ from aahcrawler.archive.reader import captures
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.helper.sites import Sites
 from aahcrawler.helper.time_limits import Stopwatch
+from aahcrawler.layout import WARC
 from aahcrawler.page import Page
 from aahcrawler.segments import SegmentError, segments
 from aahcrawler.urls import canonicalize, resolve
@@ -53,8 +54,8 @@ class Gathering:
 
     def run(self, samples: Sequence[Sample]) -> float:
         """Gather all pages; return the seconds of processor time that took. Raises ``WorldError``."""
-        if not segments(self.folder, "warc.gz"):
-            raise WorldError(f"{self.folder}: holds no WARC files (*.warc.gz)")
+        if not segments(self.folder, WARC):
+            raise WorldError(f"{self.folder}: holds no WARC files (*.{WARC})")
         began = process_time()
         writer = WorldWriter(self.target)
         for page in self._pages():

@@ -16,13 +16,14 @@ from pathlib import Path
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from aahcrawler.crawl.directory.files import write_whole
-from aahcrawler.crawls import DEFINITION, FORMER, SUMMARY, TOPIC, number
+from aahcrawler.crawls import number
+from aahcrawler.layout import DEFINITION, FORMER, LOG, REPORT, SUMMARY, TOPIC
 from online_analysis.icd import Icd
 
 FINISHED = "finished"
 """Why a crawl ended that has nothing more to fetch; also Scrapy's word for it."""
 
-MOVED = (DEFINITION, TOPIC, "crawl.log", "report.html")
+MOVED = (DEFINITION, TOPIC, LOG, REPORT)
 """What moves with a summary when the next crawl begins."""
 
 Meaning = TypeAdapter(dict[str, str])
