@@ -42,10 +42,9 @@ def _file(path: Path, crawl: int) -> Iterator[Refused]:
             for line in text:
                 yield from _links(Page.model_validate_json(line))
     except ValidationError as error:
-        message = (
-            f"{path}: holds a line that is no entry of a refusal log; move it elsewhere, the rest can still be read"
-        )
-        raise DamageError(message) from error
+        raise DamageError(
+            f"{path}: is damaged (a line is no entry); move it elsewhere, the rest can still be read"
+        ) from error
 
 
 def _is_of(path: Path, begin: Begin, crawl: int) -> bool:
