@@ -20,6 +20,7 @@ from aahcrawler.archive.delivery_record import Delivered, Ready
 from aahcrawler.archive.folders import ArchiveError, ArchiveFolder
 from aahcrawler.archive.index import replace_lines
 from aahcrawler.archive.target import Target, TargetError, check_address, first_line, lasting_address
+from aahcrawler.definitions import read_id
 from aahcrawler.layout import (
     ARCHIVE,
     DEFINITION,
@@ -312,6 +313,6 @@ def _name_of(folder: Path, delivered: Delivered) -> str:
     """Return the crawl's id, which its folder at the target is called by."""
     if delivered.crawl:
         return delivered.crawl
-    with suppress(OSError, ValueError, KeyError, TypeError):
-        return str(json.loads(json.loads((folder / DEFINITION).read_text("utf-8"))["id"]))
+    with suppress(OSError, ValueError):
+        return read_id(folder / DEFINITION)
     return folder.resolve().name

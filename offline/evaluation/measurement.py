@@ -13,7 +13,7 @@ from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.layout import ARCHIVE, OBJECTS, WARC
 from aahcrawler.objects.reader import page_rows
 from aahcrawler.segments import segments
-from offline.archived_pages import page_of
+from aahcrawler.wire.replay import replayed
 from offline.evaluation.relevance_metrics import EvaluationError, Reference, RelevanceMetrics
 from online_analysis.document import Document
 
@@ -102,7 +102,7 @@ def documents(crawl: Path, helper: ApplicationAwareHelper, number: int | None = 
             with closing(exchange):
                 if described and not _is_known(known, capture.record_id):
                     continue
-                page = page_of(exchange)
+                page = replayed(exchange)
             if page is not None and 200 <= page.status < 300 and page.is_html:
                 yield helper.assist(page).document
 

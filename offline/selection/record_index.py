@@ -17,7 +17,7 @@ from aahcrawler.exchange import Exchange, Truncation
 from aahcrawler.layout import WARC
 from aahcrawler.page import Page
 from aahcrawler.segments import SegmentError, open_segment, segments
-from offline.archived_pages import PAGE_BYTES, page_of
+from aahcrawler.wire.replay import PAGE_BYTES, replayed
 
 _HEAD = 1 << 16
 _PIECE = 1 << 20
@@ -124,7 +124,7 @@ class Records:
             return None
         with open_segment(self._files[found[0]]) as stream:
             stream.seek(found[1])
-            return page_of(_exchange(next(iter(ArchiveIterator(stream, parse_http=False))), named[0]))
+            return replayed(_exchange(next(iter(ArchiveIterator(stream, parse_http=False))), named[0]))
 
     def taken(self, *kinds: str) -> int:
         """Count the taken records of some types."""

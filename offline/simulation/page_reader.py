@@ -15,9 +15,9 @@ from aahcrawler.layout import WARC
 from aahcrawler.page import Page
 from aahcrawler.segments import SegmentError, segments
 from aahcrawler.urls import canonicalize, resolve
+from aahcrawler.wire.replay import replayed
 from knowledge_base.loader import load
 from knowledge_base.model import KnowledgeBase
-from offline.archived_pages import page_of
 from offline.simulation.page_data import Understood, understand
 from offline.simulation.sample import Sample, WorldError
 from offline.simulation.world import Catalogue, WorldWriter, key
@@ -77,7 +77,7 @@ class Gathering:
         try:
             for _, exchange in captures(self.folder):
                 with closing(exchange):
-                    page = page_of(exchange)
+                    page = replayed(exchange)
                 if page is None:
                     continue
                 location = page.headers.get("Location")
