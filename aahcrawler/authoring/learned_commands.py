@@ -66,7 +66,7 @@ def promote_learned(
     """
     from aahcrawler.adaptation.store.overlay import Overlay
     from aahcrawler.authoring.archived_pages import kept_page
-    from aahcrawler.authoring.capture import CaptureError, told_of
+    from aahcrawler.authoring.page_capture import CaptureError, told_of
     from aahcrawler.authoring.promotion import PromotionError, chosen, promote
     from aahcrawler.layout import LEARNED
     from knowledge_base.file_selection import named_folders

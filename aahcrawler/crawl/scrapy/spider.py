@@ -15,7 +15,7 @@ from aahcrawler.crawl.capture.recrawl import UNCONDITIONAL
 from aahcrawler.crawl.core.lifecycle import Lifecycle
 from aahcrawler.crawl.fetch.download_handler import MOST_BYTES, WANTED, WIRE_SETTINGS, CapturedResponse
 from aahcrawler.crawl.lease.lease_source import LEASE
-from aahcrawler.crawl.reporting.progress import Show
+from aahcrawler.crawl.reporting.live_display import Show
 from aahcrawler.crawl.response.handler import RequestReplacedError, RequisiteBudgetError
 from aahcrawler.crawl.response.trap_detection import TrapError
 from aahcrawler.crawl.response.url_lists import list_kind
