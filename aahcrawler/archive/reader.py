@@ -1,7 +1,5 @@
 """Reads captures back from the WARC files that ``WarcWriter`` wrote."""
 
-import base64
-import binascii
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC
@@ -11,6 +9,7 @@ from typing import BinaryIO, cast
 
 from fastwarc.warc import ArchiveIterator, WarcRecord, WarcRecordType
 
+from aahcrawler.archive.records import unlabelled_digest
 from aahcrawler.archive.writer import Capture
 from aahcrawler.exchange import Exchange, Truncation
 from aahcrawler.layout import WARC
@@ -102,7 +101,7 @@ def _answer(record: WarcRecord, file: str) -> tuple[Capture, Exchange]:
         request=b"",
         response=cast("BinaryIO", body),
         response_size=size,
-        payload_digest=_digest(record.headers.get("WARC-Payload-Digest") or ""),
+        payload_digest=unlabelled_digest(record.headers.get("WARC-Payload-Digest") or ""),
         ip_address=record.headers.get("WARC-IP-Address") or "",
         started_at=date,
         # What a revisit leaves out has not been lost.
@@ -129,10 +128,3 @@ def _with_request(exchange: Exchange, request: bytes) -> Exchange:
 
 def _named(record: WarcRecord, field: str) -> str:
     return (record.headers.get(field) or "").strip("<>")
-
-
-def _digest(label: str) -> bytes:
-    try:
-        return base64.b32decode(label.removeprefix("sha1:"))
-    except binascii.Error:
-        return b""

@@ -13,7 +13,7 @@ from aahcrawler.induction.generic_objects import Reading
 from aahcrawler.induction.record_sets import Nature, Record
 from aahcrawler.page import Page, generic
 from aahcrawler.page.generic import PageLink
-from aahcrawler.page.list_entries import LONGEST_PARAGRAPH
+from aahcrawler.page.link_surroundings import LONGEST_PARAGRAPH
 from aahcrawler.page.sidebars import Sidebar, sidebars
 from aahcrawler.page.text import fold, plain_text
 from aahcrawler.page.zones import Zone, Zones

@@ -1,6 +1,5 @@
 """A base of those who write one kind of thing to segments."""
 
-from types import TracebackType
 from typing import Self
 
 from aahcrawler.segments.writer import SegmentWriter
@@ -23,7 +22,5 @@ class SegmentedOutput:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()

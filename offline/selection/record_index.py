@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC
 from io import BytesIO
 from pathlib import Path
-from types import TracebackType
 from typing import Any, BinaryIO, Self, cast
 
 from fastwarc.warc import ArchiveIterator, WarcRecord
@@ -69,9 +68,7 @@ class Records:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._known.close()
 
     def take(self, ids: Iterable[str]) -> Iterator[str]:
