@@ -42,8 +42,8 @@ class AahSpider(Spider):
 
     Each lease of the frontier becomes one request, and each request is handled exactly once, however it ends. Requests
     go to the downloader and its middlewares, and from there straight to the response handler: what Scrapy has for
-    callbacks, items and spider middlewares would cost as much again, and there are none. It runs the ``job`` as a whole;
-    the scheduler and the middleware, which Scrapy builds, take from it what they use.
+    callbacks, items and spider middlewares would cost as much again, and there are none. It runs the ``job`` as a
+    whole; the scheduler and the middleware, which Scrapy builds, take from it what they use.
     """
 
     name = "aah"
