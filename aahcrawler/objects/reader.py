@@ -16,8 +16,8 @@ from urllib.parse import unquote
 
 import pyoxigraph as ox
 
+from aahcrawler.layout import NQUADS, OBJECTS
 from aahcrawler.objects import vocabulary as v
-from aahcrawler.objects.writer import EXTENSION
 from aahcrawler.segments import open_segment, segments
 
 _BATCH = 10_000
@@ -206,11 +206,11 @@ class _Graph:
 
 
 def _files(crawl: Path) -> tuple[Path, ...]:
-    folder = crawl / "objects"
+    folder = crawl / OBJECTS
     if not folder.is_dir():
         what = "holds no crawl (it has no folder objects)" if crawl.is_dir() else "is not a folder"
         raise ReadError(f"{crawl}: {what}. Name the output folder of a crawl.")
-    return segments(folder, EXTENSION)
+    return segments(folder, NQUADS)
 
 
 def _grouped(quads: Iterable[ox.Quad]) -> Iterator[_Graph]:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC
 from io import BytesIO
 from pathlib import Path
-from types import TracebackType
 from typing import Any, BinaryIO, Self, cast
 
 from fastwarc.warc import ArchiveIterator, WarcRecord
@@ -14,11 +13,11 @@ from fastwarc.warc import ArchiveIterator, WarcRecord
 from aahcrawler import urls
 from aahcrawler.archive.gzip_members import Member, MemberError
 from aahcrawler.exchange import Exchange, Truncation
+from aahcrawler.layout import WARC
 from aahcrawler.page import Page
 from aahcrawler.segments import SegmentError, open_segment, segments
-from offline.archived_pages import PAGE_BYTES, page_of
+from aahcrawler.wire.replay import PAGE_BYTES, replayed
 
-_EXTENSION = "warc.gz"
 _HEAD = 1 << 16
 _PIECE = 1 << 20
 _HEAD_END = re.compile(rb"\n\r?\n")
@@ -60,7 +59,7 @@ class Records:
     """
 
     def __init__(self, folder: Path, seen: Callable[[], object]) -> None:
-        self._files = segments(folder, _EXTENSION)
+        self._files = segments(folder, WARC)
         self._known = sqlite3.connect("")
         self._known.executescript(_SCHEMA)
         for number, path in enumerate(self._files):
@@ -69,9 +68,7 @@ class Records:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._known.close()
 
     def take(self, ids: Iterable[str]) -> Iterator[str]:
@@ -124,7 +121,7 @@ class Records:
             return None
         with open_segment(self._files[found[0]]) as stream:
             stream.seek(found[1])
-            return page_of(_exchange(next(iter(ArchiveIterator(stream, parse_http=False))), named[0]))
+            return replayed(_exchange(next(iter(ArchiveIterator(stream, parse_http=False))), named[0]))
 
     def taken(self, *kinds: str) -> int:
         """Count the taken records of some types."""

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from aahcrawler.layout import NQUADS, OBJECTS
 from aahcrawler.objects.vocabulary import AAH
-from aahcrawler.objects.writer import EXTENSION
 from aahcrawler.segments import open_segment, segments
 from offline.store.segment_text import DamagedError, Members, identity
 
@@ -59,13 +59,13 @@ def load(crawl: Path, destination: Destination) -> Loaded:
     """
     folder = objects_folder(crawl)
     known = destination.loaded()
-    counts = [count for path in segments(folder, EXTENSION) if (count := _load(path, known, destination)) is not None]
+    counts = [count for path in segments(folder, NQUADS) if (count := _load(path, known, destination)) is not None]
     return Loaded(len(counts), sum(counts))
 
 
 def objects_folder(crawl: Path) -> Path:
     """Return the folder of a crawl's segments. Raises ``LoadError`` where there is none."""
-    folder = crawl / "objects"
+    folder = crawl / OBJECTS
     if not folder.is_dir():
         what = "holds no crawl (it has no folder objects)" if crawl.is_dir() else "is not a folder"
         raise LoadError(f"{crawl}: {what}. Name the output folder of a crawl.")

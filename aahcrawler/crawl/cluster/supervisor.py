@@ -39,7 +39,7 @@ from aahcrawler.crawl.reporting.exit_status import (
     tell_seeds,
     tell_undelivered,
 )
-from aahcrawler.crawl.reporting.progress import Show, display
+from aahcrawler.crawl.reporting.live_display import Show, display
 from aahcrawler.crawl.reporting.summary import summary
 from aahcrawler.crawl.scrapy.addon import knowledge_folders
 from aahcrawler.crawl.startup.factory import checked

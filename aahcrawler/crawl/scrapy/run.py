@@ -18,7 +18,7 @@ from aahcrawler.crawl.reporting.exit_status import (
     tell_seeds,
     tell_undelivered,
 )
-from aahcrawler.crawl.reporting.progress import display
+from aahcrawler.crawl.reporting.live_display import display
 from aahcrawler.crawl.scrapy.addon import adapts, knowledge_folders
 from aahcrawler.crawl.scrapy.spider import AahSpider
 from aahcrawler.crawl.startup.factory import open_job
