@@ -138,8 +138,8 @@ class ApplicationReading:
         found: dict[str, Extracted] = {}
         level = place.level
         literals = self.links.literals
-        where = PageLocation.of(self.page, self.application, level, literals, self._named_address(level))
-        runner = Runner.at(where)
+        location = PageLocation.of(self.page, self.application, level, literals, self._named_address(level))
+        runner = Runner.at(location)
         for action in place.actions:
             if not isinstance(action, Extract):
                 continue
@@ -150,7 +150,7 @@ class ApplicationReading:
                 number = len(outcome.extracted)
                 self.attempts.fail(level.name, action.name, outcome.failure, outcome.detail, number)
         answering = answering_within(place, runner, tuple(found.values()))
-        objects = References(self.links, where.own.url, self.application, level).added(answering)
+        objects = References(self.links, location.own.url, self.application, level).added(answering)
         work = partial(thread_of, place, runner, objects)
         self._thread = self.attempts.attempt((level, "thread"), work, level=level.name, action="thread")
         return objects

@@ -7,8 +7,8 @@ from itertools import islice
 from lxml.etree import _Element as Element
 
 from aahcrawler.helper.extraction import Extracted
+from aahcrawler.helper.junk_urls import junk_reason
 from aahcrawler.helper.navigation import Links
-from aahcrawler.helper.unknown_addresses import junk
 from aahcrawler.page import requisites
 from aahcrawler.webobject import Reference, Value, WebObject
 from knowledge_base.model import Application, PageLevel
@@ -64,7 +64,7 @@ class References:
     def _near(self, url: str) -> str | None:
         """Return the form of an address of the same site; None for the page's own thread and where no page is."""
         if self.application is None:
-            return url if url not in (self.own, self.links.page.url) and junk(url) is None else None
+            return url if url not in (self.own, self.links.page.url) and junk_reason(url) is None else None
         verdict = self.links.sites.verdict(self.application, url)
         whole = self.links.sites.whole(self.level, verdict.url) if self.level is not None else verdict.url
         return verdict.url if verdict.reason is None and self.own not in (whole, verdict.url) else None

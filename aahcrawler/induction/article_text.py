@@ -21,7 +21,7 @@ from trafilatura.settings import Document
 
 from aahcrawler.induction.main_part import MainPart
 from aahcrawler.induction.outline import MOST_DEPTH, Outline, Piece
-from aahcrawler.induction.surroundings import Surroundings
+from aahcrawler.induction.prepared_page import PreparedPage
 from aahcrawler.page import Page, generic
 from aahcrawler.page.claims import LONG_LINE
 from aahcrawler.page.text import BLOCKS, fold, plain_text
@@ -124,16 +124,16 @@ class ArticleText:
         return "\n".join(line for line, is_kept in zip(self.lines, kept, strict=True) if is_kept)
 
 
-def article_text(page: Page, where: Surroundings, part: MainPart | None) -> ArticleText:
+def article_text(page: Page, prepared: PreparedPage, part: MainPart | None) -> ArticleText:
     """Return the text of the article that an HTML page is, if it is one; without lines if there is no text at all.
 
     ``part`` is the article by the structure of the page. Deterministic; no part of it depends on a time limit.
     """
-    shown = _Shown(where.outline)
+    shown = _Shown(prepared.outline)
     read = _Lines(_trafilatura(page), shown.linked)
     structure = _Lines(part.body.plain().split("\n") if part is not None else (), shown.linked)
     lines, agreed = _agreed(page, read, structure, shown)
-    title = shown.headings | {_key(where.names.title)}
+    title = shown.headings | {_key(prepared.names.title)}
     whole = tuple(_without_byline(_without_title(lines, title), part))
     lead = tuple(_lead(shown, part, whole))
     found = _Lines((*lead, *(line for line in whole if _key(line) not in shown.linked)), shown.linked)

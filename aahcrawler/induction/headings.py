@@ -4,8 +4,8 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from aahcrawler.induction.addressing import is_front
 from aahcrawler.induction.outline import Outline
+from aahcrawler.induction.record_identity import is_front
 from aahcrawler.page import Page
 from aahcrawler.page.text import excerpt, fold
 from aahcrawler.urls import canonicalize, queue_of, resolve

@@ -385,15 +385,15 @@ def publication_moments(page: Page, item: Item | None = None) -> Publication:
     """Return the publication times that a page declares, none after the capture; ``item`` declares its text."""
     found = meta(page)
     pages = (each for each in page.once(items) if not _PAGES.isdisjoint(each.types))
-    said = [item.text("datePublished", "dateCreated", "uploadDate")] if item is not None else []
-    said += [found[name] for name in DATE_NAMES if name in found and name not in _VAGUE]
-    said += [each.text("datePublished") for each in islice(pages, 1)]
+    texts = [item.text("datePublished", "dateCreated", "uploadDate")] if item is not None else []
+    texts += [found[name] for name in DATE_NAMES if name in found and name not in _VAGUE]
+    texts += [each.text("datePublished") for each in islice(pages, 1)]
     vague = [found[name] for name in DATE_NAMES if name in found and name in _VAGUE]
-    return Publication(_moments(page, said), _moments(page, vague))
+    return Publication(_moments(page, texts), _moments(page, vague))
 
 
-def _moments(page: Page, said: Iterable[str]) -> tuple[datetime, ...]:
-    read = (_moment(page, text, ahead=False) for text in said if text)
+def _moments(page: Page, texts: Iterable[str]) -> tuple[datetime, ...]:
+    read = (_moment(page, text, ahead=False) for text in texts if text)
     return tuple(moment for moment in read if moment is not None)
 
 

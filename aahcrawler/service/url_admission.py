@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from aahcrawler import urls
 from aahcrawler.frontier.hops import Hop, extended
-from aahcrawler.scope import Address, Scope
+from aahcrawler.scope import ExternalUrl, Scope
 from aahcrawler.wire.ip_policy import IpPolicy
 from online_analysis.icd import Icd
 
@@ -57,7 +57,7 @@ class Admission:
 
     def refusal(self, target: Target) -> str | None:
         """Return why the crawl does not fetch a URL, as ``Scope.admit`` does, or ``PRIVATE``; None when it may."""
-        refused = self._scope.admit(Address(target.url, target.queue, path=self.path(target)))
+        refused = self._scope.admit(ExternalUrl(target.url, target.queue, path=self.path(target)))
         if refused is not None:
             return str(refused)
         return PRIVATE if self._is_private_host(urlsplit(target.url).hostname or "") else None

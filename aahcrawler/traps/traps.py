@@ -17,7 +17,7 @@ from aahcrawler.traps.neighbours import Neighbours
 from aahcrawler.traps.path_shape import misshapen
 from aahcrawler.traps.patterns import pattern_of
 from aahcrawler.traps.reasons import Trap
-from aahcrawler.traps.sketch import Hashes, distance, fingerprint, said, sketch
+from aahcrawler.traps.sketch import Hashes, distance, fingerprint, shingle_sample, sketch
 from aahcrawler.traps.soft_errors import SoftErrors
 from online_analysis.icd.sections import Traps as TrapsSection
 
@@ -130,7 +130,7 @@ class Traps:
         text = _without_address(seen.text, seen.url)
         drawn = sketch(text)
         has_new_objects = self._heard.news(_hashes(seen.objects)) > 0
-        heard = said(f"{text} {seen.other_text}") if seen.other_text else drawn.said
+        heard = shingle_sample(f"{text} {seen.other_text}") if seen.other_text else drawn.shingle_sample
         is_new = self._says_new(heard, relevant=seen.relevant) or has_new_objects
         probes = self._settings.soft_404 == "probe"
         if probes and not has_new_objects and self._soft_errors.is_like_none(seen.url, drawn):

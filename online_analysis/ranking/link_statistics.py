@@ -52,7 +52,7 @@ class Group(NamedTuple):
 class LinkStatistics:
     """A URL and the links to it; ``value`` is what it is or seems to be worth, in the units of the ranker.
 
-    ``said`` is the mean of the analysers' scores of the links, and ``weight`` their weight. ``score`` is the
+    ``analyser_mean`` is the mean of the analysers' scores of the links, and ``weight`` their weight. ``score`` is the
     prediction, None as long as there is none; ``told`` is the score in the frontier, after the last ``offers`` offers.
     ``is_explored``: it is to be fetched whatever its predicted worth. ``made`` is its row, None where that lacks so
     many links that it is to be made anew: the more links it has, the less one more changes.
@@ -60,7 +60,7 @@ class LinkStatistics:
 
     url: str
     value: float = 0.0
-    said: float = 0.0
+    analyser_mean: float = 0.0
     weight: float = 0.0
     is_hub: bool = False
     score: float | None = None
@@ -100,7 +100,7 @@ class LinkStatistics:
         self._anchors.update(seen.anchor)
         self._places.update(seen.places)
         self._worth += (seen.worth - self._worth) / n
-        self.said += (link.score - self.said) / n
+        self.analyser_mean += (link.score - self.analyser_mean) / n
         self._best_page = max(self._best_page, seen.worth)
         self._best_link = max(self._best_link, link.score)
         self.weight = max(self.weight, link.weight)
@@ -109,7 +109,7 @@ class LinkStatistics:
 
     def reweigh(self, now: Weighed) -> None:
         """Take over the scores of the links under other weights, and the score in the frontier."""
-        self.said, self.weight, self.told, self.offers = now.said, now.weight, now.score, 1
+        self.analyser_mean, self.weight, self.told, self.offers = now.analyser_mean, now.weight, now.score, 1
         self.made = None
 
     def forget(self) -> None:
@@ -154,7 +154,7 @@ class LinkStatistics:
             self._worth / unit,
             self._best_page / unit,
             0.2 * math.log1p(len(self._pages)),
-            self.said / unit,
+            self.analyser_mean / unit,
             self._best_link / unit,
             float(self.is_hub),
         )

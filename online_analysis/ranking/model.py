@@ -75,7 +75,9 @@ class Model:
             lesson.sighting.value = worth
         taught = [lesson.sighting for lesson in lessons]
         ridge = Ridge(rows_of(taught, self._unit), _PENALTY)
-        self._worth.learn(ridge, np.where([each.is_linked for each in taught], worths - self._said(taught), 0.0))
+        self._worth.learn(
+            ridge, np.where([each.is_linked for each in taught], worths - self._analyser_means(taught), 0.0)
+        )
         if waiting:
             rows = rows_of(waiting, self._unit)
             values = self._value(waiting, rows)
@@ -97,14 +99,14 @@ class Model:
         return float(squares[self._worth.weights.all[row.columns] == 0.0].sum()) / total if total else 0.0
 
     def _value(self, sightings: Sequence[LinkStatistics], rows: Rows) -> Floats:
-        values = self._worth.of(rows) + self._said(sightings)
+        values = self._worth.of(rows) + self._analyser_means(sightings)
         for sighting, value in zip(sightings, values.tolist(), strict=True):
             sighting.value = value
         return values
 
-    def _said(self, sightings: Sequence[LinkStatistics]) -> Floats:
+    def _analyser_means(self, sightings: Sequence[LinkStatistics]) -> Floats:
         """Return what the analysers said of the links to URLs, in units."""
-        return np.array([sighting.said for sighting in sightings]) / self._unit
+        return np.array([sighting.analyser_mean for sighting in sightings]) / self._unit
 
     def _promises(self, lessons: Sequence[Lesson], values: Floats) -> Floats:
         horizon = max(_NEAREST_HORIZON, len(lessons))
@@ -124,7 +126,7 @@ class Model:
         """Say what the score of a URL would be made of now; the effects add up to it."""
         mean = self._worth.mean * self._unit
         reasons = [
-            Reason("score of links", sighting.said, sighting.said),
+            Reason("score of links", sighting.analyser_mean, sighting.analyser_mean),
             Reason("mean surplus of all pages", mean, mean),
         ]
         promise = self._promise.mean + _PROMISE_OF_HUBS * sighting.is_hub

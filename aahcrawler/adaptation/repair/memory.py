@@ -7,7 +7,7 @@ from aahcrawler.adaptation.repair.remembered_objects import Remembered, objects
 from aahcrawler.adaptation.repair.remembered_runs import of_runs
 from aahcrawler.adaptation.repair.value_places import ShownValues
 from aahcrawler.helper.adapter import Question
-from aahcrawler.induction.surroundings import Surroundings
+from aahcrawler.induction.prepared_page import PreparedPage
 from aahcrawler.page import Page
 from aahcrawler.webobject import WebObject
 from aahcrawler.wrapper_induction.examples import LabelledExample, Method
@@ -45,8 +45,8 @@ def recall(page: Page, action: Extract, former: Sequence[WebObject]) -> Labelled
     ]
     if not known or not page.is_html:
         return None
-    where = Surroundings.of(page)
-    table = WordTable(where.outline)
+    prepared = PreparedPage.of(page)
+    table = WordTable(prepared.outline)
     lengths = [length for _, _, length in known]
     stretches = placed([table.find(body) for _, body, _ in known], lengths)
     share = _share(stretches, lengths)
@@ -57,9 +57,9 @@ def recall(page: Page, action: Extract, former: Sequence[WebObject]) -> Labelled
     found = [Remembered(each, stretch) for (each, _, _), stretch in zip(known, stretches, strict=True) if stretch]
     found.sort(key=lambda each: each.stretch.first)
     if action.run is not None:
-        labelled = of_runs(found, table, ShownValues(page, where, action))
+        labelled = of_runs(found, table, ShownValues(page, prepared, action))
     else:
-        labelled = objects(page, where, action, table, found)
+        labelled = objects(page, prepared, action, table, found)
     notes = (f"{len(found)} of {len(known)} remembered objects are on the page, {len(labelled)} objects in all",)
     return LabelledExample(page, Method.MEMORY, labelled, round(share, 3), 0.0, notes)
 

@@ -140,10 +140,10 @@ class _Relaxing:
         self._action = question.action
         self._beside_article = is_beside_article(question)
         self._structure = structure
-        self._outline = structure.where.outline
+        self._outline = structure.prepared.outline
         self._names = NameTable(self._outline)
         self._like = {name: self._liked(hinted) for name, hinted in wanted.items()}
-        self._dates = {shown.place: shown for shown in structure.where.shown}
+        self._dates = {shown.place: shown for shown in structure.prepared.shown}
         self._left_out = left_out(self._action, self._page)
         self._never = self._no_text()
         self._holds_much, self._is_named = cache(self._says_much), cache(self._may_be_name)

@@ -58,9 +58,9 @@ class Step:
     @property
     def via(self) -> str:
         """How a URL of the frontier says that it is this step."""
-        said = {"application": self.application, "listing": self.listing, "page": self.page}
+        fields = {"application": self.application, "listing": self.listing, "page": self.page}
         before = {"before": self.before} if self.before else {}
-        return f"{self.root}#{urlencode(said | before)}"
+        return f"{self.root}#{urlencode(fields | before)}"
 
     @classmethod
     def of(cls, lease: Lease) -> Self | None:
@@ -68,8 +68,8 @@ class Step:
         root, sign, _ = lease.via.partition(_SIGN)
         if not sign:
             return None
-        said = parse_qs(lease.via.partition("#")[2])
-        name, listing, page, before = (said.get(key, [""])[0] for key in ("application", "listing", "page", "before"))
+        fields = parse_qs(lease.via.partition("#")[2])
+        name, listing, page, before = (fields.get(key, [""])[0] for key in ("application", "listing", "page", "before"))
         return cls(root, name, listing, int(page), before) if page.isascii() and page.isdigit() else None
 
 
@@ -99,17 +99,17 @@ class Listings:
         self._writer = writer
         self._begun: OrderedDict[tuple[str, str], list[str]] = OrderedDict()
 
-    async def begin(self, lease: Lease, status: int, said: Metadata) -> None:
+    async def begin(self, lease: Lease, status: int, metadata: Metadata) -> None:
         """Ask for the listings of an application whose front page was understood, each installation's once."""
-        application = self._application(said.application)
-        if application is None or lease.kind != "page" or said.trap or not 200 <= status < 300:
+        application = self._application(metadata.application)
+        if application is None or lease.kind != "page" or metadata.trap or not 200 <= status < 300:
             return
         depth = self._context.now.icd.scope.depth
-        found = {link.action for link in said.links if link.action is not None}
+        found = {link.action for link in metadata.links if link.action is not None}
         is_needed = any(found.isdisjoint(listing.when_none) for listing in self._wanted(application))
         if not is_needed or (depth is not None and lease.depth >= depth):
             return
-        if application.begins_at(ParsedUrl.parse(lease.url), said.level) and self._is_new(application, lease.url):
+        if application.begins_at(ParsedUrl.parse(lease.url), metadata.level) and self._is_new(application, lease.url):
             await self._ask(lease, application, lease.url, 0)
 
     async def read(self, lease: Lease, status: int, contents: Contents) -> None:

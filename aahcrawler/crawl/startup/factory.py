@@ -32,7 +32,7 @@ from aahcrawler.crawl.reporting.summary import summary
 from aahcrawler.crawl.response.trap_detection import TrapsFile
 from aahcrawler.crawl.startup.fingerprint import files_digest, fingerprint
 from aahcrawler.crawl.startup.frontier_connection import FrontierConnection, join_frontier, open_frontier
-from aahcrawler.crawl.startup.job import Job, Surroundings, assemble
+from aahcrawler.crawl.startup.job import Job, JobOptions, assemble
 from aahcrawler.crawl.startup.restart import repair_folder, replayed_ranker, score_unscored
 from aahcrawler.crawl.startup.seeding import Seeder
 from aahcrawler.crawl.startup.store_opening import (
@@ -147,11 +147,11 @@ class Others:
         return None if self.crawl is None else self.crawl.topic
 
     @property
-    def surroundings(self) -> Surroundings:
+    def options(self) -> JobOptions:
         """What the crawl has around it; who leads and keeps is found out later."""
         if self.crawl is None:
-            return Surroundings(slots=self.slots)
-        return Surroundings(WorkerRole(is_alone=False, leads=False, keeps=False), self.slots)
+            return JobOptions(slots=self.slots)
+        return JobOptions(WorkerRole(is_alone=False, leads=False, keeps=False), self.slots)
 
 
 def checked(icd: Icd) -> Icd:
@@ -225,7 +225,7 @@ def _open(
     traps_file.recall(context.traps)
     policy = wire_settings(icd, folder.spool).addresses
     reporting = Reporting(_description(folder, known), peer_export(icd, policy))
-    job = assemble(context, stores, reporting, others.surroundings)
+    job = assemble(context, stores, reporting, others.options)
     logger.info("%s, in %s by AAHCrawler %s", reporting.started_as, folder.root, __version__)
     topic_learner.changed.append(partial(_use_topic, job.context, fingerprints))
     return replace(job, background=(*job.background, *_background(job, sources, frontier, traps_file, fingerprints)))

@@ -39,7 +39,7 @@ _PART = re.compile(r"[^;]+")
 
 
 @lru_cache(maxsize=50_000)
-def junk(url: str) -> Reason | None:
+def junk_reason(url: str) -> Reason | None:
     """Return why a canonical address of a site of unknown software is not worth a request, None if it may be.
 
     Names of scripts (``newreply.php``), of parameters (``replytocom``) and the values of parameters for actions
