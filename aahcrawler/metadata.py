@@ -27,7 +27,7 @@ class MetadataError(Exception):
 
 
 class LinkType(StrEnum):
-    """How an answer leads to another address."""
+    """How an answer leads to another URL."""
 
     PAGE = "page"
     REQUISITE = "requisite"
@@ -39,7 +39,7 @@ class LinkType(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """An address that an answer leads to, absolute and canonical, whether or not it was in the crawl's scope.
+    """A URL that an answer leads to, absolute and canonical, whether or not it was in the crawl's scope.
 
     ``score`` is None where nobody scored it. ``action`` names the navigation action that chose it.
     """
@@ -53,7 +53,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """What was understood of one answer; ``url`` is its address.
+    """What was understood of one answer; ``url`` is its URL.
 
     ``understood_by`` identifies everything that the rest depends on beside the answer itself: knowledge base,
     definition and software. ``application``, ``level``, ``role`` and ``variant`` are as the knowledge base names

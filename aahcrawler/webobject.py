@@ -7,7 +7,7 @@ from datetime import datetime
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Somebody named on a page; ``url`` is an absolute profile address, or None where there is no link."""
+    """Somebody named on a page; ``url`` is an absolute profile URL, or None where there is no link."""
 
     name: str
     url: str | None = None
@@ -15,7 +15,7 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """An absolute address as a value: an image, a permalink, the parent of a reply."""
+    """An absolute URL as a value: an image, a permalink, the parent of a reply."""
 
     url: str
 
@@ -27,7 +27,7 @@ Value = str | int | float | datetime | Person | Reference
 class WebObject:
     """One object of a page (ARCOMEM, section 3.1).
 
-    ``iri`` is stable: the same object met under another address or in another capture has the same one.
+    ``iri`` is stable: the same object met under another URL or in another capture has the same one.
     ``type`` is an object type of the knowledge base (``post``, ``reply``, ``comment``, ``article``, ``page``, ...).
     ``properties`` maps property names (``title``, ``author``, ``date``, ``body``, ``url``, ...) to one or more
     values in document order; absent ones have no entry. Datetimes are aware; their

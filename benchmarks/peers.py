@@ -170,7 +170,7 @@ def _text(node: Node) -> str:
 
 
 def _written(page: Page, file: Path) -> dict[str, object]:
-    """Write a page in UTF-8; return its address and its file as the runner reads them."""
+    """Write a page in UTF-8; return its URL and its file as the runner reads them."""
     file.write_text(page.text, "utf-8")
     return {"url": page.url, "file": str(file)}
 

@@ -174,7 +174,7 @@ def replay(programs: Path, archive: ArchiveFolder, files: Sequence[Path], most: 
     """Ask pywb for captures, and count those that it shows as they were."""
     index = archive.indexes / INDEX
     fit = [line for line in map(Line.parse, index_lines(index)) if line.status.startswith("2") or not line.status]
-    # Captures of one address within the same second cannot be told apart by their time.
+    # Captures of one URL within the same second cannot be told apart by their time.
     times = Counter((line.key, line.moment) for line in fit)
     fit = [line for line in fit if times[line.key, line.moment] == 1]
     chosen = fit[:: max(1, len(fit) // most)][:most]

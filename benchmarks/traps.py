@@ -86,7 +86,7 @@ def plain(target: str) -> str:
 
 
 def one_theme_each(sites: Sequence[RecordedSite]) -> Sequence[RecordedSite]:
-    """Return the first theme of each application: all of an application's themes have the same addresses."""
+    """Return the first theme of each application: all of an application's themes have the same URLs."""
     return list({site.app: site for site in reversed(sites)}.values())[::-1]
 
 

@@ -55,7 +55,7 @@ def load(
     from offline.store.local import FOLDER, LocalStore, StoreError
 
     if store is not None and endpoint:
-        typer.echo("name a folder with --store or an address with --endpoint, not both", err=True)
+        typer.echo("name a folder with --store or a URL with --endpoint, not both", err=True)
         raise typer.Exit(MISTAKE)
     with told(HttpError, LoadError, StoreError):
         if endpoint:

@@ -50,7 +50,7 @@ def select(
         list[str] | None, typer.Option("--application", metavar="NAME", help="Pages of one of these applications.")
     ] = None,
     level: Annotated[str, typer.Option("--level", metavar="NAME", help="Pages of a level, or of a role.")] = "",
-    urls: Annotated[Path | None, typer.Option("--urls", metavar="FILE", help="Pages whose address is listed.")] = None,
+    urls: Annotated[Path | None, typer.Option("--urls", metavar="FILE", help="Pages whose URL is listed.")] = None,
     sparql: Annotated[
         str, typer.Option("--sparql", metavar="QUERY", help="Pages that a query finds: SELECT ?page ...")
     ] = "",

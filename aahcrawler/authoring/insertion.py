@@ -119,7 +119,7 @@ def dropped_by(learned: LearnedAction, replaced: Extract) -> tuple[str, ...]:
 
 
 def is_anywhere(learned: LearnedLinks) -> bool:
-    """Return whether an action finds links by their addresses alone, so that it is no sign of any template."""
+    """Return whether an action finds links by their URLs alone, so that it is no sign of any template."""
     return learned.documented and learned.expression == ANY
 
 

@@ -215,7 +215,7 @@ def _learned_parts(learned: Learned) -> Iterator[tuple[str, tuple[str, ...]]]:
         case LearnedAction():
             yield from _parts(learned.wrapper.action)
         case LearnedLinks():
-            documented = " (documented addresses)" if learned.documented else ""
+            documented = " (documented URLs)" if learned.documented else ""
             yield "links", tuple(f"{each}{documented}" for each in _shown((learned.expression.selector,)))
         case LearnedSign():
             yield "sign", _shown((learned.expression.selector,))

@@ -91,7 +91,7 @@ def _text(page: PageObject, pieces: list[_Piece]) -> str:
 
 
 def _links(page: PageObject, text: str, pieces: Sequence[_Piece]) -> Iterator[TranscriptLink]:
-    """Yield the links that lie on a page, then the addresses that its text names; each address once."""
+    """Yield the links that lie on a page, then the URLs that its text names; each URL once."""
     seen: set[str] = set()
     for address, box in _annotated(page):
         if address not in seen:

@@ -42,7 +42,7 @@ LITTLE = 0.25
 
 @dataclass(frozen=True, slots=True)
 class Adaptation:
-    """The adapter for actions that fail on a page, and a former crawl's metadata of its address."""
+    """The adapter for actions that fail on a page, and a former crawl's metadata of its URL."""
 
     adapter: Adapter
     former: Metadata | None = None
@@ -117,7 +117,7 @@ class ApplicationReading:
         return None
 
     def _is_list(self, level: PageLevel) -> bool:
-        """Return whether a page is a list by its address as well: a page that only looks like one may be an article."""
+        """Return whether a page is a list by its URL as well: a page that only looks like one may be an article."""
         return level.role == "intermediate" and level.documents(
             self.links.sites.verdict(self.application, self.page.url).address
         )
@@ -182,7 +182,7 @@ class ApplicationReading:
         adapter, former = self.adaptation.adapter, self.adaptation.former
         followed = adapter.followed(self.links, self.application, place.level, chosen, former)
         for action in followed.stopped:
-            detail, number = "links are followed by their addresses", len(followed.chosen)
+            detail, number = "links are followed by their URLs", len(followed.chosen)
             self.attempts.fail(place.level.name, action, Failure.STOPPED_WORKING, detail, number)
         return followed.chosen
 

@@ -42,7 +42,7 @@ def read(page: Page, links: Links) -> Assistance:
 
 
 def _links(page: Page, links: Links) -> tuple[Mapping[str, PageLink], Sequence[Refused]]:
-    """Return the links of a page to others by their canonical addresses, and those that are junk."""
+    """Return the links of a page to others by their canonical URLs, and those that are junk."""
     described = {each.element: each for each in generic.links(page) if not links.ignored.covers(each.element)}
     found: dict[str, PageLink] = {}
     refused: dict[str, Refused] = {}

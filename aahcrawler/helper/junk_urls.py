@@ -1,4 +1,4 @@
-"""Recognise junk addresses of unknown software by words that all software uses for the same things."""
+"""Recognise junk URLs of unknown software by words that all software uses for the same things."""
 
 import re
 from functools import lru_cache
@@ -40,7 +40,7 @@ _PART = re.compile(r"[^;]+")
 
 @lru_cache(maxsize=50_000)
 def junk_reason(url: str) -> Reason | None:
-    """Return why a canonical address of a site of unknown software is not worth a request, None if it may be.
+    """Return why a canonical URL of a site of unknown software is not worth a request, None if it may be.
 
     Names of scripts (``newreply.php``), of parameters (``replytocom``) and the values of parameters for actions
     (``action=login``) decide; words of titles in a path do not.

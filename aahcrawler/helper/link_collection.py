@@ -12,7 +12,7 @@ from online_analysis.document import Outlink
 class LinkCollector:
     """Collects links in the canonical form of the application of their site, if known, each once.
 
-    Junk is refused: addresses that the application calls junk, else those whose words suggest it.
+    Junk is refused: URLs that the application calls junk, else those whose words suggest it.
     """
 
     sites: Sites

@@ -41,7 +41,7 @@ def sketched(
 ) -> tuple[Extracted, ...]:
     """Return the objects of sketches in their order; the same IRI comes once.
 
-    Their type, their address and their containers follow from the action and the page. An object that the page does not
+    Their type, their URL and their containers follow from the action and the page. An object that the page does not
     number is named by its author and date, one without either by its text.
     """
     composed = Composed()

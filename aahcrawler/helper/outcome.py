@@ -54,7 +54,7 @@ class Runner:
         level: PageLevel,
         literals: SourceLiterals | None = None,
     ) -> "Runner":
-        """Run actions on a page of a level. Raises `lxml.etree.XPathError` where its own address cannot be told."""
+        """Run actions on a page of a level. Raises `lxml.etree.XPathError` where its own URL cannot be told."""
         own: ParsedUrl | None = named_address(page, application, level) if level.own else None
         return cls.at(PageLocation.of(page, application, level, literals or literals_on(page), own))
 

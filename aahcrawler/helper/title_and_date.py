@@ -49,7 +49,7 @@ def _with_date(page: Page, whole: WebObject) -> WebObject:
 
 
 def _is_contradicted(page: Page, date: datetime) -> bool:
-    """Return whether a page declares other days of publication alone, or its address has another one."""
+    """Return whether a page declares other days of publication alone, or its URL has another one."""
     declared = claims.publication_moments(page, claims.work_of(page)).certain
     addressed = claims.address_date(page)
     if declared:

@@ -204,7 +204,7 @@ def _is_of_teasers(prepared: PreparedPage, part: MainPart, text: ArticleText) ->
 
 
 def _led(prepared: PreparedPage, first: int, end: int) -> Iterator[tuple[int, str]]:
-    """Yield the places of headings in a range that lead to other pages, and the addresses of these pages."""
+    """Yield the places of headings in a range that lead to other pages, and the URLs of these pages."""
     outline, names = prepared.outline, prepared.names
     for place in range(first, end):
         target = heading_target(outline, place, names.base) if outline.tags[place] in _HEADINGS else None
@@ -228,7 +228,7 @@ def _leads_away(prepared: PreparedPage, part: MainPart) -> bool:
 
 
 def _is_withheld(page: Page, prepared: PreparedPage) -> bool:
-    """Return whether a page asks not to be indexed and does not call itself the address of its content either."""
+    """Return whether a page asks not to be indexed and does not call itself the URL of its content either."""
     robots = claims.meta(page).get("robots", "").lower()
     return "noindex" in robots and not prepared.names.canonical
 

@@ -87,7 +87,7 @@ def read(page: Page) -> Reading:
 
 
 def _is_of_page(page: Page, declared: WebObject, article: Article) -> bool:
-    """Return whether a declared work is the article of the page: by its address, else by its title."""
+    """Return whether a declared work is the article of the page: by its URL, else by its title."""
     if declared.iri.partition("#")[0] == claims.permalink(page):
         return True
     title, heading = (fold(str(each)).casefold() for each in (declared.first("title") or "", article.part.title))

@@ -50,7 +50,7 @@ def merged(
 ) -> list[WebObject]:
     """Return the found objects, declared ones completed by their records.
 
-    An object that declares no address of its own gets the record's, and so do references to it.
+    An object that declares no URL of its own gets the record's, and so do references to it.
     """
     renamed: dict[str, str] = {}
     by_iri: dict[str, tuple[Claim, WebObject]] = {}

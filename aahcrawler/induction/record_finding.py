@@ -242,7 +242,7 @@ class _Reading:
 
 
 def _page(base: str, href: str) -> str:
-    """Return the address of the page that a reference leads to."""
+    """Return the URL of the page that a reference leads to."""
     return (resolve(base, href) or "").partition("#")[0]
 
 

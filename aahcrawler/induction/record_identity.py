@@ -1,4 +1,4 @@
-"""Find the addresses of records: fragments of their page, and links of their own."""
+"""Find the URLs of records: fragments of their page, and links of their own."""
 
 import re
 from collections.abc import Iterator
@@ -16,14 +16,14 @@ _FRONT = re.compile(r"/(?:(?:index|default|home)\.\w+)?")
 
 
 def is_front(url: str) -> bool:
-    """Return whether an address is that of a site's front page."""
+    """Return whether a URL is that of a site's front page."""
     parts = urlsplit(url)
     return not parts.query and _FRONT.fullmatch(parts.path) is not None
 
 
 @dataclass(frozen=True, slots=True)
 class RecordIdentity:
-    """The address of a record: the fragment within the page, and the address it gives for itself."""
+    """The URL of a record: the fragment within the page, and the URL it gives for itself."""
 
     key: str | None
     permalink: str | None

@@ -40,10 +40,10 @@ class Leads:
     dated: frozenset[int]
 
     def targets(self) -> Mapping[int, str]:
-        """Return, for each record (by number) that leads to a page of its own, the address of that page.
+        """Return, for each record (by number) that leads to a page of its own, the URL of that page.
 
         That is the target of a heading, or of several links of one record, or a place in another page, or the target of
-        a link whose text differs in each record. Links of the author and of the record's own address do not count.
+        a link whose text differs in each record. Links of the author and of the record's own URL do not count.
         """
         links = [self._links(number, part) for number, part in enumerate(self.content.parts)]
         telling = self._telling(links)

@@ -43,7 +43,7 @@ class ReadError(Exception):
 class ObjectRow:
     """A web object as its newest capture has it.
 
-    ``url`` is its own address, else that of the page it was found on. ``author`` is a name. ``date`` is ISO 8601 with
+    ``url`` is its own URL, else that of the page it was found on. ``author`` is a name. ``date`` is ISO 8601 with
     the offset that the page names; a date that the application's rules could not read stands as the page has it. Of
     several values the first is given. ``part_of`` and ``iri`` are IRIs. ``deleted`` is the moment, ISO 8601 in UTC, at
     which a capture found the object gone, None while there is one that has it: posts move between the pages of a

@@ -194,7 +194,7 @@ def _of_person(subject: str, somebody: Person) -> Iterator[str]:
 
 
 def _address(value: Value, site: str) -> str:
-    """Return an object's own address literally: an IRI may have had to be escaped."""
+    """Return an object's own URL literally: an IRI may have had to be escaped."""
     match value:
         case Reference(address) | str(address):
             return typed(address, v.XSD_ANY_URI)

@@ -33,7 +33,7 @@ _TITLES = ("title", "caption")
 
 @dataclass(frozen=True, slots=True)
 class SitemapEntry:
-    """An entry of a sitemap: an absolute, canonical address and its description.
+    """An entry of a sitemap: an absolute, canonical URL and its description.
 
     ``title`` is that of a news article, an image or a video that the entry describes, mostly empty; ``summary`` comes
     from feeds alone. ``changed`` is the time of publication or of the last change, aware, None if not given.
@@ -101,7 +101,7 @@ def _plain(body: bytes) -> Iterator[bytes]:
 
 
 def _lines(pieces: Iterable[bytes]) -> Iterator[SitemapEntry]:
-    """Yield the addresses of a list in plain text; a line that is no address ends it."""
+    """Yield the URLs of a list in plain text; a line that is no URL ends it."""
     rest = b""
     for piece in pieces:
         *lines, rest = (rest + piece).removeprefix(b"\xef\xbb\xbf").split(b"\n")

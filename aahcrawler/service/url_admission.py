@@ -12,7 +12,7 @@ from aahcrawler.wire.ip_policy import IpPolicy
 from online_analysis.icd import Icd
 
 PRIVATE = "private_address"
-"""The reason for refusing a URL that leads to an address the crawl must not connect to."""
+"""The reason for refusing a URL that leads to an IP address the crawl must not connect to."""
 
 _LOOPBACK = "127.0.0.1"
 _HOSTS = 4096
@@ -37,7 +37,7 @@ class Target:
 
 
 class Admission:
-    """The rules of one definition. Names are not looked up: a name's address is judged when it is fetched."""
+    """The rules of one definition. Names are not looked up: a name's IP address is judged when it is fetched."""
 
     def __init__(self, icd: Icd) -> None:
         self._scope = Scope(icd)

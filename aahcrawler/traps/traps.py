@@ -39,7 +39,7 @@ MOST_TRIALS = 1_000
 _SHORTEST_OBJECT, _LONGEST_OBJECT = 20, 500
 """Characters of an object that tell it from others: "Thanks!" says nothing new."""
 _LONG_ENOUGH = 8
-"""Characters of an address that are not in a text by chance."""
+"""Characters of a URL that are not in a text by chance."""
 _DIGITS = b"0123456789"
 
 
@@ -211,7 +211,7 @@ def _hashes(texts: Sequence[str]) -> Hashes:
 
 
 def _without_address(text: str, url: str) -> str:
-    """Leave a page's own address out of its text: pages that tell of errors often repeat it."""
+    """Leave a page's own URL out of its text: pages that tell of errors often repeat it."""
     path = url.split("/", 3)[3]
     for name in (url, path, path.partition("?")[0].rstrip("/").rpartition("/")[2]):
         if len(name) >= _LONG_ENOUGH:

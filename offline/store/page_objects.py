@@ -22,7 +22,7 @@ class Known:
     """A web object as one capture has it: its IRI, and the values of each property, by the property's IRI.
 
     Its classes and the capture it comes from are left out (``aah:objectType`` tells its type). Values are the text of
-    literals and the addresses of IRIs. The name of an author is with the author's IRI, in the same graph.
+    literals and the URLs of IRIs. The name of an author is with the author's IRI, in the same graph.
     """
 
     iri: str

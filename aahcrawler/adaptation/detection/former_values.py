@@ -1,4 +1,4 @@
-"""Compare the values of a page's objects with those that a former crawl found at the same address.
+"""Compare the values of a page's objects with those that a former crawl found at the same URL.
 
 An action that still finds something may find another thing than before: the day's heading in place of the title. A
 different value may have been edited as well, so that only a repair strategy which finds the former values on the page
@@ -51,7 +51,7 @@ def _is_other(name: str, pairs: Sequence[tuple[Extracted, WebObject]]) -> bool:
 
 
 def matched(found: Sequence[Extracted], former: Sequence[WebObject]) -> tuple[tuple[Extracted, WebObject | None], ...]:
-    """Return for each object that was found the one that it was before: of the same text, else of the same address."""
+    """Return for each object that was found the one that it was before: of the same text, else of the same URL."""
     by_text: dict[str, list[WebObject]] = {}
     for each in former:
         by_text.setdefault(bare(body_of(each)), []).append(each)

@@ -1,4 +1,4 @@
-"""Repair from memory: find the objects formerly extracted at an address again (ARCOMEM, section 4.1, recrawl)."""
+"""Repair from memory: find the objects formerly extracted at a URL again (ARCOMEM, section 4.1, recrawl)."""
 
 from collections.abc import Sequence
 
@@ -23,10 +23,10 @@ LEAST_FOUND = 0.2
 
 
 class MemoryStrategy:
-    """Labels the objects that a former crawl extracted at the address of a page."""
+    """Labels the objects that a former crawl extracted at the URL of a page."""
 
     def label(self, question: Question) -> LabelledExample | None:
-        """Return the objects found again; None if no former crawl found any of the action at the address."""
+        """Return the objects found again; None if no former crawl found any of the action at the URL."""
         return None if question.former is None else recall(question.page, question.action, question.former.objects)
 
 

@@ -76,10 +76,10 @@ class _Reply:
 class ScorePusher:
     """Posts in the background while ``run`` is awaited: ``put`` never waits, and drops the oldest where too many do.
 
-    ``target`` is the whole address, ``http://HOST:PORT/v1/crawls/ID/urls``. Every request has a key of its own and is
+    ``target`` is the whole URL, ``http://HOST:PORT/v1/crawls/ID/urls``. Every request has a key of its own and is
     made again with the same one until it is answered, so that each item is applied once. A request that the service
     will never take (no such crawl, no valid token, a crawl that is over) is counted as refused. Raise ``ValueError``
-    for a target that is no http or https address.
+    for a target that is no http or https URL.
     """
 
     def __init__(

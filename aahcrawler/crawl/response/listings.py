@@ -1,7 +1,7 @@
 """Complete listings of known applications: asked for where the links of a site have run out.
 
-What the front page of an application leads to may be a small part of what there is. Its file names addresses that list
-all of it, the best first (``Application.listings``). Each such address is a URL of the frontier without a score, so
+What the front page of an application leads to may be a small part of what there is. Its file names URLs that list
+all of it, the best first (``Application.listings``). Each such URL is a URL of the frontier without a score, so
 that it waits behind everything that links lead to on its site; limits on pages hold for it. Where a crawl is in the
 listings of an application stands in the ``via`` of that URL, so that whoever fetches it knows how to go on.
 """
@@ -41,7 +41,7 @@ _HOPS: Final = {"sitemap": Hop.SITEMAP, "feed": Hop.FEED, "page": Hop.NAVIGATION
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A page of one listing of an application: the pages are counted from 1, ``root`` is the address of its front page.
+    """A page of one listing of an application: the pages are counted from 1, ``root`` is the URL of its front page.
 
     ``before`` is a digest of the first URL that the page before lists, empty where there is none.
 
@@ -206,7 +206,7 @@ class Listings:
         last = min(step.page + MOST_KNOWN - 1, MOST_PAGES) if listing.is_paged else 1
         for number in range(step.page, last + 1):
             offer = self._made(lease, replace(step, page=number), listing)
-            refusal = "no address" if offer is None else self._context.now.scope.admit(offer)
+            refusal = "no URL" if offer is None else self._context.now.scope.admit(offer)
             if offer is None or refusal is not None:
                 logger.info("%s: listing %s of %s: %s", step.root, listing.name, application.name, refusal)
                 await self._count(step, str(refusal))

@@ -78,7 +78,7 @@ class KnowledgeSource:
 class SharedCrawl:
     """A crawl that other processes may work on as well.
 
-    ``number`` counts the crawls of its definition, ``begun_at`` is when this one began, and ``server`` the address of
+    ``number`` counts the crawls of its definition, ``begun_at`` is when this one began, and ``server`` the URL of
     the server that has its frontier.
     """
 

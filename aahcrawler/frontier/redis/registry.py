@@ -39,7 +39,7 @@ _T = TypeVar("_T")
 class RedisRegistry:
     """Instances in any number of threads, processes and machines may share a server.
 
-    ``server`` is a client that does not decode responses, or an address. ``clock`` returns the time in UTC. Raise
+    ``server`` is a client that does not decode responses, or its URL. ``clock`` returns the time in UTC. Raise
     ``FrontierUnavailableError`` when the server cannot be reached, and ``RegistryError`` where it keeps its registry
     in another format.
     """

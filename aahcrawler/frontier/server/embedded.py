@@ -60,7 +60,7 @@ class EmbeddedServer:
     second). The server has a session of its own, so that Ctrl-C does not reach it, and ends with the crawler's
     process where that is killed (Linux); one left behind elsewhere is ended by the next start in its folder.
 
-    One that dies is started again by ``revive``, with the same address.
+    One that dies is started again by ``revive``, with the same URL.
 
     The caller makes sure that no two crawls use one folder. Entering raises ``FrontierUnavailableError``, with the
     end of the server's log where it started and failed.
@@ -76,7 +76,7 @@ class EmbeddedServer:
 
     @property
     def url(self) -> str:
-        """The address to give to ``RedisFrontier``."""
+        """The URL to give to ``RedisFrontier``."""
         return f"unix://{quote(str(self._socket))}"
 
     @property
