@@ -74,7 +74,7 @@ def submission(form: HtmlElement, page_url: str, base_url: str) -> Submission:
     reference = text.fold(override.get("formaction") or form.get("action") or "")
     target = urls.resolve(base_url, reference) if reference else page_url
     if target is None:
-        raise NotSentError(f"its action is no web address: {reference[:100]}")
+        raise NotSentError(f"its action is no URL: {reference[:100]}")
     entries = (entry for control in controls for entry in _entries(control, button))
     return Submission(target, tuple(entries))
 
