@@ -46,7 +46,7 @@ from tests.online_analysis.definitions import SMALLEST, mistakes_in, only_mistak
             "`at_least`",
         ),
         ("scoring: {post_to: {url: 'http://a.test/'}}", "scoring.post_to.crawl", "missing", "crawl: solar-villages"),
-        ("scoring: {post_to: {url: a.test, crawl: a}}", "scoring.post_to.url", "no URL", "whole address"),
+        ("scoring: {post_to: {url: a.test, crawl: a}}", "scoring.post_to.url", "no URL", "whole URL"),
         ("scoring: {post_to: {url: 'http://u:p@a.test/', crawl: a}}", "scoring.post_to.url", "user name", "remove"),
         ("scoring: {post_to: {url: 'http://a.test/', crawl: ../a}}", "scoring.post_to.crawl", "safe folder", "letters"),
         (
