@@ -18,8 +18,8 @@ _GROWTH = 1.5
 _DEEPEST = 8
 
 SCALES: Mapping[str, float] = {
-    "address": 1.0,
-    "steps": 1.0,
+    "URL words": 1.0,
+    "URL steps": 1.0,
     "anchors": 1.0,
     "pages": 1.0,
     "lists": 1.0,
@@ -74,7 +74,7 @@ class LinkStatistics:
     _worth: float = 0.0
     _best_page: float = 0.0
     _best_link: float = 0.0
-    _address: tuple[Columns, Columns] | None = None
+    _url_columns: tuple[Columns, Columns] | None = None
     made: Row | None = None
     _rowed: int = 0
 
@@ -116,7 +116,7 @@ class LinkStatistics:
         """Drop the features of a URL that will not be fetched: it is worth nothing to the pages that led to it."""
         for each in (self._pages, self._lists, self._anchors, self._places):
             each.clear()
-        self.value, self.score, self.made, self._address = 0.0, None, None, None
+        self.value, self.score, self.made, self._url_columns = 0.0, None, None, None
 
     def row(self, unit: float) -> Row:
         """Return its features; worths are counted in units."""
@@ -140,9 +140,9 @@ class LinkStatistics:
         return {**groups, "figures": Group(_FIGURE_COLUMNS, self._figures(unit))} if self._pages else groups
 
     def _columns(self) -> Iterator[tuple[str, Sequence[int]]]:
-        if self._address is None:
-            self._address = url_words(self.url), url_steps(self.url)
-        yield from zip(("address", "steps"), self._address, strict=True)
+        if self._url_columns is None:
+            self._url_columns = url_words(self.url), url_steps(self.url)
+        yield from zip(("URL words", "URL steps"), self._url_columns, strict=True)
         if self._pages:
             yield "anchors", list(self._anchors)[:_MOST_WORDS]
             yield "pages", self._pages
