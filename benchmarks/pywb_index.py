@@ -64,17 +64,17 @@ class Line:
     def parse(cls, line: bytes) -> "Line":
         """Read a line of CDXJ. The status of a revisit is left out: pywb never tells it."""
         key, moment, text = line.decode("utf-8").split(" ", 2)
-        said = json.loads(text)
-        status = "" if said.get("mime") == "warc/revisit" else str(said.get("status", ""))
+        fields = json.loads(text)
+        status = "" if fields.get("mime") == "warc/revisit" else str(fields.get("status", ""))
         return cls(
             key,
             moment,
-            said.get("url", ""),
+            fields.get("url", ""),
             "" if status == "-" else status,
-            str(said.get("digest", "")).removeprefix("sha1:"),
-            int(said["offset"]),
-            int(said["length"]),
-            said["filename"],
+            str(fields.get("digest", "")).removeprefix("sha1:"),
+            int(fields["offset"]),
+            int(fields["length"]),
+            fields["filename"],
         )
 
 

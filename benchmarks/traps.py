@@ -57,10 +57,10 @@ def measure(name: str, pages: int, *, on: bool) -> Row:
         ended = run([sys.executable, "-m", "aahcrawler.cli", "crawl", str(definition)], os.environ, LONGEST)
         if ended.code:
             raise CrawlError(ended.output)
-        said = json.loads((output / "crawl.json").read_text("utf-8"))
+        summary = json.loads((output / "crawl.json").read_text("utf-8"))
     found = {plain(path) for path in asked} & grounds.worthwhile
     total = len(grounds.worthwhile)
-    missed = total - len(found) if said["state"] == "finished" else None
+    missed = total - len(found) if summary["state"] == "finished" else None
     return {
         "site": name,
         "traps": "on" if on else "off",
@@ -69,11 +69,11 @@ def measure(name: str, pages: int, *, on: bool) -> Row:
         "found": len(found),
         "share": len(found) / total,
         "wrongly_refused": missed,
-        "refused": sum(said["refused"].values()),
-        "blocked": sum(said["blocked"].values()),
-        "soft_404": said["trap"].get("soft_404", 0),
-        "near_duplicates": said["trap"].get("near_duplicate", 0),
-        "probes": said["probes"],
+        "refused": sum(summary["refused"].values()),
+        "blocked": sum(summary["blocked"].values()),
+        "soft_404": summary["trap"].get("soft_404", 0),
+        "near_duplicates": summary["trap"].get("near_duplicate", 0),
+        "probes": summary["probes"],
         "cpu_seconds": round(ended.cpu_seconds, 1),
     }
 

@@ -88,8 +88,8 @@ class LinkRanker(Protocol):
         """The name that weights in the ICD refer to."""
         ...
 
-    def follow(self, document: Document, worth: float, links: Sequence[ScoredLink], depth: int) -> Scores:
-        """Learn that a page was worth ``worth``, its document score, and predict the worth of its links.
+    def follow(self, document: Document, relevance: float, links: Sequence[ScoredLink], depth: int) -> Scores:
+        """Learn that a page was worth ``relevance``, its document score, and predict the worth of its links.
 
         ``links`` runs parallel to ``document.outlinks`` and holds the analysers' scores; ``depth`` counts links from a
         seed. The links of the answer are None where too little is known, and its document score is None. Of the

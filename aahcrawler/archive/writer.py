@@ -152,8 +152,8 @@ class WarcWriter:
 
     def _tell_index(self, answer: "_Answer", span: Span) -> None:
         if self._index is not None:
-            where = (span.file, span.offset, span.ends[0] - span.offset)
-            self._index.add(Entry.made(answer.fields, answer.http_head, where))
+            location = (span.file, span.offset, span.ends[0] - span.offset)
+            self._index.add(Entry.made(answer.fields, answer.http_head, location))
 
     def sync(self) -> None:
         """Force written records to disk; in any thread."""

@@ -169,8 +169,8 @@ def _is_shown(variant: Variant, page: Page) -> bool:
 def _strength(learned: LearnedSign) -> Strength:
     """Return the strength of a sign: one that names the software suffices alone, of others two are needed."""
     named = re.sub(r"[^a-z0-9]", "", learned.application.lower())
-    said = re.sub(r"[^a-z0-9]", "", learned.expression.css.lower())
-    return Strength.STRONG if named in said else Strength.HINT
+    letters = re.sub(r"[^a-z0-9]", "", learned.expression.css.lower())
+    return Strength.STRONG if named in letters else Strength.HINT
 
 
 def _is_of_level(page: Page, learned: LearnedAction | LearnedLinks, knowledge_base: KnowledgeBase) -> bool:

@@ -228,13 +228,13 @@ class ApplicationReading:
             or any(each.object.part_of for each in extracted)
         ):
             return ""
-        said = "\n".join(part.text for part in parts if part.role == "content")
-        if len(said) >= LONGEST_REST * LITTLE:
+        content = "\n".join(part.text for part in parts if part.role == "content")
+        if len(content) >= LONGEST_REST * LITTLE:
             return ""
         main = self.page.once(generic.main_content)
-        if len(said) >= LITTLE * len(main):
+        if len(content) >= LITTLE * len(main):
             return ""
-        known = frozenset(said.split("\n"))
+        known = frozenset(content.split("\n"))
         return "\n".join(line for line in main.split("\n") if line not in known)[:LONGEST_REST].rstrip()
 
     def _document(

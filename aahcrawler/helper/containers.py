@@ -28,9 +28,9 @@ def thread_of(place: Place, runner: Runner, extracted: Sequence[Extracted]) -> C
     if not place.level.type or not parts or any(each.object.iri == own for each in extracted):
         return None
     first = parts[0].first(TITLE)
-    said = _ANSWER.sub("", first) if isinstance(first, str) else ""
-    shown = "" if said and runner.location.is_first else _shown_title(place, runner)
-    return Container(own, place.level.type, shown or said)
+    title = _ANSWER.sub("", first) if isinstance(first, str) else ""
+    shown = "" if title and runner.location.is_first else _shown_title(place, runner)
+    return Container(own, place.level.type, shown or title)
 
 
 def answering_within(place: Place, runner: Runner, extracted: Sequence[Extracted]) -> tuple[Extracted, ...]:

@@ -73,6 +73,6 @@ def _parameters(address: ParsedUrl) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
     for name, value in address.parameters.items():
         for part in _PART.findall(f"{name}={value}"):
-            key, _, said = part.partition("=")
-            found.append((key.strip().lower(), said.strip().lower()))
+            key, _, content = part.partition("=")
+            found.append((key.strip().lower(), content.strip().lower()))
     return found

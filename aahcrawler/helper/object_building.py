@@ -66,8 +66,8 @@ def _fragment(
     identity = action.identity if action.identity is not None and action.identity.fields else _BY_WHOM_AND_WHEN
     if all(name in properties for name in identity.fields):
         return composed.fragment(identity, properties)
-    said = "\n".join(str(value) for value in properties.get(BODY, ()))
-    return fragments.COMPOSED + sha256(said.encode("utf-8", "replace")).hexdigest()[:16]
+    text = "\n".join(str(value) for value in properties.get(BODY, ()))
+    return fragments.COMPOSED + sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
 
 
 def _numbered(identity: Identity | None, sketch: Sketch) -> str | None:

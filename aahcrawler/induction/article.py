@@ -168,8 +168,8 @@ def _objection(
     """Return why the main part of a page is no article but stands around a list or a form; None where it is one."""
     running = max(part.running, text.running)
     least = LEAST_RUNNING if not part.title else LEAST_DATED if _is_signed(part) else LEAST_TITLED
-    said = least / 2 if _is_signed(part) and not part.title else least
-    if running < least or text.linked > running or text.sentences < said:
+    least_sentences = least / 2 if _is_signed(part) and not part.title else least
+    if running < least or text.linked > running or text.sentences < least_sentences:
         return NoObject.LIST if claims.heads_teasers(page) else NoObject.LITTLE_TEXT
     outline = prepared.outline
     led = [record for each in sets if not each.aside for record in each.records if record.target is not None]

@@ -104,11 +104,11 @@ def _tells_change(prepared: PreparedPage, each: Shown) -> bool:
     """Return whether a date is marked as that of a change."""
     outline = prepared.outline
     element = outline.elements[each.place]
-    said = excerpt(element, 100)
+    line = excerpt(element, 100)
     above = outline.parents[each.place]
-    if above >= 0 and outline.free(above) + outline.linked(above) < len(said) + 30:
-        said = excerpt(outline.elements[above], 100)
-    return _CHANGED.search(f"{said} {element.get('class') or ''} {element.get('itemprop') or ''}") is not None
+    if above >= 0 and outline.free(above) + outline.linked(above) < len(line) + 30:
+        line = excerpt(outline.elements[above], 100)
+    return _CHANGED.search(f"{line} {element.get('class') or ''} {element.get('itemprop') or ''}") is not None
 
 
 def _is_same_day(shown: Shown, moment: datetime) -> bool:

@@ -122,8 +122,8 @@ def is_byline(author: Byline) -> bool:
     element = author.element
     around = (element, *element.iterancestors())[:_NEAR]
     marks = " ".join(f"{each.get(name) or ''}" for each in around for name in ("class", "id", "rel", "itemprop"))
-    said = excerpt(around[min(1, len(around) - 1)], _LONGEST_BYLINE)
-    marked = _AUTHOR.search(f"{marks} {author.href or ''}") is not None or _BY.match(said) is not None
+    nearby = excerpt(around[min(1, len(around) - 1)], _LONGEST_BYLINE)
+    marked = _AUTHOR.search(f"{marks} {author.href or ''}") is not None or _BY.match(nearby) is not None
     return marked and len(author.name.split()) <= _MOST_WORDS and _NO_NAME.search(author.name) is None
 
 
@@ -182,14 +182,14 @@ def _iri(page_iri: str, record: Record, body: str) -> str:
         return record.permalink
     if record.key:
         return f"{page_iri}#{record.key}"
-    said = "\n".join(
+    joined = "\n".join(
         (
             record.author.name if record.author else "",
             str(record.date.moment.astimezone(UTC)) if record.date else "",
             body,
         )
     )
-    return f"{page_iri}#{sha256(said.encode()).hexdigest()[:16]}"
+    return f"{page_iri}#{sha256(joined.encode()).hexdigest()[:16]}"
 
 
 def _person(page: Page, byline: Byline | None) -> Person | None:

@@ -33,9 +33,9 @@ def paired(declared: Sequence[Claim], records: Sequence[Record]) -> dict[int, in
             continue
         body = claim.object.first("body")
         element = claim.item.element
-        said = by_text.get(_compared(body)) if isinstance(body, str) else None
+        same_text = by_text.get(_compared(body)) if isinstance(body, str) else None
         standing = _record_at(element, holders, inside) if element is not None else None
-        number = next((one for one in (standing, said) if one is not None and one not in taken), None)
+        number = next((one for one in (standing, same_text) if one is not None and one not in taken), None)
         if number is not None:
             found[place] = number
             taken.add(number)

@@ -104,9 +104,9 @@ class Criteria:
         return (self.begin is None or self.begin <= found) and (self.end is None or found < self.end)
 
     def __str__(self) -> str:
-        return "; ".join(self._said())
+        return "; ".join(self._phrases())
 
-    def _said(self) -> Iterator[str]:
+    def _phrases(self) -> Iterator[str]:
         yield from (f"score {bound}" for bound in self.scores)
         if self.begin is not None:
             yield f"{self.date_of} from {self.begin.isoformat()}"

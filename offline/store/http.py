@@ -105,6 +105,8 @@ def _authorization(user: str | None, password: str | None) -> dict[str, str]:
 def _told(reply: _Reply) -> str:
     if 300 <= reply.status < 400:
         return f"answered {reply.status}, a redirect; name the URL that it leads to"
-    said = " ".join(reply.body.decode("utf-8", "replace").split())[:_SAID]
+    message = " ".join(reply.body.decode("utf-8", "replace").split())[:_SAID]
     advice = _ADVICE.get(reply.status, "")
-    return f"answered {reply.status}" + (f", {advice}" if advice else "") + (f'. It says: "{said}"' if said else "")
+    return (
+        f"answered {reply.status}" + (f", {advice}" if advice else "") + (f'. It says: "{message}"' if message else "")
+    )

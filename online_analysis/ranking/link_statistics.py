@@ -38,7 +38,7 @@ class Seen(NamedTuple):
     list: int
     places: Mapping[int, None]
     anchor: Mapping[int, None]
-    worth: float
+    relevance: float
 
 
 class Group(NamedTuple):
@@ -71,7 +71,7 @@ class LinkStatistics:
     _lists: list[int] = field(default_factory=list)
     _anchors: dict[int, None] = field(default_factory=dict)
     _places: dict[int, None] = field(default_factory=dict)
-    _worth: float = 0.0
+    _relevance: float = 0.0
     _best_page: float = 0.0
     _best_link: float = 0.0
     _url_columns: tuple[Columns, Columns] | None = None
@@ -99,9 +99,9 @@ class LinkStatistics:
         self._lists.append(seen.list)
         self._anchors.update(seen.anchor)
         self._places.update(seen.places)
-        self._worth += (seen.worth - self._worth) / n
+        self._relevance += (seen.relevance - self._relevance) / n
         self.analyser_mean += (link.score - self.analyser_mean) / n
-        self._best_page = max(self._best_page, seen.worth)
+        self._best_page = max(self._best_page, seen.relevance)
         self._best_link = max(self._best_link, link.score)
         self.weight = max(self.weight, link.weight)
         if n > self._rowed * _GROWTH:
@@ -151,7 +151,7 @@ class LinkStatistics:
 
     def _figures(self, unit: float) -> Sequence[float]:
         figures = (
-            self._worth / unit,
+            self._relevance / unit,
             self._best_page / unit,
             0.2 * math.log1p(len(self._pages)),
             self.analyser_mean / unit,
@@ -169,9 +169,9 @@ def rows_of(sightings: Iterable[LinkStatistics], unit: float) -> Rows:
 class View:
     """The features that a page gives to each of its links."""
 
-    def __init__(self, document: Document, worth: float, depth: int) -> None:
+    def __init__(self, document: Document, relevance: float, depth: int) -> None:
         self._document = document
-        self._worth = worth
+        self._relevance = relevance
         self._page = column("page", document.url)
         self._depth = column("depth", str(min(depth, _DEEPEST)))
         self._places: dict[tuple[str, str, str], tuple[int, Mapping[int, None]]] = {}
@@ -183,7 +183,7 @@ class View:
         known = self._places.get(place)
         if known is None:
             known = self._places[place] = self._stands(*place)
-        return Seen(self._page, known[0], known[1], anchor_words(link.anchor), self._worth)
+        return Seen(self._page, known[0], known[1], anchor_words(link.anchor), self._relevance)
 
     def _stands(self, place: str, action: str, role: str) -> tuple[int, Mapping[int, None]]:
         document = self._document

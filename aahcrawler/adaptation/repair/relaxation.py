@@ -68,11 +68,11 @@ class RelaxationStrategy:
             return None
         candidates = tuple(_Relaxing(question, self._hints(question), self._structures.of(page)).candidates())
         most = max((each.weight for each in candidates), default=0)
-        ranked = sorted(((each.worth(most), each) for each in candidates), key=lambda each: -each[0])
+        ranked = sorted(((each.merit(most), each) for each in candidates), key=lambda each: -each[0])
         if not ranked:
             return None
         confidence, best = ranked[0]
-        others = (worth for worth, each in ranked[1:] if not each.overlaps(best))
+        others = (merit for merit, each in ranked[1:] if not each.overlaps(best))
         notes = (f"named {best.name.token}",)
         return LabelledExample(page, Method.RELAXED, best.objects, confidence, max(others, default=0.0), notes)
 
@@ -122,7 +122,7 @@ class _Candidate:
         """Return the weight of its bodies in long pieces, since lists of teasers have many short ones."""
         return sum(self.outline.running(place) + self.outline.free(place) // 10 for place in self.bodies)
 
-    def worth(self, most: int) -> float:
+    def merit(self, most: int) -> float:
         """Return its confidence, lowered if other candidates have more text: all of every object is wanted."""
         return round(self.confidence * (0.6 + 0.4 * self.weight / most), 4) if most else 0.0
 

@@ -77,7 +77,7 @@ class _Inducing:
         rivals = sorted(((self._worth(each), -self._place(each), each) for each in self._possible()), key=_by_worth)
         if not rivals:
             return self._none()
-        worth, _, best = rivals[-1]
+        merit, _, best = rivals[-1]
         runner_up = rivals[-2][0] if len(rivals) > 1 else 0.0
         of_page = not self._beside_article and action.run is None
         heading = self._heading(best) if of_page else None
@@ -85,7 +85,7 @@ class _Inducing:
             self._of_record(record, heading if number == 0 else None) for number, record in enumerate(best.records)
         ]
         known = tuple(labelled for labelled in objects if not _has_body(action) or "body" in labelled.labels)
-        return self._example(known, worth, runner_up) if known else None
+        return self._example(known, merit, runner_up) if known else None
 
     def _possible(self) -> list[RecordSet]:
         signed = self.question.action.run is not None
@@ -112,8 +112,8 @@ class _Inducing:
     def _worth(self, each: RecordSet) -> float:
         """Return the likelihood that a set is wanted, by the fields found and its share of the page's text."""
         most = max((self._text(other) for other in self._possible()), default=0) or 1
-        worth = each.confidence * (0.6 + 0.4 * self._text(each) / most) * (ALONE if len(each.records) == 1 else 1.0)
-        return round(worth * (ASIDE if each.aside else 1.0), 4)
+        merit = each.confidence * (0.6 + 0.4 * self._text(each) / most) * (ALONE if len(each.records) == 1 else 1.0)
+        return round(merit * (ASIDE if each.aside else 1.0), 4)
 
     def _text(self, each: RecordSet) -> int:
         outline = self.prepared.outline

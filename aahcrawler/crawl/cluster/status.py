@@ -65,8 +65,8 @@ def worker_lines(workers: Sequence[Worker], now: float) -> Iterator[str]:
         up = max(0.0, now - worker.started_at)
         yield f"{worker.name}  up {up:,.0f} s, {', '.join(filter(None, (worker.folder, worker.software)))}"
         for crawl, numbers in sorted(worker.crawls.items()):
-            said = [f"{name} {value:,.0f}{_rate(name, value, up)}" for name, value in numbers.items() if value]
-            yield f"  {crawl}  {', '.join(said) or 'nothing yet'}"
+            counts = [f"{name} {value:,.0f}{_rate(name, value, up)}" for name, value in numbers.items() if value]
+            yield f"  {crawl}  {', '.join(counts) or 'nothing yet'}"
 
 
 def _rate(name: str, value: float, seconds: float) -> str:

@@ -84,7 +84,7 @@ class DiskSpace:
     def look(self) -> None:
         """Measure the free space. A folder that cannot be measured is taken to have some: writing to it will tell."""
         slack = SLACK if self._below else 1.0
-        self._below = next((said for folder in self._folders if (said := self._shortage(folder, slack))), "")
+        self._below = next((shortage for folder in self._folders if (shortage := self._shortage(folder, slack))), "")
         self._notify()
 
     async def watch(self) -> None:

@@ -33,10 +33,10 @@ class ScoredUrl:
 
     def item(self) -> Mapping[str, object]:
         """Return the item to post; scores above 1, as SUM makes them, are posted as 1."""
-        said: dict[str, object] = {"url": self.url, "score": min(1.0, max(0.0, self.score))}
+        item: dict[str, object] = {"url": self.url, "score": min(1.0, max(0.0, self.score))}
         texts = {"anchor": self.anchor[:1000], "source": self.source[:4096]}
         flags = {"blacklist": self.blacklist, "immediate": self.immediate}
-        return said | {name: value for name, value in {**texts, **flags}.items() if value}
+        return item | {name: value for name, value in {**texts, **flags}.items() if value}
 
 
 @dataclass(frozen=True, slots=True)

@@ -204,9 +204,9 @@ class EmbeddedServer:
                     return
                 time.sleep(pause)
                 pause = min(pause * 1.5, 0.05)
-        said = "\n".join(list(self._log_lines(log_start))[-15:])
+        tail = "\n".join(list(self._log_lines(log_start))[-15:])
         raise FrontierUnavailableError(
-            f"the frontier's server {binary} did not start in {self._folder}; the end of its log says:\n{said}"
+            f"the frontier's server {binary} did not start in {self._folder}; the end of its log says:\n{tail}"
         )
 
     def _report_repair(self, log_start: int) -> None:
