@@ -1,4 +1,4 @@
-"""What was understood of an answer, as the ``metadata`` record beside it keeps it in JSON (WARC 1.1, section 6.5).
+"""Write and read the metadata of an answer, as its ``metadata`` record keeps it in JSON (WARC 1.1, section 6.5).
 
 The record is all that a later crawl needs to go on from an unchanged page without looking at it again, and all that
 adaptation needs to find former content in a changed one.
@@ -27,7 +27,7 @@ class MetadataError(Exception):
 
 
 class LinkType(StrEnum):
-    """How an answer leads to another URL."""
+    """The ways in which an answer leads to another URL."""
 
     PAGE = "page"
     REQUISITE = "requisite"
@@ -53,7 +53,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """What was understood of one answer; ``url`` is its URL.
+    """The metadata of one answer: all that was understood of it; ``url`` is its URL.
 
     ``understood_by`` identifies everything that the rest depends on beside the answer itself: knowledge base,
     definition and software. ``application``, ``level``, ``role`` and ``variant`` are as the knowledge base names

@@ -1,4 +1,4 @@
-"""What an application-aware crawler extracts from a page: posts, comments, articles, and who wrote them when."""
+"""Define web objects: the posts, comments and articles of a page, with authors and dates."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -55,7 +55,7 @@ class WebObject:
 
 @dataclass(frozen=True, slots=True)
 class Container:
-    """What the objects of a page are parts of, where that is no object of its own: a thread, and the forum it is in.
+    """A container of a page's objects that is no object of its own: a thread, and the forum it is in.
 
     ``type`` is an object type of the knowledge base (``thread``, ``forum``). ``title`` is empty where the page does
     not tell it. ``part_of`` is the IRI of the container that holds this one, or None.

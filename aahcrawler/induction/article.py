@@ -52,7 +52,7 @@ class Article:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What a page of repeated structure is about. ``sets`` are its records, ``posts`` those that are objects.
+    """The subject of a page of repeated structure. ``sets`` are its records, ``posts`` those that are objects.
 
     ``reason`` tells why there is neither an article nor a post; None where there is one.
     """

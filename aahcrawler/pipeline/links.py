@@ -1,4 +1,4 @@
-"""Where an answer leads: its links as offers to the frontier, as far as the crawl wants them."""
+"""Turn the links of an answer into offers to the frontier, as far as the crawl wants them."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,7 +22,7 @@ _SOURCES = {"feed": Hop.FEED, "document": Hop.DOCUMENT}
 
 @dataclass(frozen=True, slots=True)
 class LinkRules:
-    """What decides which links are offered: scope, traps, and whether links of feeds are followed."""
+    """The rules for links: scope, traps, and whether links of feeds are followed."""
 
     scope: Scope
     traps: Traps
@@ -73,13 +73,13 @@ class Admitted:
 
     @property
     def counts(self) -> dict[str, float]:
-        """How many were refused, by statistic."""
+        """The numbers of refused links, by statistic."""
         return {f"refused:{reason}": len(offers) for reason, offers in self.rejected.items()}
 
 
 @dataclass(frozen=True, slots=True)
 class DiscoveredLinks:
-    """Where an answer leads: what is offered, requisites too.
+    """The links discovered in an answer: those offered, requisites included.
 
     ``pages`` are its links to pages in their order, and ``refused`` the positions of those that are not offered, by
     reason. ``redirect`` is what it redirects to, None where that is nothing or is refused. ``rejected`` are the offers

@@ -1,4 +1,4 @@
-"""What a page shows of traps, and what finding one means for what is kept of the page."""
+"""Find the evidence of traps on a page, and mark the metadata of a page in one."""
 
 from dataclasses import replace
 

@@ -22,7 +22,7 @@ RetryWrite = Callable[[Callable[[], Awaitable[Capture]]], Awaitable[Capture]]
 
 @dataclass(frozen=True, slots=True)
 class Annotations:
-    """What is archived with an answer: what its payload was found to be, what was understood of it.
+    """The records archived with an answer: the identified type of its payload, and its metadata.
 
     ``unchanged`` is the former capture that the answer equals, None where it equals none.
     """

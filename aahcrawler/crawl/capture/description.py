@@ -1,4 +1,4 @@
-"""What is stated of a capture, and what it adds to the counts of its crawl."""
+"""Describe a capture for the object store, and count it in the statistics of its crawl."""
 
 from collections import Counter
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What a shared server knows of crawls, workers and events, as lines for people and for other programs."""
+"""Print the crawls, workers and events of a shared server, as lines for people and for other programs."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -16,7 +16,7 @@ from aahcrawler.frontier.registry import Registered
 
 @dataclass(frozen=True, slots=True)
 class EventFilter:
-    """Which events somebody wants to see; what is empty is no condition."""
+    """The conditions for events to be shown; an empty one is no condition."""
 
     crawl: str = ""
     worker: str = ""

@@ -21,7 +21,7 @@ class SubmissionRefusedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """What became of a definition: what the server knows now, and what it knew before, None where it knew nothing."""
+    """A submitted definition: its entry on the server, and the entry before, None if there was none."""
 
     now: Registered
     before: Registered | None

@@ -63,7 +63,7 @@ _OPENING_ERRORS = (
 
 @dataclass(frozen=True, slots=True)
 class WorkerOptions:
-    """What a worker is to do.
+    """The options of a worker.
 
     Crawls write to folders of their ids in ``folder``. ``only`` names the crawls that it serves, all where it is
     empty; ``until_finished``: it leaves when these have ended. ``definition`` is the file of the only crawl, on this

@@ -32,7 +32,7 @@ GRACE = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Captured:
-    """What a response has beyond Scrapy's attributes.
+    """The attributes of a response beyond Scrapy's.
 
     ``headers`` are in the order and case of the wire. ``complete`` is False when the body is shorter than the server
     meant it to be, or than the crawl's limit allows. ``elapsed`` and ``latency`` are the seconds to the last and to the
@@ -63,7 +63,7 @@ class CapturedResponse(Response):
 
     @property
     def exchange(self) -> Exchange:
-        """What passed over the connection."""
+        """The bytes that passed over the connection."""
         return self.captured.exchange
 
     @property

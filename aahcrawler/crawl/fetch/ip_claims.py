@@ -32,7 +32,7 @@ class IpAddressBusyError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ClaimHolder:
-    """Who claims IP addresses, and after how many seconds a claim ends that is neither released nor renewed."""
+    """The worker that claims IP addresses, and the seconds after which a claim ends unless it is renewed."""
 
     worker: str
     seconds: float

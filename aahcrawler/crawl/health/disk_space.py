@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 
 class Usage(Protocol):
-    """How large a file system is, and how much of it this user may still write, in bytes."""
+    """The size of a file system, and the part of it that this user may still write, in bytes."""
 
     @property
     def total(self) -> int:
@@ -40,7 +40,7 @@ class Usage(Protocol):
 
     @property
     def free(self) -> int:
-        """What may still be written."""
+        """The bytes that may still be written."""
 
 
 Measure = Callable[[Path], Usage]

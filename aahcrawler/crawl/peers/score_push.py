@@ -22,7 +22,7 @@ _AGAIN = {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY, HTTPStatus.TOO_MANY_
 
 @dataclass(frozen=True, slots=True)
 class ScoredUrl:
-    """What is said of a URL, in the words of the service (docs/service.md)."""
+    """A URL with its score, in the fields of the service (docs/service.md)."""
 
     url: str
     score: float
@@ -41,7 +41,7 @@ class ScoredUrl:
 
 @dataclass(frozen=True, slots=True)
 class PushPolicy:
-    """How posts are made: items that may wait, items a request, seconds of gathering, of an answer, of backing off."""
+    """The bounds of posting: items waiting, items a request; seconds of gathering, answering, backing off."""
 
     waiting: int = 20_000
     batch: int = 500

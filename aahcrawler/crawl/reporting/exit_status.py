@@ -1,4 +1,4 @@
-"""How a crawl ended, for people and for who started it."""
+"""Report how a crawl ended, in words and as an exit code."""
 
 from pathlib import Path
 

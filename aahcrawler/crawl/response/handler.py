@@ -1,4 +1,4 @@
-"""How a lease ends: what is written, what is queued, and in which order.
+"""End leases: write, then queue, in an order that a crash cannot harm.
 
 A page is understood first, and what was said of its links is logged. Then its response, its request and what was
 understood are archived, all or none, and added to the history; then come its triples, and then, in one atomic step of

@@ -57,7 +57,7 @@ class Step:
 
     @property
     def via(self) -> str:
-        """How a URL of the frontier says that it is this step."""
+        """The ``via`` by which a URL of the frontier is known as this step."""
         fields = {"application": self.application, "listing": self.listing, "page": self.page}
         before = {"before": self.before} if self.before else {}
         return f"{self.root}#{urlencode(fields | before)}"
@@ -75,7 +75,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What a page of a listing was found to list: how many URLs, how many new ones among them, and the first one."""
+    """The content of a page of a listing: the number of URLs, that of new ones among them, and the first one."""
 
     listed: int = 0
     new: int = 0

@@ -1,4 +1,4 @@
-"""How an answer is understood, now or in a former crawl, and what changed in it since."""
+"""Analyse an answer, now or by what a former crawl understood, and compare the two."""
 
 import logging
 from dataclasses import replace

@@ -127,7 +127,7 @@ def join_job(
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """What a crawl looks at again while it runs: its knowledge base and its definition."""
+    """The sources that a crawl reads again while it runs: its knowledge base and its definition."""
 
     choice: KnowledgeSource
     knowledge: LiveKnowledgeBase
@@ -143,12 +143,12 @@ class Others:
 
     @property
     def topic(self) -> SharedTopic | None:
-        """What all workers share of the topic, None where there are no others."""
+        """The topic as all workers share it, None if there are no others."""
         return None if self.crawl is None else self.crawl.topic
 
     @property
     def options(self) -> JobOptions:
-        """What the crawl has around it; who leads and keeps is found out later."""
+        """The options of the job; which worker leads and keeps is found out later."""
         if self.crawl is None:
             return JobOptions(slots=self.slots)
         return JobOptions(WorkerRole(is_alone=False, leads=False, keeps=False), self.slots)

@@ -39,13 +39,13 @@ class Job:
 
     @property
     def wire_settings(self) -> WireSettings:
-        """How the download handler connects."""
+        """The settings by which the download handler connects."""
         return wire_settings(self.context.now.icd, self.writer.stores.folder.spool)
 
 
 @dataclass(frozen=True, slots=True)
 class JobOptions:
-    """What a crawl has around it: its role among its workers, the slots it shares, and the disk, by ``measure``."""
+    """The options of a job: its role among the workers, the slots it shares, and how the disk is measured."""
 
     role: WorkerRole | None = None
     slots: Slots | None = None

@@ -1,4 +1,4 @@
-"""What operators and changed definitions do to a crawl's frontier, on a Redis-protocol server."""
+"""Carry out what operators and changed definitions do to a crawl's frontier, on a Redis-protocol server."""
 
 import struct
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence

@@ -17,7 +17,7 @@ _ANSWER_SECONDS = 20.0
 
 
 class _Refusal(NamedTuple):
-    """What an error of the server is for those who call it, and what to do about it."""
+    """The exception for an error of the server, and the remedy."""
 
     error: type[FrontierUnavailableError]
     advice: str

@@ -15,7 +15,7 @@ from aahcrawler.frontier.registry import Registry
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """What workers use of a shared server; ``address`` is the URL where the frontiers of crawls are.
+    """The parts of a shared server that workers use; ``address`` is the URL where the frontiers of crawls are.
 
     ``disconnect`` ends all that waits for an answer, with whatever error.
     """

@@ -33,7 +33,7 @@ it. Other names are those of hashes: a field and its value. The last value of al
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What a snapshot says of itself: of which crawl it is, and how its frontier was kept."""
+    """The head of a snapshot: its crawl, and the format of its frontier."""
 
     crawl: str
     format: int

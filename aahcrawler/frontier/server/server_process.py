@@ -1,4 +1,4 @@
-"""Which server process works in a crawl's folder, and how one that was left behind is ended."""
+"""Find the server process that works in a crawl's folder, and end one that was left behind."""
 
 import json
 import logging
