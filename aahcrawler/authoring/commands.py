@@ -97,7 +97,7 @@ def try_pages(
 def capture_page(
     named: Annotated[str, typer.Argument(metavar="URL|FILE", help="The page: a URL, or a file you saved.")],
     application: Annotated[
-        str, typer.Option("--application", metavar="NAME", help="Which application it shows. Default: as recognised.")
+        str, typer.Option("--application", metavar="NAME", help="The application of the page. Default: as recognised.")
     ] = "",
     name: Annotated[
         str, typer.Option("--as", metavar="PAGE", help="The name of the saved page. Default: its level, numbered.")
