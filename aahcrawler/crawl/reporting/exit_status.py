@@ -1,4 +1,4 @@
-"""How a crawl ended, for people and for who started it."""
+"""Report how a crawl ended, in words and as an exit code."""
 
 from pathlib import Path
 
@@ -16,8 +16,8 @@ DONE, FAILED, MISTAKE = 0, 1, 2
 def outcome(folder: Path, crawl: Countable, failure: object) -> str:
     """Say how a crawl ended, and write its report; ``failure`` is what stopped it, None where nothing went wrong."""
     if failure:
-        said = str(failure).rstrip(".")
-        return f"{folder}: stopped: {said}; the same command goes on from here"
+        message = str(failure).rstrip(".")
+        return f"{folder}: stopped: {message}; the same command goes on from here"
     pages, objects = int(crawl.stats["pages"]), int(crawl.stats["objects"])
     return f"{folder}: {pages:,} pages, {objects:,} web objects; {_ending(crawl.reason)}.{_report(folder)}"
 
