@@ -76,7 +76,7 @@ def crawl(
         bool, typer.Option("--accept-changes", help="Go on with a crawl although its definition was changed.")
     ] = False,
     workers: Annotated[
-        int, typer.Option("--workers", metavar="N", min=1, max=100, help="How many processes fetch.")
+        int, typer.Option("--workers", metavar="N", min=1, max=100, help="The number of processes that fetch.")
     ] = 1,
 ) -> None:
     """Crawl what a definition asks for; the same command goes on where a crawl stopped."""
@@ -110,7 +110,9 @@ def check_icd(
 @app.command()
 def objects(
     crawl: CrawlFolder,
-    output_format: Annotated[ObjectFormat, typer.Option("--format", help="How to write them.")] = ObjectFormat.JSONL,
+    output_format: Annotated[
+        ObjectFormat, typer.Option("--format", help="The format of the output.")
+    ] = ObjectFormat.JSONL,
 ) -> None:
     """Write the web objects of a crawl to standard output."""
     from aahcrawler.objects.reader import ReadError, object_rows
@@ -129,10 +131,10 @@ def objects(
 @app.command()
 def pages(
     crawl: CrawlFolder,
-    output_format: Annotated[PageFormat, typer.Option("--format", help="How to write them.")] = PageFormat.JSONL,
+    output_format: Annotated[PageFormat, typer.Option("--format", help="The format of the output.")] = PageFormat.JSONL,
     number: Annotated[
         int | None,
-        typer.Option("--crawl", metavar="N", min=1, help="Those of crawl N of the folder alone."),
+        typer.Option("--crawl", metavar="N", min=1, help="Pages of crawl N of the folder alone."),
     ] = None,
 ) -> None:
     """Write the fetched pages of a crawl, in the order of fetching, to standard output."""
@@ -167,9 +169,9 @@ def serve(
         list[Path] | None,
         typer.Argument(metavar="[CRAWL_FOLDER]...", help="Folders of crawls, or folders that hold some."),
     ] = None,
-    host: Annotated[str, typer.Option("--host", help="What to listen on; others than this machine need a token.")] = (
-        "127.0.0.1"
-    ),
+    host: Annotated[
+        str, typer.Option("--host", help="The host or IP address to listen on; any but this machine's needs a token.")
+    ] = ("127.0.0.1"),
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="The port; 0 takes a free one.")] = 8380,
     token_file: Annotated[
         Path | None,

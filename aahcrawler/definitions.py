@@ -1,4 +1,4 @@
-"""What a crawl was defined as, read back from the ``icd.json`` in its folder."""
+"""Read a definition back from the ``icd.json`` in a crawl's folder."""
 
 import json
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""What passed over the connection in one HTTP request and its response."""
+"""Hold the bytes that passed over the connection in one HTTP request and its response."""
 
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""Where the frontier of a crawl is, whether or not the crawl runs."""
+"""Find the frontier of a crawl, whether or not the crawl runs."""
 
 import os
 from collections.abc import Iterator
@@ -40,7 +40,7 @@ def crawl_of(folder: Path) -> Crawl:
 
 @contextmanager
 def server_of(folder: Path, *, alone: bool = False) -> Iterator[str]:
-    """Lend the address of the server that keeps the frontier of a folder's crawl.
+    """Lend the URL of the server that keeps the frontier of a folder's crawl.
 
     It is the shared one, that of the crawl where it runs, and else its own, which is started for the time being and
     keeps the crawl from being started meanwhile. With ``alone`` the crawl is kept from being started in any case.

@@ -21,7 +21,7 @@ class Request:
 
 @dataclass(slots=True)
 class FaultSite:
-    """``domains`` of ``pages`` pages, each on an address of its own; a page leads to two more, and to another domain.
+    """``domains`` of ``pages`` pages, each on its own IP address; a page leads to two more, and to another domain.
 
     Domains are known as ``d0.test`` and so on; ``network`` is the section of a definition that leads there.
     """
@@ -56,7 +56,7 @@ class FaultSite:
         return found
 
     async def serve(self) -> None:
-        """Listen on the addresses of all domains."""
+        """Listen on the IP addresses of all domains."""
         for domain in range(self.domains):
             server = await asyncio.start_server(self._answer, address(domain), self.port)
             self.port = server.sockets[0].getsockname()[1]
@@ -100,5 +100,5 @@ class FaultSite:
 
 
 def address(domain: int) -> str:
-    """Return the loopback address of a domain."""
+    """Return the loopback IP address of a domain."""
     return f"127.0.1.{domain + 1}"

@@ -9,7 +9,7 @@ process of its own and crawled over loopback, by one process, with the shipped d
 - ``load``: bringing its segment into an empty store on disk, as ``aah load`` does, against pyoxigraph's own
   ``bulk_load`` of the same statements from a file that is not compressed. They take turns; ``ratio`` is the median of
   the rounds' own ratios of wall time, so that other work on the machine affects both. Goal: at least 0.8.
-- ``lookup``: the objects of the newest capture of a page, by the page's address, from that store, in milliseconds:
+- ``lookup``: the objects of the newest capture of a page, by the page's URL, from that store, in milliseconds:
   median and 95th percentile over pages drawn by chance, and ``cpu_ms``, the processor's share of the median, which
   other work on the machine does not lengthen as much. Goal: under 1.
 - ``triples``, ``warc``: the share of a crawl's processor time for writing them; ``warc`` covers the whole archive:

@@ -65,17 +65,17 @@ class Line:
     def parse(cls, line: bytes) -> "Line":
         """Read a line of CDXJ. The status of a revisit is left out: pywb never tells it."""
         key, moment, text = line.decode("utf-8").split(" ", 2)
-        said = json.loads(text)
-        status = "" if said.get("mime") == "warc/revisit" else str(said.get("status", ""))
+        fields = json.loads(text)
+        status = "" if fields.get("mime") == "warc/revisit" else str(fields.get("status", ""))
         return cls(
             key,
             moment,
-            said.get("url", ""),
+            fields.get("url", ""),
             "" if status == "-" else status,
-            str(said.get("digest", "")).removeprefix("sha1:"),
-            int(said["offset"]),
-            int(said["length"]),
-            said["filename"],
+            str(fields.get("digest", "")).removeprefix("sha1:"),
+            int(fields["offset"]),
+            int(fields["length"]),
+            fields["filename"],
         )
 
 
@@ -175,7 +175,7 @@ def replay(programs: Path, archive: ArchiveFolder, files: Sequence[Path], most: 
     """Ask pywb for captures, and count those that it shows as they were."""
     index = archive.indexes / INDEX
     fit = [line for line in map(Line.parse, index_lines(index)) if line.status.startswith("2") or not line.status]
-    # Captures of one address within the same second cannot be told apart by their time.
+    # Captures of one URL within the same second cannot be told apart by their time.
     times = Counter((line.key, line.moment) for line in fit)
     fit = [line for line in fit if times[line.key, line.moment] == 1]
     chosen = fit[:: max(1, len(fit) // most)][:most]

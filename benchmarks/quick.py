@@ -75,7 +75,7 @@ class Known:
         return {self.address(seen.url): understood(seen.assistance) for seen in reading.seen}
 
     def address(self, url: str) -> str:
-        """Return the canonical form of an address of the site."""
+        """Return the canonical form of a URL of the site."""
         return self.application.canonical(ParsedUrl.parse(url)).url
 
     def undamaged(self, site: RecordedSite) -> float | None:

@@ -143,11 +143,11 @@ def _post(items: int, kind: str) -> Ask:
     def ask(connection: HTTPConnection, number: int) -> None:
         # Of two requests the second one is about the same URLs.
         first = number // 2 * items
-        said = [
+        posted = [
             {"url": f"http://host{at % QUEUES}.test/{at}", "score": (at % 100) / 100}
             for at in range(first, first + items)
         ]
-        text = "\n".join(map(json.dumps, said)) if kind == NDJSON else json.dumps(said)
+        text = "\n".join(map(json.dumps, posted)) if kind == NDJSON else json.dumps(posted)
         connection.request(
             "POST", PATH, text, {"Content-Type": kind, "Idempotency-Key": f"{RUN} {items} {kind} {number}"}
         )

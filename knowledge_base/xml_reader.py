@@ -63,7 +63,7 @@ def _avoid(root: etree._Element, notes: Notes) -> tuple[AvoidRule, ...]:
     rules = []
     for child in root.iterfind("avoid/url"):
         if not names_url(child):
-            notes.add(child, "this rule would refuse every address; write path, query, parameters or absent")
+            notes.add(child, "this rule would refuse every URL; write path, query, parameters or absent")
         rules.append(AvoidRule(url_rule(child, notes), Reason(text(child, "reason"))))
     return tuple(rules)
 

@@ -46,12 +46,12 @@ def select(
     ] = None,
     begin: Annotated[str, typer.Option("--from", metavar="DATE", help="Pages of this day or moment and later.")] = "",
     until: Annotated[str, typer.Option("--until", metavar="DATE", help="Pages up to the end of this day.")] = "",
-    date: Annotated[DateOf, typer.Option("--date", help="Which date of a page is meant.")] = DateOf.CAPTURED,
+    date: Annotated[DateOf, typer.Option("--date", help="The date of a page that is compared.")] = DateOf.CAPTURED,
     application: Annotated[
         list[str] | None, typer.Option("--application", metavar="NAME", help="Pages of one of these applications.")
     ] = None,
     level: Annotated[str, typer.Option("--level", metavar="NAME", help="Pages of a level, or of a role.")] = "",
-    urls: Annotated[Path | None, typer.Option("--urls", metavar="FILE", help="Pages whose address is listed.")] = None,
+    urls: Annotated[Path | None, typer.Option("--urls", metavar="FILE", help="Pages whose URL is listed.")] = None,
     sparql: Annotated[
         str, typer.Option("--sparql", metavar="QUERY", help="Pages that a query finds: SELECT ?page ...")
     ] = "",
@@ -113,7 +113,8 @@ def select(
 def evaluate(
     crawl: Crawl,
     against: Annotated[
-        Path | None, typer.Option("--against", metavar="CRAWL", help="A crawl, or a folder of WARC files, to compare.")
+        Path | None,
+        typer.Option("--against", metavar="CRAWL", help="A crawl, or a folder of WARC files, to compare with."),
     ] = None,
     number: Annotated[
         int | None, typer.Option("--crawl", metavar="N", min=1, help="Measure crawl N alone, of several in the folder.")
@@ -133,7 +134,7 @@ def evaluate(
         Path | None, typer.Option("--plot", metavar="FILE.svg", help="Draw relevant pages by pages fetched.")
     ] = None,
 ) -> None:
-    """Measure the contents of a crawl by its definition, alone or beside another crawl."""
+    """Measure the relevance of a crawl's pages by its definition, alone or beside another crawl."""
     import json
 
     from aahcrawler.helper import ApplicationAwareHelper

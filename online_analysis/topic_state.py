@@ -30,9 +30,9 @@ class TopicState:
     def parse(cls, content: bytes) -> "TopicState":
         """Read the content of a file. Raise ``ValueError`` where it is not a stored topic."""
         try:
-            said = json.loads(content)
-            learned = said.pop(LEARNED, None)
-            texts = _TEXTS.validate_python(said)
+            content_fields = json.loads(content)
+            learned = content_fields.pop(LEARNED, None)
+            texts = _TEXTS.validate_python(content_fields)
             return cls(texts, NOTHING if learned is None else Learned.model_validate(learned))
         except (AttributeError, TypeError, ValidationError) as error:
             raise ValueError(f"it is no topic: {error}") from error

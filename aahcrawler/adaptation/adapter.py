@@ -305,7 +305,7 @@ class Adaptation:
         more = supplemented(outcome.extracted, example, wrong.fields) if wrong.fields else None
         extracted = more or runner.make(question.action, sketches(example))
         detail = f"{wrong.detail}: " if wrong.detail else ""
-        return Outcome(extracted, wrong.failure, f"{detail}{len(extracted)} objects {_HOW[example.method]}")
+        return Outcome(extracted, wrong.failure, f"{detail}{len(extracted)} objects {_how(example.method)}")
 
     def _learn(self, question: Question, case: Case, kept: Kept, wrong: Trouble) -> Outcome | None:
         examples = [*(each for each in case.examples if each.example.page.url != kept.example.page.url), kept]
@@ -319,7 +319,7 @@ class Adaptation:
             self._cases.keep(case, kept)
             if outcome is None or wrong.fields:
                 return None
-            detail = f"{len(outcome.extracted)} objects {_HOW[kept.example.method]}"
+            detail = f"{len(outcome.extracted)} objects {_how(kept.example.method)}"
             return replace(
                 outcome, failure=wrong.failure, detail=f"{wrong.detail}: {detail}" if wrong.detail else detail
             )
@@ -384,11 +384,15 @@ def _recovers(question: Question, example: LabelledExample, runner: Runner) -> b
     return since(question.action, outcome, question.page, question.former.objects) is None
 
 
-_HOW = {
-    Method.MEMORY: "found again by what they said before",
-    Method.RELAXED: "found by relaxed expressions",
-    Method.INDUCED: "found by the structure that the page repeats",
-}
+def _how(method: Method) -> str:
+    """Return how the objects of an example were found, for people."""
+    match method:
+        case Method.MEMORY:
+            return "found again by their former words"
+        case Method.RELAXED:
+            return "found by relaxed expressions"
+        case Method.INDUCED:
+            return "found by the structure that the page repeats"
 
 
 def _texts(example: LabelledExample) -> list[str]:

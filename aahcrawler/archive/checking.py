@@ -137,8 +137,8 @@ def _lines_of(path: Path, found: LineSorter) -> Iterator[Finding]:
 def _usual(line: bytes) -> bytes:
     """Return a line as ``Entry`` writes it: other indexers say more, and in another order."""
     key, moment, text = line.split(b" ", 2)
-    said = json.loads(text)
-    known = json.dumps({name: str(said[name]) for name in _LISTED if said.get(name)})
+    fields = json.loads(text)
+    known = json.dumps({name: str(fields[name]) for name in _LISTED if fields.get(name)})
     return b"%b %b %b\n" % (key, moment, known.encode("ascii"))
 
 

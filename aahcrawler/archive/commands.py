@@ -60,7 +60,7 @@ def repair_archive(path: Folder) -> None:
 def deliver_archive(
     path: Annotated[Path, typer.Argument(metavar="CRAWL", help="The folder of a crawl.", exists=True)],
     target: Annotated[
-        str, typer.Option(metavar="ADDRESS", help="Where to; without it, where archive.target said.")
+        str, typer.Option(metavar="TARGET", help="Where to: a URL or a folder; without it, archive.target.")
     ] = "",
 ) -> None:
     """Copy the files that are not yet at a crawl's target, and compare the sizes of the others."""

@@ -129,8 +129,8 @@ class Former:
     """The newest capture of a URL that is worth knowing: a complete success where there was one.
 
     ``record_id``, ``original_url``, ``warc_date``, ``file`` and ``offset`` are of the response record that holds the
-    payload, in the chunked coding where ``chunked`` says so; where the address only ever gave what another had given
-    before, that is the other's. The rest is of the address: ``status``, and ``complete``, false for what was
+    payload, in the chunked coding where ``chunked`` says so; where the URL only ever gave what another had given
+    before, that is the other's. The rest is of the URL: ``status``, and ``complete``, false for what was
     truncated; ``etag`` and ``last_modified``, empty where unknown; where its newest metadata record is, and the id of
     the answer that this is of; ``crawl`` and ``last_seen``, when it was last found to hold this; ``terminal`` and
     ``depth`` as in ``HistoryRecord``.

@@ -63,10 +63,10 @@ class Entry:
     length: int
 
     @classmethod
-    def made(cls, fields: Fields, http_head: bytes, where: tuple[str, int, int]) -> "Entry":
-        """Return the entry of a record with these named fields; ``where`` are its file, offset and length."""
+    def made(cls, fields: Fields, http_head: bytes, location: tuple[str, int, int]) -> "Entry":
+        """Return the entry of a record with these named fields; ``location`` are its file, offset and length."""
         named = {name.lower(): value for name, value in reversed(fields)}
-        file, offset, length = where
+        file, offset, length = location
         return cls(
             kind=named.get("warc-type", "").lower(),
             url=named.get("warc-target-uri", "").strip("<>"),

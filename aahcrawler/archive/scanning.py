@@ -135,11 +135,11 @@ class _Block:
 
     def problems(self) -> Iterator[tuple[Problem, str]]:
         if self._block.differs:
-            yield Problem.BLOCK_DIGEST, self._block.said()
+            yield Problem.BLOCK_DIGEST, self._block.stated()
         if self._payload.differs:
             chunked = self.http is not None and self.http.chunked and not self._framed.differs
             why = "; it was made of the chunks' frames as well" if chunked else ""
-            yield Problem.PAYLOAD_DIGEST, self._payload.said() + why
+            yield Problem.PAYLOAD_DIGEST, self._payload.stated() + why
 
 
 class _Digest:
@@ -166,7 +166,7 @@ class _Digest:
         except ValueError:
             return True
 
-    def said(self) -> str:
+    def stated(self) -> str:
         found = "" if self._hash is None else base64.b32encode(self._hash.digest()).decode("ascii")
         return f"{self._algorithm}:{self._claimed[:80]} is written, {self._algorithm}:{found} is found"
 

@@ -152,8 +152,8 @@ class WarcWriter(SegmentedOutput):
 
     def _tell_index(self, answer: "_Answer", span: Span) -> None:
         if self._index is not None:
-            where = (span.file, span.offset, span.ends[0] - span.offset)
-            self._index.add(Entry.made(answer.fields, answer.http_head, where))
+            location = (span.file, span.offset, span.ends[0] - span.offset)
+            self._index.add(Entry.made(answer.fields, answer.http_head, location))
 
     def _warcinfo(self, file: str) -> Iterator[bytes]:
         self._warcinfo_id = self._identity.new_id()

@@ -57,7 +57,7 @@ def promote_learned(
     site: Annotated[
         str, typer.Option("--site", help="The site it was learned on, if several items have the name.")
     ] = "",
-    variant: Annotated[str, typer.Option("--as", metavar="VARIANT", help="How the variant is to be called.")] = "",
+    variant: Annotated[str, typer.Option("--as", metavar="VARIANT", help="The name of the variant.")] = "",
 ) -> None:
     """Write a learned action or sign into its application's file, with a page of the crawl as its test.
 

@@ -169,8 +169,8 @@ def _is_shown(variant: Variant, page: Page) -> bool:
 def _strength(learned: LearnedSign) -> Strength:
     """Return the strength of a sign: one that names the software suffices alone, of others two are needed."""
     named = re.sub(r"[^a-z0-9]", "", learned.application.lower())
-    said = re.sub(r"[^a-z0-9]", "", learned.expression.css.lower())
-    return Strength.STRONG if named in said else Strength.HINT
+    letters = re.sub(r"[^a-z0-9]", "", learned.expression.css.lower())
+    return Strength.STRONG if named in letters else Strength.HINT
 
 
 def _is_of_level(page: Page, learned: LearnedAction | LearnedLinks, knowledge_base: KnowledgeBase) -> bool:
@@ -215,7 +215,7 @@ def _learned_parts(learned: Learned) -> Iterator[tuple[str, tuple[str, ...]]]:
         case LearnedAction():
             yield from _parts(learned.wrapper.action)
         case LearnedLinks():
-            documented = " (documented addresses)" if learned.documented else ""
+            documented = " (documented URLs)" if learned.documented else ""
             yield "links", tuple(f"{each}{documented}" for each in _shown((learned.expression.selector,)))
         case LearnedSign():
             yield "sign", _shown((learned.expression.selector,))

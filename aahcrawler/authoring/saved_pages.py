@@ -55,7 +55,7 @@ class Expectation(BaseModel):
     """The expected results of the knowledge base for a page.
 
     ``application`` and ``level`` are None if none is to be recognised. ``links`` are all outlinks with the action that
-    chose them, None for links of the content. ``refused`` are some of the addresses that are not followed, with the
+    chose them, None for links of the content. ``refused`` are some of the URLs that are not followed, with the
     reason. ``also`` names levels of the application, after this one in its file, that may fit as well; ``failed``
     actions that must fail, with how. ``headers`` are response header fields as they would be sent.
     """
@@ -123,7 +123,7 @@ def read_expectation(file: Path) -> Expectation:
         raise SavedPageError(f"{file} is no JSON: {error}; mend that place") from error
     if urls.canonicalize(expected.url) != expected.url:
         better = urls.canonicalize(expected.url)
-        advice = f"write {better}" if better else "write an address that starts with http:// or https://"
+        advice = f"write {better}" if better else "write a URL that starts with http:// or https://"
         raise SavedPageError(f"{file}: url: {expected.url} is not written as crawlers write it; {advice}")
     return expected
 
@@ -229,7 +229,7 @@ def _advice(kind: str, message: str) -> str:
         "extra_forbidden": "nothing of this name is known; look for a slip of the pen or take it out",
         "string_type": "write a text in quotation marks",
         "string_pattern_mismatch": 'write it as a header field: "Set-Cookie: name="',
-        "dict_type": "write pairs in braces: {address: word}",
+        "dict_type": "write pairs in braces: {URL: word}",
         "tuple_type": "write a list in square brackets",
     }
     return advice.get(kind, message)

@@ -11,7 +11,7 @@ MOST_HOPS: Final = 64
 
 
 class Hop(StrEnum):
-    """How one URL led to another."""
+    """The ways in which one URL leads to another."""
 
     LINK = "L"
     NAVIGATION = "N"

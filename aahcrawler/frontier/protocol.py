@@ -1,4 +1,4 @@
-"""What a frontier promises to the crawl (ARCOMEM, sections 4.3 and 4.4).
+"""Define the frontier's contract with the crawl (ARCOMEM, sections 4.3 and 4.4).
 
 A URL of a crawl is in exactly one of these states::
 
@@ -25,7 +25,7 @@ Kind = Literal["page", "requisite"]
 
 
 class Update(StrEnum):
-    """How a new score changes that of a URL which is already queued (ARCOMEM, section 5.1)."""
+    """The update functions: how a new score changes that of a queued URL (ARCOMEM, section 5.1)."""
 
     FIRST = "first"
     LAST = "last"
@@ -35,7 +35,7 @@ class Update(StrEnum):
 
 
 class State(StrEnum):
-    """Where a URL is."""
+    """The state of a URL."""
 
     QUEUED = "queued"
     LEASED = "leased"
@@ -47,7 +47,7 @@ class State(StrEnum):
 
 
 class Offered(StrEnum):
-    """What became of an offered URL."""
+    """The outcomes of an offer."""
 
     ADDED = "added"
     RESCORED = "rescored"
@@ -151,7 +151,7 @@ class FrontierSettings:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What is to be remembered of how a lease ended: why, and which numbers it adds to (``CrawlStats``).
+    """The end of a lease as it is remembered: the reason, and the counts it adds (``CrawlStats``).
 
     The URL's queue is not leased from again for ``delay`` seconds. ``learned`` is what the queue itself asks for, in
     seconds between fetches: it is kept for whoever leases from it next, in any crawl (``Lease.learned``), and changes
@@ -169,7 +169,7 @@ QUIET: Final = Outcome()
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How many URLs are in each state, pages and requisites apart; ``queues`` counts queues that hold queued URLs.
+    """The numbers of URLs by state, pages and requisites apart; ``queues`` counts queues that hold queued URLs.
 
     ``reasons`` counts failed and blocked URLs by the reason given, those without one left out.
     """
@@ -182,7 +182,7 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class QueueCounts:
-    """How many pages of one queue are queued, leased and done, and how many requisites are queued."""
+    """The numbers of pages of one queue that are queued, leased and done, and of queued requisites."""
 
     pages_queued: int
     pages_leased: int
@@ -191,7 +191,7 @@ class QueueCounts:
 
 
 class Scheduling(Protocol):
-    """What workers do: every operation is atomic and one round trip for a batch.
+    """The operations of workers; each is atomic, and one round trip for a batch.
 
     Scores may exceed 1 (SUM). An operation that ends a lease is safe to repeat. A repeated ``offer`` is applied
     again, which shows under SUM and AVG. After a ``lease`` whose answer was lost, the next one of the same worker is
@@ -290,7 +290,7 @@ class Scheduling(Protocol):
 
 
 class Inspection(Protocol):
-    """What can be asked of a frontier; nothing changes."""
+    """The queries to a frontier; they change nothing."""
 
     def counts(self) -> Counts:
         """Count URLs by state, at one moment."""

@@ -15,7 +15,7 @@ from knowledge_base.model import Application, Extract, PageLevel
 class Question:
     """An extraction action of a level, on one page of it.
 
-    ``former`` is the metadata of a former crawl at this address, None if there was none. ``shown`` is False if the page
+    ``former`` is the metadata of a former crawl at this URL, None if there was none. ``shown`` is False if the page
     shows no sign of the level and the level is only assumed.
     """
 

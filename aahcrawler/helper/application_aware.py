@@ -62,13 +62,13 @@ class ApplicationAwareHelper:
         return self._applications.get(name)
 
     def is_intermediate(self, url: str) -> bool:
-        """Return whether the application of the site, if known, documents an address as that of a page of links."""
+        """Return whether the application of the site, if known, documents a URL as that of a page of links."""
         application = self._sites.application(url)
         level = self._sites.verdict(application, url).level if application is not None else None
         return level is not None and level.role == "intermediate"
 
     def canonical(self, url: str) -> str:
-        """Return the canonical form of an address.
+        """Return the canonical form of a URL.
 
         That is the application's canonical form if the site's application is known, else the URL as given, which must
         be canonical already.
@@ -84,7 +84,7 @@ class ApplicationAwareHelper:
         are neither HTML nor JSON of a known level yield no level, no objects and no links. An HTML page of no known
         application is read generically: its main content, its schema.org and OpenGraph objects, all its links.
 
-        ``former`` is the metadata of an earlier crawl at the same address: its objects are looked for again.
+        ``former`` is the metadata of an earlier crawl at the same URL: its objects are looked for again.
         """
         order = None
         if page.is_html:
@@ -125,7 +125,7 @@ class ApplicationAwareHelper:
         return replace(found, failed_actions=(*found.failed_actions, *_failures(page, shown)))
 
     def _may_hold_content(self, page: Page, application: Application) -> bool:
-        """Return whether a page of no known level is worth reading: an address that the application avoids is not."""
+        """Return whether a page of no known level is worth reading: a URL that the application avoids is not."""
         return page.is_html and self._sites.verdict(application, page.url).reason is None
 
     def _generic(self, page: Page, ignored: Ignored | None = None) -> Assistance:

@@ -33,7 +33,7 @@ class Region:
 
 @dataclass(frozen=True, slots=True)
 class Byline:
-    """The author of a record: the name shown, the element it was read from, and the address it links to, if any."""
+    """The author of a record: the name shown, the element it was read from, and the URL it links to, if any."""
 
     name: str
     element: Element
@@ -57,7 +57,7 @@ class Record:
     """One of the repeated objects of a page.
 
     ``elements`` are adjacent; most records are one element, some a pair of table rows. ``key`` is the fragment by which
-    the page addresses the record (the value of an ``id`` or ``name``), ``permalink`` the address that the record gives
+    the page addresses the record (the value of an ``id`` or ``name``), ``permalink`` the URL that the record gives
     for itself, absolute and with its fragment. ``parent`` is the position in the set of the record that this one lies
     in or answers; it is always smaller than its own. ``heading`` is the element that ``title`` was read from.
     """
@@ -71,7 +71,7 @@ class Record:
     key: str | None = None
     parent: int | None = None
     target: str | None = None
-    """The target address of the record if it is a teaser of a page of its own."""
+    """The target URL of the record if it is a teaser of a page of its own."""
     heading: Element | None = None
 
     @property

@@ -43,7 +43,7 @@ class ReadError(Exception):
 class ObjectRow:
     """A web object as its newest capture has it.
 
-    ``url`` is its own address, else that of the page it was found on. ``author`` is a name. ``date`` is ISO 8601 with
+    ``url`` is its own URL, else that of the page it was found on. ``author`` is a name. ``date`` is ISO 8601 with
     the offset that the page names; a date that the application's rules could not read stands as the page has it. Of
     several values the first is given. ``part_of`` and ``iri`` are IRIs. ``deleted`` is the moment, ISO 8601 in UTC, at
     which a capture found the object gone, None while there is one that has it: posts move between the pages of a
@@ -145,14 +145,14 @@ class _Graph:
     """The statements of one capture: values by subject and predicate, in the order of writing."""
 
     name: str
-    said: dict[str, dict[str, list[str]]]
+    statements: dict[str, dict[str, list[str]]]
 
     def objects(self) -> Iterator[str]:
-        derived = (subject for subject, values in self.said.items() if v.DERIVED_FROM in values)
+        derived = (subject for subject, values in self.statements.items() if v.DERIVED_FROM in values)
         return (subject for subject in derived if not subject.startswith(v.VERSION))
 
     def first(self, subject: str, predicate: str) -> str | None:
-        values = self.said.get(subject, {}).get(predicate)
+        values = self.statements.get(subject, {}).get(predicate)
         return values[0] if values else None
 
     def seen(self, order: int) -> _Seen:
@@ -175,12 +175,12 @@ class _Graph:
 
     def _inferred(self, subject: str) -> str | None:
         """Return an object's inferred fields with their sources: ``date (generic reading)``; None without any."""
-        said = sorted(
+        statements = sorted(
             f"{unquote(name.removeprefix(v.INFERRED))} ({values[0]})"
-            for name, values in self.said.get(subject, {}).items()
+            for name, values in self.statements.get(subject, {}).items()
             if name.startswith(v.INFERRED)
         )
-        return ", ".join(said) or None
+        return ", ".join(statements) or None
 
     def page_row(self) -> PageRow:
         score, priority = self.first(self.name, v.SCORE), self.first(self.name, v.PRIORITY)
@@ -216,10 +216,10 @@ def _files(crawl: Path) -> tuple[Path, ...]:
 def _grouped(quads: Iterable[ox.Quad]) -> Iterator[_Graph]:
     """Yield the graphs in order; statements of one graph stand together in a segment."""
     for name, group in groupby(quads, attrgetter("graph_name")):
-        said: dict[str, dict[str, list[str]]] = {}
+        statements: dict[str, dict[str, list[str]]] = {}
         for subject, predicate, value, _ in group:
-            said.setdefault(subject.value, {}).setdefault(predicate.value, []).append(value.value)
-        yield _Graph(name.value, said)
+            statements.setdefault(subject.value, {}).setdefault(predicate.value, []).append(value.value)
+        yield _Graph(name.value, statements)
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +227,7 @@ class _Deletion:
     """A capture that found an object gone: when that was, in which crawl, and the capture that still had it."""
 
     time: datetime
-    said: str
+    deleted_at: str
     capture: str
     crawl: str | None
     former: str | None
@@ -264,13 +264,13 @@ def _past(files: Sequence[Path]) -> _Past:
         seen = group.seen(order)
         for subject in group.objects():
             past.newest[subject] = max(seen, past.newest.get(subject, _NEVER))
-        own = group.said.get(group.name, {})
+        own = group.statements.get(group.name, {})
         crawl = group.first(group.name, v.GENERATED_BY)
         for former in own.get(v.UNCHANGED_SINCE, ()):
             past.unchanged.setdefault(former, []).append(_Sighting(seen[0], group.name, crawl))
         for subject in own.get(v.DELETED, ()):
-            said, former_one = group.first(group.name, v.GENERATED_AT), group.first(group.name, v.REVISION_OF)
-            deletion = _Deletion(seen[0], said or "", group.name, crawl, former_one)
+            deleted_at, former_one = group.first(group.name, v.GENERATED_AT), group.first(group.name, v.REVISION_OF)
+            deletion = _Deletion(seen[0], deleted_at or "", group.name, crawl, former_one)
             known = past.deletions.get(subject)
             past.deletions[subject] = deletion if known is None or known.time <= deletion.time else known
     return past
@@ -288,7 +288,7 @@ def _deleted(files: Sequence[Path], past: _Past) -> dict[str, str]:
             for subject in held:
                 if any(sighting.refutes(gone[subject]) for sighting in seen):
                     del gone[subject]
-    return {subject: deletion.said for subject, deletion in gone.items()}
+    return {subject: deletion.deleted_at for subject, deletion in gone.items()}
 
 
 def _histories(files: Sequence[Path]) -> Iterator[_Graph]:

@@ -78,17 +78,17 @@ def statements(
 ) -> bytes:
     """Return the N-Quads of a capture, in UTF-8; the graph's name is the capture's IRI."""
     graph = iri(capture.iri)
-    said = [f"{graph} <{predicate}> {value}" for predicate, value in _of_capture(capture) if value is not None]
+    statements = [f"{graph} <{predicate}> {value}" for predicate, value in _of_capture(capture) if value is not None]
     people: dict[str, Person] = {}
     if capture.changes is not None:
-        said += _of_changes(capture, capture.changes, graph)
+        statements += _of_changes(capture, capture.changes, graph)
     for web_object in objects:
-        said += _of_object(web_object, graph, people)
+        statements += _of_object(web_object, graph, people)
     for container in containers:
-        said += _of_container(container)
+        statements += _of_container(container)
     for subject, somebody in people.items():
-        said += _of_person(subject, somebody)
-    return quads(said, graph)
+        statements += _of_person(subject, somebody)
+    return quads(statements, graph)
 
 
 def _of_capture(capture: CaptureDescription) -> tuple[tuple[str, str | None], ...]:
@@ -134,21 +134,21 @@ def _of_version(subject: str, name: str, capture: str) -> Iterator[str]:
 def _of_object(web_object: WebObject, capture: str, people: dict[str, Person]) -> list[str]:
     subject = iri(web_object.iri)
     site = site_of(web_object.source_url)
-    said = [f"{subject} <{v.RDF_TYPE}> <{name}>" for name in v.classes(web_object.type)]
-    said.append(f"{subject} <{v.OBJECT_TYPE}> {text(web_object.type)}")
-    said.append(f"{subject} <{v.DERIVED_FROM}> {capture}")
+    statements = [f"{subject} <{v.RDF_TYPE}> <{name}>" for name in v.classes(web_object.type)]
+    statements.append(f"{subject} <{v.OBJECT_TYPE}> {text(web_object.type)}")
+    statements.append(f"{subject} <{v.DERIVED_FROM}> {capture}")
     if web_object.part_of is not None:
-        said.append(f"{subject} <{v.PART_OF}> {iri(web_object.part_of)}")
+        statements.append(f"{subject} <{v.PART_OF}> {iri(web_object.part_of)}")
     for name, source in web_object.inferred.items():
-        said.append(f"{subject} <{v.inferred(name)}> {text(source)}")
+        statements.append(f"{subject} <{v.inferred(name)}> {text(source)}")
     for name, values in web_object.properties.items():
         predicate = v.predicate(name)
         for value in values:
             stated = _address(value, site) if predicate == v.URL else term(value, site)
-            said.append(f"{subject} <{predicate}> {stated}")
+            statements.append(f"{subject} <{predicate}> {stated}")
             if isinstance(value, Person):
                 people.setdefault(stated, value)
-    return said
+    return statements
 
 
 def _of_container(container: Container) -> Iterator[str]:
@@ -169,7 +169,7 @@ def _of_person(subject: str, somebody: Person) -> Iterator[str]:
 
 
 def _address(value: Value, site: str) -> str:
-    """Return an object's own address literally: an IRI may have had to be escaped."""
+    """Return an object's own URL literally: an IRI may have had to be escaped."""
     match value:
         case Reference(address) | str(address):
             return typed(address, v.XSD_ANY_URI)

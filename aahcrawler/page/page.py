@@ -168,7 +168,7 @@ class Page:
 
     @cached_property
     def base_url(self) -> str:
-        """The base of relative links: the address of the first ``base`` element, else that of the page."""
+        """The base of relative links: the URL of the first ``base`` element, else that of the page."""
         for element in self.tree.iter("base"):
             reference = element.get("href")
             if reference is not None:

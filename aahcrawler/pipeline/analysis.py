@@ -1,4 +1,4 @@
-"""What is understood of an answer, as its metadata record keeps it. Nothing here reads, writes or tells the time."""
+"""Make the metadata of a page that was understood and scored. Nothing here reads, writes or tells the time."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -19,7 +19,7 @@ from online_analysis.document import Document
 
 @dataclass(frozen=True, slots=True)
 class PageAnalysis:
-    """What was understood of one answer. ``refused`` are the links that the knowledge base calls junk.
+    """The analysis of one answer. ``refused`` are the links that the knowledge base calls junk.
 
     ``containers`` are the threads and forums that its objects are parts of, ``failed`` the actions that did not do
     their work, and ``learned`` names a learned action that did. ``error`` is the type of what was raised where nothing

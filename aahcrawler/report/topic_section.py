@@ -15,11 +15,13 @@ def read_learned(crawl: Path) -> Learned:
 
 def learned_topic(learned: Learned) -> str:
     """Return the learned terms as HTML, empty where there are none."""
-    said = _refinement(learned.refinement) if learned.refinement is not None else ""
+    section = _refinement(learned.refinement) if learned.refinement is not None else ""
     if learned.frequencies:
         languages = ", ".join(f"{escape(code)} ({kept.pages:,})" for code, kept in learned.frequencies.items())
-        said += f"<p>How much a term says was learned from the crawl's own pages in these languages: {languages}.</p>"
-    return said
+        section += (
+            f"<p>How much a term says was learned from the crawl's own pages in these languages: {languages}.</p>"
+        )
+    return section
 
 
 def _refinement(refinement: KeptRefinement) -> str:

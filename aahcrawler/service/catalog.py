@@ -37,7 +37,7 @@ class Crawl:
         return frontier_name(self.icd.id, self.number)
 
     def own_server(self) -> str | None:
-        """Return the address of the server that the crawl itself started, None where it is not running with one."""
+        """Return the URL of the server that the crawl itself started, None where it is not running with one."""
         return served_at(self.folder / FRONTIER)
 
     def ending(self) -> str:

@@ -30,7 +30,7 @@ class RefusedToServeError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Listening:
-    """The address to listen on, and the file that holds the token, if there is one."""
+    """The IP address or host name to listen on, and the file that holds the token, if there is one."""
 
     host: str = HOST
     port: int = PORT
@@ -41,7 +41,7 @@ def serve(places: Sequence[Path], listening: Listening) -> None:
     """Serve the crawls in ``places`` until the process is told to end; requests in progress are then answered.
 
     Raise ``RefusedToServeError`` where a place is not a crawl's, where other machines could ask without a token, or
-    where the address cannot be listened on.
+    where that cannot be listened on.
     """
     settings = prepare(places, listening)
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format=_LOG, force=True)

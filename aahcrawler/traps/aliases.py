@@ -26,7 +26,7 @@ class Aliases:
         self._known: OrderedDict[str, str] = OrderedDict()
 
     def learn(self, url: str, like: str) -> None:
-        """Note that two addresses of a host show the same."""
+        """Note that two URLs of a host show the same."""
         part = _difference(url, like)
         if part is None:
             return
@@ -38,7 +38,7 @@ class Aliases:
             self._evidence.popitem(last=False)
 
     def other(self, url: str) -> str | None:
-        """Return the address that a page is known under with another id; None for a new one, which it is known by now.
+        """Return the URL that a page is known under with another id; None for a new one, which it is known by now.
 
         Costs next to nothing for hosts without such ids.
         """

@@ -13,7 +13,7 @@ class Trap(StrEnum):
     PARAMETERS = "parameters"
     """Its query has more parameters than ``traps.parameters``."""
     NOVELTY = "novelty"
-    """Pages with addresses like this one have brought nothing new for too long."""
+    """Pages with URLs like this one have brought nothing new for too long."""
     SESSION = "session"
     """The same page is known under another id of a session, one of a kind that was found out."""
     NEAR_DUPLICATE = "near_duplicate"

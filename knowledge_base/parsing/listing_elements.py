@@ -59,19 +59,19 @@ def _check_address(element: etree._Element, listing: Listing, notes: Notes) -> N
     if set("{}").intersection(written):
         notes.add(element, f"of names in braces a listing knows {PAGE_NUMBER} alone, the number of its page")
     if _BLANK.search(written):
-        notes.add(element, "an address has no blanks and no #; write %20 for a blank and take out what # begins")
+        notes.add(element, "a URL has no blanks and no #; write %20 for a blank and take out what # begins")
     if _ELSEWHERE.match(listing.address):
-        notes.add(element, "a listing is on the application's own site; write its address from the root on: feed/")
+        notes.add(element, "a listing is on the application's own site; write its URL from the root on: feed/")
 
 
 def _check_paging(element: etree._Element, listing: Listing, notes: Notes) -> None:
     if not listing.is_paged:
         for name in ("from", "step", "order"):
             if text(element, name):
-                message = f"{name} is for listings of several pages; write {PAGE_NUMBER} in the address or take it out"
+                message = f"{name} is for listings of several pages; write {PAGE_NUMBER} in the URL or take it out"
                 notes.add(element, message)
     elif listing.kind == "page":
-        message = f"a listing of this kind lists everything at once; write the address without {PAGE_NUMBER}"
+        message = f"a listing of this kind lists everything at once; write the URL without {PAGE_NUMBER}"
         notes.add(element, message)
     if listing.step < 1 or listing.start < 0:
         notes.add(element, "pages are counted upwards: from is at least 0 and step at least 1")

@@ -94,11 +94,11 @@ class Records:
         return str(found[0]) if found else ""
 
     def at(self, address: str) -> list[str]:
-        """Return the captures of an address, in their order."""
+        """Return the captures of a URL, in their order."""
         return self._ids("SELECT id FROM record WHERE url = ? AND kind IN ('response', 'revisit')", address)
 
     def leading_to(self, address: str) -> list[tuple[str, str]]:
-        """Return the captures of redirects to an address, and the addresses redirected."""
+        """Return the captures of redirects to a URL, and the URLs redirected."""
         rows = self._known.execute("SELECT id, url FROM record WHERE target = ? AND url <> target", (address,))
         return [(str(capture), str(url)) for capture, url in rows.fetchall()]
 

@@ -113,7 +113,7 @@ def refuse(target: Path) -> None:
 
 
 def _expanded(names: Iterable[str], records: Records) -> Container[str]:
-    """Add to addresses those that they redirect to."""
+    """Add to URLs those that they redirect to."""
     known, waiting = set(names), list(names)
     while waiting:
         name = waiting.pop()
@@ -140,7 +140,7 @@ def _take(capture: str, records: Records, *, with_requisites: bool) -> int:
 
 
 def _take_redirects(url: str, records: Records) -> None:
-    """Take the redirects that led to an address, and those that led to them."""
+    """Take the redirects that led to a URL, and those that led to them."""
     waiting = [url]
     while waiting:
         for capture, origin in records.leading_to(waiting.pop()):

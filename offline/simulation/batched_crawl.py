@@ -50,7 +50,7 @@ class BatchedCrawl:
             page = self._ranking.learned(page, self._queue.depth(visit.number))
         unscored = repeat(UNSCORED, len(visit.targets))
         links = self._queue.finish(visit.number, visit.targets, unscored)
-        # The analysers have just counted the document, with its own addresses: its texts are the same.
+        # The analysers have just counted the document, with its own URLs: its texts are the same.
         counted = self._world.understood(visit.number).document
         self._batch.add(contribution_of(page, self._briefing.analysis.topic, counted), links)
         if self._batch.is_full:

@@ -73,7 +73,7 @@ class Gathering:
                 raise WorldError(f"{self.folder}: the seed {missing[0]} of {sample.name} is no page of its WARC files")
 
     def _pages(self) -> Iterator[Page]:
-        """Yield the HTML pages that were answered well, each address once."""
+        """Yield the HTML pages that were answered well, each URL once."""
         try:
             for _, exchange in captures(self.folder):
                 with closing(exchange):

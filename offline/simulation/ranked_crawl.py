@@ -66,7 +66,7 @@ class Ranking:
 def scored_page(visit: Visit, world: World) -> ScoredPage:
     """Return what was made of a visited page before any ranker looked at it.
 
-    Links have the addresses that the pages of the world have, as different ones may lead to one page.
+    Links have the URLs that the pages of the world have, as different ones may lead to one page.
     """
     document = _addressed(world.understood(visit.number).document, visit, world)
     judged = visit.judged

@@ -24,8 +24,8 @@ _BATCHES = (
 
 def all_cells(rows: Sequence[Row], judged: Sequence[JudgedRow]) -> Sequence[Mapping[str, object]]:
     """Return every strategy with all of its measures; those of the judge's own program come last."""
-    said = {row["strategy"]: row for row in judged}
-    return [{**_row_cells(row), **said.get(row.strategy, {})} for row in rows]
+    by_strategy = {row["strategy"]: row for row in judged}
+    return [{**_row_cells(row), **by_strategy.get(row.strategy, {})} for row in rows]
 
 
 def first_table(rows: Sequence[Row], prefix: str) -> Sequence[Cells]:

@@ -67,7 +67,7 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A simulation that ended: its orders by sample and strategy, and the addresses of pages by their numbers."""
+    """A simulation that ended: its orders by sample and strategy, and the URLs of pages by their numbers."""
 
     orders: tuple[Order, ...]
     urls: Sequence[str]

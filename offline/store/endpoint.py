@@ -56,7 +56,7 @@ class Endpoint:
             raise LoadError(f"{error} (asked what has been loaded before)") from error
         except (SyntaxError, ValueError) as error:
             what = "did not answer a query with SPARQL results in JSON"
-            raise LoadError(f"{self._queries.name}: {what}; name the address of its queries") from error
+            raise LoadError(f"{self._queries.name}: {what}; name the URL of its queries") from error
 
     def add(self, segment: str, members: Members) -> None:
         """Add a batch and remember it, as ``Destination`` has it. Raises ``LoadError``."""

@@ -33,7 +33,7 @@ class Lesson:
     """A fetched page, its worth, and the URLs that it was the first to show."""
 
     sighting: LinkStatistics
-    worth: float
+    relevance: float
     shown: list[LinkStatistics] = field(default_factory=list)
 
 
@@ -63,19 +63,21 @@ class Model:
 
     def __init__(self) -> None:
         self._unit = 1.0
-        self._worth = Belief()
+        self._relevance = Belief()
         self._promise = Belief()
 
     def learn(self, lessons: Sequence[Lesson], waiting: Sequence[LinkStatistics]) -> None:
         """Learn from all lessons that there are, and say anew what all that waits is worth."""
-        worths = np.array([lesson.worth for lesson in lessons])
+        worths = np.array([lesson.relevance for lesson in lessons])
         self._unit = _quantile(worths, _GOOD) or float(worths.max()) or 1.0
         worths /= self._unit
-        for lesson, worth in zip(lessons, worths.tolist(), strict=True):
-            lesson.sighting.value = worth
+        for lesson, relevance in zip(lessons, worths.tolist(), strict=True):
+            lesson.sighting.value = relevance
         taught = [lesson.sighting for lesson in lessons]
         ridge = Ridge(rows_of(taught, self._unit), _PENALTY)
-        self._worth.learn(ridge, np.where([each.is_linked for each in taught], worths - self._said(taught), 0.0))
+        self._relevance.learn(
+            ridge, np.where([each.is_linked for each in taught], worths - self._analyser_means(taught), 0.0)
+        )
         if waiting:
             rows = rows_of(waiting, self._unit)
             values = self._value(waiting, rows)
@@ -94,17 +96,17 @@ class Model:
         row = sighting.row(self._unit)
         squares = row.values * row.values
         total = float(squares.sum())
-        return float(squares[self._worth.weights.all[row.columns] == 0.0].sum()) / total if total else 0.0
+        return float(squares[self._relevance.weights.all[row.columns] == 0.0].sum()) / total if total else 0.0
 
     def _value(self, sightings: Sequence[LinkStatistics], rows: Rows) -> Floats:
-        values = self._worth.of(rows) + self._said(sightings)
+        values = self._relevance.of(rows) + self._analyser_means(sightings)
         for sighting, value in zip(sightings, values.tolist(), strict=True):
             sighting.value = value
         return values
 
-    def _said(self, sightings: Sequence[LinkStatistics]) -> Floats:
+    def _analyser_means(self, sightings: Sequence[LinkStatistics]) -> Floats:
         """Return what the analysers said of the links to URLs, in units."""
-        return np.array([sighting.said for sighting in sightings]) / self._unit
+        return np.array([sighting.analyser_mean for sighting in sightings]) / self._unit
 
     def _promises(self, lessons: Sequence[Lesson], values: Floats) -> Floats:
         horizon = max(_NEAREST_HORIZON, len(lessons))
@@ -122,15 +124,15 @@ class Model:
 
     def explain(self, sighting: LinkStatistics) -> tuple[Reason, ...]:
         """Say what the score of a URL would be made of now; the effects add up to it."""
-        mean = self._worth.mean * self._unit
+        mean = self._relevance.mean * self._unit
         reasons = [
-            Reason("score of links", sighting.said, sighting.said),
+            Reason("score of links", sighting.analyser_mean, sighting.analyser_mean),
             Reason("mean surplus of all pages", mean, mean),
         ]
         promise = self._promise.mean + _PROMISE_OF_HUBS * sighting.is_hub
         for name, group in sighting.groups(self._unit).items():
             promise += self._promise.effect(group)
-            reasons.append(Reason(name, float(len(group.columns)), self._worth.effect(group) * self._unit))
+            reasons.append(Reason(name, float(len(group.columns)), self._relevance.effect(group) * self._unit))
         reasons.append(Reason("promise", promise, _PROMISE_COUNTS * promise * self._unit))
         total = math.fsum(reason.effect for reason in reasons)
         return (*reasons, Reason("bounds", total, bounded(total) - total))

@@ -107,6 +107,7 @@ def test_the_summary_has_every_count(crawl: Path) -> None:
         *("answers", "pages", *CHANGES, *SINGLE, *CALLS, *BYTES, *DERIVED),
         *GROUPS,
         *ADAPTED,
+        "seeds",
         "frontier",
     ]
     assert [found[name] for name in ("crawl", *CHANGES, "conditional")] == [1, found["pages"], 0, 0, 0, 0]

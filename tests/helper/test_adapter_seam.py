@@ -56,7 +56,7 @@ class Scripted:
         return self.instead or question.action
 
     def check_outcome(self, question: Question, outcome: Outcome, runner: Runner) -> Outcome:
-        assert runner.where.page is question.page
+        assert runner.location.page is question.page
         self.outcomes.append(outcome)
         return self.outcome or outcome
 

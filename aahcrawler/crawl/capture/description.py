@@ -1,4 +1,4 @@
-"""What is stated of a capture, and what it adds to the counts of its crawl."""
+"""Describe a capture for the object store, and count it in the statistics of its crawl."""
 
 from collections import Counter
 from dataclasses import replace
@@ -15,9 +15,9 @@ from aahcrawler.traps import Trap
 
 
 def description(
-    lease: Lease, comparison: RecrawlComparison, said: Metadata, capture: Capture, status: int
+    lease: Lease, comparison: RecrawlComparison, metadata: Metadata, capture: Capture, status: int
 ) -> CaptureDescription:
-    """Return what is stated of a capture of a page; ``status`` is that of the answer, ``said`` what it was understood.
+    """Return what is stated of a capture of a page, whose answer has a status and was understood as ``metadata``.
 
     A payload that was only ever captured at other URLs has no former capture whose objects this one's revise.
     """
@@ -29,12 +29,12 @@ def description(
         url=capture.url,
         status=status,
         fetched_at=capture.date,
-        media_type=said.media_type,
-        application=said.application,
-        level=said.level,
-        role=said.role,
-        score=said.score,
-        relevant=said.relevant,
+        media_type=metadata.media_type,
+        application=metadata.application,
+        level=metadata.level,
+        role=metadata.role,
+        score=metadata.score,
+        relevant=metadata.relevant,
         priority=lease.score,
         depth=lease.depth,
         via=lease.via,
@@ -57,25 +57,25 @@ def changes(before: Metadata, now: Metadata, *, complete: bool) -> Changes:
 
 def count(comparison: RecrawlComparison, reading: PageAnalysis, stats: Stats) -> None:
     """Add an answer to a page to the counts: what it is, what was found in it, what became of it."""
-    said = reading.metadata
+    metadata = reading.metadata
     if comparison.change is not None:
         stats.add(comparison.change)
-    if said.trap:
-        stats.add(f"trap:{said.trap}")
+    if metadata.trap:
+        stats.add(f"trap:{metadata.trap}")
     is_page = comparison.page.status < 300 or comparison.change is Change.UNCHANGED
-    if is_page and said.trap != Trap.SOFT_404:
-        stats.merge({"pages": 1, "relevant": int(bool(said.relevant))})
-        stats.add(f"type:{said.media_type or 'unknown'}")
-        stats.add(f"application:{said.application or 'unknown'}")
-        stats.add(f"level:{said.role or 'none'}")
-        stats.merge({f"no_object:{said.no_object}": 1} if said.no_object else {})
+    if is_page and metadata.trap != Trap.SOFT_404:
+        stats.merge({"pages": 1, "relevant": int(bool(metadata.relevant))})
+        stats.add(f"type:{metadata.media_type or 'unknown'}")
+        stats.add(f"application:{metadata.application or 'unknown'}")
+        stats.add(f"level:{metadata.role or 'none'}")
+        stats.merge({f"no_object:{metadata.no_object}": 1} if metadata.no_object else {})
     if reading.error:
         stats.add(f"error:{reading.error}")
-    stats.add("objects", len(said.objects))
-    stats.merge(Counter(f"object:{web_object.type}" for web_object in said.objects))
+    stats.add("objects", len(metadata.objects))
+    stats.merge(Counter(f"object:{web_object.type}" for web_object in metadata.objects))
     for refused in reading.refused:
         stats.add(f"refused:{refused.reason}")
-    stats.add("failed_actions", 0 if reading.error else len(said.failures))
+    stats.add("failed_actions", 0 if reading.error else len(metadata.failures))
     for failed in reading.failed:
         stats.merge({f"failure:{failed.failure}": 1, f"failed:{failed.place}: {failed.failure}": 1})
         if failed.objects:

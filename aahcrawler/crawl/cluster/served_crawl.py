@@ -28,7 +28,7 @@ REPORTED = ("pages", "answers", "bytes", "objects", "relevant", "requisites", "r
 
 @dataclass(frozen=True, slots=True)
 class SharedServer:
-    """The shared server of a crawl; ``server`` is the address of the frontiers."""
+    """The shared server of a crawl; ``server`` is the URL of the frontiers."""
 
     server: str
     registry: Registry

@@ -187,7 +187,7 @@ class Supervisor:
         command += ["--attached", "--definition", str(self._file), "--folder", str(self.folder.root.parent)]
         command += ["--at-once", str(max(1, most // self._wanted) if self.view.icd.limits.pages else most)]
         output = TemporaryFile()  # noqa: SIM115 - kept until the worker's end
-        # An address may hold a password, which the list of processes would show.
+        # The URL may hold a password, which the list of processes would show.
         environment = {**os.environ, REDIS_URL: self._connection.address}
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=output, stderr=output, env=environment)
         return _Worker(process, output)

@@ -1,4 +1,4 @@
-"""What is leased, and when it may be fetched."""
+"""Bring together leases, politeness and IP claims."""
 
 import asyncio
 from contextlib import suppress

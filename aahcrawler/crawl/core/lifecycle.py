@@ -50,7 +50,7 @@ class WorkerRole:
 
 @dataclass(frozen=True, slots=True)
 class Reporting:
-    """What only the reports of a crawl need: what starting it meant, in words, and what it tells other instances."""
+    """The parts that only reports of a crawl need: how it was started, in words, and its exports."""
 
     started_as: str = ""
     peer_export: PeerExport | None = None
@@ -106,17 +106,17 @@ class Lifecycle:
 
     @property
     def started_as(self) -> str:
-        """What starting the crawl meant, for people."""
+        """The start of the crawl in words, for people."""
         return self._reporting.started_as
 
     @property
     def peer_export(self) -> PeerExport | None:
-        """What pushes links to another instance, where the definition asks for that."""
+        """The export of links to another instance, None unless the definition asks for it."""
         return self._reporting.peer_export
 
     @property
     def delivery(self) -> Delivery | None:
-        """What copies closed files elsewhere, None where nothing does."""
+        """The delivery of closed files, None if there is no target."""
         return self._stores.delivery
 
     @property

@@ -1,4 +1,4 @@
-"""Where a crawl keeps things, and how it writes there."""
+"""Hold the stores of a crawl, and write to them."""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import ExitStack, closing
@@ -37,7 +37,7 @@ def not_revived() -> None:
 
 @dataclass(frozen=True, slots=True)
 class Stores:
-    """Where a crawl keeps things. ``closing`` closes them in the right order.
+    """The stores of a crawl. ``closing`` closes them in the right order.
 
     ``revive`` starts the frontier's server again where it is this process's own and has died, and may raise
     ``FrontierUnavailableError``.

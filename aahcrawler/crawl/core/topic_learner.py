@@ -1,4 +1,4 @@
-"""What a crawl learns of its topic while it runs (ARCOMEM, section 3), and where that is kept.
+"""Refine the topic of a crawl while it runs, and keep the result (ARCOMEM, section 3).
 
 Notes of pages that something is still to be learned from go to ``topic-notes.jsonl``, each before its page is finished:
 a crawl that goes on learns from them again. What was learned is in ``topic.json`` before the first page is scored by

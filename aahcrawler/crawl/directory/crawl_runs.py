@@ -29,7 +29,7 @@ MOVED = (DEFINITION, TOPIC, LOG, REPORT)
 
 
 class Start(StrEnum):
-    """What starting a crawl means for its folder."""
+    """The ways in which a crawl starts in its folder."""
 
     FIRST = "begun"
     """The first crawl of the definition."""
@@ -43,7 +43,7 @@ class Start(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CrawlRun:
-    """Which crawl of a folder is at hand, counted from 1, and what starting it means.
+    """The current crawl of a folder, counted from 1, and how it starts.
 
     ``begun_at`` is when it began, where others know that; None where its frontier does.
     """

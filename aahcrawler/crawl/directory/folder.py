@@ -117,7 +117,7 @@ class CrawlFolder:
 
     @property
     def definition(self) -> Path:
-        """What the definition means that the crawl was begun with."""
+        """The file with the meaning of the definition that the crawl was begun with."""
         return self.root / DEFINITION
 
     @property
@@ -132,37 +132,37 @@ class CrawlFolder:
 
     @property
     def archive(self) -> Path:
-        """Where the WARC files are."""
+        """The folder of the WARC files."""
         return self.root / ARCHIVE
 
     @property
     def indexes(self) -> Path:
-        """Where the index of the WARC files is."""
+        """The folder of the index of the WARC files."""
         return self.root / INDEXES
 
     @property
     def objects(self) -> Path:
-        """Where the N-Quads segments are."""
+        """The folder of the N-Quads segments."""
         return self.root / OBJECTS
 
     @property
     def scores(self) -> Path:
-        """Where the score log is."""
+        """The folder of the score log."""
         return self.root / SCORES
 
     @property
     def refused(self) -> Path:
-        """Where the log of refused links is."""
+        """The folder of the log of refused links."""
         return self.root / REFUSED
 
     @property
     def frontier(self) -> Path:
-        """Where the embedded server keeps its append-only file."""
+        """The folder of the embedded server's append-only file."""
         return self.root / FRONTIER
 
     @property
     def spool(self) -> Path:
-        """Where large bodies lie while they arrive."""
+        """The folder of large bodies while they arrive."""
         return self.root / SPOOL
 
     @property

@@ -1,4 +1,4 @@
-"""What an ICD means to the wire client: settings and request headers."""
+"""Make settings and request headers of the wire client from an ICD."""
 
 from pathlib import Path
 

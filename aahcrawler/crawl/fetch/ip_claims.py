@@ -32,7 +32,7 @@ class IpAddressBusyError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ClaimHolder:
-    """Who claims IP addresses, and after how many seconds a claim ends that is neither released nor renewed."""
+    """The worker that claims IP addresses, and the seconds after which a claim ends unless it is renewed."""
 
     worker: str
     seconds: float
@@ -65,7 +65,7 @@ class IpClaims:
         return IpClaim(self, url)
 
     async def claim(self, address: str, delay: float) -> float:
-        """Claim an address: 0, or in how many seconds it may be had."""
+        """Claim an IP address: 0, or in how many seconds it may be had."""
         arguments = address, self._holder.worker, delay, self._holder.seconds
         if self._shared is None:
             wait = self._own.claim(*arguments)

@@ -37,7 +37,7 @@ class StoppedError(Exception):
 
 @dataclass(slots=True)
 class _Known:
-    """What is known of a queue, in seconds; ``next`` and ``raised`` are by the clock."""
+    """The known delays of a queue, in seconds; ``next`` and ``raised`` are by the clock."""
 
     crawl_delay: float = 0.0
     answer: float = 0.0

@@ -33,7 +33,7 @@ class RobotsUnreachableError(IgnoreRequest):
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What one host asks of us; ``parsed`` is None where everything is allowed."""
+    """The rules of one host; ``parsed`` is None if everything is allowed."""
 
     parsed: Protego | None
     expires: float

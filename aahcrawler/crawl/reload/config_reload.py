@@ -65,7 +65,7 @@ def pending_parts(folder: Path) -> frozenset[Part]:
 
 @dataclass(frozen=True, slots=True)
 class RunningCrawl:
-    """What a changed definition changes of a running crawl; ``fail`` stops it."""
+    """The parts of a running crawl that a changed definition acts on; ``fail`` stops the crawl."""
 
     context: CurrentContext
     writer: StoreWriter

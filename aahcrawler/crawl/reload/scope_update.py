@@ -1,4 +1,4 @@
-"""What is queued, blocked or was refused is judged again where the scope, or what counts as a trap, has changed."""
+"""Judge queued, blocked and refused URLs again when the scope, or the settings of traps, have changed."""
 
 import asyncio
 import logging
@@ -30,7 +30,7 @@ _T = TypeVar("_T")
 
 
 class BlockControl(Blocking, Revisiting, Protocol):
-    """What is done to URLs that are known."""
+    """Blocks and unblocks known URLs."""
 
 
 class ScopeUpdate:

@@ -1,4 +1,4 @@
-"""What is queued is scored by other weights: from the parts that the score log has of each score."""
+"""Score queued URLs by other weights, from the components of each score in the score log."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""How a crawl ended, for people and for who started it."""
+"""Report how a crawl ended, in words and as an exit code."""
 
 from pathlib import Path
 
@@ -18,8 +18,8 @@ ended in good order, and at least one of its seeds was no way into its site."""
 def outcome(folder: Path, crawl: Countable, failure: object) -> str:
     """Say how a crawl ended, and write its report; ``failure`` is what stopped it, None where nothing went wrong."""
     if failure:
-        said = str(failure).rstrip(".")
-        return f"{folder}: stopped: {said}; the same command goes on from here"
+        message = str(failure).rstrip(".")
+        return f"{folder}: stopped: {message}; the same command goes on from here"
     pages, objects = int(crawl.stats["pages"]), int(crawl.stats["objects"])
     kept = f"{folder}: {pages:,} pages, {objects:,} web objects"
     return f"{kept}; {_ending(crawl.reason)}{_of_seeds(crawl)}.{_report(folder)}"

@@ -1,4 +1,4 @@
-"""What a person sees while a crawl runs: a live display in a terminal, plain lines elsewhere."""
+"""Show a running crawl: a live display in a terminal, plain lines elsewhere."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -39,7 +39,7 @@ class Rate:
 
 
 class Shown(Countable, Protocol):
-    """What is shown of a crawl."""
+    """The parts of a crawl that are shown."""
 
     @property
     def seconds(self) -> float:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
-from aahcrawler.scope import Address, Scope
+from aahcrawler.scope import ExternalUrl, Scope
 from aahcrawler.seeds import SeedResult, Verdict, seed_results
 from aahcrawler.urls import queue_of
 from online_analysis.icd import Icd
@@ -38,7 +38,7 @@ def results(crawl: Seeded) -> Sequence[SeedResult]:
     canonical = {seed: scope.spelling.url(seed) or "" for seed in crawl.icd.seeds}
 
     def refusal(url: str) -> str | None:
-        return scope.admit(Address(url, queue_of(url)))
+        return scope.admit(ExternalUrl(url, queue_of(url)))
 
     return seed_results(canonical, crawl.stats.counts, lambda url: queue_of(url) if url else "", refusal)
 

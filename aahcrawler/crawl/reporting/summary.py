@@ -14,7 +14,7 @@ from online_analysis.icd import Icd
 
 
 class Countable(Protocol):
-    """What the summary reads of a crawl."""
+    """The parts of a crawl that the summary reads."""
 
     @property
     def icd(self) -> Icd:
@@ -22,7 +22,7 @@ class Countable(Protocol):
 
     @property
     def number(self) -> int:
-        """Which crawl of its definition this is."""
+        """The number of this crawl among those of its definition."""
 
     @property
     def begun_at(self) -> datetime:
@@ -34,7 +34,7 @@ class Countable(Protocol):
 
     @property
     def counts(self) -> Counts:
-        """How many URLs are in which state."""
+        """The number of URLs in each state."""
 
     @property
     def reason(self) -> str:
@@ -42,7 +42,7 @@ class Countable(Protocol):
 
     @property
     def peer_export(self) -> PeerExport | None:
-        """What pushes links to another instance."""
+        """The export of links to another instance."""
 
     @property
     def stats(self) -> Stats:
@@ -54,7 +54,7 @@ class Countable(Protocol):
 
     @property
     def delivery(self) -> Delivery | None:
-        """What copies closed files elsewhere."""
+        """The delivery of closed files."""
 
 
 def summary(job: Countable, state: str) -> dict[str, object]:

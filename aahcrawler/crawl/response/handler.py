@@ -1,4 +1,4 @@
-"""How a lease ends: what is written, what is queued, and in which order.
+"""End leases: write, then queue, in an order that a crash cannot harm.
 
 A page is understood first, and what was said of its links is logged. Then its response, its request and what was
 understood are archived, all or none, and added to the history; then come its triples, and then, in one atomic step of
@@ -293,13 +293,13 @@ class ResponseHandler:
                 )
             await self._steps.batch_scoring.add(found, discovered)
 
-    def _discover(self, lease: Lease, page: Page, said: Metadata, stats: Stats) -> DiscoveredLinks:
+    def _discover(self, lease: Lease, page: Page, metadata: Metadata, stats: Stats) -> DiscoveredLinks:
         """Return what an answer leads to, and count what of that is refused; errors lead nowhere."""
         if page.status >= 400:
             return NO_LINKS
         found = discover_links(
             lease,
-            said,
+            metadata,
             self._context.now.link_rules,
             lambda feeds: self._steps.announced_feeds.of(lease, feeds),
             wants_requisites=not self._lifecycle.requisites_spent,
@@ -420,10 +420,12 @@ def _annotations(lease: Lease, page: Page, comparison: RecrawlComparison, found:
 
     What is remembered is in the archive already.
     """
-    said = found.metadata if found is not None else None
-    what = identified(page.body, said.language if said is not None else None, declared=page.media_type)
-    is_told = said is not None and not comparison.remembered and (lease.kind == "page" or needs_requisites(said))
-    return Annotations(what, said if is_told else None, comparison.original)
+    metadata = found.metadata if found is not None else None
+    what = identified(page.body, metadata.language if metadata is not None else None, declared=page.media_type)
+    is_told = (
+        metadata is not None and not comparison.remembered and (lease.kind == "page" or needs_requisites(metadata))
+    )
+    return Annotations(what, metadata if is_told else None, comparison.original)
 
 
 def _stats(lease: Lease, comparison: RecrawlComparison, response: CapturedResponse, asked: ConditionalRequest) -> Stats:

@@ -1,4 +1,4 @@
-"""How an answer is understood, now or in a former crawl, and what changed in it since."""
+"""Analyse an answer, now or by what a former crawl understood, and compare the two."""
 
 import logging
 from dataclasses import replace
@@ -92,8 +92,8 @@ class PageAnalyser:
         found = self._analysis(lease, page, scored)
         lesson = None if ranker is None else ranker.take()
         contribution = None if is_error else found.contribution
-        said = marked(found.metadata, verdict)
-        return replace(found, metadata=said, lesson=lesson, contribution=contribution, verdict=verdict)
+        metadata = marked(found.metadata, verdict)
+        return replace(found, metadata=metadata, lesson=lesson, contribution=contribution, verdict=verdict)
 
     def _scored(self, page: Page, before: Metadata | None) -> ScoredPage:
         known = self._context.now
@@ -103,10 +103,10 @@ class PageAnalyser:
     def _analysis(self, lease: Lease, page: Page, scored: ScoredPage) -> PageAnalysis:
         for action in scored.assistance.failed_actions:
             logger.warning("%s: %s", page.url, action)
-        said = analysis.of_page(lease, page, scored, self._context.now.icd.scoring.relevant)
+        metadata = analysis.of_page(lease, page, scored, self._context.now.icd.scoring.relevant)
         assistance = scored.assistance
         failed, learned = assistance.failed_actions, assistance.learned
-        found = PageAnalysis(said, assistance.refused, assistance.containers, failed, learned, scores=scored.scores)
+        found = PageAnalysis(metadata, assistance.refused, assistance.containers, failed, learned, scores=scored.scores)
         contributed = self._contribution(page, scored)
         found = replace(found, contribution=contributed, document=assistance.document)
         return self._signed(self._with_feeds(page, _with_embedded(page, found)))

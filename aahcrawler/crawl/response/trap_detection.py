@@ -1,4 +1,4 @@
-"""What a crawl's pages teach of traps, what that means for what is fetched next, and where it is kept."""
+"""Learn traps from a crawl's pages, refuse what leads into them, and keep what was learned."""
 
 import asyncio
 import logging
@@ -101,7 +101,7 @@ class TrapDetection:
 
 
 class TrapsFile:
-    """Where one worker of a crawl keeps what its traps have learned: the first file that no other worker holds.
+    """The file for what one worker's traps have learned: the first one that no other worker holds.
 
     It belongs to the crawl with this ``number``; what is kept of former ones is removed.
     """

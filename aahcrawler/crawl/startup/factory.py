@@ -31,7 +31,7 @@ from aahcrawler.crawl.reporting.summary import summary
 from aahcrawler.crawl.response.trap_detection import TrapsFile
 from aahcrawler.crawl.startup.fingerprint import files_digest, fingerprint
 from aahcrawler.crawl.startup.frontier_connection import FrontierConnection, join_frontier, open_frontier
-from aahcrawler.crawl.startup.job import Job, Surroundings, assemble
+from aahcrawler.crawl.startup.job import Job, JobOptions, assemble
 from aahcrawler.crawl.startup.restart import repair_folder, replayed_ranker, score_unscored
 from aahcrawler.crawl.startup.seeding import Seeder
 from aahcrawler.crawl.startup.store_opening import (
@@ -78,7 +78,7 @@ class KnowledgeSource:
 class SharedCrawl:
     """A crawl that other processes may work on as well.
 
-    ``number`` counts the crawls of its definition, ``begun_at`` is when this one began, and ``server`` the address of
+    ``number`` counts the crawls of its definition, ``begun_at`` is when this one began, and ``server`` the URL of
     the server that has its frontier.
     """
 
@@ -127,7 +127,7 @@ def join_job(
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """What a crawl looks at again while it runs: its knowledge base and its definition."""
+    """The sources that a crawl reads again while it runs: its knowledge base and its definition."""
 
     choice: KnowledgeSource
     knowledge: LiveKnowledgeBase
@@ -143,15 +143,15 @@ class Others:
 
     @property
     def topic(self) -> SharedTopic | None:
-        """What all workers share of the topic, None where there are no others."""
+        """The topic as all workers share it, None if there are no others."""
         return None if self.crawl is None else self.crawl.topic
 
     @property
-    def surroundings(self) -> Surroundings:
-        """What the crawl has around it; who leads and keeps is found out later."""
+    def options(self) -> JobOptions:
+        """The options of the job; which worker leads and keeps is found out later."""
         if self.crawl is None:
-            return Surroundings(slots=self.slots)
-        return Surroundings(WorkerRole(is_alone=False, leads=False, keeps=False), self.slots)
+            return JobOptions(slots=self.slots)
+        return JobOptions(WorkerRole(is_alone=False, leads=False, keeps=False), self.slots)
 
 
 def checked(icd: Icd) -> Icd:
@@ -225,7 +225,7 @@ def _open(
     traps_file.recall(context.traps)
     policy = wire_settings(icd, folder.spool).addresses
     reporting = Reporting(_description(folder, known), peer_export(icd, policy))
-    job = assemble(context, stores, reporting, others.surroundings)
+    job = assemble(context, stores, reporting, others.options)
     logger.info("%s, in %s by AAHCrawler %s", reporting.started_as, folder.root, __version__)
     topic_learner.changed.append(partial(_use_topic, job.context, fingerprints))
     return replace(job, background=(*job.background, *_background(job, sources, frontier, traps_file, fingerprints)))

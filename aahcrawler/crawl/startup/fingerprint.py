@@ -1,4 +1,4 @@
-"""What the understanding of a page depends on beside the page: one short text for all of it."""
+"""Identify all that the analysis of a page depends on beside the page, by one short text."""
 
 import hashlib
 import json

@@ -23,7 +23,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class FrontierConnection:
-    """A frontier and the address of its server, which others may use as well where it ``is_shared``.
+    """A frontier and the URL of its server, which others may use as well where it ``is_shared``.
 
     ``revive`` starts the server again where it is this process's own and has died.
     """

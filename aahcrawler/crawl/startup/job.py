@@ -40,13 +40,13 @@ class Job:
 
     @property
     def wire_settings(self) -> WireSettings:
-        """How the download handler connects."""
+        """The settings by which the download handler connects."""
         return wire_settings(self.context.now.icd, self.writer.stores.folder.spool)
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
-    """What a crawl has around it: its role among its workers, the slots it shares, and the disk, by ``measure``."""
+class JobOptions:
+    """The options of a job: its role among the workers, the slots it shares, and how the disk is measured."""
 
     role: WorkerRole | None = None
     slots: Slots | None = None
@@ -54,15 +54,15 @@ class Surroundings:
 
 
 def assemble(
-    context: CrawlContext, stores: Stores, reporting: Reporting | None = None, around: Surroundings | None = None
+    context: CrawlContext, stores: Stores, reporting: Reporting | None = None, options: JobOptions | None = None
 ) -> Job:
     """Return the job of a context and its stores."""
     icd, ending, current = context.icd, asyncio.Event(), CurrentContext(context)
-    reporting, around = reporting or Reporting(), around or Surroundings()
-    writer = StoreWriter(stores, DiskSpace(stores.folders, icd.archive.reserve, ending, around.measure))
+    reporting, options = reporting or Reporting(), options or JobOptions()
+    writer = StoreWriter(stores, DiskSpace(stores.folders, icd.archive.reserve, ending, options.measure))
     batch_scoring = BatchScoring(current, writer, reporting.peer_export)
-    fetching = FetchControl.of(icd, writer, ending, batch_scoring, around.slots)
-    lifecycle = Lifecycle(current, writer, fetching, around.role, reporting)
+    fetching = FetchControl.of(icd, writer, ending, batch_scoring, options.slots)
+    lifecycle = Lifecycle(current, writer, fetching, options.role, reporting)
     recrawl = Recrawl(stores.history, lifecycle.number, lifecycle.begun_at, icd.limits.page_bytes)
     trap_detection = TrapDetection(current)
     ranking = LinkRanking(current, writer, reporting.peer_export, lifecycle.fail)

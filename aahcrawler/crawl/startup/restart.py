@@ -1,4 +1,4 @@
-"""How the ranker of a crawl that goes on comes by what it knew."""
+"""Retrain the ranker of a crawl that goes on."""
 
 import logging
 from time import monotonic

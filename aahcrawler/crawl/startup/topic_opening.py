@@ -18,7 +18,7 @@ from online_analysis.topic_state import TopicState
 
 
 class SharedTopic(Protocol):
-    """What all workers of a crawl share of its topic beyond its definition (``TopicState.text``)."""
+    """The topic that all workers of a crawl share beyond its definition (``TopicState.text``)."""
 
     def read(self) -> str | None:
         """Return it, None where nobody has shared it yet."""

@@ -25,12 +25,12 @@ class EventFormatter(logging.Formatter):
 
     def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:  # noqa: ARG002, N802
         """Return the second of an event in UTC; many events are of the same one."""
-        second, said = self._last
-        if second != int(record.created) or not said:
+        second, text = self._last
+        if second != int(record.created) or not text:
             second = int(record.created)
-            said = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second))
-            self._last = (second, said)
-        return said
+            text = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second))
+            self._last = (second, text)
+        return text
 
 
 class EventFile(logging.FileHandler):

@@ -261,7 +261,7 @@ class PartitionedFrontier(Generic[_P]):
 class RedisFrontier(PartitionedFrontier[Partition]):
     """One crawl's frontier. Instances in any number of threads, processes and machines may share a crawl.
 
-    ``server`` is a client that does not decode responses, or an address (``unix://``, ``redis://``,
+    ``server`` is a client that does not decode responses, or a URL (``unix://``, ``redis://``,
     ``redis+cluster://``). ``clock`` returns seconds; with None the server's own clock is used, so that workers need not
     agree on the time. Raise ``FrontierUnavailableError`` when the server cannot be reached or keeps this crawl in
     another format.

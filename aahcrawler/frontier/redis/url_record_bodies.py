@@ -1,4 +1,4 @@
-"""What a record says of a URL in words, compressed: the URL, its queue, what linked there, the path.
+"""Compress the words of a URL's record: the URL, its queue, the page that links there, the path.
 
 Compressed is with Zstandard and a dictionary of what URLs are commonly made of (``urls-1.zdict``). Each body begins
 with the number of its dictionary, so that records stay readable when there is a better one; 0 is text as it stands.
@@ -117,7 +117,7 @@ def _dictionary() -> zstandard.ZstdCompressionDict:
 
 
 class _Codec(threading.local):
-    """What compresses and decompresses in one thread: none of both serves two at once."""
+    """The compressor and decompressor of one thread: neither serves two threads at once."""
 
     def __init__(self) -> None:
         self.compressor = zstandard.ZstdCompressor(dict_data=_dictionary(), compression_params=_parameters())

@@ -59,7 +59,7 @@ class EmbeddedServer:
     second). The server has a session of its own, so that Ctrl-C does not reach it, and ends with the crawler's
     process where that is killed (Linux); one left behind elsewhere is ended by the next start in its folder.
 
-    One that dies is started again by ``revive``, with the same address.
+    One that dies is started again by ``revive``, with the same URL.
 
     The caller makes sure that no two crawls use one folder. Entering raises ``FrontierUnavailableError``, with the
     end of the server's log where it started and failed.
@@ -75,7 +75,7 @@ class EmbeddedServer:
 
     @property
     def url(self) -> str:
-        """The address to give to ``RedisFrontier``."""
+        """The URL to give to ``RedisFrontier``."""
         return f"unix://{quote(str(self._socket))}"
 
     @property
@@ -201,9 +201,9 @@ class EmbeddedServer:
                     return
                 time.sleep(pause)
                 pause = min(pause * 1.5, 0.05)
-        said = "\n".join(list(self._log_lines(log_start))[-15:])
+        tail = "\n".join(list(self._log_lines(log_start))[-15:])
         raise FrontierUnavailableError(
-            f"the frontier's server {binary} did not start in {self._folder}; the end of its log says:\n{said}"
+            f"the frontier's server {binary} did not start in {self._folder}; the end of its log says:\n{tail}"
         )
 
     def _report_repair(self, log_start: int) -> None:

@@ -1,4 +1,4 @@
-"""Which server process works in a crawl's folder, and how one that was left behind is ended."""
+"""Find the server process that works in a crawl's folder, and end one that was left behind."""
 
 import json
 import logging
@@ -38,7 +38,7 @@ def disclaim(folder: Path) -> None:
 
 
 def served_at(folder: Path) -> str | None:
-    """Return the address of the server that a crawl which is running keeps in a folder, None where none is."""
+    """Return the URL of the server that a crawl which is running keeps in a folder, None where none is."""
     ownership = _read(folder)
     if ownership is None or _parent(ownership) != ownership.crawler:
         return None

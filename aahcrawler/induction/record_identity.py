@@ -1,4 +1,4 @@
-"""Find the addresses of records: fragments of their page, and links of their own."""
+"""Find the URLs of records: fragments of their page, and links of their own."""
 
 import re
 from collections.abc import Iterator
@@ -16,20 +16,20 @@ _FRONT = re.compile(r"/(?:(?:index|default|home)\.\w+)?")
 
 
 def is_front(url: str) -> bool:
-    """Return whether an address is that of a site's front page."""
+    """Return whether a URL is that of a site's front page."""
     parts = urlsplit(url)
     return not parts.query and _FRONT.fullmatch(parts.path) is not None
 
 
 @dataclass(frozen=True, slots=True)
-class Addressed:
-    """The address of a record: the fragment within the page, and the address it gives for itself."""
+class RecordIdentity:
+    """The URL of a record: the fragment within the page, and the URL it gives for itself."""
 
     key: str | None
     permalink: str | None
 
 
-def addressed(outline: Outline, part: Part, base: str) -> Addressed:
+def record_identity(outline: Outline, part: Part, base: str) -> RecordIdentity:
     """Find the identifier of a record, and the link of its own that leads to itself.
 
     Such a link has a fragment that lies within the record, or repeats the number of its identifier.
@@ -47,7 +47,7 @@ def addressed(outline: Outline, part: Part, base: str) -> Addressed:
             best = (rank, *_halves(href))
     key = best[2] if best and best[2] else keys[0] if keys else None
     url = resolve(base, best[1]) if best and best[1] else None
-    return Addressed(key, f"{url}#{best[2]}" if url and best and best[2] else url)
+    return RecordIdentity(key, f"{url}#{best[2]}" if url and best and best[2] else url)
 
 
 def _halves(href: str) -> tuple[str, str]:

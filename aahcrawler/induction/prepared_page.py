@@ -16,7 +16,7 @@ _DIALOG = re.compile(r"(?:^|[\s_-])(?:modal|dialog|popup|overlay|lightbox)(?:$|[
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class PreparedPage:
     """The common input of induction: a page's outline, the dates it shows, its names.
 
     ``writing`` is the place of the element that holds the first text area, None if there is none. Text areas that are
@@ -29,7 +29,7 @@ class Surroundings:
     writing: int | None
 
     @classmethod
-    def of(cls, page: Page) -> "Surroundings":
+    def of(cls, page: Page) -> "PreparedPage":
         """Prepare an HTML page."""
         outline = Outline(page.tree)
         shown = shown_dates(outline, page.fetched_at, page.language, page.order)

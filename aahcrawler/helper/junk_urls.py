@@ -1,4 +1,4 @@
-"""Recognise junk addresses of unknown software by words that all software uses for the same things."""
+"""Recognise junk URLs of unknown software by words that all software uses for the same things."""
 
 import re
 from functools import lru_cache
@@ -39,8 +39,8 @@ _PART = re.compile(r"[^;]+")
 
 
 @lru_cache(maxsize=50_000)
-def junk(url: str) -> Reason | None:
-    """Return why a canonical address of a site of unknown software is not worth a request, None if it may be.
+def junk_reason(url: str) -> Reason | None:
+    """Return why a canonical URL of a site of unknown software is not worth a request, None if it may be.
 
     Names of scripts (``newreply.php``), of parameters (``replytocom``) and the values of parameters for actions
     (``action=login``) decide; words of titles in a path do not.
@@ -73,6 +73,6 @@ def _parameters(address: ParsedUrl) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
     for name, value in address.parameters.items():
         for part in _PART.findall(f"{name}={value}"):
-            key, _, said = part.partition("=")
-            found.append((key.strip().lower(), said.strip().lower()))
+            key, _, content = part.partition("=")
+            found.append((key.strip().lower(), content.strip().lower()))
     return found

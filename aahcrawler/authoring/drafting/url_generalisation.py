@@ -1,4 +1,4 @@
-"""Generalise the addresses of pages: their shape, their page numbers, and the addresses to avoid."""
+"""Generalise the URLs of pages: their shape, their page numbers, and the URLs to avoid."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -48,12 +48,12 @@ AVOIDED: Mapping[Reason, frozenset[str]] = {
     Reason.ACTION: frozenset({"mark", "subscribe", "unsubscribe", "watch", "bookmark", "share"}),
 }
 # fmt: on
-"""Words in addresses that lead to nothing new, by why; earlier ones count first."""
+"""Words in URLs that lead to nothing new, by why; earlier ones count first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """The common form of addresses of one sort: a glob of the path, and the parameters present."""
+    """The common form of URLs of one sort: a glob of the path, and the parameters present."""
 
     path: str
     parameters: tuple[str, ...] = ()
@@ -74,7 +74,7 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Avoided:
-    """A rule for addresses that are probably of no use, and one such address."""
+    """A rule for URLs that are probably of no use, and one such URL."""
 
     reason: Reason
     shape: Shape
@@ -82,7 +82,7 @@ class Avoided:
 
 
 def shape_of(address: ParsedUrl, others: Iterable[ParsedUrl] = (), paging: Sequence[Paging] = ()) -> Shape:
-    """Return the shape of an address; places that vary among addresses that are alike otherwise are left open.
+    """Return the shape of a URL; places that vary among URLs that are alike otherwise are left open.
 
     >>> shape_of(ParsedUrl.parse("http://a.test/board/topic.php?id=7&mode=flat")).attributes()
     {'path': '**/topic.php', 'parameters': 'id mode=flat'}
@@ -121,9 +121,9 @@ def paging_of(address: ParsedUrl, links: Iterable[PageLink]) -> tuple[Paging, ..
 def avoided(
     urls: Iterable[str], kept: Sequence[Shape], pages: Iterable[str], useful: Collection[Reason] = ()
 ) -> tuple[Avoided, ...]:
-    """Return avoid rules for addresses whose words mark them as useless, except those of ``useful`` sorts.
+    """Return avoid rules for URLs whose words mark them as useless, except those of ``useful`` sorts.
 
-    No rule matches an address of ``kept`` shapes without words of its own, nor one of ``pages``.
+    No rule matches a URL of ``kept`` shapes without words of its own, nor one of ``pages``.
     """
     own = [ParsedUrl.parse(url) for url in pages]
     found: dict[Shape, Avoided] = {}
@@ -177,7 +177,7 @@ def _open_title(parts: list[str], address: ParsedUrl) -> None:
 
 
 def _open_word(part: str) -> str:
-    """Write a part of an address: numbers as ``#``, titles as ``*``.
+    """Write a part of a URL: numbers as ``#``, titles as ``*``.
 
     >>> [_open_word(part) for part in ("which-oars.12", "12-which-oars", "topic12", "topic", "der_alte_mann")]
     ['*.#', '#-*', 'topic#', 'topic', '*']
@@ -266,5 +266,5 @@ def _tells(text: str, words: frozenset[str]) -> bool:
 
 
 def _is_kept(guess: Avoided, address: ParsedUrl, kept: Sequence[Shape]) -> bool:
-    """Say whether an address is of a shape that is wanted; a parameter beside it may make it one that is not."""
+    """Say whether a URL is of a shape that is wanted; a parameter beside it may make it one that is not."""
     return not guess.shape.parameters and any(shape.rule.matches(address) for shape in kept)
