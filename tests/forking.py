@@ -93,7 +93,7 @@ class Forked:
 
 def _text(pipe: Connection) -> TextIO:
     with pipe:
-        return open(os.dup(pipe.fileno()), encoding="utf-8")  # noqa: PTH123, SIM115
+        return open(os.dup(pipe.fileno()), encoding="utf-8")  # noqa: PTH123
 
 
 def _run(
