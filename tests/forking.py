@@ -11,14 +11,19 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from multiprocessing.connection import Connection
-from multiprocessing.context import ForkServerProcess
+from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from threading import Timer
 from typing import TextIO
 
-_FORKS = multiprocessing.get_context("forkserver")
-_FORKS.set_forkserver_preload(["tests.preloaded"])
+
+@cache
+def _forks() -> ForkServerContext:
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["tests.preloaded"])
+    return context
 
 
 class Forked:
@@ -27,14 +32,12 @@ class Forked:
     def __init__(
         self, arguments: Sequence[str], environment: Mapping[str, str], cwd: Path | None = None, code: str = ""
     ) -> None:
-        runs, self_ = _FORKS.Pipe(duplex=False)
-        out, its_out = _FORKS.Pipe(duplex=False)
-        err, its_err = _FORKS.Pipe(duplex=False)
-        self._process: ForkServerProcess = _FORKS.Process(
-            target=_run, args=(list(arguments), dict(environment), cwd or Path.cwd(), code, self_, its_out, its_err)
+        (runs, its_runs), (out, its_out), (err, its_err) = (_forks().Pipe(duplex=False) for _ in range(3))
+        self._process = _forks().Process(
+            target=_run, args=(list(arguments), dict(environment), cwd or Path.cwd(), code, its_runs, its_out, its_err)
         )
         self._process.start()
-        for theirs in (self_, its_out, its_err):
+        for theirs in (its_runs, its_out, its_err):
             theirs.close()
         self.stdout, self.stderr = _text(out), _text(err)
         with runs:
