@@ -209,6 +209,7 @@ def test_shapes_of_any_address_fit_it_and_can_be_written(
     assert set(" ".join(written.attrib.values())).isdisjoint("\"'<>\t\n")
 
 
+@pytest.mark.slow
 def test_hostile_pages_are_drafted_or_refused(tmp_path: Path) -> None:
     body = (
         topic()

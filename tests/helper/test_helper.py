@@ -152,6 +152,7 @@ def test_an_expression_that_fails_on_a_page_is_no_crash(tmp_path: Path) -> None:
     assert [(f.action, f.failure) for f in assistance.failed_actions] == [("posts", Failure.ERROR)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "hostile",
     [

@@ -54,6 +54,7 @@ def test_what_can_be_read_without_a_browser(markup: str) -> None:
     assert not reported(helper_of().assist(html_page("http://app.test/", f"<html>{markup}</html>")))
 
 
+@pytest.mark.slow
 def test_saved_pages_can_all_be_read() -> None:
     helper = helper_of(*shipped().applications)
     assert not any(reported(helper.assist(saved.page)) for saved in saved_pages())

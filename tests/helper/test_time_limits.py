@@ -114,6 +114,7 @@ def enlarged(markup: str, item: str, size: int) -> bytes:
     return tostring(tree)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "item"),
     [
