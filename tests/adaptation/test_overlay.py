@@ -24,8 +24,9 @@ from knowledge_base.loader import SCHEMA, load
 from knowledge_base.model import DateFormat, Extract, Field, FieldKind, Identity, Navigate
 from knowledge_base.selectors import compile_selector
 from tests.page.building import page_of
+from tests.shipped import shipped
 
-BASE = load()
+BASE = shipped()
 URL = "http://forum.test/viewtopic.php?t=7"
 REDESIGNED = page_of(
     """<html><head><meta name="generator" content="phpBB"><title>Ice</title></head><body id="phpbb"><h2>Ice</h2>

@@ -52,11 +52,11 @@ from aahcrawler.wire.errors import (
     WireError,
     WireTimeoutError,
 )
-from knowledge_base.loader import load
 from knowledge_base.model import KnowledgeBase
 from online_analysis.aggregation import OnlineAnalyser, Revision, Scores
 from online_analysis.document import Document
 from online_analysis.icd import Icd
+from tests.shipped import shipped
 
 DEFINITION = """
 id: test
@@ -234,7 +234,7 @@ class Bench:
 
 @pytest.fixture(scope="module")
 def known() -> KnowledgeBase:
-    return load()
+    return shipped()
 
 
 @pytest.fixture
