@@ -13,14 +13,14 @@ from aahcrawler.objects.nquads import LONGEST_IRI, LONGEST_LITERAL
 from aahcrawler.objects.reader import ReadError, object_rows
 from aahcrawler.objects.writer import ObjectWriter, statements
 from aahcrawler.segments import SegmentError
-from aahcrawler.webobject import Person, Reference, WebObject
+from aahcrawler.webobject import Person, Reference, Value, WebObject
 from tests.objects.samples import CAPTURE, FETCHED, GRAPH, POST
 
 OTHER = replace(CAPTURE, iri="urn:uuid:00000000-0000-4000-8000-000000000002", url="http://forum.test/other")
 
 
-def saying(**properties: object) -> WebObject:
-    return replace(POST, properties={name: (value,) for name, value in properties.items()})  # type: ignore[dict-item]
+def saying(**properties: Value) -> WebObject:
+    return replace(POST, properties={name: (value,) for name, value in properties.items()})
 
 
 def parsed(text: bytes) -> list[ox.Quad]:
