@@ -213,6 +213,7 @@ class WireClient:
             ip_address=connection.address,
             started_at=started_at,
             truncated=reception.truncated,
+            head_size=reception.head_size,
         )
 
 
