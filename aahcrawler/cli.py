@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from aahcrawler.archive.commands import archive_app
+from aahcrawler.archive.commands import Folder, archive_app
 from aahcrawler.authoring.commands import kb_app
 from aahcrawler.authoring.learned_commands import learned_app
 from aahcrawler.crawl.cluster.worker_commands import worker_app
@@ -144,6 +144,31 @@ def pages(
     with told(ReadError):
         write = tables.write_jsonl if output_format is PageFormat.JSONL else tables.write_csv
         write(page_rows(crawl, number), sys.stdout)
+
+
+@archive_app.command("repair")
+def repair_archive(path: Folder) -> None:
+    """Mend the files of a crawl, or of a folder of WARC files, and make their index anew.
+
+    Torn ends are moved beside them, files left open are closed, and statements that are too long to be read
+    are shortened.
+    """
+    from aahcrawler.archive.folders import ArchiveError, ArchiveFolder
+    from aahcrawler.archive.repair import repair
+    from aahcrawler.objects.mending import mend
+    from aahcrawler.segments import SegmentError
+
+    mended = 0
+    with told(ArchiveError, SegmentError, OSError):
+        for repaired in repair(path):
+            typer.echo(str(repaired))
+            mended += 1
+        archive = ArchiveFolder.at(path)
+        with archive.alone():
+            for done in mend(archive.crawl / "objects") if archive.crawl else ():
+                typer.echo(done)
+                mended += 1
+    typer.echo("the index was made anew" if mended else "no file had to be mended; the index was made anew")
 
 
 @app.command()

@@ -35,6 +35,8 @@ class Exchange:
     ip_address: str
     started_at: datetime
     truncated: Truncation | None = None
+    head_size: int = 0
+    """How many bytes of the response are its head, 0 where that is not known."""
 
     def close(self) -> None:
         """Release the response bytes. Calling it twice does no harm."""

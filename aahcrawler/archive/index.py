@@ -26,7 +26,7 @@ from tempfile import TemporaryFile
 from typing import BinaryIO
 
 from aahcrawler.archive.payload import status_of
-from aahcrawler.archive.records import Fields
+from aahcrawler.archive.records import Fields, is_http
 from aahcrawler.archive.scanning import Scanned, scan, timestamp
 from aahcrawler.archive.surt import surt
 from aahcrawler.layout import INDEX, WARC
@@ -98,7 +98,7 @@ class Entry:
 
     @property
     def _is_http(self) -> bool:
-        return self.media_type.lower().startswith("application/http")
+        return is_http(self.media_type)
 
     @property
     def _is_void(self) -> bool:

@@ -17,6 +17,12 @@ Fields = tuple[tuple[str, str], ...]
 
 HTTP_REQUEST: Final = "application/http;msgtype=request"
 HTTP_RESPONSE: Final = "application/http;msgtype=response"
+LONG_HTTP_RESPONSE: Final = "message/http;msgtype=response"
+"""The media type of a response whose head has more than ``LONGEST_HEAD`` bytes.
+
+FastWARC gives up the file in which ``application/http`` has a longer one; warcio reads it under either type.
+"""
+LONGEST_HEAD: Final = 32_000
 
 _BREAKING = re.compile(r"[\x00-\x1f\x7f]+")
 _NO_URI = re.compile(r"[^\x21-\x3b\x3d\x3f-\x7e]")
@@ -168,6 +174,11 @@ def metadata_fields(
     )
 
 
+def is_http(media_type: str) -> bool:
+    """Return whether a record's Content-Type says that it holds an HTTP message."""
+    return media_type.lower().replace(" ", "").startswith(("application/http", "message/http"))
+
+
 def header(fields: Fields, block_digest: bytes, length: int) -> bytes:
     """Return a whole record header, its closing empty line included; fields without a value are left out."""
     closing = (("WARC-Block-Digest", labelled_digest(block_digest)), ("Content-Length", str(length)))
@@ -212,8 +223,12 @@ def _http_fields(kind: str, exchange: Exchange, record_id: str, warcinfo_id: str
         ("WARC-Target-URI", _uri(exchange.url)),
         ("WARC-IP-Address", exchange.ip_address),
         ("WARC-Warcinfo-ID", f"<{warcinfo_id}>"),
-        ("Content-Type", HTTP_REQUEST if kind == "request" else HTTP_RESPONSE),
+        ("Content-Type", HTTP_REQUEST if kind == "request" else _response_type(exchange)),
     )
+
+
+def _response_type(exchange: Exchange) -> str:
+    return HTTP_RESPONSE if exchange.head_size <= LONGEST_HEAD else LONG_HTTP_RESPONSE
 
 
 def _uri(url: str) -> str:

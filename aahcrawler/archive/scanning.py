@@ -11,6 +11,7 @@ from typing import BinaryIO
 
 from aahcrawler.archive.gzip_members import Member, MemberError, TornError, members
 from aahcrawler.archive.payload import HttpPayload
+from aahcrawler.archive.records import is_http
 
 LONGEST_HEADER = 1 << 20
 MANDATORY = ("WARC-Type", "WARC-Record-ID", "WARC-Date", "Content-Length")
@@ -114,8 +115,8 @@ class _Block:
     def __init__(self, header: Header) -> None:
         self.header = header
         kind = header.get("WARC-Type").lower()
-        is_http = header.get("Content-Type").lower().replace(" ", "").startswith("application/http")
-        self.http = HttpPayload() if is_http and kind in {"response", "request", "revisit"} else None
+        holds_http = is_http(header.get("Content-Type")) and kind in {"response", "request", "revisit"}
+        self.http = HttpPayload() if holds_http else None
         self._block = _Digest(header.get("WARC-Block-Digest"))
         # What a revisit record says of a payload concerns the one it refers to.
         self._payload = _Digest("" if kind == "revisit" else header.get("WARC-Payload-Digest"))

@@ -259,6 +259,13 @@ class Scheduling(Protocol):
         """Let leases run for another ``lease_seconds`` from now; False for one that had been lost."""
         ...
 
+    def remember_delay(self, lease: Lease, delay: float) -> None:
+        """Make ``delay`` seconds the usual delay of a leased URL's queue, before the URL is asked for.
+
+        So the queue rests even where nothing of it was done yet when its worker dies. Lost leases are passed over.
+        """
+        ...
+
     def recover(self) -> int:
         """Requeue every lease that is out, whoever holds it; return how many. The attempts do not count.
 

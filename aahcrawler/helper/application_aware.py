@@ -10,6 +10,7 @@ from aahcrawler.helper.application_reading import Adaptation, ApplicationReading
 from aahcrawler.helper.assistance import Assistance, FailedAction, Failure
 from aahcrawler.helper.completion import Completion
 from aahcrawler.helper.ignored_links import Ignored
+from aahcrawler.helper.large_pages import READ_BYTES, with_rest
 from aahcrawler.helper.navigation import Links
 from aahcrawler.helper.recognition import Recognised, Recogniser
 from aahcrawler.helper.requests import Values, no_values
@@ -84,8 +85,14 @@ class ApplicationAwareHelper:
         are neither HTML nor JSON of a known level yield no level, no objects and no links. An HTML page of no known
         application is read generically: its main content, its schema.org and OpenGraph objects, all its links.
 
-        ``former`` is the metadata of an earlier crawl at the same URL: its objects are looked for again.
+        ``former`` is the metadata of an earlier crawl at the same URL: its objects are looked for again. Of a very
+        large page only the beginning is read, and that is among the failed actions; its links are found all the same.
         """
+        beginning = page.beginning(READ_BYTES) if page.is_html and 200 <= page.status < 300 else page
+        found = self._read(beginning, former)
+        return found if beginning is page else with_rest(found, page, Links(page, self._sites, self._values))
+
+    def _read(self, page: Page, former: Metadata | None) -> Assistance:
         order = None
         if page.is_html:
             order = self._sites.date_order(page.url, shown_order(page), implied_order(page))

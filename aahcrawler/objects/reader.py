@@ -325,6 +325,8 @@ def _decompressed(path: Path) -> Iterator[BinaryIO]:
     try:
         with open_segment(path) as file, gzip.GzipFile(fileobj=file) as text:
             yield BufferedReader(cast("RawIOBase", text), _BUFFER)
+    except MemoryError as error:
+        raise ReadError(f"{path}: has a line too long to be read. Shorten it with aah archive repair.") from error
     except (OSError, EOFError, ValueError, SyntaxError, zlib.error) as error:
         raise ReadError(
             f"{path}: is damaged ({error}). Restore it from a copy, or take it out of the folder."

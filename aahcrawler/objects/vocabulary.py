@@ -49,6 +49,7 @@ EDITED = AAH + "edited"
 DELETED = AAH + "deleted"
 SPECIALIZATION_OF = PROV + "specializationOf"
 
+SHORTENED = AAH + "shortened"
 INFERRED = AAH + "inferred:"
 OBJECT_TYPE = AAH + "objectType"
 PERSON = SCHEMA + "Person"

@@ -26,6 +26,9 @@ PARSED_BYTES = 10_000_000
 MOST_HELD = 20_000
 """Elements of a page that are kept as objects while the page is."""
 
+_NEAR = 10_000
+"""Bytes before the end of a beginning within which a tag is looked for."""
+
 _HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
 _UNKNOWN_TYPES = frozenset({"unknown/unknown", "application/unknown", "*/*"})
 
@@ -149,6 +152,21 @@ class Page:
         """The language that the document element declares, in lower case: ``de``, ``en-gb``; None without one."""
         declared = (self.tree.get("lang") or self.tree.get("xml:lang") or "").strip().lower().replace("_", "-")
         return declared or None
+
+    def beginning(self, size: int) -> "Page":
+        """Return the page as if it ended after ``size`` bytes, before a tag if one is near; itself if it is shorter.
+
+        Such a page is incomplete, and its encoding that of the whole.
+        """
+        if len(self.body) <= size:
+            return self
+        end = max(self.body.rfind(b"<", size - _NEAR, size), 0) or size
+        while end and self.body[end] & 0xC0 == 0x80:  # Within a character of UTF-8.
+            end -= 1
+        end -= end % 2 if self.encoding.startswith("utf-16") else 0
+        page = replace(self, body=self.body[:end], complete=False)
+        page.__dict__["media_type"], page.__dict__["encoding"] = self.media_type, self.encoding
+        return page
 
     def once(self, make: Callable[["Page"], T]) -> T:
         """Return the result of a function of the page, computed once and kept as long as the page. Do not change it."""

@@ -89,6 +89,8 @@ def _load(path: Path, known: Mapping[str, int], destination: Destination) -> int
         raise LoadError(
             f"{path}: cannot be read ({error.strerror or error}). Check the disk and its permissions."
         ) from error
+    except MemoryError as error:
+        raise LoadError(f"{path}: has a line too long to be read. Shorten it with aah archive repair.") from error
     except (DamagedError, SyntaxError) as error:
         raise LoadError(
             f"{path}: is damaged ({error}). Restore it from a copy, or take it out of the folder."

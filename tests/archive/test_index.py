@@ -128,7 +128,7 @@ def test_answers_without_a_type_or_even_a_head_and_those_with_nothing_to_replay(
     index = IndexWriter(files, folder)
     answers = [b"HTTP/1.1 204 None\r\n\r\n", b"HTTP/1.1 500 Of\r\nContent-Ty", b"nothing of the kind", b""]
     answers.append(b"HTTP/1.1 304 Not Modified\r\nETag: x\r\n\r\n")
-    answers.append(b"HTTP/1.1 200 OK\r\nX: " + bytes(200_000) + b"\r\ncontent-type: text/plain\r\n\r\nx")
+    answers.append(b"HTTP/1.1 200 OK\r\nX: " + bytes(600_000) + b"\r\ncontent-type: text/plain\r\n\r\nx")
     answers.append(b"HTTP/1.1 200 OK\nContent-TYPE:a/b;x\n\nx")
     with WarcWriter(files, INFO, index=index) as writer:
         for number, answer in enumerate(answers):

@@ -200,6 +200,9 @@ class Bench:
     async def holds(self, _: Lease) -> bool:
         return True
 
+    async def remember_delay(self, lease: object) -> None:
+        """Have nobody remember."""
+
     async def wait_for_slot(self, url: str) -> None:
         if self.stopped:
             raise StoppedError

@@ -327,6 +327,11 @@ class ModelFrontier:
             self.server.slots[slot] = url.expires
         return True
 
+    def remember_delay(self, lease: Lease, delay: float) -> None:
+        url = self._held(lease)
+        if url is not None:
+            self.server.polite(url.queue).delay = delay
+
     def recover(self) -> int:
         lost = self._in(State.LEASED)
         for url in lost:

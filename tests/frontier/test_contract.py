@@ -396,3 +396,19 @@ def test_what_is_given_back_may_rest(make_frontier: Make, clock: Clock) -> None:
     assert (paths(frontier), frontier.next_ready()) == ([], 4.0)
     clock.now += 4.0
     assert frontier.lease("worker", 1)[0].attempt == 1
+
+
+def test_a_queue_rests_after_a_death_even_where_nothing_of_it_was_done_yet(make_frontier: Make, clock: Clock) -> None:
+    frontier = make_frontier()
+    frontier.offer([offer("x"), offer("y", queue="b.test")])
+    first, second = frontier.lease("worker", 2)
+    frontier.remember_delay(first, 25.0)
+    clock.now += 10.0
+    assert frontier.recover() == 2
+    (again,) = frontier.lease("worker", 2)
+    assert again.url == second.url
+    clock.now += 25.0
+    (again,) = frontier.lease("worker", 2)
+    assert again.url == first.url
+    frontier.remember_delay(second, 99.0)
+    frontier.finish(again, State.FAILED)

@@ -193,6 +193,13 @@ class FrontierMachine(RuleBasedStateMachine):
         chosen = pair.leases[-3:]
         assert pair.real.renew([real for real, _ in chosen]) == pair.model.renew([model for _, model in chosen])
 
+    @rule(crawl=crawls, delay=st.sampled_from([0.0, 0.5, 2.0]))
+    def remember_delay(self, crawl: int, delay: float) -> None:
+        pair = self.pairs[crawl % len(self.pairs)]
+        for real, model in pair.leases[-1:]:
+            pair.real.remember_delay(real, delay)
+            pair.model.remember_delay(model, delay)
+
     @rule(crawl=crawls, paused=st.booleans())
     def pause(self, crawl: int, paused: bool) -> None:
         pair = self.pairs[crawl % len(self.pairs)]

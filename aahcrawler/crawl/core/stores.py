@@ -2,9 +2,10 @@
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from io import BytesIO
 from pathlib import Path
+from time import monotonic
 from typing import ParamSpec, TypeVar
 
 from aahcrawler.archive.delivery import Delivery
@@ -19,7 +20,7 @@ from aahcrawler.crawl.lease.frontier_executor import FrontierExecutor
 from aahcrawler.crawl.stats.collector import SharedStats
 from aahcrawler.exchange import Exchange
 from aahcrawler.frontier.control import Blocking
-from aahcrawler.frontier.ip_locks import IpLocks
+from aahcrawler.frontier.ip_locks import IpLocks, LocalIpLocks
 from aahcrawler.frontier.protocol import Frontier
 from aahcrawler.objects.writer import CaptureDescription, ObjectWriter
 from aahcrawler.refusals import RefusalLog
@@ -51,8 +52,7 @@ class Stores:
     scores: ScoreLog
     closing: ExitStack
     delivery: Delivery | None = None
-    ip_locks: IpLocks | None = None
-    """Locks of IP addresses that the server's other workers see; None where there are none."""
+    ip_locks: IpLocks = field(default_factory=lambda: LocalIpLocks(monotonic))
     revive: Callable[[], None] = not_revived
     refusals: RefusalLog | None = None
     """Keeps the links that were refused; None where nobody does."""
@@ -68,8 +68,7 @@ class Stores:
     def disconnect(self) -> None:
         """Drop all connections to the frontier's server; the next call makes new ones."""
         self.frontier.close()
-        if self.ip_locks is not None:
-            self.ip_locks.close()
+        self.ip_locks.close()
 
     def reconnect(self) -> None:
         """Begin with new connections, to a server that runs."""

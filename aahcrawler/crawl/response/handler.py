@@ -168,7 +168,7 @@ class ResponseHandler:
         self._writer.disk_space.look()
         if self._writer.disk_space.is_short or self._lifecycle.is_ending:
             logger.warning("%s: given back, for %s", lease.url, error)
-            await self._writer.call(self._frontier.release, [lease])
+            await self._give_back(lease)
         else:
             await self._retry(lease, "no room")
 
@@ -179,7 +179,7 @@ class ResponseHandler:
             case LostLeaseError():
                 logger.warning("%s: its lease had run out before it was asked for", lease.url)
             case StoppedError():
-                await self._writer.call(self._frontier.release, [lease])
+                await self._give_back(lease)
             case IpAddressBusyError():
                 await self._let_others_go_first(lease, error)
             case TrapError(trap=trap):
@@ -200,8 +200,13 @@ class ResponseHandler:
         """Give back a lease whose IP address is being asked for others, until it may be claimed."""
         logger.info("%s: given back, for %s", lease.url, error)
         await self._fetching.leases.give_back_behind(lease)
-        await self._writer.call(self._frontier.release, [lease], delay=error.seconds)
+        await self._give_back(lease, error.seconds)
         await self._writer.count({"address_busy": 1})
+
+    async def _give_back(self, lease: Lease, seconds: float = 0.0) -> None:
+        """Release a lease; its queue rests for some seconds, and for as long as what was asked of it demands."""
+        rest = max(seconds, self._fetching.politeness.rest_left(lease.url))
+        await self._writer.call(self._frontier.release, [lease], delay=rest)
 
     async def _end_with_wire_error(self, lease: Lease, error: WireError) -> None:
         self._fetching.politeness.fetch_ended(lease.url)
@@ -391,10 +396,14 @@ class ResponseHandler:
     ) -> bool:
         """Finish a lease; False where it had been lost."""
         politeness = self._fetching.politeness
-        delay = max(rest, politeness.delay_of(lease.url)) if state is not State.BLOCKED else 0.0
+        delay = max(rest, politeness.delay_of(lease.url))
+        if state is State.BLOCKED:  # Nothing was asked for, robots.txt perhaps.
+            delay = politeness.rest_left(lease.url)
         outcome = replace(outcome, delay=delay, learned=politeness.learned(lease.url))
         held = await self._writer.call(self._frontier.finish, lease, state, outcome, links)
         if held:
+            if state is State.DONE:
+                politeness.told(lease.url, delay)
             self._writer.stats.merge(outcome.stats)
             if state is not State.DONE:
                 await self._steps.link_ranking.ended(lease, state, outcome.reason)

@@ -66,12 +66,14 @@ class RobotsMiddleware:
         if LEASE not in request.meta:
             return
         named: tuple[str, ...] = ()
+        await self._fetching.remember_delay(request.meta[LEASE])
         if self._context.now.obeys_robots:
             rules = await self._of(urls.origin(request.url))
             self._fetching.politeness.obey_crawl_delay(request.url, rules.delay)
             if not rules.allow(request.url):
                 raise RobotsDeniedError(request.url)
             named = rules.sitemaps
+            await self._fetching.remember_delay(request.meta[LEASE])
         await self._sitemaps.of(request.meta[LEASE], named)
         await self._fetching.wait_for_slot(request.url)
         if not await self._fetching.leases.holds(request.meta[LEASE]):

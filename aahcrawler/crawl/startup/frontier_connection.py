@@ -33,9 +33,12 @@ class FrontierConnection:
     is_shared: bool
     revive: Callable[[], None] = not_revived
 
-    def ip_locks(self, opening: ExitStack) -> RedisIpLocks | None:
-        """Return the locks of IP addresses that other workers of the server see, None where there can be no others."""
-        return opening.enter_context(closing(RedisIpLocks(self.address))) if self.is_shared else None
+    def ip_locks(self, opening: ExitStack) -> RedisIpLocks:
+        """Return the locks of IP addresses, for all workers of the server; those of dead ones, where all are dead."""
+        locks = opening.enter_context(closing(RedisIpLocks(self.address)))
+        if not self.is_shared:
+            locks.recover()
+        return locks
 
 
 def join_frontier(icd: Icd, number: int, server: str, opening: ExitStack) -> FrontierConnection:

@@ -168,6 +168,12 @@ class MemoryFrontier:
             self._slots.renew(self._slot(url.queue, url.batch), expires)
         return tuple(url is not None for url in held)
 
+    def remember_delay(self, lease: Lease, delay: float) -> None:
+        """Make a delay the usual one of a queue."""
+        url = self._held(lease)
+        if url is not None:
+            self._slots.remember(url.queue, delay)
+
     def recover(self) -> int:
         """Requeue every lease that is out."""
         lost = sorted(self._leased.values(), key=lambda url: url.sequence)

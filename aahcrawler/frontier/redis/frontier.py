@@ -122,6 +122,10 @@ class PartitionedFrontier(Generic[_P]):
         """See ``Scheduling.renew``."""
         return self._divided(leases, _queue, Partition.renew)
 
+    def remember_delay(self, lease: Lease, delay: float) -> None:
+        """See ``Scheduling.remember_delay``."""
+        self._partition(lease.queue).remember_delay(lease, delay)
+
     def recover(self) -> int:
         """See ``Scheduling.recover``. Atomic for every 500 leases of a partition."""
         return sum(partition.recover() for partition in self._partitions)

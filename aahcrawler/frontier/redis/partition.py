@@ -135,6 +135,10 @@ class Partition(Keyspace):
         held = chain.from_iterable(self.call("renew", *_names(part)) for part in _parts(leases))
         return tuple(bool(answer) for answer in held)
 
+    def remember_delay(self, lease: Lease, delay: float) -> None:
+        """See ``Scheduling.remember_delay``."""
+        self.call("remember", url_records.fingerprint(lease.url), lease.token, micros(delay))
+
     def recover(self) -> int:
         """See ``Scheduling.recover``. Atomic for every 500 leases."""
         recovered = 0
