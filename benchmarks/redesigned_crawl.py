@@ -16,7 +16,7 @@ from pathlib import Path
 from aahcrawler.adaptation.store.learned import LearnedAction
 from aahcrawler.adaptation.store.overlay import LEARNED, Overlay
 from aahcrawler.objects.reader import PageRow, page_rows
-from aahcrawler.objects.writer import EXTENSION
+from aahcrawler.objects.readings import EXTENSION
 from aahcrawler.segments import segments
 from benchmarks.process_memory import run
 from benchmarks.recorded import RecordedSite, Served, score, start_site

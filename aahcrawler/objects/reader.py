@@ -3,7 +3,7 @@
 import gzip
 import re
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -11,14 +11,15 @@ from io import BufferedReader, RawIOBase
 from itertools import groupby, islice
 from operator import attrgetter
 from pathlib import Path
-from typing import BinaryIO, Literal, cast
+from typing import BinaryIO, Literal, Self, cast
 from urllib.parse import unquote
 
 import pyoxigraph as ox
 
 from aahcrawler.objects import vocabulary as v
-from aahcrawler.objects.writer import EXTENSION
-from aahcrawler.segments import open_segment, segments
+from aahcrawler.objects.readings import Method, Reading, Readings, first_segments, graph_of
+from aahcrawler.objects.writer import CaptureDescription
+from aahcrawler.segments import DamagedError, open_segment
 
 _BATCH = 10_000
 _BUFFER = 1 << 16
@@ -68,8 +69,9 @@ class PageRow:
 
     ``fetched_at`` is ISO 8601 in UTC, ``capture`` the id of the WARC response or revisit record. ``crawl`` is the
     number of the crawl that fetched it, 1 where unknown. ``unchanged`` is the id of the former capture that holds the
-    same payload, and so its objects; that of a page that answered 304 is a page as well. The rest is as in
-    ``CaptureDescription``, None where that is empty.
+    same payload, and so its objects; that of a page that answered 304 is a page as well. What was found on it is by its
+    latest reading, ``method`` tells how it came to be read so. The rest is as in ``CaptureDescription``, None where
+    that is empty.
     """
 
     url: str
@@ -87,6 +89,8 @@ class PageRow:
     capture: str
     crawl: int = 1
     unchanged: str | None = None
+    reader: str | None = None
+    method: str = Method.FIRST
 
     @property
     def is_page(self) -> bool:
@@ -100,17 +104,15 @@ def object_rows(crawl: Path) -> Iterator[ObjectRow]:
     Deleted ones are among them. A crawl that is running is read as it was when the reading began. Raises
     ``ReadError``.
     """
-    files = _files(crawl)
-    past = _past(files)
-    deleted = _deleted(files, past) if past.deletions else {}
+    kept = _Segments.of(crawl)
+    past = _past(kept)
+    deleted = _deleted(kept, past) if past.deletions else {}
     newest = past.newest
-    for path in files:
-        with _decompressed(path) as stream:
-            for group in _grouped(ox.parse(stream, ox.RdfFormat.N_QUADS, lenient=True)):
-                for subject in group.objects():
-                    if newest.get(subject, _NEVER)[2] == group.name:
-                        del newest[subject]
-                        yield group.object_row(subject, deleted.get(subject))
+    for group in kept.graphs(lambda stream: ox.parse(stream, ox.RdfFormat.N_QUADS, lenient=True)):
+        for subject in group.objects():
+            if newest.get(subject, _NEVER)[2] == group.name:
+                del newest[subject]
+                yield group.object_row(subject, deleted.get(subject))
 
 
 def page_rows(crawl: Path, number: int | None = None) -> Iterator[PageRow]:
@@ -120,24 +122,32 @@ def page_rows(crawl: Path, number: int | None = None) -> Iterator[PageRow]:
     folder has captures and none of that crawl.
     """
     newest, found = 0, False
-    for path in _files(crawl):
-        with _decompressed(path) as stream:
-            for group in _grouped(_parsed(line for line in stream if _is_about_its_graph(line))):
-                row = group.page_row()
-                newest = max(newest, row.crawl)
-                if number in {None, row.crawl}:
-                    found = True
-                    yield row
+    for group in _Segments.of(crawl).graphs(lambda stream: _parsed(filter(_is_about_its_graph, stream))):
+        row = group.page_row()
+        newest = max(newest, row.crawl)
+        if number in {None, row.crawl}:
+            found = True
+            yield row
     if newest and not found:
         raise ReadError(f"{crawl}: has no pages of crawl {number}. Its newest crawl is number {newest}.")
 
 
 def statements(crawl: Path) -> Iterator[str]:
-    """Yield the lines of a crawl's segments as they are, line break included. Raises ``ReadError``."""
-    for path in _files(crawl):
-        with _decompressed(path) as stream:
-            for line in stream:
-                yield line.decode()
+    """Yield the statements of the latest reading of each capture as lines, line break included. Raises ``ReadError``.
+
+    The graph of every one is named like its capture.
+    """
+    for line in _Segments.of(crawl).lines():
+        yield line.decode()
+
+
+def captures(crawl: Path) -> Iterator[tuple[CaptureDescription, int]]:
+    """Yield each capture by its latest reading, in the order of capture, with how many objects that states.
+
+    What was found to have changed since a former capture is left out. Raises ``ReadError``.
+    """
+    for group in _Segments.of(crawl).graphs(lambda stream: ox.parse(stream, ox.RdfFormat.N_QUADS, lenient=True)):
+        yield group.description(), sum(1 for _ in group.objects())
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +192,38 @@ class _Graph:
         )
         return ", ".join(said) or None
 
+    def description(self) -> CaptureDescription:
+        """Return what is stated of the capture, without what changed in it."""
+        row, own = self.page_row(), self.said.get(self.name, {})
+        return CaptureDescription(
+            iri=self.name,
+            url=row.url,
+            status=row.status,
+            fetched_at=_time(row.fetched_at),
+            media_type=row.media_type or "",
+            application=row.application,
+            level=row.level_name,
+            role=row.level,
+            score=row.score,
+            relevant=row.relevant,
+            priority=row.priority,
+            depth=row.depth,
+            via=row.via or "",
+            crawl=self.first(self.name, v.GENERATED_BY) or "",
+            unchanged=row.unchanged,
+            revision_of=next(iter(own.get(v.REVISION_OF, ())), None),
+            reader=row.reader or "",
+            reading=self._reading(),
+        )
+
+    def _reading(self) -> Reading | None:
+        """Return the reading that the statements are of, None for a first one."""
+        for subject, said in self.said.items():
+            if subject.startswith(v.READING):
+                (method,), (read_at,) = said[v.METHOD], said[v.GENERATED_AT]
+                return Reading(Method(method), _time(read_at), said.get(v.REVISION_OF, [subject])[0])
+        return None
+
     def page_row(self) -> PageRow:
         score, priority = self.first(self.name, v.SCORE), self.first(self.name, v.PRIORITY)
         relevant, depth = self.first(self.name, v.RELEVANT), self.first(self.name, v.DEPTH)
@@ -202,15 +244,69 @@ class _Graph:
             capture=self.name,
             crawl=_number(self.first(self.name, v.GENERATED_BY)),
             unchanged=self.first(self.name, v.UNCHANGED_SINCE),
+            reader=self.first(self.name, v.READER),
+            method=Method.FIRST if (later := self._reading()) is None else later.method,
         )
 
 
-def _files(crawl: Path) -> tuple[Path, ...]:
-    folder = crawl / "objects"
-    if not folder.is_dir():
-        what = "holds no crawl (it has no folder objects)" if crawl.is_dir() else "is not a folder"
-        raise ReadError(f"{crawl}: {what}. Name the output folder of a crawl.")
-    return segments(folder, EXTENSION)
+@dataclass(frozen=True, slots=True)
+class _Segments:
+    """The segments of a crawl with the first readings of its captures, and their latest readings where these differ."""
+
+    files: tuple[Path, ...]
+    readings: Readings
+
+    @classmethod
+    def of(cls, crawl: Path) -> Self:
+        folder = crawl / "objects"
+        if not folder.is_dir():
+            what = "holds no crawl (it has no folder objects)" if crawl.is_dir() else "is not a folder"
+            raise ReadError(f"{crawl}: {what}. Name the output folder of a crawl.")
+        # A capture's later readings are written after its first one, and looked for before it.
+        with _explained(folder):
+            readings = Readings(folder)
+        return cls(first_segments(folder), readings)
+
+    def graphs(self, parsed: Callable[[BinaryIO], Iterable[ox.Quad]]) -> Iterator[_Graph]:
+        """Yield the latest reading of each capture, in the order of capture.
+
+        ``parsed`` gives the statements of a segment that are of interest; of later readings all are given.
+        """
+        waiting = set(self.readings)
+        for path in self.files:
+            with _decompressed(path) as stream:
+                for group in _grouped(parsed(stream)):
+                    if group.name not in self.readings:
+                        yield group
+                    elif group.name in waiting:
+                        waiting.discard(group.name)
+                        yield self._latest(group.name)
+        # Their first readings are lost.
+        for capture in sorted(waiting):
+            yield self._latest(capture)
+
+    def lines(self) -> Iterator[bytes]:
+        """Yield the statements of the latest reading of each capture as lines."""
+        waiting, is_read_again = set(self.readings), bool(self.readings)
+        for path in self.files:
+            with _decompressed(path) as stream:
+                for line in stream:
+                    name = graph_of(line) if is_read_again else ""
+                    if name not in self.readings:
+                        yield line
+                    elif name in waiting:
+                        waiting.discard(name)
+                        yield from self._text(name).splitlines(keepends=True)
+        for capture in sorted(waiting):
+            yield from self._text(capture).splitlines(keepends=True)
+
+    def _latest(self, capture: str) -> _Graph:
+        (group,) = _grouped(ox.parse(self._text(capture), ox.RdfFormat.N_QUADS, lenient=True))
+        return group
+
+    def _text(self, capture: str) -> bytes:
+        with _explained(Path(capture)):
+            return self.readings.statements(capture)
 
 
 def _grouped(quads: Iterable[ox.Quad]) -> Iterator[_Graph]:
@@ -258,9 +354,9 @@ class _Past:
     unchanged: dict[str, list[_Sighting]]
 
 
-def _past(files: Sequence[Path]) -> _Past:
+def _past(kept: _Segments) -> _Past:
     past = _Past({}, {}, {})
-    for order, group in enumerate(_histories(files)):
+    for order, group in enumerate(kept.graphs(_histories)):
         seen = group.seen(order)
         for subject in group.objects():
             past.newest[subject] = max(seen, past.newest.get(subject, _NEVER))
@@ -276,10 +372,10 @@ def _past(files: Sequence[Path]) -> _Past:
     return past
 
 
-def _deleted(files: Sequence[Path], past: _Past) -> dict[str, str]:
+def _deleted(kept: _Segments, past: _Past) -> dict[str, str]:
     """Return the time at which each deleted object was found gone."""
     gone = dict(past.deletions)
-    for group in _histories(files):
+    for group in kept.graphs(_histories):
         held = [subject for subject in group.objects() if subject in gone]
         if held:
             own = _Sighting(group.seen(0)[0], group.name, group.first(group.name, v.GENERATED_BY))
@@ -291,11 +387,9 @@ def _deleted(files: Sequence[Path], past: _Past) -> dict[str, str]:
     return {subject: deletion.said for subject, deletion in gone.items()}
 
 
-def _histories(files: Sequence[Path]) -> Iterator[_Graph]:
-    """Yield the graphs with statements about the provenance of versions, and a few others."""
-    for path in files:
-        with _decompressed(path) as stream:
-            yield from _grouped(_parsed(line for line in stream if _PROVENANCE.search(line)))
+def _histories(stream: BinaryIO) -> Iterator[ox.Quad]:
+    """Parse the statements of a segment about the provenance of versions, and a few others."""
+    return _parsed(line for line in stream if _PROVENANCE.search(line))
 
 
 def _is_about_its_graph(line: bytes) -> bool:
@@ -322,10 +416,16 @@ def _time(value: str | None) -> datetime:
 @contextmanager
 def _decompressed(path: Path) -> Iterator[BinaryIO]:
     """Open a segment's text up to its last whole capture; trouble in reading it becomes a ``ReadError``."""
+    with _explained(path), open_segment(path) as file, gzip.GzipFile(fileobj=file) as text:
+        yield BufferedReader(cast("RawIOBase", text), _BUFFER)
+
+
+@contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    """Raise trouble in reading as a ``ReadError``."""
     try:
-        with open_segment(path) as file, gzip.GzipFile(fileobj=file) as text:
-            yield BufferedReader(cast("RawIOBase", text), _BUFFER)
-    except (OSError, EOFError, ValueError, SyntaxError, zlib.error) as error:
+        yield
+    except (OSError, EOFError, ValueError, SyntaxError, zlib.error, DamagedError) as error:
         raise ReadError(
             f"{path}: is damaged ({error}). Restore it from a copy, or take it out of the folder."
         ) from error

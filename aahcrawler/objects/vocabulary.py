@@ -19,6 +19,9 @@ CRAWL = "urn:aahcrawler:crawl:"
 VERSION = "urn:aahcrawler:version:"
 """The beginning of the IRI of a version of an object; ``versions.version`` makes one."""
 
+READING = "urn:aahcrawler:reading:"
+"""The beginning of the IRI of a later reading of a capture; ``readings.reading`` makes one."""
+
 RDF_TYPE = RDF + "type"
 
 XSD_BOOLEAN = XSD + "boolean"
@@ -48,6 +51,10 @@ ADDED = AAH + "added"
 EDITED = AAH + "edited"
 DELETED = AAH + "deleted"
 SPECIALIZATION_OF = PROV + "specializationOf"
+READING_TYPE = AAH + "Reading"
+READER = AAH + "reader"
+METHOD = AAH + "method"
+PRIMARY_SOURCE = PROV + "hadPrimarySource"
 
 INFERRED = AAH + "inferred:"
 OBJECT_TYPE = AAH + "objectType"

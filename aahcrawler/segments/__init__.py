@@ -10,6 +10,7 @@ off again, so that the file always ends with a complete member; a process killed
 member, which ``recover`` cuts.
 """
 
+from aahcrawler.segments.members import DamagedError, Members, identity
 from aahcrawler.segments.reader import is_open, open_segment, segments
 from aahcrawler.segments.recovery import Recovered, recover
 from aahcrawler.segments.series import OPEN, DiskFullError, SegmentError, Series
@@ -18,12 +19,15 @@ from aahcrawler.segments.writer import Clock, SegmentWriter, Span
 __all__ = [
     "OPEN",
     "Clock",
+    "DamagedError",
     "DiskFullError",
+    "Members",
     "Recovered",
     "SegmentError",
     "SegmentWriter",
     "Series",
     "Span",
+    "identity",
     "is_open",
     "open_segment",
     "recover",

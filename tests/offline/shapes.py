@@ -11,7 +11,7 @@ import rdflib
 from pyshacl import validate
 
 import aahcrawler.objects
-from aahcrawler.objects.writer import EXTENSION
+from aahcrawler.objects.readings import EXTENSION
 from aahcrawler.segments import open_segment, segments
 
 SHAPES = Path(aahcrawler.objects.__file__).with_name("shapes.ttl")

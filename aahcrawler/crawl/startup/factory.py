@@ -30,7 +30,6 @@ from aahcrawler.crawl.reload.knowledge_reload import LiveKnowledgeBase
 from aahcrawler.crawl.reload.scope_update import BlockControl
 from aahcrawler.crawl.reporting.summary import summary
 from aahcrawler.crawl.response.trap_detection import TrapsFile
-from aahcrawler.crawl.startup.fingerprint import files_digest, fingerprint
 from aahcrawler.crawl.startup.frontier_connection import FrontierConnection, join_frontier, open_frontier
 from aahcrawler.crawl.startup.job import Job, Surroundings, assemble
 from aahcrawler.crawl.startup.restart import repair_folder, replayed_ranker, score_unscored
@@ -47,6 +46,7 @@ from aahcrawler.crawl.startup.store_opening import (
 from aahcrawler.crawl.startup.topic_opening import SharedTopic, open_topic
 from aahcrawler.crawl.stats.collector import BEGUN
 from aahcrawler.crawl.stats.crawl_log import keep_events
+from aahcrawler.fingerprint import files_digest, fingerprint
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.objects.writer import ObjectWriter
 from aahcrawler.scope import Scope
