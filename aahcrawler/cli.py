@@ -15,6 +15,7 @@ from aahcrawler.crawl.cluster.worker_commands import worker_app
 from aahcrawler.exits import MISTAKE, told
 from aahcrawler.operating.commands import frontier_app
 from offline.commands import store_app
+from offline.reread_command import reread_app
 from offline.score_commands import score_app
 from offline.selection_commands import selection_app
 from offline.simulation_commands import simulation_app
@@ -35,6 +36,7 @@ app.add_typer(store_app)
 app.add_typer(selection_app)
 app.add_typer(simulation_app)
 app.add_typer(score_app)
+app.add_typer(reread_app)
 app.add_typer(worker_app)
 
 IcdFile = Annotated[Path, typer.Argument(metavar="FILE", help="An Intelligent Crawl Definition in YAML.")]

@@ -17,7 +17,7 @@ from urllib.parse import unquote
 import pyoxigraph as ox
 
 from aahcrawler.objects import vocabulary as v
-from aahcrawler.objects.readings import Method, Reading, Readings, first_segments, graph_of
+from aahcrawler.objects.readings import Method, Reading, Readings, capture_of, first_segments, graph_of
 from aahcrawler.objects.writer import CaptureDescription
 from aahcrawler.segments import DamagedError, open_segment
 
@@ -141,13 +141,29 @@ def statements(crawl: Path) -> Iterator[str]:
         yield line.decode()
 
 
-def captures(crawl: Path) -> Iterator[tuple[CaptureDescription, int]]:
-    """Yield each capture by its latest reading, in the order of capture, with how many objects that states.
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """What the latest reading of a capture states: its description, and all statements but on the reading itself.
 
-    What was found to have changed since a former capture is left out. Raises ``ReadError``.
+    What was found to have changed since a former capture is not in the description.
     """
+
+    capture: CaptureDescription
+    row: PageRow
+    has_objects: bool
+    statements: frozenset[tuple[str, str, str]]
+
+    @classmethod
+    def of(cls, text: bytes) -> "Stated":
+        """Return what the statements of one reading of a capture state."""
+        (group,) = _grouped(ox.parse(text, ox.RdfFormat.N_QUADS, lenient=True))
+        return group.stated()
+
+
+def captures(crawl: Path) -> Iterator[Stated]:
+    """Yield the latest reading of each capture, in the order of capture. Raises ``ReadError``."""
     for group in _Segments.of(crawl).graphs(lambda stream: ox.parse(stream, ox.RdfFormat.N_QUADS, lenient=True)):
-        yield group.description(), sum(1 for _ in group.objects())
+        yield group.stated()
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +207,18 @@ class _Graph:
             if name.startswith(v.INFERRED)
         )
         return ", ".join(said) or None
+
+    def stated(self) -> Stated:
+        """Return all that is stated; who read it, and when, is no part of the statements."""
+        told = frozenset(
+            (subject, predicate, value)
+            for subject, values in self.said.items()
+            if not subject.startswith(v.READING)
+            for predicate, found in values.items()
+            if predicate != v.READER
+            for value in found
+        )
+        return Stated(self.description(), self.page_row(), any(True for _ in self.objects()), told)
 
     def description(self) -> CaptureDescription:
         """Return what is stated of the capture, without what changed in it."""
@@ -315,7 +343,7 @@ def _grouped(quads: Iterable[ox.Quad]) -> Iterator[_Graph]:
         said: dict[str, dict[str, list[str]]] = {}
         for subject, predicate, value, _ in group:
             said.setdefault(subject.value, {}).setdefault(predicate.value, []).append(value.value)
-        yield _Graph(name.value, said)
+        yield _Graph(capture_of(name.value), said)
 
 
 @dataclass(frozen=True, slots=True)

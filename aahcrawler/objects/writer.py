@@ -71,6 +71,7 @@ class ObjectWriter:
     """
 
     def __init__(self, folder: Path, crawl: str, clock: Clock, *, size: int = 1 << 30) -> None:
+        self.now = clock
         self._first, self._later = (
             SegmentWriter(Series(folder, crawl, extension, limit=size, level=_LEVEL), clock)
             for extension in (EXTENSION, READINGS)

@@ -1,16 +1,14 @@
 """What is stated of a capture, and what it adds to the counts of its crawl."""
 
 from collections import Counter
-from dataclasses import replace
 
 from aahcrawler.archive.writer import Capture
 from aahcrawler.crawl.capture.recrawl import Change, RecrawlComparison
 from aahcrawler.crawl.stats.collector import Stats
 from aahcrawler.frontier.protocol import Lease
 from aahcrawler.metadata import Metadata
-from aahcrawler.objects.versions import Changes, compare
 from aahcrawler.objects.writer import CaptureDescription
-from aahcrawler.pipeline.analysis import PageAnalysis, is_doubtful
+from aahcrawler.pipeline.analysis import PageAnalysis
 from aahcrawler.traps import Trap
 
 
@@ -40,19 +38,8 @@ def description(
         via=lease.via,
         unchanged=record if comparison.change is Change.UNCHANGED else None,
         revision_of=own if comparison.change in (Change.CHANGED, Change.GONE) else None,
+        reader=said.understood_by,
     )
-
-
-def changes(before: Metadata, now: Metadata, *, complete: bool) -> Changes:
-    """Return what became of the objects of a page; both must have been understood by the same knowledge base.
-
-    What was not found because an action failed, or because the page did not come whole (``complete``), is not taken
-    for deleted, nor for added where an action failed before.
-    """
-    found = compare(before.objects, now.objects)
-    if is_doubtful(now) or not complete:
-        found = replace(found, deleted=())
-    return replace(found, added=()) if is_doubtful(before) else found
 
 
 def count(comparison: RecrawlComparison, reading: PageAnalysis, stats: Stats) -> None:

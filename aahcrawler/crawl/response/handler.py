@@ -371,7 +371,7 @@ class ResponseHandler:
         stated = replace(
             description(lease, comparison, found.metadata, capture, status),
             crawl=crawl_iri(self._context.now.icd.id, self._lifecycle.number),
-            changes=self._steps.analyser.changes(lease, comparison, found.metadata),
+            changes=self._steps.analyser.changes(lease, comparison, found),
         )
         # What is remembered was stated of the former capture, which the new one refers to.
         objects = () if comparison.remembered else found.metadata.objects

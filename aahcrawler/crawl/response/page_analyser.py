@@ -3,7 +3,7 @@
 import logging
 from dataclasses import replace
 
-from aahcrawler.crawl.capture.description import changes
+from aahcrawler.archive.history import Former
 from aahcrawler.crawl.capture.recrawl import Change, Recrawl, RecrawlComparison, UnreadableCaptureError
 from aahcrawler.crawl.core.context import CurrentContext
 from aahcrawler.crawl.health.error_classification import is_local
@@ -13,7 +13,7 @@ from aahcrawler.metadata import Link, LinkType, Metadata
 from aahcrawler.objects.versions import Changes
 from aahcrawler.page import Page, feeds
 from aahcrawler.pipeline import analysis
-from aahcrawler.pipeline.analysis import PageAnalysis
+from aahcrawler.pipeline.analysis import PageAnalysis, changes, is_doubtful
 from aahcrawler.pipeline.batch import contribution_of
 from aahcrawler.pipeline.rank import rank, rank_error
 from aahcrawler.pipeline.score import ScoredPage, score
@@ -55,26 +55,40 @@ class PageAnalyser:
             logger.exception("%s: not understood", page.url)
             return PageAnalysis(analysis.not_understood(lease, page, error), error=type(error).__name__)
 
-    def changes(self, lease: Lease, comparison: RecrawlComparison, now: Metadata) -> Changes | None:
+    def changes(self, lease: Lease, comparison: RecrawlComparison, found: PageAnalysis) -> Changes | None:
         """Compare the objects of a page with those of its former capture; None where nobody can tell.
 
-        A former page that was understood by other means is understood anew first, so that nothing but the page differs.
+        An edit of the reader is no edit of the page: a former page that was read by other means is read again first.
+        One that was read by the same means is where it seems to have changed, since what is known of its site, such as
+        the order of day and month, is learned from page to page; what both readings of it show has changed.
         """
-        before = comparison.before
+        before, now = comparison.before, found.metadata
         if before is None or comparison.former is None or comparison.change not in (Change.CHANGED, Change.GONE):
             return None
-        if comparison.change is Change.CHANGED and before.understood_by != now.understood_by:
-            try:
-                page = self._recrawl.page_of(comparison.former)
-                before = self._analysis(lease, page, self._scored(page, before)).metadata
-            except UnreadableCaptureError:
+        complete = comparison.page.complete
+        if before.understood_by != now.understood_by:
+            anew = self._former(lease, comparison.former, before)
+            if anew is None and comparison.change is Change.CHANGED:
                 return None
-            except Exception as error:  # It is the former page's trouble; today's is archived and understood.
-                if is_local(error):
-                    raise
-                logger.exception("%s: its former capture is not understood", comparison.page.url)
-                return None
-        return changes(before, now, complete=comparison.page.complete)
+            return changes(anew or before, now, complete=complete)
+        told = changes(before, now, complete=complete)
+        if not told or comparison.change is Change.GONE or found.learned or is_doubtful(before) or is_doubtful(now):
+            return told
+        anew = self._former(lease, comparison.former, before)
+        return told if anew is None else told & changes(anew, now, complete=complete)
+
+    def _former(self, lease: Lease, former: Former, before: Metadata) -> Metadata | None:
+        """Understand a former page as one of today; None where it cannot be read any more, or not be understood."""
+        try:
+            page = self._recrawl.page_of(former)
+            return self._analysis(lease, page, self._scored(page, before)).metadata
+        except UnreadableCaptureError:
+            return None
+        except Exception as error:  # It is the former page's trouble; today's is archived and understood.
+            if is_local(error):
+                raise
+            logger.exception("%s: its former capture is not understood", former.url)
+            return None
 
     def _analyse_page(self, lease: Lease, page: Page, before: Metadata | None) -> PageAnalysis:
         """Understand a page of today, from which the ranker learns: an error that it was worth nothing."""
