@@ -21,10 +21,9 @@ from aahcrawler.documents import PDF, DocumentReader
 from aahcrawler.fingerprint import files_digest, fingerprint
 from aahcrawler.helper import ApplicationAwareHelper, Assistance
 from aahcrawler.helper.sites import site_of
-from aahcrawler.metadata import Metadata
+from aahcrawler.metadata import Link, Metadata
 from aahcrawler.objects.reader import PageRow, Stated, captures, page_rows
 from aahcrawler.objects.readings import Method, Reading
-from aahcrawler.objects.versions import Changes
 from aahcrawler.objects.writer import CaptureDescription, ObjectWriter, statements
 from aahcrawler.page import Page
 from aahcrawler.pipeline.analysis import changes
@@ -155,10 +154,10 @@ def reread(
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """What a page holds, and what was understood of it as far as comparison needs it."""
+    """What was understood of a page, as far as its next capture and its objects need it."""
 
-    assistance: Assistance | None = None
     said: Metadata = field(default_factory=Metadata)
+    containers: tuple[Container, ...] = ()
     complete: bool = True
 
 
@@ -178,13 +177,17 @@ class _Rereading:
                 self._found(row.capture, None)
 
     def read(self, stated: Stated) -> Outcome:
-        """Read a capture again, and write what it holds where that is something else than was stated."""
+        """Read a capture again, and write what it holds where that is something else than was stated.
+
+        The page's former capture is read before: what the same reader found there is what it remembers of the page.
+        """
         capture = stated.capture
-        former = self.records.metadata(capture.revision_of) if capture.revision_of else None
-        found = self._found(capture.iri, former) if stated.row.is_page else _Found()
+        before = self._found(capture.revision_of, None) if capture.revision_of else None
+        found = self._found(capture.iri, before.said if before else None) if stated.row.is_page else _Found()
         if found is None:
             return Outcome.MISSING
-        described = self._described(stated, found)
+        compared = None if before is None else changes(before.said, found.said, complete=found.complete)
+        described = replace(self._described(stated, found), changes=compared)
         objects, containers = _held(stated, found, self.records)
         if Stated.of(statements(described, objects, containers)).statements == stated.statements:
             return Outcome.SAME
@@ -192,23 +195,11 @@ class _Rereading:
         return Outcome.CHANGED
 
     def _described(self, stated: Stated, found: _Found) -> CaptureDescription:
-        later = Reading(Method.REREAD, self.writer.now(), stated.capture.graph)
-        known = replace(stated.capture, reader=self.reader.version, reading=later, changes=self._changes(stated, found))
-        match = None if found.assistance is None else found.assistance.match
-        if found.assistance is None:
+        later, said = Reading(Method.REREAD, self.writer.now(), stated.capture.graph), found.said
+        known = replace(stated.capture, reader=self.reader.version, reading=later)
+        if not stated.row.is_page:
             return known
-        level = match.level if match else None
-        return replace(
-            known,
-            application=match.application.name if match else None,
-            level=level.name if level else None,
-            role=level.role if level else None,
-        )
-
-    def _changes(self, stated: Stated, found: _Found) -> Changes | None:
-        """Compare what a page holds with what its former capture does; None where that is gone, or there was none."""
-        before = self._found(stated.capture.revision_of, None) if stated.capture.revision_of else None
-        return None if before is None else changes(before.said, found.said, complete=found.complete)
+        return replace(known, application=said.application, level=said.level, role=said.role)
 
     def _found(self, capture: str, former: Metadata | None) -> _Found | None:
         """Read a capture; None where its page cannot be had."""
@@ -216,15 +207,25 @@ class _Rereading:
         if page is None:
             return None
         found = self.reader.read(page, former)
-        said = Metadata(objects=found.objects, failures=tuple(map(str, found.failed_actions)))
-        return _Found(found, said, page.complete)
+        level = found.match.level if found.match else None
+        said = Metadata(
+            url=page.url,
+            application=found.match.application.name if found.match else None,
+            level=level.name if level else None,
+            role=level.role if level else None,
+            variant=found.match.variant if found.match else "",
+            links=tuple(Link(link.url, anchor=link.anchor, action=link.action) for link in found.document.outlinks),
+            objects=found.objects,
+            failures=tuple(map(str, found.failed_actions)),
+        )
+        return _Found(said, found.containers, page.complete)
 
 
 def _held(stated: Stated, found: _Found, records: Records) -> tuple[Sequence[WebObject], Sequence[Container]]:
     """Return what is to be stated of a page: what is no page of its own, or repeats a former one, states no objects."""
-    if found.assistance is None or not (stated.has_objects or _states_objects(stated.capture, records)):
-        return (), ()
-    return found.assistance.objects, found.assistance.containers
+    if stated.row.is_page and (stated.has_objects or _states_objects(stated.capture, records)):
+        return found.said.objects, found.containers
+    return (), ()
 
 
 def _states_objects(capture: CaptureDescription, records: Records) -> bool:
