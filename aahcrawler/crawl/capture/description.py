@@ -1,6 +1,7 @@
 """What is stated of a capture, and what it adds to the counts of its crawl."""
 
 from collections import Counter
+from collections.abc import Mapping
 
 from aahcrawler.archive.writer import Capture
 from aahcrawler.crawl.capture.recrawl import Change, RecrawlComparison
@@ -53,13 +54,10 @@ def count(comparison: RecrawlComparison, reading: PageAnalysis, stats: Stats) ->
     if is_page and said.trap != Trap.SOFT_404:
         stats.merge({"pages": 1, "relevant": int(bool(said.relevant))})
         stats.add(f"type:{said.media_type or 'unknown'}")
-        stats.add(f"application:{said.application or 'unknown'}")
-        stats.add(f"level:{said.role or 'none'}")
-        stats.merge({f"no_object:{said.no_object}": 1} if said.no_object else {})
+        stats.merge(kind_counts(said))
     if reading.error:
         stats.add(f"error:{reading.error}")
-    stats.add("objects", len(said.objects))
-    stats.merge(Counter(f"object:{web_object.type}" for web_object in said.objects))
+    stats.merge(object_counts(said))
     for refused in reading.refused:
         stats.add(f"refused:{refused.reason}")
     stats.add("failed_actions", 0 if reading.error else len(said.failures))
@@ -69,3 +67,19 @@ def count(comparison: RecrawlComparison, reading: PageAnalysis, stats: Stats) ->
             stats.add(f"mended:{failed.place}: {failed.failure}")
     if reading.learned:
         stats.add(f"learned:{reading.learned}")
+
+
+def page_counts(said: Metadata) -> Mapping[str, int]:
+    """Return the counts of what a page was found to be and to hold, which another reading may find otherwise."""
+    return {**kind_counts(said), **object_counts(said)}
+
+
+def kind_counts(said: Metadata) -> Mapping[str, int]:
+    """Return the counts of what a page was found to be."""
+    counts = {f"application:{said.application or 'unknown'}": 1, f"level:{said.role or 'none'}": 1}
+    return counts | ({f"no_object:{said.no_object}": 1} if said.no_object else {})
+
+
+def object_counts(said: Metadata) -> Mapping[str, int]:
+    """Return the counts of the objects that were found on a page."""
+    return {"objects": len(said.objects), **Counter(f"object:{web_object.type}" for web_object in said.objects)}

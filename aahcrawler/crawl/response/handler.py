@@ -38,6 +38,7 @@ from aahcrawler.crawl.response.batch_scoring import BatchScoring
 from aahcrawler.crawl.response.link_ranking import LinkRanking
 from aahcrawler.crawl.response.listings import Contents, Listings
 from aahcrawler.crawl.response.page_analyser import PageAnalyser
+from aahcrawler.crawl.response.rereading import ReadPage, Rereading
 from aahcrawler.crawl.response.transcripts import Transcripts
 from aahcrawler.crawl.response.trap_detection import TrapDetection, TrapError
 from aahcrawler.crawl.response.url_lists import ListKind, UrlLists, list_kind
@@ -46,6 +47,7 @@ from aahcrawler.exchange import Truncation
 from aahcrawler.frontier.protocol import Lease, Offer, Outcome, State
 from aahcrawler.metadata import Metadata
 from aahcrawler.objects.vocabulary import crawl as crawl_iri
+from aahcrawler.objects.writer import CaptureDescription
 from aahcrawler.page import Headers, Page
 from aahcrawler.pipeline.analysis import PageAnalysis, needs_requisites, of_redirect
 from aahcrawler.pipeline.links import NO_LINKS, SCOPE, DiscoveredLinks, discover_links
@@ -82,6 +84,7 @@ class ResponseSteps:
     link_ranking: LinkRanking
     batch_scoring: BatchScoring
     peer_export: PeerExport | None = None
+    rereading: Rereading | None = None
 
 
 class ResponseHandler:
@@ -111,8 +114,10 @@ class ResponseHandler:
         return self._steps.trap_detection.refused(lease)
 
     async def close(self) -> None:
-        """Score what waits for its batch, and end the process that reads documents."""
+        """Score what waits for its batch, read again what waits for that, and end the process that reads documents."""
         await self._steps.transcripts.close()
+        if self._steps.rereading is not None and self._lifecycle.failure is None:
+            await self._steps.rereading.close()
         try:
             await self._steps.batch_scoring.end()
         except Exception as error:
@@ -273,8 +278,10 @@ class ResponseHandler:
         await self._keep_refused(lease, found, discovered)
         capture = await self._writer.archive(response.exchange, _annotations(lease, page, comparison, found))
         if found is not None and lease.kind == "page":
-            await self._describe(lease, comparison, found, capture, page.status)
+            stated = await self._describe(lease, comparison, found, capture, page.status)
             count(comparison, found, stats)
+            if self._steps.rereading is not None:
+                self._steps.rereading.noted(ReadPage(lease, stated, comparison.former, comparison.change), found)
         logger.info("%s %d %s", lease.url, page.status, comparison.change or lease.kind)
         discovered = await self._listed(lease, page.status, found, discovered)
         offers, outcome = self._steps.batch_scoring.offers(found, discovered), Outcome(stats=stats.counts)
@@ -367,7 +374,7 @@ class ResponseHandler:
 
     async def _describe(
         self, lease: Lease, comparison: RecrawlComparison, found: PageAnalysis, capture: Capture, status: int
-    ) -> None:
+    ) -> CaptureDescription:
         stated = replace(
             description(lease, comparison, found.metadata, capture, status),
             crawl=crawl_iri(self._context.now.icd.id, self._lifecycle.number),
@@ -376,6 +383,7 @@ class ResponseHandler:
         # What is remembered was stated of the former capture, which the new one refers to.
         objects = () if comparison.remembered else found.metadata.objects
         await self._writer.describe(stated, objects, found.containers)
+        return stated
 
     async def _commit(
         self, lease: Lease, state: State, links: Sequence[Offer], outcome: Outcome, rest: float = 0.0

@@ -55,6 +55,16 @@ class PageAnalyser:
             logger.exception("%s: not understood", page.url)
             return PageAnalysis(analysis.not_understood(lease, page, error), error=type(error).__name__)
 
+    def again(self, lease: Lease, comparison: RecrawlComparison) -> PageAnalysis | None:
+        """Return what an archived page says by now, from which nobody learns; None where it cannot be understood."""
+        try:
+            return self._analysis(lease, comparison.page, self._scored(comparison.page, comparison.before))
+        except Exception as error:  # Whatever a page may provoke, the crawl goes on.
+            if is_local(error):
+                raise
+            logger.exception("%s: not understood when it was read again", comparison.page.url)
+            return None
+
     def changes(self, lease: Lease, comparison: RecrawlComparison, found: PageAnalysis) -> Changes | None:
         """Compare the objects of a page with those of its former capture; None where nobody can tell.
 

@@ -251,6 +251,7 @@ def _background(
     crawl = RunningCrawl(job.context, job.writer, job.fetching, job.lifecycle.fail)
     yield partial(traps_file.keep, lambda: job.context.now.traps)
     yield partial(sources.knowledge.watch, partial(_use_helper, job.context, fingerprints))
+    yield partial(job.rereading.run, lambda: fingerprints.of(job.context.now.icd))
     yield ConfigReload(crawl, sources.definition, fingerprints.of, actions(crawl, control)).watch
     if not job.writer.stores.folder.is_first:
         yield fingerprints.topic_learner.follow
