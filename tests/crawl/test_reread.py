@@ -12,9 +12,11 @@ import pytest
 from filelock import FileLock
 
 from aahcrawler.objects.readings import READINGS
+from tests.adaptation.redesigned import new, thread
 from tests.crawl.board import FIELDS, a_month_later, board, know
-from tests.crawl.crawling import EndedRun, rows, running, write_icd
-from tests.crawl.site import Site, serving
+from tests.crawl.crawling import EndedRun, rows, running, summary, write_icd
+from tests.crawl.site import Reply, Site, serving
+from tests.crawl.test_learned import FORUM
 from tests.offline.shapes import crawl_violations
 
 CARELESS = '<field name="body"><select css="b"/></field>'
@@ -125,6 +127,32 @@ def test_readings_follow_one_another(folder: Folder) -> None:
     told = folder.asked("SELECT ?text { GRAPH ?capture { ?post schema:text ?text ; dcterms:title ?title } }")
     assert told
     assert folder.reread("--url", f"{folder.site.url}t/same", "--crawl", "1")[0] == 1
+
+
+LARGE = b"<!--" + b"x" * 2_100_000 + b"-->"
+"""What makes a page too large to be repaired, though not to be read."""
+
+
+def test_a_page_from_before_a_repair_is_read_again_while_the_crawl_runs(tmp_path: Path) -> None:
+    known = tmp_path / "known" / "applications" / "harbour.xml"
+    known.parent.mkdir(parents=True)
+    known.write_text(FORUM, "utf-8")
+    site = Site({f"/thread?t={number}": Reply(thread(number, new).body) for number in range(1, 6)})
+    site.pages["/thread?t=1"] = Reply(thread(1, new).body + LARGE)
+    with serving(site):
+        write_icd(tmp_path, *(f"{site.url}thread?t={number}" for number in range(1, 6)))
+        crawled = Folder(tmp_path, site)
+        crawled.aah("crawl", tmp_path / "icd.yaml")
+        assert len(site.asked) == len({asked.path for asked in site.asked}), "nothing is fetched for it"
+    told = summary(crawled.crawl)
+    assert (told["reread"], told["objects"], told["object"]) == (1, 15, {"reply": 10, "post": 5})
+    assert len(rows(crawled.crawl, "objects")) == 15
+    assert {row["url"][-1]: row["method"] for row in rows(crawled.crawl)} == {
+        "1": "repair",
+        **{str(number): "first" for number in range(2, 6)},
+    }
+    log = (crawled.crawl / "crawl.log").read_text("utf-8")
+    assert "thread?t=1 read again: 3 objects, 0 before" in log
 
 
 def test_a_folder_in_use_and_one_of_no_crawl_are_refused(folder: Folder) -> None:
