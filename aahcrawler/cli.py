@@ -113,17 +113,23 @@ def check_icd(
 def objects(
     crawl: CrawlFolder,
     output_format: Annotated[ObjectFormat, typer.Option("--format", help="How to write them.")] = ObjectFormat.JSONL,
+    number: Annotated[
+        int | None,
+        typer.Option("--crawl", metavar="N", min=1, help="Those that crawl N of the folder found."),
+    ] = None,
 ) -> None:
-    """Write the web objects of a crawl to standard output."""
+    """Write the web objects of a crawl to standard output, each once."""
     from aahcrawler.objects.reader import ReadError, object_rows
     from offline import tables
 
     with told(ReadError):
         match output_format:
             case ObjectFormat.JSONL:
-                tables.write_jsonl(object_rows(crawl), sys.stdout)
+                tables.write_jsonl(object_rows(crawl, number), sys.stdout)
             case ObjectFormat.CSV:
-                tables.write_csv(object_rows(crawl), sys.stdout)
+                tables.write_csv(object_rows(crawl, number), sys.stdout)
+            case ObjectFormat.NQ if number is not None:
+                raise ReadError("--format nq has the statements of all crawls of a folder; leave out --crawl")
             case ObjectFormat.NQ:
                 tables.write_nq(crawl, sys.stdout)
 

@@ -3,7 +3,7 @@
 import gzip
 import re
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -33,6 +33,7 @@ _PROVENANCE = re.compile(
         for predicate in (v.DERIVED_FROM, v.GENERATED_AT, v.GENERATED_BY, v.REVISION_OF, v.UNCHANGED_SINCE, v.DELETED)
     )
 )
+_TYPED = f" <{v.OBJECT_TYPE}> ".encode()
 _NEVER: _Seen = (datetime.min.replace(tzinfo=UTC), -1, "")
 
 
@@ -70,8 +71,9 @@ class PageRow:
     ``fetched_at`` is ISO 8601 in UTC, ``capture`` the id of the WARC response or revisit record. ``crawl`` is the
     number of the crawl that fetched it, 1 where unknown. ``unchanged`` is the id of the former capture that holds the
     same payload, and so its objects; that of a page that answered 304 is a page as well. What was found on it is by its
-    latest reading, ``method`` tells how it came to be read so. The rest is as in ``CaptureDescription``, None where
-    that is empty.
+    latest reading, ``method`` tells how it came to be read so. ``trap`` says that it repeats another page of the site
+    (``near-duplicate``), or tells of an error with the status of a success (``soft-404``). The rest is as in
+    ``CaptureDescription``, None where that is empty.
     """
 
     url: str
@@ -89,23 +91,25 @@ class PageRow:
     capture: str
     crawl: int = 1
     unchanged: str | None = None
+    trap: str | None = None
     reader: str | None = None
     method: str = Method.FIRST
 
     @property
     def is_page(self) -> bool:
-        """Return whether there is a page to look at: no redirect, no error, and a body unless nothing changed."""
-        return self.status < 300 or self.unchanged is not None
+        """Return whether it counts as a page: no redirect, no error by status or by what it says, unless unchanged."""
+        return (self.status < 300 or self.unchanged is not None) and self.trap != v.SOFT_404
 
 
-def object_rows(crawl: Path) -> Iterator[ObjectRow]:
+def object_rows(crawl: Path, number: int | None = None) -> Iterator[ObjectRow]:
     """Yield each web object of a crawl's folder once, from its newest capture, in the order of these captures.
 
-    Deleted ones are among them. A crawl that is running is read as it was when the reading began. Raises
+    Deleted ones are among them. With ``number``, those that this crawl of the folder found: on a page that had not
+    changed, those that the page had before. A crawl that is running is read as it was when the reading began. Raises
     ``ReadError``.
     """
     kept = _Segments.of(crawl)
-    past = _past(kept)
+    past = _past(kept, None if number is None else _holders(kept, number))
     deleted = _deleted(kept, past) if past.deletions else {}
     newest = past.newest
     for group in kept.graphs(lambda stream: ox.parse(stream, ox.RdfFormat.N_QUADS, lenient=True)):
@@ -113,6 +117,20 @@ def object_rows(crawl: Path) -> Iterator[ObjectRow]:
             if newest.get(subject, _NEVER)[2] == group.name:
                 del newest[subject]
                 yield group.object_row(subject, deleted.get(subject))
+
+
+def typed_objects(crawl: Path, number: int | None = None) -> Iterator[tuple[str, str]]:
+    """Yield the IRI and the type of each object as often as a capture states it, for ``number`` as ``object_rows``.
+
+    Raises ``ReadError``.
+    """
+    kept = _Segments.of(crawl)
+    holders = None if number is None else _holders(kept, number)
+    for group in kept.graphs(lambda stream: _parsed(line for line in stream if _TYPED in line)):
+        if holders is None or group.name in holders:
+            for subject, values in group.said.items():
+                if found := values.get(v.OBJECT_TYPE):
+                    yield subject, found[0]
 
 
 def page_rows(crawl: Path, number: int | None = None) -> Iterator[PageRow]:
@@ -240,6 +258,7 @@ class _Graph:
             crawl=self.first(self.name, v.GENERATED_BY) or "",
             unchanged=row.unchanged,
             revision_of=next(iter(own.get(v.REVISION_OF, ())), None),
+            trap=row.trap or "",
             reader=row.reader or "",
             reading=self._reading(),
         )
@@ -272,6 +291,7 @@ class _Graph:
             capture=self.name,
             crawl=_number(self.first(self.name, v.GENERATED_BY)),
             unchanged=self.first(self.name, v.UNCHANGED_SINCE),
+            trap=self.first(self.name, v.TRAP),
             reader=self.first(self.name, v.READER),
             method=Method.FIRST if (later := self._reading()) is None else later.method,
         )
@@ -382,11 +402,25 @@ class _Past:
     unchanged: dict[str, list[_Sighting]]
 
 
-def _past(kept: _Segments) -> _Past:
+def _holders(kept: _Segments, number: int) -> frozenset[str]:
+    """Return the captures that state what one crawl of a folder found, those of pages that it found unchanged too."""
+    holders: set[str] = set()
+    stating: dict[str, _Seen] = {}
+    for order, group in enumerate(kept.graphs(_histories)):
+        former = group.first(group.name, v.UNCHANGED_SINCE)
+        if any(True for _ in group.objects()):
+            payload = former or group.name
+            stating[payload] = max(group.seen(order), stating.get(payload, _NEVER))
+        if _number(group.first(group.name, v.GENERATED_BY)) == number:
+            holders.add(group.name if former is None else stating.get(former, _NEVER)[2])
+    return frozenset(holders)
+
+
+def _past(kept: _Segments, holders: Container[str] | None = None) -> _Past:
     past = _Past({}, {}, {})
     for order, group in enumerate(kept.graphs(_histories)):
         seen = group.seen(order)
-        for subject in group.objects():
+        for subject in group.objects() if holders is None or group.name in holders else ():
             past.newest[subject] = max(seen, past.newest.get(subject, _NEVER))
         own = group.said.get(group.name, {})
         crawl = group.first(group.name, v.GENERATED_BY)

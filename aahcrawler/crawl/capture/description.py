@@ -39,6 +39,7 @@ def description(
         via=lease.via,
         unchanged=record if comparison.change is Change.UNCHANGED else None,
         revision_of=own if comparison.change in (Change.CHANGED, Change.GONE) else None,
+        trap=said.trap,
         reader=said.understood_by,
     )
 

@@ -229,7 +229,7 @@ class ResponseHandler:
 
     async def _try_again(self, lease: Lease, response: CapturedResponse) -> None:
         await self._writer.archive(response.exchange)
-        await self._writer.count({"bytes": response.exchange.response_size})
+        await self._writer.count({"requests": 1, "bytes": response.exchange.response_size})
         self._lifecycle.check_limits()
         reason = f"status {response.status}" if response.status in AGAIN else "disconnect"
         await self._retry(lease, reason, rest_asked(response))
@@ -326,7 +326,7 @@ class ResponseHandler:
     async def _finish_list(self, lease: Lease, response: CapturedResponse, page: Page, kind: ListKind) -> None:
         """Archive a sitemap, or a feed that was announced, and offer what it lists."""
         size, offers = response.exchange.response_size, NO_LINKS.offers
-        stats = Stats({"answers": 1, "bytes": size, f"status:{page.status}": 1, kind: 1})
+        stats = Stats({"requests": 1, "answers": 1, "bytes": size, f"status:{page.status}": 1, kind: 1})
         await self._writer.archive(response.exchange, Annotations(identified(page.body, declared=page.media_type)))
         if 300 <= page.status < 400:
             offers = self._discover(lease, page, of_redirect(lease, page), stats).offers
@@ -367,7 +367,7 @@ class ResponseHandler:
         logger.warning("%s: the page that has not changed cannot be read from the archive; it is fetched", lease.url)
         self._steps.recrawl.ask_plainly(lease.url)
         await self._writer.archive(response.exchange)
-        counts = {"bytes": response.exchange.response_size, "conditional": 1, "asked_again": 1}
+        counts = {"requests": 1, "bytes": response.exchange.response_size, "conditional": 1, "asked_again": 1}
         await self._writer.count(counts)
         self._lifecycle.check_limits()
         await self._writer.call(self._frontier.release, [lease])
@@ -429,7 +429,7 @@ def _annotations(lease: Lease, page: Page, comparison: RecrawlComparison, found:
 
 def _stats(lease: Lease, comparison: RecrawlComparison, response: CapturedResponse, asked: ConditionalRequest) -> Stats:
     size = response.exchange.response_size
-    stats = Stats({"answers": 1, "bytes": size, f"status:{response.status}": 1})
+    stats = Stats({"requests": 1, "answers": 1, "bytes": size, f"status:{response.status}": 1})
     if asked.conditional:
         stats.add("conditional")
     if lease.kind == "requisite" and (comparison.unmodified or not 300 <= response.status < 400):

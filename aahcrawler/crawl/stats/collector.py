@@ -18,6 +18,7 @@ found to be near duplicates or soft 404s, ``listing`` pages of complete listings
 of them, ``no_object`` pages of no known level without an object, by reason.
 """
 SINGLE: Final = (
+    "requests",
     "answers",
     "pages",
     "new",
