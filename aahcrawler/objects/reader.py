@@ -72,7 +72,7 @@ class PageRow:
     number of the crawl that fetched it, 1 where unknown. ``unchanged`` is the id of the former capture that holds the
     same payload, and so its objects; that of a page that answered 304 is a page as well. What was found on it is by its
     latest reading, ``method`` tells how it came to be read so. ``trap`` says that it repeats another page of the site
-    (``near-duplicate``), or tells of an error with the status of a success (``soft-404``). The rest is as in
+    (``near_duplicate``), or tells of an error with the status of a success (``soft_404``). The rest is as in
     ``CaptureDescription``, None where that is empty.
     """
 
