@@ -23,6 +23,7 @@ from aahcrawler.segments import DamagedError, open_segment
 
 _BATCH = 10_000
 _BUFFER = 1 << 16
+_PIECE = 1 << 20
 
 _Seen = tuple[datetime, int, str]
 """The time at which an object was seen, the ordinal of that capture, and the capture's name."""
@@ -33,7 +34,6 @@ _PROVENANCE = re.compile(
         for predicate in (v.DERIVED_FROM, v.GENERATED_AT, v.GENERATED_BY, v.REVISION_OF, v.UNCHANGED_SINCE, v.DELETED)
     )
 )
-_TYPED = f" <{v.OBJECT_TYPE}> ".encode()
 _NEVER: _Seen = (datetime.min.replace(tzinfo=UTC), -1, "")
 
 
@@ -119,20 +119,6 @@ def object_rows(crawl: Path, number: int | None = None) -> Iterator[ObjectRow]:
                 yield group.object_row(subject, deleted.get(subject))
 
 
-def typed_objects(crawl: Path, number: int | None = None) -> Iterator[tuple[str, str]]:
-    """Yield the IRI and the type of each object as often as a capture states it, for ``number`` as ``object_rows``.
-
-    Raises ``ReadError``.
-    """
-    kept = _Segments.of(crawl)
-    holders = None if number is None else _holders(kept, number)
-    for group in kept.graphs(lambda stream: _parsed(line for line in stream if _TYPED in line)):
-        if holders is None or group.name in holders:
-            for subject, values in group.said.items():
-                if found := values.get(v.OBJECT_TYPE):
-                    yield subject, found[0]
-
-
 def page_rows(crawl: Path, number: int | None = None) -> Iterator[PageRow]:
     """Yield each capture of a page, redirect or error answer, in the order of capture; page requisites are left out.
 
@@ -155,8 +141,12 @@ def statements(crawl: Path) -> Iterator[str]:
 
     The graph of every one is named like its capture.
     """
-    for line in _Segments.of(crawl).lines():
-        yield line.decode()
+    return (line.decode() for line in _Segments.of(crawl).lines())
+
+
+def texts(crawl: Path) -> Iterator[bytes]:
+    """Yield the same in UTF-8, in pieces of whole lines. Raises ``ReadError``."""
+    return _Segments.of(crawl).texts()
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,7 +279,7 @@ class _Graph:
             depth=None if depth is None else int(depth),
             via=self.first(self.name, v.VIA),
             capture=self.name,
-            crawl=_number(self.first(self.name, v.GENERATED_BY)),
+            crawl=number_of(self.first(self.name, v.GENERATED_BY)),
             unchanged=self.first(self.name, v.UNCHANGED_SINCE),
             trap=self.first(self.name, v.TRAP),
             reader=self.first(self.name, v.READER),
@@ -333,13 +323,28 @@ class _Segments:
         for capture in sorted(waiting):
             yield self._latest(capture)
 
+    def texts(self) -> Iterator[bytes]:
+        """Yield the statements of the latest reading of each capture in pieces of whole lines."""
+        if self.readings:
+            lines = self.lines()
+            while piece := b"".join(islice(lines, _BATCH)):
+                yield piece
+            return
+        for path in self.files:
+            with _decompressed(path) as stream:
+                while piece := stream.read(_PIECE):
+                    yield piece + stream.readline()
+
     def lines(self) -> Iterator[bytes]:
         """Yield the statements of the latest reading of each capture as lines."""
         waiting, is_read_again = set(self.readings), bool(self.readings)
         for path in self.files:
             with _decompressed(path) as stream:
+                if not is_read_again:
+                    yield from stream
+                    continue
                 for line in stream:
-                    name = graph_of(line) if is_read_again else ""
+                    name = graph_of(line)
                     if name not in self.readings:
                         yield line
                     elif name in waiting:
@@ -411,7 +416,7 @@ def _holders(kept: _Segments, number: int) -> frozenset[str]:
         if any(True for _ in group.objects()):
             payload = former or group.name
             stating[payload] = max(group.seen(order), stating.get(payload, _NEVER))
-        if _number(group.first(group.name, v.GENERATED_BY)) == number:
+        if number_of(group.first(group.name, v.GENERATED_BY)) == number:
             holders.add(group.name if former is None else stating.get(former, _NEVER)[2])
     return frozenset(holders)
 
@@ -464,8 +469,8 @@ def _parsed(lines: Iterator[bytes]) -> Iterator[ox.Quad]:
         yield from ox.parse(batch, ox.RdfFormat.N_QUADS, lenient=True)
 
 
-def _number(crawl: str | None) -> int:
-    """Return the number of a crawl by its IRI."""
+def number_of(crawl: str | None) -> int:
+    """Return the number of a crawl by its IRI, 1 where it has none."""
     number = (crawl or "").rpartition(":")[2]
     return int(number) if number.isascii() and number.isdecimal() else 1
 
