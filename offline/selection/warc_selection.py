@@ -58,9 +58,11 @@ def chosen(crawl: Path, criteria: Criteria, records: Records) -> Iterator[PageRo
         if criteria.by_publication:
             dated = stack.enter_context(closing(published(crawl, criteria)))
         for row in page_rows(crawl):
-            is_held = row.status != HTTPStatus.NOT_MODIFIED or bool(records.original(row.capture))
+            is_unmodified = row.status == HTTPStatus.NOT_MODIFIED
             is_error = row.status >= 400 or row.trap is not None
-            is_page = (row.is_page and is_held) or (is_error and bool(named))
+            is_page = (
+                bool(records.original(row.capture)) if is_unmodified else row.is_page or (is_error and bool(named))
+            )
             in_time = dated is None or row.capture in dated
             is_named = all(row.url in names or row.capture in names for names in named)
             if is_page and in_time and is_named and criteria.admit(row):
