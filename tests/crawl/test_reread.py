@@ -129,6 +129,21 @@ def test_readings_follow_one_another(folder: Folder) -> None:
     assert folder.reread("--url", f"{folder.site.url}t/same", "--crawl", "1")[0] == 1
 
 
+def test_an_edit_of_the_reader_is_no_edit_of_the_page(tmp_path: Path) -> None:
+    with serving(board()) as site:
+        write_icd(tmp_path, site.url)
+        know(tmp_path / "known", CARELESS)
+        crawled = Folder(tmp_path, site)
+        crawled.aah("crawl", tmp_path / "icd.yaml")
+        a_month_later(site)
+        know(tmp_path / "known", f'{FIELDS}<field name="title"><select css="b"/></field>')
+        crawled.aah("crawl", tmp_path / "icd.yaml")
+    found = crawled.objects()
+    assert crawled.edits() == ["p7"]
+    assert {name for name, row in found.items() if row["deleted"]} == {"p8", "p10", "p11"}
+    assert found["p7"]["body"].endswith("Edited.")
+
+
 LARGE = b"<!--" + b"x" * 2_100_000 + b"-->"
 """What makes a page too large to be repaired, though not to be read."""
 

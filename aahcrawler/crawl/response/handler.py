@@ -267,6 +267,7 @@ class ResponseHandler:
             return
         stats = _stats(lease, comparison, response, asked)
         comparison = await self._steps.transcripts.read(lease, comparison, stats)
+        comparison = self._steps.analyser.recalled(lease, comparison)
         found = self._steps.analyser.analyse(lease, comparison)
         discovered = self._discover(lease, page, found.metadata, stats) if found is not None else NO_LINKS
         if lease.kind == "page":

@@ -65,29 +65,46 @@ class PageAnalyser:
             logger.exception("%s: not understood when it was read again", comparison.page.url)
             return None
 
+    def recalled(self, lease: Lease, comparison: RecrawlComparison) -> RecrawlComparison:
+        """Return a comparison whose former page is as the present reader reads it, where another one has read it.
+
+        So what adaptation remembers of the page, and what changes are told by, is by nobody else: a knowledge base that
+        was put right is not bent back to what the wrong one found, and an edit of the reader is no edit of the page.
+        Where nothing changed but the reader, nothing is remembered. A former page that the present reader finds nothing
+        on is left as it was read then.
+        """
+        before, former = comparison.before, comparison.former
+        is_page = lease.kind == "page" and comparison.change is not None
+        if before is None or former is None or not is_page or before.understood_by == self._context.now.fingerprint:
+            return comparison
+        if comparison.change is Change.UNCHANGED:
+            return replace(comparison, before=None)
+        anew = self._former(lease, former, None)
+        is_read = anew is not None and (anew.objects or not before.objects) and not is_doubtful(anew)
+        return replace(comparison, before=anew) if is_read else comparison
+
     def changes(self, lease: Lease, comparison: RecrawlComparison, found: PageAnalysis) -> Changes | None:
         """Compare the objects of a page with those of its former capture; None where nobody can tell.
 
-        An edit of the reader is no edit of the page: a former page that was read by other means is read again first.
-        One that was read by the same means is where it seems to have changed, since what is known of its site, such as
-        the order of day and month, is learned from page to page; what both readings of it show has changed.
+        That was read by the same reader (``recalled``). Much of what is known of a site, such as the order of day and
+        month, is learned from page to page, though: where the page seems to have changed, the former one is read once
+        more, and what both readings of it show has changed. Of one that the present reader cannot read nothing is said.
         """
         before, now = comparison.before, found.metadata
         if before is None or comparison.former is None or comparison.change not in (Change.CHANGED, Change.GONE):
             return None
-        complete = comparison.page.complete
+        told = changes(before, now, complete=comparison.page.complete)
+        if comparison.change is Change.GONE:
+            return told
         if before.understood_by != now.understood_by:
             anew = self._former(lease, comparison.former, before)
-            if anew is None and comparison.change is Change.CHANGED:
-                return None
-            return changes(anew or before, now, complete=complete)
-        told = changes(before, now, complete=complete)
-        if not told or comparison.change is Change.GONE or found.learned or is_doubtful(before) or is_doubtful(now):
+            return None if anew is None else changes(anew, now, complete=comparison.page.complete)
+        if not told or found.learned or is_doubtful(before) or is_doubtful(now):
             return told
         anew = self._former(lease, comparison.former, before)
-        return told if anew is None else told & changes(anew, now, complete=complete)
+        return told if anew is None else told & changes(anew, now, complete=comparison.page.complete)
 
-    def _former(self, lease: Lease, former: Former, before: Metadata) -> Metadata | None:
+    def _former(self, lease: Lease, former: Former, before: Metadata | None) -> Metadata | None:
         """Understand a former page as one of today; None where it cannot be read any more, or not be understood."""
         try:
             page = self._recrawl.page_of(former)
