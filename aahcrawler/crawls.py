@@ -5,12 +5,8 @@ from pathlib import Path
 from pydantic import BaseModel, ValidationError
 
 from aahcrawler.frontier.protocol import FrontierSettings, Update
+from aahcrawler.layout import FORMER, SUMMARY
 from online_analysis.icd import Icd
-
-FORMER = "former"
-"""The folder in a crawl's folder that holds what crawls that are over have said of themselves, by their numbers."""
-SUMMARY, DEFINITION, TOPIC, FRONTIER = "crawl.json", "icd.json", "topic.json", "frontier"
-SCORES, REFUSED = "scores", "refused"
 
 
 class _Numbered(BaseModel):

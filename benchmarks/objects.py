@@ -33,6 +33,7 @@ from time import perf_counter, thread_time
 
 import pyoxigraph as ox
 
+from aahcrawler.layout import OBJECTS
 from aahcrawler.objects.writer import CaptureDescription, ObjectWriter
 from aahcrawler.webobject import Person, Reference, Value, WebObject
 from benchmarks.crawl_costs import crawl
@@ -53,13 +54,13 @@ URL = "http://forum.test/thread/{}"
 def write_crawl(crawl: Path, pages: int, chance: random.Random) -> Path:
     """Write the captures of a forum's threads; return the segment."""
     words = ["".join(chance.choices("abcdefghijklmnopqrstuvwxyz", k=chance.randint(2, 9))) for _ in range(3000)]
-    with ObjectWriter(crawl / "objects", "benchmark", lambda: BEGUN) as objects:
+    with ObjectWriter(crawl / OBJECTS, "benchmark", lambda: BEGUN) as objects:
         for number in range(pages):
             name = f"urn:uuid:{uuid.UUID(int=chance.getrandbits(128), version=4)}"
             fetched = BEGUN + timedelta(seconds=number)
             capture = CaptureDescription(name, URL.format(number), 200, fetched, "text/html", "phpBB", "thread")
             objects.write(capture, [post(number, place, words, chance) for place in range(POSTS)])
-    (segment,) = (crawl / "objects").iterdir()
+    (segment,) = (crawl / OBJECTS).iterdir()
     return segment
 
 

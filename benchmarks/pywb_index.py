@@ -34,9 +34,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from aahcrawler.archive.folders import ArchiveFolder
-from aahcrawler.archive.index import EXTENSION, INDEX, index_lines
+from aahcrawler.archive.index import index_lines
 from aahcrawler.archive.payload import status_of
 from aahcrawler.archive.scanning import scan
+from aahcrawler.layout import INDEX, WARC
 from aahcrawler.segments import is_open, segments
 from benchmarks.results import Cell, report
 
@@ -201,7 +202,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path, metavar="FILE")
     arguments = parser.parse_args()
     archive = ArchiveFolder.at(arguments.crawl)
-    files = [path for path in segments(archive.files, EXTENSION) if not is_open(path)]
+    files = [path for path in segments(archive.files, WARC) if not is_open(path)]
     ours = [Line.parse(line) for line in index_lines(archive.indexes / INDEX)]
     programs, void = installed(arguments.environment.absolute()), void_places(files)
     rows: list[dict[str, Cell]] = []

@@ -13,7 +13,7 @@ from aahcrawler.adaptation.detection.sign_learning import SignLearning
 from aahcrawler.adaptation.store.learned import LearnedAction
 from aahcrawler.adaptation.wiring import strategies
 from aahcrawler.helper import ApplicationAwareHelper, Assistance
-from aahcrawler.helper.adapter import Question
+from aahcrawler.helper.adaptation_protocol import Question
 from aahcrawler.helper.outcome import Outcome, Runner
 from aahcrawler.metadata import Metadata
 from aahcrawler.page import Page

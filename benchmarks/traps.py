@@ -21,6 +21,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
+from aahcrawler.layout import SUMMARY
 from benchmarks import traps_recorded
 from benchmarks.process_memory import run
 from benchmarks.recorded import RecordedSite, recorded_sites
@@ -57,7 +58,7 @@ def measure(name: str, pages: int, *, on: bool) -> Row:
         ended = run([sys.executable, "-m", "aahcrawler.cli", "crawl", str(definition)], os.environ, LONGEST)
         if ended.code:
             raise CrawlError(ended.output)
-        said = json.loads((output / "crawl.json").read_text("utf-8"))
+        said = json.loads((output / SUMMARY).read_text("utf-8"))
     found = {plain(path) for path in asked} & grounds.worthwhile
     total = len(grounds.worthwhile)
     missed = total - len(found) if said["state"] == "finished" else None

@@ -34,9 +34,10 @@ def reread(
 
     from aahcrawler import urls
     from aahcrawler.archive.folders import ArchiveError, ArchiveFolder
+    from aahcrawler.layout import NQUADS, OBJECTS
     from aahcrawler.objects.reader import ReadError
-    from aahcrawler.objects.writer import ObjectWriter, recover_objects
-    from aahcrawler.segments import SegmentError
+    from aahcrawler.objects.writer import ObjectWriter
+    from aahcrawler.segments import SegmentError, recover
     from knowledge_base.file_selection import named_folders
     from knowledge_base.loader import LoadError
     from offline.rereading import Outcome, Reader, RereadError, Wanted
@@ -53,8 +54,8 @@ def reread(
             folder.alone(),
             closing(Reader.of(crawl, named_folders(os.environ.get("AAH_KNOWLEDGE_BASE", "")))) as reader,
         ):
-            recover_objects(crawl / "objects")
-            writing = ObjectWriter(crawl / "objects", reader.crawl, lambda: datetime.now(UTC))
+            recover(crawl / OBJECTS, NQUADS)
+            writing = ObjectWriter(crawl / OBJECTS, reader.crawl, lambda: datetime.now(UTC))
             with writing as writer, Records(folder.files, lambda: None) as records:
                 for each in read_again(crawl, reader, records, writer, wanted):
                     counts[each.outcome] += 1

@@ -13,14 +13,14 @@ from typing import Final
 
 from pydantic import TypeAdapter, ValidationError
 
-from aahcrawler.adaptation.store.overlay import LEARNED, Overlay
+from aahcrawler.adaptation.store.overlay import Overlay
 from aahcrawler.adaptation.wiring import adaptation
-from aahcrawler.crawls import DEFINITION, TOPIC
 from aahcrawler.definitions import DefinitionError, read_definition
 from aahcrawler.documents import PDF, DocumentReader
 from aahcrawler.fingerprint import files_digest, fingerprint
 from aahcrawler.helper import ApplicationAwareHelper, Assistance
 from aahcrawler.helper.sites import site_of
+from aahcrawler.layout import DEFINITION, LEARNED, TOPIC
 from aahcrawler.metadata import Link, Metadata
 from aahcrawler.objects.reader import PageRow, Stated, captures, page_rows
 from aahcrawler.objects.readings import Method, Reading

@@ -13,6 +13,7 @@ from typing import Annotated
 import typer
 
 from aahcrawler.exits import told
+from aahcrawler.layout import ARCHIVE
 from offline.selection.page_dates import DateOf
 
 selection_app = typer.Typer()
@@ -89,7 +90,7 @@ def select(
         if to is not None:
             refuse(to)
         next(page_rows(crawl), None)
-        with Records(crawl / "archive", lambda: count("records read")) as records:
+        with Records(crawl / ARCHIVE, lambda: count("records read")) as records:
             if dry_run or to is None:
                 for row in chosen(crawl, criteria, records):
                     typer.echo(f"{row.fetched_at}\t{'' if row.score is None else f'{row.score:.4f}'}\t{row.url}")

@@ -7,6 +7,7 @@ the crawl has learned. Without anything learned it is the texts alone.
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -35,6 +36,11 @@ class TopicState:
             return cls(texts, NOTHING if learned is None else Learned.model_validate(learned))
         except (AttributeError, TypeError, ValidationError) as error:
             raise ValueError(f"it is no topic: {error}") from error
+
+    @classmethod
+    def read(cls, path: Path) -> "TopicState":
+        """Read a file; nothing is stored where there is none. Raise ``OSError``, or as ``parse`` does."""
+        return cls.parse(path.read_bytes()) if path.exists() else cls()
 
     @property
     def is_empty(self) -> bool:

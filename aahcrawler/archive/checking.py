@@ -8,19 +8,10 @@ from tempfile import gettempdir
 
 from aahcrawler.archive.findings import ADVICE, NOTES, Finding, Tally
 from aahcrawler.archive.folders import ArchiveFolder
-from aahcrawler.archive.index import (
-    EXTENSION,
-    INDEX,
-    LINES,
-    SORTED,
-    Entry,
-    LineSorter,
-    covered_files,
-    index_lines,
-    place_of,
-)
+from aahcrawler.archive.index import LINES, SORTED, Entry, LineSorter, covered_files, index_lines, place_of
 from aahcrawler.archive.relations import Relations, Revisits
 from aahcrawler.archive.scanning import Problem, scan
+from aahcrawler.layout import INDEX, WARC
 from aahcrawler.segments import OPEN, is_open, open_segment, segments
 
 __all__ = ["ADVICE", "NOTES", "Finding", "Tally", "check"]
@@ -47,7 +38,7 @@ def _of_folder(archive: ArchiveFolder, tally: Tally) -> Iterator[Finding]:
     temporary = Path(gettempdir())
     with LineSorter(temporary) as expected, LineSorter(temporary) as sorter:
         revisits = Revisits(sorter)
-        paths = segments(archive.files, EXTENSION)
+        paths = segments(archive.files, WARC)
         for path in paths:
             yield from _of_records(path, tally, revisits, expected)
         yield from revisits.unmet()
@@ -96,7 +87,7 @@ def _has_writer(path: Path) -> bool:
 def _of_index(archive: ArchiveFolder, paths: Iterable[Path], expected: LineSorter) -> Iterator[Finding]:
     moving = _moving(archive, paths)
     whole = archive.indexes / INDEX
-    parts = [whole, *sorted(archive.indexes.glob(f"*.{EXTENSION}{SORTED}"))]
+    parts = [whole, *sorted(archive.indexes.glob(f"*.{WARC}{SORTED}"))]
     indexes = [path for path in parts if path.exists()]
     if not indexes:
         if any(path.name not in moving for path in paths):

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-DELIVERED = "delivered.jsonl"
+from aahcrawler.layout import DELIVERED
 
 _logger = logging.getLogger(__name__)
 

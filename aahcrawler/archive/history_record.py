@@ -1,7 +1,5 @@
 """The history's record of a capture, as later crawls need it: as it is stored, and as it is looked up."""
 
-import base64
-import binascii
 import math
 import re
 from dataclasses import dataclass, replace
@@ -12,7 +10,7 @@ from typing import Literal, Self
 from aahcrawler import metadata as metadata_record
 from aahcrawler.archive.payload import HEAD, beginning_of, is_chunked, status_of
 from aahcrawler.archive.record_access import Appended
-from aahcrawler.archive.records import Original
+from aahcrawler.archive.records import Original, unlabelled_digest
 from aahcrawler.archive.writer import Capture
 from aahcrawler.exchange import Exchange
 from aahcrawler.metadata import Metadata, MetadataError
@@ -89,7 +87,7 @@ class HistoryRecord:
             header.get("WARC-Type").lower() == "revisit",
             header.get("WARC-Refers-To").strip("<>"),
         )
-        digest = _digest(header.get("WARC-Payload-Digest"))
+        digest = unlabelled_digest(header.get("WARC-Payload-Digest"))
         # What a revisit record leaves out is with its original.
         complete = capture.revisit or not header.get("WARC-Truncated")
         kept = cls._made(capture, found.http_head, (digest, complete, found.crawl), understood(found.metadata))
@@ -182,13 +180,6 @@ def _moment(date: str) -> datetime | None:
         return moment.astimezone(UTC) if moment.tzinfo is not None else None
     except (ValueError, OverflowError):
         return None
-
-
-def _digest(label: str) -> bytes:
-    try:
-        return base64.b32decode(label.removeprefix("sha1:"))
-    except binascii.Error:
-        return b""
 
 
 def _number(value: object) -> float | None:

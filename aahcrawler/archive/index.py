@@ -29,12 +29,11 @@ from aahcrawler.archive.payload import status_of
 from aahcrawler.archive.records import Fields
 from aahcrawler.archive.scanning import Scanned, scan, timestamp
 from aahcrawler.archive.surt import surt
+from aahcrawler.layout import INDEX, WARC
 from aahcrawler.segments import is_open, segments
 
-INDEX = "index.cdxj"
 LINES = ".lines"
 SORTED = ".cdxj"
-EXTENSION = "warc.gz"
 INDEXED = frozenset({"response", "revisit", "resource"})
 """The types of records that can be replayed. Metadata records are about a page, and no version of it."""
 
@@ -182,7 +181,7 @@ class IndexWriter:
         self._end()
         self._beside.shutdown()
         try:
-            if any(not is_open(path) for path in segments(self._archive, EXTENSION)):
+            if any(not is_open(path) for path in segments(self._archive, WARC)):
                 update(self._archive, self._folder)
         except OSError as error:
             _logger.warning("the index is not complete: %s; aah archive index makes it anew", error)
@@ -220,12 +219,12 @@ def update(archive: Path, folder: Path) -> Path:
     target = folder / INDEX
     with _turn(folder):
         covered = set(covered_files(target))
-        closed = [path for path in segments(archive, EXTENSION) if not is_open(path)]
+        closed = [path for path in segments(archive, WARC) if not is_open(path)]
         for path in closed:
             begun = (folder / (path.name + LINES)).exists() or (folder / (path.name + SORTED)).exists()
             if begun or path.name not in covered:
                 _settle(path, folder)
-        runs = sorted(path for path in folder.glob(f"*.{EXTENSION}{SORTED}"))
+        runs = sorted(path for path in folder.glob(f"*.{WARC}{SORTED}"))
         if runs or not target.exists():
             _write_sorted((path for path in (target, *runs) if path.exists()), target)
         for path in runs:
@@ -241,11 +240,11 @@ def rebuild(archive: Path, folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     target = folder / INDEX
     with LineSorter(folder) as sorter:
-        for path in segments(archive, EXTENSION):
+        for path in segments(archive, WARC):
             if not is_open(path):
                 sorter.extend(scanned_lines(path))
         replace_lines(target, sorter)
-    for leftover in (*folder.glob(f"*.{EXTENSION}{LINES}"), *folder.glob(f"*.{EXTENSION}{SORTED}")):
+    for leftover in (*folder.glob(f"*.{WARC}{LINES}"), *folder.glob(f"*.{WARC}{SORTED}")):
         leftover.unlink()
     return target
 

@@ -1,6 +1,7 @@
 """WARC 1.1 record headers, made of plain values (ISO 28500:2017). Nothing here reads, writes or uses a clock."""
 
 import base64
+import binascii
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -189,6 +190,18 @@ def labelled_digest(digest: bytes) -> str:
     'sha1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA'
     """
     return "sha1:" + base64.b32encode(digest).decode("ascii")
+
+
+def unlabelled_digest(label: str) -> bytes:
+    """Return the digest that a header field holds, nothing where that is no SHA-1.
+
+    >>> unlabelled_digest(labelled_digest(bytes(20))) == bytes(20), unlabelled_digest("sha1:?")
+    (True, b'')
+    """
+    try:
+        return base64.b32decode(label.removeprefix("sha1:"))
+    except binascii.Error:
+        return b""
 
 
 def _http_fields(kind: str, exchange: Exchange, record_id: str, warcinfo_id: str) -> Fields:

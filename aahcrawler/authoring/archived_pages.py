@@ -7,16 +7,17 @@ from functools import partial
 from pathlib import Path
 
 from aahcrawler import urls
-from aahcrawler.archive.folders import FILES, INDEXES
 from aahcrawler.archive.history import History
 from aahcrawler.archive.reader import captures
 from aahcrawler.authoring.fetching import PAGE_BYTES, fetch_page
 from aahcrawler.authoring.page_source import Source, SourceError
 from aahcrawler.exchange import Exchange
+from aahcrawler.layout import ARCHIVE, INDEXES, WARC
 from aahcrawler.page import Page
+from aahcrawler.segments import OPEN
 from aahcrawler.wire.replay import replayed
 
-ENDINGS = (".warc.gz", ".warc.gz.open", ".warc")
+ENDINGS = (f".{WARC}", f".{WARC}{OPEN}", ".warc")
 
 
 def named_page(
@@ -49,7 +50,7 @@ def archived_page(file: Path, url: str) -> Page:
 
 def kept_page(crawl: Path, url: str) -> Page | None:
     """Return the newest capture of an address in the archive of a crawl, None if there is no readable one."""
-    with History(crawl / FILES, crawl / INDEXES) as history:
+    with History(crawl / ARCHIVE, crawl / INDEXES) as history:
         former = history.former(url)
         exchange = history.exchange(former) if former is not None else None
     if exchange is None:

@@ -110,8 +110,8 @@ def capture_page(
     allow_private: Private = False,
 ) -> None:
     """Save a page, and the results of reading it, as a test beside its application's file."""
-    from aahcrawler.authoring.capture import CaptureError, Wish, capture, told_of
     from aahcrawler.authoring.fetching import FetchError
+    from aahcrawler.authoring.page_capture import CaptureError, Wish, capture, told_of
     from aahcrawler.authoring.page_source import SourceError, source
     from aahcrawler.authoring.saved_pages import SavedPageError
     from knowledge_base.file_selection import named_folders

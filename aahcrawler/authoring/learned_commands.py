@@ -22,8 +22,9 @@ Crawl = Annotated[
 @learned_app.command("learned")
 def list_learned(crawl: Crawl, kb: Folders = "") -> None:
     """List the actions and signs that a crawl has learned, with the replaced ones and the evidence."""
-    from aahcrawler.adaptation.store.overlay import LEARNED, Overlay
+    from aahcrawler.adaptation.store.overlay import Overlay
     from aahcrawler.authoring.promotion import compared, described
+    from aahcrawler.layout import LEARNED
     from knowledge_base.file_selection import named_folders
     from knowledge_base.loader import LoadError, load
 
@@ -63,10 +64,11 @@ def promote_learned(
     An action becomes a variant of its level, a sign one more sign of its level or application. The file is that of the
     last folder of the knowledge base; it is created if it is missing.
     """
-    from aahcrawler.adaptation.store.overlay import LEARNED, Overlay
+    from aahcrawler.adaptation.store.overlay import Overlay
     from aahcrawler.authoring.archived_pages import kept_page
-    from aahcrawler.authoring.capture import CaptureError, told_of
+    from aahcrawler.authoring.page_capture import CaptureError, told_of
     from aahcrawler.authoring.promotion import PromotionError, chosen, promote
+    from aahcrawler.layout import LEARNED
     from knowledge_base.file_selection import named_folders
     from knowledge_base.loader import LoadError, load
 

@@ -15,8 +15,8 @@ from pathlib import Path
 from lxml import etree
 
 from aahcrawler.adaptation.store.learned import Learned, LearnedAction, LearnedLinks, LearnedSign
-from aahcrawler.authoring.capture import Captured, Wish, capture
 from aahcrawler.authoring.insertion import Insertion, PromotionError, is_anywhere
+from aahcrawler.authoring.page_capture import Captured, Wish, capture
 from aahcrawler.authoring.promotion_proof import prove, taken_for
 from aahcrawler.authoring.xml_spans import Span, root_of
 from aahcrawler.page import Page
@@ -101,7 +101,7 @@ def promote(learned: Learned, pages: Sequence[Page], folders: Sequence[Path], va
     of it, and no other name is given. If that folder has no file of the application, the file in use is copied there
     first. Nothing is written if the knowledge base would be invalid, would read any of the pages differently from the
     learned action, or a saved page differently from now. Raises `PromotionError`, `LoadError` and
-    `aahcrawler.authoring.capture.CaptureError`.
+    `aahcrawler.authoring.page_capture.CaptureError`.
     """
     if folders[-1] == SHIPPED and not _is_ours(SHIPPED):
         raise PromotionError(

@@ -151,10 +151,17 @@ class FrontierSettings:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What is to be remembered of how a lease ended: why, and which numbers it adds to (``CrawlStats``)."""
+    """What is to be remembered of how a lease ended: why, and which numbers it adds to (``CrawlStats``).
+
+    The URL's queue is not leased from again for ``delay`` seconds. ``learned`` is what the queue itself asks for, in
+    seconds between fetches: it is kept for whoever leases from it next, in any crawl (``Lease.learned``), and changes
+    no delay; None leaves what was kept, 0 forgets it.
+    """
 
     reason: str = ""
     stats: Mapping[str, float] = field(default_factory=dict)
+    delay: float = 0.0
+    learned: float | None = None
 
 
 QUIET: Final = Outcome()
@@ -222,33 +229,22 @@ class Scheduling(Protocol):
         """
         ...
 
-    def finish(
-        self,
-        lease: Lease,
-        state: State,
-        *,
-        delay: float = 0.0,
-        learned: float | None = None,
-        links: Sequence[Offer] = (),
-        outcome: Outcome = QUIET,
-    ) -> bool:
+    def finish(self, lease: Lease, state: State, outcome: Outcome = QUIET, links: Sequence[Offer] = ()) -> bool:
         """Move a leased URL to ``done``, ``failed`` or ``blocked``, offer its links and add its counts, all or nothing.
 
         Of more than 500 links, those before the last 500 are offered first, in atomic parts: a crash in
-        between offers them again later. The URL's queue is not leased from again for ``delay`` seconds. The delay of a
-        URL that is done is remembered as the queue's usual one: it is also kept between connections that are out at
-        once, and after a lease that was lost. ``learned`` is what the queue itself asks for, in seconds between
-        fetches: it is kept for whoever leases from it next, in any crawl (``Lease.learned``), and changes no delay;
-        None leaves what was kept, 0 forgets it. Return False, and change nothing, when the lease had been lost; a
-        lease that has run out but was not taken back yet still counts. A finish that is repeated returns True again.
+        between offers them again later. The delay of a URL that is done is remembered as the queue's usual one: it is
+        also kept between connections that are out at once, and after a lease that was lost. Return False, and change
+        nothing, when the lease had been lost; a lease that has run out but was not taken back yet still counts. A
+        finish that is repeated returns True again.
         """
         ...
 
-    def retry(self, lease: Lease, *, delay: float, learned: float | None = None, outcome: Outcome = QUIET) -> State:
-        """Put a leased URL back, its queue to rest for ``delay`` seconds; ``FAILED`` after the last attempt.
+    def retry(self, lease: Lease, outcome: Outcome = QUIET) -> State:
+        """Put a leased URL back, its queue to rest; ``FAILED`` after the last attempt.
 
-        The outcome's numbers are added either way, its reason (``RETRIES_USED_UP`` where it names none) where the
-        URL fails; ``learned`` is kept as by ``finish``. Of a lost lease the URL's present state is returned.
+        The outcome's reason (``RETRIES_USED_UP`` where it names none) is added where the URL fails, the rest of it
+        either way. Of a lost lease the URL's present state is returned.
         """
         ...
 

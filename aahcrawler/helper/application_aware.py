@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from aahcrawler.helper import generic_reading, sitemap_reading
-from aahcrawler.helper.adapter import Adapter
+from aahcrawler.helper.adaptation_protocol import Adapter
 from aahcrawler.helper.application_reading import Adaptation, ApplicationReading
 from aahcrawler.helper.assistance import Assistance, FailedAction, Failure
 from aahcrawler.helper.completion import Completion

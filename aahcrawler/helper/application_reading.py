@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property, partial
 
-from aahcrawler.helper.adapter import Adapter, Question
+from aahcrawler.helper.adaptation_protocol import Adapter, Question
 from aahcrawler.helper.anchors import Contexts
 from aahcrawler.helper.assistance import Assistance, Failure
 from aahcrawler.helper.completion import Completion

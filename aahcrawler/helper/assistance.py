@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from aahcrawler.induction.model import NoObject
+from aahcrawler.induction.record_sets import NoObject
 from aahcrawler.webobject import Container, WebObject
 from knowledge_base.model import Match
 from knowledge_base.url_rules import Reason

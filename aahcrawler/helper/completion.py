@@ -17,7 +17,7 @@ from aahcrawler.helper.part_text import body_of
 from aahcrawler.helper.sites import site_of
 from aahcrawler.induction.article_text import AGREED, LEAST_AGREED, MISSED, RUNNING, letters, merged, share_of
 from aahcrawler.induction.generic_objects import Reading, read
-from aahcrawler.induction.model import Region
+from aahcrawler.induction.record_sets import Region
 from aahcrawler.page import Page
 from aahcrawler.page.generic import main_content as generic_content
 from aahcrawler.webobject import Value, WebObject

@@ -10,10 +10,10 @@ from aahcrawler.helper.list_entries import LONGEST_REST, ListText, read_list
 from aahcrawler.helper.ownership import Owners
 from aahcrawler.helper.part_text import author_of, body_of
 from aahcrawler.induction.generic_objects import Reading
-from aahcrawler.induction.model import Nature, Record
+from aahcrawler.induction.record_sets import Nature, Record
 from aahcrawler.page import Page, generic
-from aahcrawler.page.entries import LONGEST_PARAGRAPH
 from aahcrawler.page.generic import PageLink
+from aahcrawler.page.link_surroundings import LONGEST_PARAGRAPH
 from aahcrawler.page.sidebars import Sidebar, sidebars
 from aahcrawler.page.text import fold, plain_text
 from aahcrawler.page.zones import Zone, Zones

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
-from aahcrawler.helper.adapter import Taken
+from aahcrawler.helper.adaptation_protocol import Taken
 from aahcrawler.helper.assistance import FailedAction, Failure
 from aahcrawler.helper.nesting_limit import is_too_deep
 from aahcrawler.helper.page_literals import literals_on

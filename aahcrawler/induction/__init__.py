@@ -5,8 +5,8 @@ pages by `aahcrawler.wrapper_induction`.
 """
 
 from aahcrawler.induction.main_part import MainPart, main_part
-from aahcrawler.induction.model import Nature, Record, RecordSet, Region
 from aahcrawler.induction.record_finding import find_records, records
+from aahcrawler.induction.record_sets import Nature, Record, RecordSet, Region
 from aahcrawler.induction.surroundings import Surroundings
 
 __all__ = [

@@ -11,7 +11,7 @@ from aahcrawler.induction.addressing import is_front
 from aahcrawler.induction.article_text import ArticleText, article_text, letters
 from aahcrawler.induction.headings import heading_target
 from aahcrawler.induction.main_part import MainPart, main_part
-from aahcrawler.induction.model import Nature, NoObject, RecordSet
+from aahcrawler.induction.record_sets import Nature, NoObject, RecordSet
 from aahcrawler.induction.surroundings import Surroundings
 from aahcrawler.page import Page, claims
 from aahcrawler.page.schemaorg import Item

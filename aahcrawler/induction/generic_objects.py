@@ -10,8 +10,8 @@ from aahcrawler.induction import datelines
 from aahcrawler.induction.article import Article, judge, stands_in, teasers_of
 from aahcrawler.induction.headings import page_heading
 from aahcrawler.induction.merging import completed, merged, paired
-from aahcrawler.induction.model import Byline, Dated, NoObject, Record, RecordSet, Region
 from aahcrawler.induction.record_finding import records
+from aahcrawler.induction.record_sets import Byline, Dated, NoObject, Record, RecordSet, Region
 from aahcrawler.induction.surroundings import Surroundings
 from aahcrawler.page import Page, claims, generic
 from aahcrawler.page.schemaorg import Item, items

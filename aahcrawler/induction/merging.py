@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from lxml.etree import _Element as Element
 
-from aahcrawler.induction.model import Record
+from aahcrawler.induction.record_sets import Record
 from aahcrawler.page.claims import Claim
 from aahcrawler.page.text import fold
 from aahcrawler.webobject import Reference, WebObject

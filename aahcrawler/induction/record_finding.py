@@ -13,10 +13,10 @@ from aahcrawler.induction.asides import SIDE
 from aahcrawler.induction.candidates import Candidate, candidates, own_text
 from aahcrawler.induction.headings import headed_places
 from aahcrawler.induction.main_part import region
-from aahcrawler.induction.model import Byline, Dated, Nature, Record, RecordSet
 from aahcrawler.induction.outline import Outline
 from aahcrawler.induction.record_bodies import Content, Found, Part, Slot, bodies
 from aahcrawler.induction.record_fields import Fields, Name, read_unsigned, sign
+from aahcrawler.induction.record_sets import Byline, Dated, Nature, Record, RecordSet
 from aahcrawler.induction.signed_contributions import signed_records
 from aahcrawler.induction.surroundings import Surroundings
 from aahcrawler.induction.teaser_detection import Leads

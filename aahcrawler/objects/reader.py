@@ -16,10 +16,11 @@ from urllib.parse import unquote
 
 import pyoxigraph as ox
 
+from aahcrawler.layout import OBJECTS
 from aahcrawler.objects import vocabulary as v
 from aahcrawler.objects.readings import Method, Reading, Readings, capture_of, first_segments, graph_of
 from aahcrawler.objects.writer import CaptureDescription
-from aahcrawler.segments import DamagedError, open_segment
+from aahcrawler.segments import DamageError, open_segment
 
 _BATCH = 10_000
 _BUFFER = 1 << 16
@@ -296,7 +297,7 @@ class _Segments:
 
     @classmethod
     def of(cls, crawl: Path) -> Self:
-        folder = crawl / "objects"
+        folder = crawl / OBJECTS
         if not folder.is_dir():
             what = "holds no crawl (it has no folder objects)" if crawl.is_dir() else "is not a folder"
             raise ReadError(f"{crawl}: {what}. Name the output folder of a crawl.")
@@ -492,7 +493,7 @@ def _explained(path: Path) -> Iterator[None]:
     """Raise trouble in reading as a ``ReadError``."""
     try:
         yield
-    except (OSError, EOFError, ValueError, SyntaxError, zlib.error, DamagedError) as error:
+    except (OSError, EOFError, ValueError, SyntaxError, zlib.error, DamageError) as error:
         raise ReadError(
             f"{path}: is damaged ({error}). Restore it from a copy, or take it out of the folder."
         ) from error

@@ -15,13 +15,9 @@ from pathlib import Path
 from typing import BinaryIO, Final
 from urllib.parse import quote, unquote
 
+from aahcrawler.layout import NQUADS, READINGS
 from aahcrawler.objects.vocabulary import GENERATED_AT, READING
-from aahcrawler.segments import OPEN, DamagedError, Members, open_segment, segments
-
-EXTENSION: Final = "nq.gz"
-"""The extension of all segments of objects."""
-READINGS: Final = f"readings.{EXTENSION}"
-"""The extension of those that hold later readings alone."""
+from aahcrawler.segments import OPEN, DamageError, Members, open_segment, segments
 
 _RECORD: Final = "urn:uuid:"
 _READ_AT: Final = re.compile(rb"<[^<> ]*> <%s> \"([^\"]*)\"" % re.escape(GENERATED_AT.encode()))
@@ -102,7 +98,7 @@ class Readings:
     """
 
     def __init__(self, folder: Path) -> None:
-        """Find them in a folder of segments. Raises ``OSError``, and ``DamagedError`` for a damaged segment."""
+        """Find them in a folder of segments. Raises ``OSError``, and ``DamageError`` for a damaged segment."""
         self._latest: dict[str, _Place] = {}
         self._ends: dict[Path, int] = {}
         for path in segments(folder, READINGS):
@@ -154,7 +150,7 @@ class Readings:
 
 def first_segments(folder: Path) -> tuple[Path, ...]:
     """Return the segments of a folder that hold the first readings of captures, in the order of their beginning."""
-    return tuple(path for path in segments(folder, EXTENSION) if not is_later(path))
+    return tuple(path for path in segments(folder, NQUADS) if not is_later(path))
 
 
 def is_later(path: Path) -> bool:
@@ -165,7 +161,7 @@ def is_later(path: Path) -> bool:
 def _read_at(text: bytes) -> datetime:
     found = _READ_AT.match(text)
     if found is None:
-        raise DamagedError("a later reading does not begin with its time")
+        raise DamageError("a later reading does not begin with its time")
     return datetime.fromisoformat(found[1].decode())
 
 

@@ -4,14 +4,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from types import TracebackType
-from typing import Literal, Self
+from typing import Literal
 
+from aahcrawler.layout import NQUADS, READINGS
 from aahcrawler.objects import vocabulary as v
 from aahcrawler.objects.nquads import boolean, double, integer, iri, moment, quads, site_of, term, text, typed
-from aahcrawler.objects.readings import EXTENSION, READINGS, Method, Reading, reading
+from aahcrawler.objects.readings import Method, Reading, reading
 from aahcrawler.objects.versions import Changes, version
-from aahcrawler.segments import Clock, Recovered, SegmentWriter, Series, recover
+from aahcrawler.segments import Clock, SegmentedOutput, SegmentWriter, Series
 from aahcrawler.webobject import Container, Person, Reference, Value, WebObject
 
 _LEVEL = 1
@@ -63,7 +63,7 @@ class CaptureDescription:
         return reading(self.iri, self.reader, Method.FIRST if self.reading is None else self.reading.method)
 
 
-class ObjectWriter:
+class ObjectWriter(SegmentedOutput):
     """Writes N-Quads segments beside a crawl's WARC files.
 
     Each ``write`` is one gzip member, so that a reader of an open segment sees whole captures only. When ``write``
@@ -72,11 +72,9 @@ class ObjectWriter:
     """
 
     def __init__(self, folder: Path, crawl: str, clock: Clock, *, size: int = 1 << 30) -> None:
+        super().__init__(SegmentWriter(Series(folder, crawl, NQUADS, limit=size, level=_LEVEL), clock))
+        self._later = SegmentWriter(Series(folder, crawl, READINGS, limit=size, level=_LEVEL), clock)
         self.now = clock
-        self._first, self._later = (
-            SegmentWriter(Series(folder, crawl, extension, limit=size, level=_LEVEL), clock)
-            for extension in (EXTENSION, READINGS)
-        )
 
     def write(
         self, capture: CaptureDescription, objects: Iterable[WebObject] = (), containers: Iterable[Container] = ()
@@ -86,36 +84,20 @@ class ObjectWriter:
         Raises ``DiskFullError`` when there is no room, and ``SegmentError`` for other troubles of the disk; the
         segment is then as before.
         """
-        segments = self._first if capture.reading is None else self._later
+        segments = self._segments if capture.reading is None else self._later
         segments.append((statements(capture, objects, containers),))
 
     def sync(self) -> None:
         """Force written statements to disk; in any thread."""
-        self._first.sync()
+        super().sync()
         self._later.sync()
 
     def close(self) -> None:
         """Force the current segments to disk and give them their final names. Calling it twice does no harm."""
         try:
-            self._first.close()
+            super().close()
         finally:
             self._later.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-
-def recover_objects(folder: Path) -> tuple[Recovered, ...]:
-    """Close the segments of a crawl that was killed: torn captures are cut off, untouched files removed.
-
-    Segments whose writer lives are left alone. Raises ``SegmentError`` where the folder cannot be written to.
-    """
-    return recover(folder, EXTENSION)
 
 
 def statements(

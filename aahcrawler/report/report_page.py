@@ -11,7 +11,8 @@ from pathlib import Path
 
 from pydantic import BaseModel, ValidationError
 
-from aahcrawler.adaptation.store.overlay import LEARNED, Evidence, Overlay
+from aahcrawler.adaptation.store.overlay import Evidence, Overlay
+from aahcrawler.layout import FORMER, LEARNED, REPORT, SUMMARY
 from aahcrawler.objects.reader import PageRow, ReadError, page_rows
 from aahcrawler.report import adaptation_section
 from aahcrawler.report.chart import Line, bars, line_chart
@@ -84,8 +85,8 @@ def write_report(crawl: Path) -> Path:
     Raise ``ReportError``.
     """
     try:
-        summary = _read(crawl / "crawl.json")
-        before = crawl / "former" / str(summary.crawl - 1) / "crawl.json"
+        summary = _read(crawl / SUMMARY)
+        before = crawl / FORMER / str(summary.crawl - 1) / SUMMARY
         former = _read(before) if before.exists() else None
         # One that was fetched again after a kill, or by two workers, is one page.
         rows = tuple({row.url: row for row in page_rows(crawl) if row.is_page and row.crawl == summary.crawl}.values())
@@ -95,7 +96,7 @@ def write_report(crawl: Path) -> Path:
         raise ReportError(f"{crawl}: no crawl.json here; name the output folder of a crawl") from None
     except (ValueError, ValidationError, ReadError, OSError) as error:
         raise ReportError(f"{crawl}: cannot be read: {error}") from error
-    target = crawl / "report.html"
+    target = crawl / REPORT
     target.write_text(report(summary, rows, former, learned, topic), "utf-8")
     return target
 

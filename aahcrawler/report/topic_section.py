@@ -3,14 +3,14 @@
 from html import escape
 from pathlib import Path
 
+from aahcrawler.layout import TOPIC
 from online_analysis.topic_learning import KeptRefinement, Learned
 from online_analysis.topic_state import TopicState
 
 
 def read_learned(crawl: Path) -> Learned:
     """Return the learned terms of ``topic.json`` in a crawl's folder. Raise ``OSError`` or ``ValueError``."""
-    kept = crawl / "topic.json"
-    return (TopicState.parse(kept.read_bytes()) if kept.exists() else TopicState()).learned
+    return TopicState.read(crawl / TOPIC).learned
 
 
 def learned_topic(learned: Learned) -> str:

@@ -66,7 +66,7 @@ class _Waits:
 def weighed(folder: Path, crawl: int, weights: Weights, share: Share = Share()) -> dict[str, Weighed]:
     """Return the scores of a share's queued URLs in a crawl, had they had these weights from the beginning.
 
-    A URL that was offered without any parts keeps its score. Reads the whole log of the crawl. Raise ``ScoreLogError``
+    A URL that was offered without any parts keeps its score. Reads the whole log of the crawl. Raise ``DamageError``
     for damage.
     """
     weighing = _Weighing(weights, share)

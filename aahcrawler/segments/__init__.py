@@ -10,25 +10,28 @@ off again, so that the file always ends with a complete member; a process killed
 member, which ``recover`` cuts.
 """
 
-from aahcrawler.segments.members import DamagedError, Members, identity
-from aahcrawler.segments.reader import is_open, open_segment, segments
+from aahcrawler.segments.members import Members, identity
+from aahcrawler.segments.output import SegmentedOutput
+from aahcrawler.segments.reader import is_open, lines, open_segment, segments
 from aahcrawler.segments.recovery import Recovered, recover
-from aahcrawler.segments.series import OPEN, DiskFullError, SegmentError, Series
+from aahcrawler.segments.series import OPEN, DamageError, DiskFullError, SegmentError, Series
 from aahcrawler.segments.writer import Clock, SegmentWriter, Span
 
 __all__ = [
     "OPEN",
     "Clock",
-    "DamagedError",
+    "DamageError",
     "DiskFullError",
     "Members",
     "Recovered",
     "SegmentError",
     "SegmentWriter",
+    "SegmentedOutput",
     "Series",
     "Span",
     "identity",
     "is_open",
+    "lines",
     "open_segment",
     "recover",
     "segments",

@@ -8,13 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from aahcrawler.segments.series import OPEN
+from aahcrawler.segments.series import OPEN, DamageError
 
 _CHUNK = 1 << 16
-
-
-class DamagedError(Exception):
-    """Raised where a segment is not made of whole gzip members; the message tells what it has instead."""
 
 
 class Members:
@@ -22,7 +18,7 @@ class Members:
 
     ``end`` is the end of the last member that was read, from which reading can continue another time. ``statements``
     counts the lines read. Members that are not ``wanted``, by their first byte and their text, are passed over. Reading
-    raises ``DamagedError`` where there is no whole member.
+    raises ``DamageError`` where there is no whole member.
     """
 
     def __init__(self, file: BinaryIO, begin: int = 0, wanted: Callable[[int, bytes], bool] | None = None) -> None:
@@ -51,7 +47,7 @@ class Members:
                 self.end += len(self._pending) - len(inflate.unused_data)
                 self._pending = inflate.unused_data
         except (OSError, zlib.error) as error:
-            raise DamagedError(f"at byte {begin}: {error}") from error
+            raise DamageError(f"at byte {begin}: {error}") from error
         return b"".join(pieces)
 
     def _piece(self) -> bytes:

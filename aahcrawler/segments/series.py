@@ -21,6 +21,10 @@ class SegmentError(Exception):
     """Raised where a segment cannot be written or read; the message tells the file and the remedy."""
 
 
+class DamageError(Exception):
+    """Raised for a segment that holds what it should not; the message tells the file and the remedy."""
+
+
 class DiskFullError(SegmentError):
     """Raised where the disk is full. Nothing written before is lost, and the same write may be tried again."""
 

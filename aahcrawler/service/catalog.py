@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from aahcrawler.crawls import DEFINITION, FRONTIER, SUMMARY, frontier_name, number
+from aahcrawler.crawls import frontier_name, number
 from aahcrawler.definitions import DefinitionError, read_definition
 from aahcrawler.frontier.server.server_process import served_at
+from aahcrawler.layout import DEFINITION, FRONTIER, SUMMARY
 from aahcrawler.service.url_admission import Admission
 from online_analysis.icd import Icd
 

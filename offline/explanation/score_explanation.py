@@ -68,7 +68,7 @@ class Explanation:
 def explain(folder: Path, url: str, *, quick: bool = False) -> Explanation:
     """Explain a URL of a crawl; ``quick`` leaves out the ranker's part, for which the ranker has to be trained.
 
-    Raise ``NoCrawlError`` for a folder without a crawl, ``ScoreLogError`` for a damaged log, and ``UnknownUrlError``.
+    Raise ``NoCrawlError`` for a folder without a crawl, ``DamageError`` for a damaged log, and ``UnknownUrlError``.
     """
     crawl = crawl_of(folder)
     canonical = urls.canonicalize(url)

@@ -7,14 +7,13 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 
-from aahcrawler.crawls import SCORES
 from aahcrawler.frontier.protocol import State
+from aahcrawler.layout import POSTED, SCORES
 from aahcrawler.scores.columns import unpacked
 from aahcrawler.scores.entries import Batched, Begin, Column, Ended, Judged, Links, Offered, Rescored
 from aahcrawler.scores.reader import Read, read
 from aahcrawler.scores.update_function import updated
 
-POSTED = "posted.jsonl"
 BLACKLISTED = "blacklisted"
 """The web service's note for a URL that is not to be fetched."""
 
@@ -94,7 +93,7 @@ class Event:
 def history(folder: Path, url: str) -> tuple[Event, ...]:
     """Return the events of a canonical URL in all crawls of a folder, in order.
 
-    Raise ``ScoreLogError`` where the log is damaged.
+    Raise ``DamageError`` where the log is damaged.
     """
     logged = [event for found in read(folder / SCORES, about=url) for event in _events(found, url)]
     events = sorted((*logged, *_posted(folder / POSTED, url)), key=lambda event: (event.crawl, event.at))

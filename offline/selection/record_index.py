@@ -7,7 +7,6 @@ from contextlib import suppress
 from datetime import UTC
 from io import BytesIO
 from pathlib import Path
-from types import TracebackType
 from typing import Any, BinaryIO, Self, cast
 
 from fastwarc.warc import ArchiveIterator, WarcRecord
@@ -16,12 +15,12 @@ from aahcrawler import metadata, urls
 from aahcrawler.archive.gzip_members import Member, MemberError
 from aahcrawler.archive.record_access import LONGEST_METADATA
 from aahcrawler.exchange import Exchange, Truncation
+from aahcrawler.layout import WARC
 from aahcrawler.metadata import MEDIA_TYPE, Metadata, MetadataError
 from aahcrawler.page import Page
 from aahcrawler.segments import SegmentError, open_segment, segments
-from offline.archived_pages import PAGE_BYTES, page_of
+from aahcrawler.wire.replay import PAGE_BYTES, replayed
 
-_EXTENSION = "warc.gz"
 _HEAD = 1 << 16
 _PIECE = 1 << 20
 _HEAD_END = re.compile(rb"\n\r?\n")
@@ -63,7 +62,7 @@ class Records:
     """
 
     def __init__(self, folder: Path, seen: Callable[[], object]) -> None:
-        self._files = segments(folder, _EXTENSION)
+        self._files = segments(folder, WARC)
         self._known = sqlite3.connect("")
         self._known.executescript(_SCHEMA)
         for number, path in enumerate(self._files):
@@ -72,9 +71,7 @@ class Records:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._known.close()
 
     def take(self, ids: Iterable[str]) -> Iterator[str]:
@@ -127,7 +124,7 @@ class Records:
             return None
         with open_segment(self._files[found[0]]) as stream:
             stream.seek(found[1])
-            return page_of(_exchange(next(iter(ArchiveIterator(stream, parse_http=False))), named[0]))
+            return replayed(_exchange(next(iter(ArchiveIterator(stream, parse_http=False))), named[0]))
 
     def metadata(self, capture: str) -> Metadata | None:
         """Return what the crawl understood of a capture when it was made; None where that was not kept."""

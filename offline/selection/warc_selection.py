@@ -21,13 +21,14 @@ from aahcrawler import __version__
 from aahcrawler.archive.index import SORTED, LineSorter, replace_lines, scanned_lines
 from aahcrawler.archive.records import CrawlInfo, header, warcinfo_block, warcinfo_fields
 from aahcrawler.archive.writer import Identity
+from aahcrawler.layout import WARC
 from aahcrawler.objects.reader import PageRow, page_rows
 from aahcrawler.page import requisites
 from offline.selection.criteria import Criteria
 from offline.selection.rdf_queries import Names, answers, published
 from offline.selection.record_index import Records
 
-EXTENSION = ".warc.gz"
+EXTENSION = f".{WARC}"
 
 
 class SelectionError(Exception):

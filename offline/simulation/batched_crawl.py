@@ -7,8 +7,8 @@ from itertools import repeat
 from aahcrawler.frontier.protocol import UNSCORED, FrontierSettings
 from aahcrawler.pipeline.batch import OpenBatch, contribution_of
 from offline.simulation.best_first import SEED_SCORE, FrontierQueue
+from offline.simulation.crawl_strategy import Briefing
 from offline.simulation.ranked_crawl import Ranking, scored_page
-from offline.simulation.strategy import Briefing
 from offline.simulation.visits import Visit
 from online_analysis.aggregation import LinkRanker
 

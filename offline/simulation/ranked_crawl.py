@@ -8,7 +8,7 @@ from aahcrawler.helper import Assistance
 from aahcrawler.pipeline.rank import AT_ONCE, finish, rank
 from aahcrawler.pipeline.score import ScoredPage
 from offline.simulation.best_first import SEED_SCORE, FrontierQueue
-from offline.simulation.strategy import Briefing
+from offline.simulation.crawl_strategy import Briefing
 from offline.simulation.visits import Visit
 from offline.simulation.world import World
 from online_analysis.aggregation import LinkRanker, ScoredLink

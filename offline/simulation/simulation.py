@@ -10,13 +10,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
 
+from offline.simulation.crawl_strategy import Briefing, crawl
 from offline.simulation.judge import Bench, Relevance, judge_samples, load_judge
 from offline.simulation.page_reader import Gathering, reader
 from offline.simulation.progress import Watcher
 from offline.simulation.sample import Sample
 from offline.simulation.sample_definition import AnalyserJudge, definition, frontier_settings
 from offline.simulation.strategies import Named, StrategyError, chosen
-from offline.simulation.strategy import Briefing, crawl
 from offline.simulation.visits import Visits
 from offline.simulation.worker_processes import own_processes
 from offline.simulation.world import World, recorded

@@ -5,7 +5,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from itertools import groupby
 from operator import attrgetter
-from types import TracebackType
 from typing import Self
 from urllib.parse import quote
 
@@ -41,9 +40,7 @@ class Endpoint:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._updates.close()
         self._queries.close()
 

@@ -12,9 +12,10 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol
 
+from aahcrawler.layout import OBJECTS
 from aahcrawler.objects.readings import Readings, first_segments, is_later
 from aahcrawler.objects.vocabulary import AAH
-from aahcrawler.segments import DamagedError, Members, identity, open_segment
+from aahcrawler.segments import DamageError, Members, identity, open_segment
 
 SEGMENT = "urn:aahcrawler:segment:"
 """The beginning of the IRI of a segment in the store's records; its identity follows."""
@@ -77,7 +78,7 @@ def load(crawl: Path, destination: Destination) -> Loaded:
 
 def objects_folder(crawl: Path) -> Path:
     """Return the folder of a crawl's segments. Raises ``LoadError`` where there is none."""
-    folder = crawl / "objects"
+    folder = crawl / OBJECTS
     if not folder.is_dir():
         what = "holds no crawl (it has no folder objects)" if crawl.is_dir() else "is not a folder"
         raise LoadError(f"{crawl}: {what}. Name the output folder of a crawl.")
@@ -112,7 +113,7 @@ def _explained(path: Path) -> Iterator[None]:
         raise LoadError(
             f"{path}: cannot be read ({error.strerror or error}). Check the disk and its permissions."
         ) from error
-    except (DamagedError, SyntaxError) as error:
+    except (DamageError, SyntaxError) as error:
         raise LoadError(
             f"{path}: is damaged ({error}). Restore it from a copy, or take it out of the folder."
         ) from error

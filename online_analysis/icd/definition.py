@@ -14,8 +14,8 @@ from typing import Annotated, Any, Self
 import yaml
 from pydantic import AfterValidator, Field, PrivateAttr
 
-from online_analysis.icd.checking import Loaded, Place, load_parts
 from online_analysis.icd.mistakes import IcdError, Mistake
+from online_analysis.icd.part_loading import Loaded, Place, load_parts
 from online_analysis.icd.postings import Post
 from online_analysis.icd.scoping import Scope
 from online_analysis.icd.scoring import ANALYSERS, Scoring

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from aahcrawler.adaptation.repair.alignment import WordTable, placed, words
 from aahcrawler.adaptation.repair.memory import MemoryStrategy, recall
-from aahcrawler.helper.adapter import Question
+from aahcrawler.helper.adaptation_protocol import Question
 from aahcrawler.induction.outline import Outline
 from aahcrawler.metadata import Metadata
 from aahcrawler.page.text import excerpt

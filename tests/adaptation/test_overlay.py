@@ -11,10 +11,11 @@ from lxml import etree
 from typer.testing import CliRunner
 
 from aahcrawler.adaptation.store.learned import LearnedAction, LearnedLinks, LearnedSign
-from aahcrawler.adaptation.store.overlay import LEARNED, Overlay
+from aahcrawler.adaptation.store.overlay import Overlay
 from aahcrawler.authoring.promotion import PromotionError, chosen, compared, promote
 from aahcrawler.cli import app
 from aahcrawler.helper import ApplicationAwareHelper
+from aahcrawler.layout import LEARNED
 from aahcrawler.wrapper_induction.examples import Method
 from aahcrawler.wrapper_induction.robust_paths import Expression
 from aahcrawler.wrapper_induction.wrapper import Wrapper

@@ -6,7 +6,7 @@ import pytest
 
 from aahcrawler.adaptation.detection.name_hints import NameTable, hints, named, similarity
 from aahcrawler.adaptation.repair.relaxation import RelaxationStrategy
-from aahcrawler.helper.adapter import Question
+from aahcrawler.helper.adaptation_protocol import Question
 from aahcrawler.induction.outline import Outline
 from aahcrawler.webobject import Person
 from aahcrawler.wrapper_induction.examples import LabelledExample, Method

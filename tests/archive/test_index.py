@@ -13,10 +13,12 @@ from fastwarc.warc import ArchiveIterator
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aahcrawler.archive import WarcWriter, recover_archive
+from aahcrawler.archive import WarcWriter
 from aahcrawler.archive import index as cdxj
 from aahcrawler.archive.index import IndexWriter, LineSorter, rebuild, update
 from aahcrawler.archive.surt import surt
+from aahcrawler.layout import WARC
+from aahcrawler.segments import recover
 from tests.archive.exchanges import INFO, exchange_of, page_exchange
 from tests.archive.test_segments import ROOT, files_up_to
 from tests.pace import at_most
@@ -203,7 +205,7 @@ def test_a_kill_costs_nothing(tmp_path: Path, seed: int) -> None:
         time.sleep(random.Random(seed).uniform(0, 0.4))
         process.kill()
         told = 1 + len(process.stdout.readlines())
-    recover_archive(files)
+    recover(files, WARC)
     assert list(folder.glob("*.lines"))
     update(files, folder)
     assert told <= only(folder).count(b"\n") <= told + 1

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from aahcrawler.authoring.capture import CaptureError, Wish, capture, doubts
+from aahcrawler.authoring.page_capture import CaptureError, Wish, capture, doubts
 from aahcrawler.authoring.page_source import Source, SourceError
 from aahcrawler.authoring.saved_pages import SavedPage, as_json, read_expectation, read_page
 from aahcrawler.cli import app

@@ -13,9 +13,9 @@ from typer.testing import CliRunner
 
 from aahcrawler.authoring.drafting.address_shapes import avoided, paging_of, shape_of
 from aahcrawler.authoring.drafting.begin import Begun, Wish, begin, lines_of
-from aahcrawler.authoring.drafting.detection_patterns import Known, signs
 from aahcrawler.authoring.drafting.draft import DraftError
 from aahcrawler.authoring.drafting.level_plans import TERMS, Given, plan_levels
+from aahcrawler.authoring.drafting.pattern_drafting import Known, signs
 from aahcrawler.cli import app
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.page import generic

@@ -138,11 +138,9 @@ class BatchBench(Bench):
         writing: Any = log
         writing.batched = lambda pages, scores: self.logged.append((pages, scores))
 
-    def _finish_with(
-        self, of: Lease, state: State, *, delay: float, learned: float, links: Sequence[Offer], outcome: Outcome
-    ) -> bool:
+    def _finish_with(self, of: Lease, state: State, outcome: Outcome, links: Sequence[Offer]) -> bool:
         self.offered += links
-        return self._finish(of, state, delay=delay, learned=learned, links=links, outcome=outcome)
+        return self._finish(of, state, outcome, links)
 
     def _offer(self, offers: Sequence[Offer]) -> tuple[Offered, ...]:
         self.recorder.did("offer")

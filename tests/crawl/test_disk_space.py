@@ -196,7 +196,7 @@ class Books:
     def release(self, leases: Sequence[Lease]) -> None:
         self.done += [f"released {lease.url}" for lease in leases]
 
-    def retry(self, lease: Lease, **_: object) -> State:
+    def retry(self, lease: Lease, _: object) -> State:
         self.done.append(f"retried {lease.url}")
         return State.QUEUED
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from filelock import FileLock
 
-from aahcrawler.objects.readings import READINGS
+from aahcrawler.layout import READINGS
 from tests.adaptation.redesigned import new, thread
 from tests.crawl.board import FIELDS, a_month_later, board, know
 from tests.crawl.crawling import EndedRun, rows, running, summary, write_icd

@@ -163,9 +163,9 @@ class FrontierMachine(RuleBasedStateMachine):
         if pair.leases:
             real, model = pair.any_lease(number)
             was = pair.model.urls[real.url].token == model.token and pair.model.state(real.url)
-            outcome = Outcome(f"{state}!", {"ended": 1.0, "waited": delay})
-            held = pair.real.finish(real, state, delay=delay, learned=learned, links=links, outcome=outcome)
-            assert held == pair.model.finish(model, state, delay=delay, learned=learned, links=links, outcome=outcome)
+            outcome = Outcome(f"{state}!", {"ended": 1.0, "waited": delay}, delay, learned)
+            held = pair.real.finish(real, state, outcome, links)
+            assert held == pair.model.finish(model, state, outcome, links)
             if held and was is State.LEASED:
                 self._rest(real.queue, delay)
 
@@ -175,9 +175,8 @@ class FrontierMachine(RuleBasedStateMachine):
         pair = self.pairs[crawl % len(self.pairs)]
         if pair.leases:
             real, model = pair.any_lease(number)
-            outcome = Outcome(stats={"retries": 1.0})
-            got = pair.real.retry(real, delay=delay, learned=learned, outcome=outcome)
-            assert got == pair.model.retry(model, delay=delay, learned=learned, outcome=outcome)
+            outcome = Outcome("", {"retries": 1.0}, delay, learned)
+            assert pair.real.retry(real, outcome) == pair.model.retry(model, outcome)
 
     @precondition(lambda self: any(pair.leases for pair in self.pairs))
     @rule(crawl=crawls, number=numbers, n=st.integers(1, 3), delay=delays)

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from lxml.html import HtmlElement
 
 from aahcrawler.helper import ApplicationAwareHelper, Assistance
-from aahcrawler.helper.adapter import Followed, Question, Taken
+from aahcrawler.helper.adaptation_protocol import Followed, Question, Taken
 from aahcrawler.helper.assistance import Failure
 from aahcrawler.helper.navigation import Chosen, Links
 from aahcrawler.helper.object_building import Sketch

@@ -5,8 +5,8 @@ import pytest
 from aahcrawler.induction.article_text import ArticleText, article_text, letters, merged, share_of
 from aahcrawler.induction.generic_objects import read
 from aahcrawler.induction.main_part import main_part
-from aahcrawler.induction.model import NoObject
 from aahcrawler.induction.record_finding import records
+from aahcrawler.induction.record_sets import NoObject
 from aahcrawler.induction.surroundings import Surroundings
 from aahcrawler.page import Page
 from tests.page.building import page_of

@@ -9,12 +9,13 @@ from pathlib import Path
 import pyoxigraph as ox
 import pytest
 
+from aahcrawler.layout import NQUADS, READINGS
 from aahcrawler.objects import vocabulary as v
 from aahcrawler.objects.reader import captures, object_rows, page_rows, statements
-from aahcrawler.objects.readings import READINGS, Method, Reading, Readings, reading
+from aahcrawler.objects.readings import Method, Reading, Readings, reading
 from aahcrawler.objects.versions import Changes
-from aahcrawler.objects.writer import CaptureDescription, ObjectWriter, recover_objects
-from aahcrawler.segments import OPEN, Members
+from aahcrawler.objects.writer import CaptureDescription, ObjectWriter
+from aahcrawler.segments import OPEN, Members, recover
 from offline.store.endpoint import Endpoint
 from offline.store.loading import Destination, load
 from offline.store.local import LocalStore
@@ -201,7 +202,7 @@ def test_a_writer_killed_at_any_byte_leaves_whole_readings(crawl: Path, tmp_path
                 assert texts[kept] in stored(crawl, store)[f"{THREAD.format(2)}#p1"]
                 assert len(stored(crawl, store)[f"{THREAD.format(2)}#p1"]) == 1
     torn.write_bytes(whole[:-3])
-    (mended,) = recover_objects(crawl / "objects")
+    (mended,) = recover(crawl / "objects", NQUADS)
     assert mended.kept == middle
     assert text_of(crawl)[f"{THREAD.format(2)}#p1"] == "second"
     assert first.exists()

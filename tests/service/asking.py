@@ -13,9 +13,10 @@ from typing import Any
 
 import uvicorn
 
-from aahcrawler.crawls import FRONTIER, frontier_name, frontier_settings, number
+from aahcrawler.crawls import frontier_name, frontier_settings, number
 from aahcrawler.frontier.redis.frontier import RedisFrontier
 from aahcrawler.frontier.server.embedded import EmbeddedServer
+from aahcrawler.layout import FRONTIER
 from aahcrawler.service.app import ServiceSettings, create_app
 from online_analysis.icd import Icd
 from tests.crawl.crawling import PATIENCE

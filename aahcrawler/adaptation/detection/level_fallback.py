@@ -6,7 +6,7 @@ from aahcrawler.adaptation.detection.sign_learning import SignLearning
 from aahcrawler.adaptation.detection.text_sampling import PageText, body_of
 from aahcrawler.adaptation.store.backoff import Backoff
 from aahcrawler.adaptation.store.lru import LruMapping
-from aahcrawler.helper.adapter import Taken
+from aahcrawler.helper.adaptation_protocol import Taken
 from aahcrawler.helper.sites import site_of
 from aahcrawler.metadata import Metadata
 from aahcrawler.page import Page
@@ -19,7 +19,7 @@ ROW = 3
 UNLIKE = 10
 """The same for one whose pages have shown their level on the site before."""
 MOST_PROBED = 6
-NOWHERE = "aah-nowhere/aah-4f1c9.aah"
+UNUSED_PATH = "aah-nowhere/aah-4f1c9.aah"
 """A path that no application documents, unless it documents every path."""
 
 
@@ -183,7 +183,7 @@ def documented(application: Application, url: str) -> PageLevel | None:
 def is_telling(level: PageLevel, url: str) -> bool:
     """Return whether an address is specific to the level: the level does not document every other one of its site."""
     root = "/".join(url.split("/", 3)[:3])
-    return not level.documents(ParsedUrl.parse(f"{root}/{NOWHERE}"))
+    return not level.documents(ParsedUrl.parse(f"{root}/{UNUSED_PATH}"))
 
 
 def _former_level(application: Application, former: Metadata | None) -> PageLevel | None:

@@ -13,7 +13,7 @@ from aahcrawler.adaptation.detection.level_fallback import is_telling
 from aahcrawler.adaptation.store.backoff import Backoff
 from aahcrawler.adaptation.store.learned import LearnedLinks
 from aahcrawler.adaptation.store.lru import LruMapping
-from aahcrawler.helper.adapter import Followed
+from aahcrawler.helper.adaptation_protocol import Followed
 from aahcrawler.helper.assistance import Failure
 from aahcrawler.helper.navigation import Chosen, Links
 from aahcrawler.induction import Nature

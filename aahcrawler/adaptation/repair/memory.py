@@ -6,7 +6,7 @@ from aahcrawler.adaptation.repair.alignment import Stretch, WordTable, placed, w
 from aahcrawler.adaptation.repair.remembered_objects import Remembered, objects
 from aahcrawler.adaptation.repair.remembered_runs import of_runs
 from aahcrawler.adaptation.repair.value_places import ShownValues
-from aahcrawler.helper.adapter import Question
+from aahcrawler.helper.adaptation_protocol import Question
 from aahcrawler.induction.surroundings import Surroundings
 from aahcrawler.page import Page
 from aahcrawler.webobject import WebObject

@@ -7,12 +7,12 @@ from itertools import takewhile
 from lxml.etree import XPathError
 from lxml.etree import _Element as Element
 
-from aahcrawler.helper.adapter import Question
+from aahcrawler.helper.adaptation_protocol import Question
 from aahcrawler.helper.extraction import BODY
 from aahcrawler.induction.headings import page_heading
 from aahcrawler.induction.main_part import MainPart, main_part
-from aahcrawler.induction.model import Byline, Nature, RecordSet, Region
 from aahcrawler.induction.record_finding import records
+from aahcrawler.induction.record_sets import Byline, Nature, RecordSet, Region
 from aahcrawler.induction.surroundings import Surroundings
 from aahcrawler.page import Page
 from aahcrawler.wrapper_induction.element_features import is_beside, is_name

@@ -13,10 +13,10 @@ from statistics import mean
 
 from aahcrawler.adaptation.detection.name_hints import Hint, Name, NameTable, hints_of
 from aahcrawler.adaptation.repair.page_structure import Structure, Structures, is_beside_article, left_out, less
-from aahcrawler.helper.adapter import Question
-from aahcrawler.induction.model import Byline, Region
+from aahcrawler.helper.adaptation_protocol import Question
 from aahcrawler.induction.outline import Outline, numbered
 from aahcrawler.induction.record_fields import may_be_name
+from aahcrawler.induction.record_sets import Byline, Region
 from aahcrawler.induction.shown_dates import Shown
 from aahcrawler.page.text import excerpt, fold
 from aahcrawler.urls import resolve

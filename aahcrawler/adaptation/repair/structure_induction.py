@@ -8,10 +8,10 @@ from functools import cached_property
 from lxml.etree import _Element as Element
 
 from aahcrawler.adaptation.repair.page_structure import Structure, Structures, left_out, less, whole
-from aahcrawler.helper.adapter import Question
+from aahcrawler.helper.adaptation_protocol import Question
 from aahcrawler.induction.headings import page_heading
 from aahcrawler.induction.main_part import MainPart
-from aahcrawler.induction.model import Byline, Dated, Nature, Record, RecordSet, Region
+from aahcrawler.induction.record_sets import Byline, Dated, Nature, Record, RecordSet, Region
 from aahcrawler.induction.shown_dates import Shown
 from aahcrawler.induction.surroundings import Surroundings
 from aahcrawler.page.text import excerpt, fold, plain_text

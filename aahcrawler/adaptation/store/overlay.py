@@ -25,7 +25,6 @@ from knowledge_base.parsing.extraction_actions import extract
 from knowledge_base.parsing.navigation_actions import navigate
 from knowledge_base.xml_reader import Notes, Problem
 
-LEARNED = "learned"
 """The folder for learned files in the folder of a crawl."""
 _LOCK = ".lock"
 _LARGEST = 16 << 20

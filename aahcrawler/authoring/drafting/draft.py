@@ -8,7 +8,6 @@ from lxml import etree
 
 from aahcrawler.authoring.drafting import annotated_xml
 from aahcrawler.authoring.drafting.address_shapes import avoided, session_parameters
-from aahcrawler.authoring.drafting.detection_patterns import Known, Sign, is_template_name, of_host, signs
 from aahcrawler.authoring.drafting.extract_action import Objects, write_extract
 from aahcrawler.authoring.drafting.labelling import answers, repeated, single
 from aahcrawler.authoring.drafting.level_plans import (
@@ -21,6 +20,7 @@ from aahcrawler.authoring.drafting.level_plans import (
     own_links,
     plan_levels,
 )
+from aahcrawler.authoring.drafting.pattern_drafting import Known, Sign, is_template_name, of_host, signs
 from aahcrawler.page import Page
 from aahcrawler.wrapper_induction.examples import LabelledExample
 from aahcrawler.wrapper_induction.link_selectors import find_links

@@ -16,6 +16,7 @@ from pydantic import ValidationError
 
 from aahcrawler.crawl.directory.files import write_whole
 from aahcrawler.crawl.directory.folder import CrawlFolder
+from aahcrawler.layout import TOPIC_NOTES
 from aahcrawler.urls import queue_of
 from online_analysis.document import Document
 from online_analysis.page_notes import PageNote
@@ -25,7 +26,6 @@ from online_analysis.topic_state import TopicState
 
 logger = logging.getLogger(__name__)
 
-NOTES = "topic-notes.jsonl"
 LOOK_EVERY = 2.0
 """Seconds between two looks at what another process has learned."""
 _SHOWN = 20
@@ -42,7 +42,7 @@ class TopicLearner:
     """
 
     def __init__(self, folder: CrawlFolder, kept: TopicState, learning: Callable[[TopicState], TopicLearning]) -> None:
-        self._path = folder.root / NOTES
+        self._path = folder.root / TOPIC_NOTES
         self._target = folder.topic
         self._make = learning
         self._learning = learning(kept)

@@ -13,20 +13,19 @@ from enum import StrEnum
 from functools import partial
 from pathlib import Path
 
-from pydantic import BaseModel, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from aahcrawler.crawl.directory.files import write_whole
-from aahcrawler.crawls import DEFINITION, FORMER, SUMMARY, TOPIC, number
+from aahcrawler.crawls import number
+from aahcrawler.definitions import read_meaning
+from aahcrawler.layout import DEFINITION, FORMER, LOG, REPORT, SUMMARY, TOPIC
 from online_analysis.icd import Icd
 
 FINISHED = "finished"
 """Why a crawl ended that has nothing more to fetch; also Scrapy's word for it."""
 
-MOVED = (DEFINITION, TOPIC, "crawl.log", "report.html")
+MOVED = (DEFINITION, TOPIC, LOG, REPORT)
 """What moves with a summary when the next crawl begins."""
-
-Meaning = TypeAdapter(dict[str, str])
-"""Of ``icd.json``: what a definition means (``Icd.meaning``)."""
 
 
 class Start(StrEnum):
@@ -135,7 +134,7 @@ def definition(root: Path) -> Mapping[str, str]:
     Raise pydantic's ``ValidationError`` where it is damaged.
     """
     path = newest(root, DEFINITION)
-    return Meaning.validate_json(path.read_bytes()) if path is not None else {}
+    return read_meaning(path) if path is not None else {}
 
 
 def newest(root: Path, name: str) -> Path | None:

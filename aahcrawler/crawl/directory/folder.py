@@ -12,12 +12,23 @@ from uuid import getnode
 
 from pydantic import ValidationError
 
-from aahcrawler.archive.folders import INDEXES
 from aahcrawler.crawl.directory import crawl_runs
 from aahcrawler.crawl.directory.crawl_runs import FIRST_RUN, CrawlRun
 from aahcrawler.crawl.directory.files import write_whole
 from aahcrawler.crawl.directory.folder_lock import FolderLock
-from aahcrawler.crawls import DEFINITION, FRONTIER, REFUSED, SCORES, SUMMARY, TOPIC
+from aahcrawler.layout import (
+    ARCHIVE,
+    DEFINITION,
+    FRONTIER,
+    INDEXES,
+    LOG,
+    OBJECTS,
+    REFUSED,
+    SCORES,
+    SPOOL,
+    SUMMARY,
+    TOPIC,
+)
 from online_analysis.icd import Icd, changes
 
 
@@ -79,7 +90,7 @@ class CrawlFolder:
     def _entered(cls, root: Path, *names: str) -> "CrawlFolder":
         lock = FolderLock(root)
         try:
-            for name in ("archive", "objects", *names):
+            for name in (ARCHIVE, OBJECTS, *names):
                 (root / name).mkdir(parents=True, exist_ok=True)
             is_first = lock.take_exclusive()
             if not is_first and not lock.take_shared():
@@ -122,7 +133,7 @@ class CrawlFolder:
     @property
     def archive(self) -> Path:
         """Where the WARC files are."""
-        return self.root / "archive"
+        return self.root / ARCHIVE
 
     @property
     def indexes(self) -> Path:
@@ -132,7 +143,7 @@ class CrawlFolder:
     @property
     def objects(self) -> Path:
         """Where the N-Quads segments are."""
-        return self.root / "objects"
+        return self.root / OBJECTS
 
     @property
     def scores(self) -> Path:
@@ -152,12 +163,12 @@ class CrawlFolder:
     @property
     def spool(self) -> Path:
         """Where large bodies lie while they arrive."""
-        return self.root / ".spool"
+        return self.root / SPOOL
 
     @property
     def log(self) -> Path:
         """The events of the crawl, a line each."""
-        return self.root / "crawl.log"
+        return self.root / LOG
 
     def write_summary(self, summary: object) -> None:
         """Write ``crawl.json``, whole or not at all."""

@@ -4,7 +4,7 @@ import fcntl
 import os
 from pathlib import Path
 
-LOCK, KEEPER = ".lock", ".keeper"
+from aahcrawler.layout import KEEPER, LOCK
 
 
 class FolderLock:

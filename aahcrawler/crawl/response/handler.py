@@ -238,10 +238,10 @@ class ResponseHandler:
         """Let the URL be fetched again; its queue rests longer with every attempt."""
         pause = max(rest, self._fetching.politeness.delay_of(lease.url), 2.0 ** min(lease.attempt - 1, 10))
         last = lease.attempt >= self._context.now.attempts
-        outcome = Outcome(reason, {f"error:{reason}": 1.0} if last else {"retries": 1.0})
-        logger.info("%s attempt %d: %s; its site rests for %.0f s", lease.url, lease.attempt, reason, pause)
         learned = self._fetching.politeness.learned(lease.url)
-        state = await self._writer.call(self._frontier.retry, lease, delay=pause, learned=learned, outcome=outcome)
+        outcome = Outcome(reason, {f"error:{reason}": 1.0} if last else {"retries": 1.0}, pause, learned)
+        logger.info("%s attempt %d: %s; its site rests for %.0f s", lease.url, lease.attempt, reason, pause)
+        state = await self._writer.call(self._frontier.retry, lease, outcome)
         if state is State.FAILED:
             await self._steps.listings.failed(lease, reason)
             await self._steps.link_ranking.ended(lease, state, reason)
@@ -392,10 +392,8 @@ class ResponseHandler:
         """Finish a lease; False where it had been lost."""
         politeness = self._fetching.politeness
         delay = max(rest, politeness.delay_of(lease.url)) if state is not State.BLOCKED else 0.0
-        learned = politeness.learned(lease.url)
-        held = await self._writer.call(
-            self._frontier.finish, lease, state, delay=delay, learned=learned, links=links, outcome=outcome
-        )
+        outcome = replace(outcome, delay=delay, learned=politeness.learned(lease.url))
+        held = await self._writer.call(self._frontier.finish, lease, state, outcome, links)
         if held:
             self._writer.stats.merge(outcome.stats)
             if state is not State.DONE:

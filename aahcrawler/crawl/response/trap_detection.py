@@ -16,6 +16,7 @@ from aahcrawler.crawl.directory.files import write_whole
 from aahcrawler.crawl.response.listings import Step
 from aahcrawler.frontier.hops import Hop
 from aahcrawler.frontier.protocol import Lease, Offer
+from aahcrawler.layout import TRAPS
 from aahcrawler.page import Page
 from aahcrawler.pipeline.analysis import PageAnalysis
 from aahcrawler.pipeline.links import DiscoveredLinks, is_chosen
@@ -29,7 +30,6 @@ logger = logging.getLogger(__name__)
 
 KEEP_EVERY = 300.0
 """Seconds between two writings of what was learned."""
-FOLDER = "traps"
 PROBE_SCORE = 1.0
 """A suspicion is to be cleared up before more pages are fetched for it."""
 
@@ -108,7 +108,7 @@ class TrapsFile:
 
     def __init__(self, root: Path, number: int) -> None:
         """Take a file. Raise ``OSError`` where the folder cannot be written."""
-        folder = root / FOLDER
+        folder = root / TRAPS
         folder.mkdir(exist_ok=True)
         self._lock, slot = _first_free(folder)
         self._path = folder / f"{slot}.npz"

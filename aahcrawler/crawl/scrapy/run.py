@@ -9,7 +9,7 @@ from scrapy.settings import Settings
 from aahcrawler.crawl.directory.folder import CrawlRefusedError
 from aahcrawler.crawl.health.garbage_collection import seldom_collected
 from aahcrawler.crawl.reporting.exit_status import DONE, FAILED, MISTAKE, outcome, say, tell_undelivered
-from aahcrawler.crawl.reporting.progress import display
+from aahcrawler.crawl.reporting.live_display import display
 from aahcrawler.crawl.scrapy.addon import adapts, knowledge_folders
 from aahcrawler.crawl.scrapy.spider import AahSpider
 from aahcrawler.crawl.startup.factory import open_job

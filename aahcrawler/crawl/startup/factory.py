@@ -9,7 +9,6 @@ from functools import partial
 from pathlib import Path
 
 from aahcrawler import __version__
-from aahcrawler.adaptation.store.overlay import LEARNED
 from aahcrawler.archive.history import History
 from aahcrawler.archive.index import IndexWriter
 from aahcrawler.archive.target import target_mistakes
@@ -48,6 +47,7 @@ from aahcrawler.crawl.stats.collector import BEGUN
 from aahcrawler.crawl.stats.crawl_log import keep_events
 from aahcrawler.fingerprint import files_digest, fingerprint
 from aahcrawler.helper import ApplicationAwareHelper
+from aahcrawler.layout import LEARNED
 from aahcrawler.objects.writer import ObjectWriter
 from aahcrawler.scope import Scope
 from online_analysis.analysers import analysers, seeds_of_posts

@@ -70,6 +70,6 @@ def _learning(icd: Icd, known: TopicState) -> TopicLearning:
 
 def _kept_topic(path: Path | None) -> TopicState:
     try:
-        return TopicState.parse(path.read_bytes()) if path is not None else TopicState()
+        return TopicState.read(path) if path is not None else TopicState()
     except ValueError as error:
         raise CrawlRefusedError(f"{path}: is damaged ({error}); remove it, and the topic is learned anew") from error

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from aahcrawler.frontier.hops import LETTERS as HOPS
 from aahcrawler.frontier.hops import MOST_HOPS
 from aahcrawler.frontier.protocol import Kind, Lease, Offer, QueueCounts, Rescore, State
-from aahcrawler.frontier.redis.record_bodies import Body, pack_body, queue_of_words, unpack_body, unpack_words
+from aahcrawler.frontier.redis.url_record_bodies import Body, pack_body, queue_of_words, unpack_body, unpack_words
 
 FORMAT = 5
 

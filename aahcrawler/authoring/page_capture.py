@@ -11,7 +11,7 @@ from re import fullmatch
 from lxml import etree
 
 from aahcrawler.authoring.saved_pages import (
-    NOWHERE,
+    NO_APPLICATION,
     Expectation,
     ObjectRow,
     SavedPage,
@@ -194,8 +194,8 @@ def _check(page: Page, found: Expectation, wish: Wish, application: str | None) 
 
 def _described(folders: Sequence[Path], application: str) -> tuple[str, str | None]:
     """Return the folder for pages of an application, and its name; its file's name will do for it."""
-    if application == NOWHERE:
-        return NOWHERE, None
+    if application == NO_APPLICATION:
+        return NO_APPLICATION, None
     files = [file for file in files_of(folders) if file.parent.name == "applications"]
     for file in reversed(files):
         name = _name_in(file)
