@@ -38,7 +38,7 @@ from aahcrawler.crawl.response.batch_scoring import BatchScoring
 from aahcrawler.crawl.response.link_ranking import LinkRanking
 from aahcrawler.crawl.response.listings import Contents, Listings
 from aahcrawler.crawl.response.page_analyser import PageAnalyser
-from aahcrawler.crawl.response.rereading import ReadPage, Rereading
+from aahcrawler.crawl.response.repaired_pages import ReadPage, Rereading
 from aahcrawler.crawl.response.transcripts import Transcripts
 from aahcrawler.crawl.response.trap_detection import TrapDetection, TrapError
 from aahcrawler.crawl.response.url_lists import ListKind, UrlLists, list_kind

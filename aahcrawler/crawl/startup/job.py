@@ -19,7 +19,7 @@ from aahcrawler.crawl.response.handler import ResponseHandler, ResponseSteps
 from aahcrawler.crawl.response.link_ranking import LinkRanking
 from aahcrawler.crawl.response.listings import Listings
 from aahcrawler.crawl.response.page_analyser import PageAnalyser
-from aahcrawler.crawl.response.rereading import Rereading
+from aahcrawler.crawl.response.repaired_pages import Rereading
 from aahcrawler.crawl.response.transcripts import Transcripts
 from aahcrawler.crawl.response.trap_detection import TrapDetection
 from aahcrawler.crawl.response.url_lists import UrlLists
