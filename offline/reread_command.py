@@ -59,9 +59,9 @@ def reread(
             with writing as writer, Records(folder.files, lambda: None) as records:
                 for each in read_again(crawl, reader, records, writer, wanted):
                     counts[each.outcome] += 1
-                    if each.outcome is Outcome.MISSING:
-                        typer.echo(f"{each.url}: the archive has no readable page of it any more", err=True)
+                    if each.outcome is Outcome.UNREADABLE:
+                        typer.echo(f"{each.url}: cannot be read again; its former reading stays", err=True)
     typer.echo(
         f"{crawl}: {counts.total():,} captures read again, {counts[Outcome.CHANGED]:,} with another result, "
-        f"{counts[Outcome.SAME]:,} with the same, {counts[Outcome.MISSING]:,} not to be had"
+        f"{counts[Outcome.SAME]:,} with the same, {counts[Outcome.UNREADABLE]:,} not to be read"
     )

@@ -4,6 +4,7 @@ Nothing is fetched. Scores, relevance and priorities stay, for these are what th
 holds is found anew.
 """
 
+import logging
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -33,10 +34,10 @@ from knowledge_base.selectors import BadExpressionError
 from offline.selection.record_index import Records
 from online_analysis.topic_state import TopicState
 
+logger = logging.getLogger(__name__)
+
 _MEANING: Final = TypeAdapter(dict[str, str])
 _GONE: Final = frozenset({HTTPStatus.NOT_FOUND, HTTPStatus.GONE})
-
-
 _MOST_LESSONS: Final = 500
 """Pages of a site from which is learned what pages tell of their site, such as the order of day and month."""
 
@@ -48,8 +49,8 @@ class Outcome(StrEnum):
     """It was found to hold something else: a later reading is written."""
     SAME = "same"
     """It was found to hold the same: nothing is written."""
-    MISSING = "missing"
-    """The archive has its page no more, or none that can be read."""
+    UNREADABLE = "unreadable"
+    """The archive has its page no more, or it cannot be understood: its readings stay."""
 
 
 class RereadError(Exception):
@@ -185,7 +186,7 @@ class _Rereading:
         before = self._found(capture.revision_of, None) if capture.revision_of else None
         found = self._found(capture.iri, before.said if before else None) if stated.row.is_page else _Found()
         if found is None:
-            return Outcome.MISSING
+            return Outcome.UNREADABLE
         compared = None if before is None else changes(before.said, found.said, complete=found.complete)
         described = replace(self._described(stated, found), changes=compared)
         objects, containers = _held(stated, found, self.records)
@@ -206,7 +207,11 @@ class _Rereading:
         page = self.records.page(capture)
         if page is None:
             return None
-        found = self.reader.read(page, former)
+        try:
+            found = self.reader.read(page, former)
+        except Exception:  # Whatever a page may provoke, the others are read.
+            logger.exception("%s: not understood", page.url)
+            return None
         level = found.match.level if found.match else None
         said = Metadata(
             url=page.url,
