@@ -15,6 +15,7 @@ from aahcrawler.crawl.cluster.worker_commands import worker_app
 from aahcrawler.exits import MISTAKE, told
 from aahcrawler.operating.commands import frontier_app
 from offline.commands import store_app
+from offline.reread_command import reread_app
 from offline.score_commands import score_app
 from offline.selection_commands import selection_app
 from offline.simulation_commands import simulation_app
@@ -35,6 +36,7 @@ app.add_typer(store_app)
 app.add_typer(selection_app)
 app.add_typer(simulation_app)
 app.add_typer(score_app)
+app.add_typer(reread_app)
 app.add_typer(worker_app)
 
 IcdFile = Annotated[Path, typer.Argument(metavar="FILE", help="An Intelligent Crawl Definition in YAML.")]
@@ -113,17 +115,23 @@ def objects(
     output_format: Annotated[
         ObjectFormat, typer.Option("--format", help="The format of the output.")
     ] = ObjectFormat.JSONL,
+    number: Annotated[
+        int | None,
+        typer.Option("--crawl", metavar="N", min=1, help="Those that crawl N of the folder found."),
+    ] = None,
 ) -> None:
-    """Write the web objects of a crawl to standard output."""
+    """Write the web objects of a crawl to standard output, each once."""
     from aahcrawler.objects.reader import ReadError, object_rows
     from offline import tables
 
     with told(ReadError):
         match output_format:
             case ObjectFormat.JSONL:
-                tables.write_jsonl(object_rows(crawl), sys.stdout)
+                tables.write_jsonl(object_rows(crawl, number), sys.stdout)
             case ObjectFormat.CSV:
-                tables.write_csv(object_rows(crawl), sys.stdout)
+                tables.write_csv(object_rows(crawl, number), sys.stdout)
+            case ObjectFormat.NQ if number is not None:
+                raise ReadError("--format nq has the statements of all crawls of a folder; leave out --crawl")
             case ObjectFormat.NQ:
                 tables.write_nq(crawl, sys.stdout)
 

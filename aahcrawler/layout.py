@@ -8,6 +8,8 @@ SCORES: Final = "scores"
 REFUSED: Final = "refused"
 WARC: Final = "warc.gz"
 NQUADS: Final = "nq.gz"
+READINGS: Final = f"readings.{NQUADS}"
+"""That of segments that hold later readings of captures alone; they are segments of N-Quads as well."""
 SCORE_LOG: Final = "scores.gz"
 REFUSAL_LOG: Final = "refused.gz"
 

@@ -19,6 +19,9 @@ CRAWL = "urn:aahcrawler:crawl:"
 VERSION = "urn:aahcrawler:version:"
 """The beginning of the IRI of a version of an object; ``versions.version`` makes one."""
 
+READING = "urn:aahcrawler:reading:"
+"""The beginning of the IRI of a later reading of a capture; ``readings.reading`` makes one."""
+
 RDF_TYPE = RDF + "type"
 
 XSD_BOOLEAN = XSD + "boolean"
@@ -48,6 +51,13 @@ ADDED = AAH + "added"
 EDITED = AAH + "edited"
 DELETED = AAH + "deleted"
 SPECIALIZATION_OF = PROV + "specializationOf"
+TRAP = AAH + "trap"
+SOFT_404 = "soft_404"
+"""The value of ``TRAP`` for a page that tells of an error with the status of a success."""
+READING_TYPE = AAH + "Reading"
+READER = AAH + "reader"
+METHOD = AAH + "method"
+PRIMARY_SOURCE = PROV + "hadPrimarySource"
 
 SHORTENED = AAH + "shortened"
 INFERRED = AAH + "inferred:"

@@ -1,4 +1,4 @@
-"""Writes captures and their web objects as N-Quads, one graph a capture (ARCOMEM, sections 3.1 and 4.1)."""
+"""Writes captures and their web objects as N-Quads, one graph a reading (ARCOMEM, sections 3.1 and 4.1)."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -6,9 +6,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
-from aahcrawler.layout import NQUADS
+from aahcrawler.layout import NQUADS, READINGS
 from aahcrawler.objects import vocabulary as v
 from aahcrawler.objects.nquads import boolean, double, integer, iri, moment, quads, site_of, term, text, typed
+from aahcrawler.objects.readings import Method, Reading, reading
 from aahcrawler.objects.versions import Changes, version
 from aahcrawler.segments import Clock, SegmentedOutput, SegmentWriter, Series
 from aahcrawler.webobject import Container, Person, Reference, Value, WebObject
@@ -29,7 +30,10 @@ class CaptureDescription:
 
     ``unchanged`` is the id of the former capture whose payload this one has again, None where there is none: its
     objects are those of that capture, and are not stated again. ``revision_of`` is the id of the former capture whose
-    objects this one's were compared with, ``changes`` the result.
+    objects this one's were compared with, ``changes`` the result. ``trap`` is as in ``Metadata``.
+
+    ``reader`` identifies the reader (``aahcrawler.fingerprint``), empty where unknown. ``reading`` is None for a first
+    reading.
     """
 
     iri: str
@@ -49,6 +53,14 @@ class CaptureDescription:
     unchanged: str | None = None
     revision_of: str | None = None
     changes: Changes | None = None
+    trap: str = ""
+    reader: str = ""
+    reading: Reading | None = None
+
+    @property
+    def graph(self) -> str:
+        """The IRI of the reading, which names the graph of its statements."""
+        return reading(self.iri, self.reader, Method.FIRST if self.reading is None else self.reading.method)
 
 
 class ObjectWriter(SegmentedOutput):
@@ -61,6 +73,8 @@ class ObjectWriter(SegmentedOutput):
 
     def __init__(self, folder: Path, crawl: str, clock: Clock, *, size: int = 1 << 30) -> None:
         super().__init__(SegmentWriter(Series(folder, crawl, NQUADS, limit=size, level=_LEVEL), clock))
+        self._later = SegmentWriter(Series(folder, crawl, READINGS, limit=size, level=_LEVEL), clock)
+        self.now = clock
 
     def write(
         self, capture: CaptureDescription, objects: Iterable[WebObject] = (), containers: Iterable[Container] = ()
@@ -70,15 +84,29 @@ class ObjectWriter(SegmentedOutput):
         Raises ``DiskFullError`` when there is no room, and ``SegmentError`` for other troubles of the disk; the
         segment is then as before.
         """
-        self._segments.append((statements(capture, objects, containers),))
+        segments = self._segments if capture.reading is None else self._later
+        segments.append((statements(capture, objects, containers),))
+
+    def sync(self) -> None:
+        """Force written statements to disk; in any thread."""
+        super().sync()
+        self._later.sync()
+
+    def close(self) -> None:
+        """Force the current segments to disk and give them their final names. Calling it twice does no harm."""
+        try:
+            super().close()
+        finally:
+            self._later.close()
 
 
 def statements(
     capture: CaptureDescription, objects: Iterable[WebObject] = (), containers: Iterable[Container] = ()
 ) -> bytes:
-    """Return the N-Quads of a capture, in UTF-8; the graph's name is the capture's IRI."""
+    """Return the N-Quads of a reading of a capture, in UTF-8; the graph's name is the reading's IRI."""
     graph = iri(capture.iri)
-    statements = [f"{graph} <{predicate}> {value}" for predicate, value in _of_capture(capture) if value is not None]
+    statements = [] if capture.reading is None else list(_of_reading(capture, capture.reading))
+    statements += [f"{graph} <{predicate}> {value}" for predicate, value in _of_capture(capture) if value is not None]
     people: dict[str, Person] = {}
     if capture.changes is not None:
         statements += _of_changes(capture, capture.changes, graph)
@@ -88,7 +116,18 @@ def statements(
         statements += _of_container(container)
     for subject, somebody in people.items():
         statements += _of_person(subject, somebody)
-    return quads(statements, graph)
+    return quads(statements, iri(capture.graph))
+
+
+def _of_reading(capture: CaptureDescription, later: Reading) -> Iterator[str]:
+    """Yield statements on a later reading. Its time comes first, where ``Readings`` looks for it."""
+    subject, former = iri(capture.graph), later.revision_of
+    yield f"{subject} <{v.GENERATED_AT}> {moment(later.read_at.astimezone(UTC))}"
+    yield f"{subject} <{v.RDF_TYPE}> <{v.READING_TYPE}>"
+    yield f"{subject} <{v.PRIMARY_SOURCE}> {iri(capture.iri)}"
+    yield f"{subject} <{v.METHOD}> {text(later.method)}"
+    if former != capture.graph:
+        yield f"{subject} <{v.REVISION_OF}> {iri(former)}"
 
 
 def _of_capture(capture: CaptureDescription) -> tuple[tuple[str, str | None], ...]:
@@ -109,6 +148,8 @@ def _of_capture(capture: CaptureDescription) -> tuple[tuple[str, str | None], ..
         (v.GENERATED_BY, iri(capture.crawl) if capture.crawl else None),
         (v.UNCHANGED_SINCE, iri(capture.unchanged) if capture.unchanged else None),
         (v.REVISION_OF, iri(capture.revision_of) if capture.revision_of else None),
+        (v.TRAP, text(capture.trap) if capture.trap else None),
+        (v.READER, text(capture.reader) if capture.reader else None),
     )
 
 

@@ -7,6 +7,7 @@ from aahcrawler import urls
 from aahcrawler.frontier.protocol import Lease
 from aahcrawler.helper.assistance import FailedAction, Failure, Refused
 from aahcrawler.metadata import Link, LinkType, Metadata
+from aahcrawler.objects.versions import Changes, compare
 from aahcrawler.page import Page, requisites
 from aahcrawler.pipeline.score import ScoredPage
 from aahcrawler.scores import Lesson
@@ -101,6 +102,18 @@ def needs_requisites(metadata: Metadata) -> bool:
 def is_doubtful(metadata: Metadata) -> bool:
     """Say whether objects may have been on a page that were not found; a form that was not sent hides none."""
     return any(f": {Failure.NOT_SENT}" not in failure for failure in metadata.failures)
+
+
+def changes(before: Metadata, now: Metadata, *, complete: bool) -> Changes:
+    """Return what became of the objects of a page; both must have been understood by the same knowledge base.
+
+    What was not found because an action failed, or because the page did not come whole (``complete``), is not taken
+    for deleted, nor for added where an action failed before.
+    """
+    found = compare(before.objects, now.objects)
+    if is_doubtful(now) or not complete:
+        found = replace(found, deleted=())
+    return replace(found, added=()) if is_doubtful(before) else found
 
 
 def _links(processed: ScoredPage) -> Iterator[Link]:

@@ -57,6 +57,7 @@ class Summary(BaseModel):
     changed: int = 0
     new: int = 0
     gone: int = 0
+    requests: int = 0
     answers: int
     objects: int
     bytes: int
@@ -89,7 +90,8 @@ def write_report(crawl: Path) -> Path:
         summary = _read(crawl / SUMMARY)
         before = crawl / FORMER / str(summary.crawl - 1) / SUMMARY
         former = _read(before) if before.exists() else None
-        rows = tuple(row for row in page_rows(crawl) if row.is_page and row.crawl == summary.crawl)
+        # One that was fetched again after a kill, or by two workers, is one page.
+        rows = tuple({row.url: row for row in page_rows(crawl) if row.is_page and row.crawl == summary.crawl}.values())
         learned = Overlay(crawl / LEARNED).evidence()
         topic = read_learned(crawl)
     except FileNotFoundError:
@@ -195,7 +197,7 @@ def _figures(summary: Summary) -> str:
         "harvest ratio": ratio,
         "web objects": f"{summary.objects:,}",
         "page requisites": f"{summary.requisites:,}",
-        "answers": f"{summary.answers:,}",
+        "requests": f"{summary.requests or summary.answers:,}",
         "MB received": f"{summary.bytes / 1e6:,.1f}",
         "retries": f"{summary.retries:,}",
         "time": str(timedelta(seconds=round(summary.seconds))),

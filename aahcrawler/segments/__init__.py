@@ -10,6 +10,7 @@ off again, so that the file always ends with a complete member; a process killed
 member, which ``recover`` cuts.
 """
 
+from aahcrawler.segments.members import Members, identity
 from aahcrawler.segments.output import SegmentedOutput
 from aahcrawler.segments.reader import is_open, lines, open_segment, segments
 from aahcrawler.segments.recovery import Recovered, recover
@@ -21,12 +22,14 @@ __all__ = [
     "Clock",
     "DamageError",
     "DiskFullError",
+    "Members",
     "Recovered",
     "SegmentError",
     "SegmentWriter",
     "SegmentedOutput",
     "Series",
     "Span",
+    "identity",
     "is_open",
     "lines",
     "open_segment",

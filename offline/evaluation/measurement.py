@@ -148,7 +148,7 @@ def _pages(crawl: Path, number: int | None, archive: Path) -> sqlite3.Connection
     """Return the captures that hold the pages in a table on disk that goes with its connection."""
     known = sqlite3.connect("")
     known.execute("CREATE TABLE page (id TEXT PRIMARY KEY) WITHOUT ROWID")
-    holders = ((row.unchanged or row.capture,) for row in page_rows(crawl, number))
+    holders = ((row.unchanged or row.capture,) for row in page_rows(crawl, number) if row.is_page)
     known.executemany("INSERT OR IGNORE INTO page VALUES (?)", holders)
     originals = ((original, capture) for capture, original in revisits(archive))
     known.executemany("INSERT OR IGNORE INTO page SELECT ? FROM page WHERE id = ?", originals)

@@ -3,6 +3,7 @@
 import re
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from datetime import UTC
 from io import BytesIO
 from pathlib import Path
@@ -10,10 +11,12 @@ from typing import Any, BinaryIO, Self, cast
 
 from fastwarc.warc import ArchiveIterator, WarcRecord
 
-from aahcrawler import urls
+from aahcrawler import metadata, urls
 from aahcrawler.archive.gzip_members import Member, MemberError
+from aahcrawler.archive.record_access import LONGEST_METADATA
 from aahcrawler.exchange import Exchange, Truncation
 from aahcrawler.layout import WARC
+from aahcrawler.metadata import MEDIA_TYPE, Metadata, MetadataError
 from aahcrawler.page import Page
 from aahcrawler.segments import SegmentError, open_segment, segments
 from aahcrawler.wire.replay import PAGE_BYTES, replayed
@@ -122,6 +125,19 @@ class Records:
         with open_segment(self._files[found[0]]) as stream:
             stream.seek(found[1])
             return replayed(_exchange(next(iter(ArchiveIterator(stream, parse_http=False))), named[0]))
+
+    def metadata(self, capture: str) -> Metadata | None:
+        """Return what the crawl understood of a capture when it was made; None where that was not kept."""
+        found = self._known.execute("SELECT file, begin FROM record WHERE beside = ? AND kind = 'metadata'", (capture,))
+        for number, begin in found.fetchall():
+            with open_segment(self._files[number]) as stream:
+                stream.seek(begin)
+                record = next(iter(ArchiveIterator(stream, parse_http=False)))
+                if record.headers.get("Content-Type") != MEDIA_TYPE:
+                    continue
+                with suppress(MetadataError):
+                    return metadata.read(record.reader.read(LONGEST_METADATA))
+        return None
 
     def taken(self, *kinds: str) -> int:
         """Count the taken records of some types."""

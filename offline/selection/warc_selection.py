@@ -48,8 +48,8 @@ def chosen(crawl: Path, criteria: Criteria, records: Records) -> Iterator[PageRo
     """Yield the pages that fulfil all criteria, in the order of capture.
 
     Redirects are no pages: one that is listed or found by SPARQL stands for the page it leads to. Pages that a later
-    crawl found unchanged count as pages. Error answers are chosen by lists and SPARQL only. Raises ``ReadError`` and
-    the errors of ``answers``.
+    crawl found unchanged count as pages. Errors, by status or by what they say, are chosen by lists and SPARQL only.
+    Raises ``ReadError`` and the errors of ``answers``.
     """
     listed = [criteria.urls] if criteria.urls is not None else []
     found = [answers(crawl, criteria.sparql)] if criteria.sparql else []
@@ -59,8 +59,11 @@ def chosen(crawl: Path, criteria: Criteria, records: Records) -> Iterator[PageRo
         if criteria.by_publication:
             dated = stack.enter_context(closing(published(crawl, criteria)))
         for row in page_rows(crawl):
-            is_unmodified = row.status == HTTPStatus.NOT_MODIFIED and bool(records.original(row.capture))
-            is_page = row.status < 300 or is_unmodified or (row.status >= 400 and bool(named))
+            is_unmodified = row.status == HTTPStatus.NOT_MODIFIED
+            is_error = row.status >= 400 or row.trap is not None
+            is_page = (
+                bool(records.original(row.capture)) if is_unmodified else row.is_page or (is_error and bool(named))
+            )
             in_time = dated is None or row.capture in dated
             is_named = all(row.url in names or row.capture in names for names in named)
             if is_page and in_time and is_named and criteria.admit(row):

@@ -369,7 +369,7 @@ def test_a_304_that_stands_for_nothing_is_archived_and_asked_again_at_once(bench
     recorder = bench.recorder
     assert (recorder.done, recorder.released) == (["archive", "release"], ["http://a.test/"])
     assert (recorder.originals, recorder.told) == ([None], [None])
-    assert recorder.counted == {"bytes": 0, "conditional": 1, "asked_again": 1}
+    assert recorder.counted == {"requests": 1, "bytes": 0, "conditional": 1, "asked_again": 1}
     assert bench.job.writer.stats["asked_again"] == 1
     assert not bench.job.recrawl.asked("http://a.test/").conditional
 
@@ -426,7 +426,7 @@ def test_an_answer_that_may_be_another_one_later_is_archived_and_asked_for_again
     outcome = bench.recorder.retried[0]
     assert (outcome.delay, outcome.reason) == (30.0, f"status {status}")
     assert outcome.stats == {"retries": 1}
-    assert bench.recorder.counted == {"bytes": 4}
+    assert bench.recorder.counted == {"requests": 1, "bytes": 4}
     assert bench.recorder.finished == []
 
 
@@ -533,7 +533,7 @@ def test_the_remains_of_an_answer_are_archived_as_far_as_readers_take_them(bench
     bench.fail(lease(), error)
     assert exchange.response.closed
     assert [len(came) for came in bench.recorder.archived] == [16_000]
-    assert bench.recorder.counted == {"bytes": 16_000}
+    assert bench.recorder.counted == {"requests": 1, "bytes": 16_000}
 
 
 # Retry-After

@@ -22,7 +22,18 @@ from aahcrawler.report import ReportError, write_report
 
 logger = logging.getLogger(__name__)
 
-REPORTED = ("pages", "answers", "bytes", "objects", "relevant", "requisites", "robots", "retries", "failed_actions")
+REPORTED = (
+    "pages",
+    "requests",
+    "answers",
+    "bytes",
+    "objects",
+    "relevant",
+    "requisites",
+    "robots",
+    "retries",
+    "failed_actions",
+)
 """The statistics that a worker reports of each crawl."""
 
 

@@ -40,6 +40,7 @@ from aahcrawler.crawl.reporting.exit_status import (
     tell_undelivered,
 )
 from aahcrawler.crawl.reporting.live_display import Show, display
+from aahcrawler.crawl.reporting.recount import recounted
 from aahcrawler.crawl.reporting.summary import summary
 from aahcrawler.crawl.scrapy.addon import knowledge_folders
 from aahcrawler.crawl.startup.factory import checked
@@ -242,8 +243,19 @@ class Supervisor:
             update(self.folder.archive, self.folder.indexes)
         except (OSError, SegmentError) as error:
             logger.warning("the index is not complete: %s; aah archive index makes it anew", error)
+        self._recount()
         self._write("finished" if self.view.reason == "finished" else "stopped")
         return FAILED if self.failure else ended_well(self.view)
+
+    def _recount(self) -> None:
+        """Put the count of web objects right, which the workers have counted each for itself."""
+        amounts = recounted(self.folder.root, self.view.number, self.view.stats)
+        try:
+            self._connection.frontier.count(amounts)
+        except FrontierUnavailableError as error:
+            logger.warning("web objects that are on several pages are counted for each of them: %s", error)
+        else:
+            self.view.stats.merge(amounts)
 
     def _write(self, state: str) -> None:
         try:

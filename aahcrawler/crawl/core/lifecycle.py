@@ -15,6 +15,7 @@ from aahcrawler.crawl.core.stores import StoreWriter
 from aahcrawler.crawl.directory.crawl_runs import FINISHED
 from aahcrawler.crawl.health.error_classification import is_full
 from aahcrawler.crawl.peers.peer_export import PeerExport
+from aahcrawler.crawl.reporting.recount import recounted
 from aahcrawler.crawl.reporting.summary import summary
 from aahcrawler.crawl.stats.collector import BEGUN, SharedStats
 from aahcrawler.frontier.protocol import Counts, FrontierUnavailableError, Kind
@@ -248,6 +249,10 @@ class Lifecycle:
         if seconds:
             await self._writer.call(self._stores.frontier.count, {"seconds": seconds})
         await self._refresh_stats()
+        if state and self.role.is_alone:
+            await self._writer.count(
+                await asyncio.to_thread(recounted, self._stores.folder.root, self.number, self.stats)
+            )
         self.counts = await self._writer.call(self._stores.frontier.counts)
         if state and self.role.keeps:
             await self._writer.write(self._conclude, state)

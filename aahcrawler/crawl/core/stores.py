@@ -129,7 +129,7 @@ class StoreWriter:
         with closing(exchange):
             came = exchange.response.read(LONGEST_REMAINS)
         await self.archive(replace(exchange, response=BytesIO(came), response_size=len(came)))
-        await self.count({"bytes": len(came)})
+        await self.count({"requests": 1, "bytes": len(came)})
 
     async def count(self, amounts: Mapping[str, float]) -> None:
         """Add to the crawl's counts what belongs to no lease."""

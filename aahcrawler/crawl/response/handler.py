@@ -38,6 +38,7 @@ from aahcrawler.crawl.response.batch_scoring import BatchScoring
 from aahcrawler.crawl.response.link_ranking import LinkRanking
 from aahcrawler.crawl.response.listings import Contents, Listings
 from aahcrawler.crawl.response.page_analyser import PageAnalyser
+from aahcrawler.crawl.response.repaired_pages import ReadPage, Rereading
 from aahcrawler.crawl.response.seed_trail import SeedTrail
 from aahcrawler.crawl.response.transcripts import Transcripts
 from aahcrawler.crawl.response.trap_detection import TrapDetection, TrapError
@@ -47,6 +48,7 @@ from aahcrawler.exchange import Truncation
 from aahcrawler.frontier.protocol import Lease, Offer, Outcome, State
 from aahcrawler.metadata import Metadata
 from aahcrawler.objects.vocabulary import crawl as crawl_iri
+from aahcrawler.objects.writer import CaptureDescription
 from aahcrawler.page import Headers, Page
 from aahcrawler.pipeline.analysis import PageAnalysis, needs_requisites, of_redirect
 from aahcrawler.pipeline.links import NO_LINKS, SCOPE, DiscoveredLinks, discover_links
@@ -84,6 +86,7 @@ class ResponseSteps:
     batch_scoring: BatchScoring
     seed_trail: SeedTrail
     peer_export: PeerExport | None = None
+    rereading: Rereading | None = None
 
 
 class ResponseHandler:
@@ -113,8 +116,10 @@ class ResponseHandler:
         return self._steps.trap_detection.refused(lease)
 
     async def close(self) -> None:
-        """Score what waits for its batch, and end the process that reads documents."""
+        """Score what waits for its batch, read again what waits for that, and end the process that reads documents."""
         await self._steps.transcripts.close()
+        if self._steps.rereading is not None and self._lifecycle.failure is None:
+            await self._steps.rereading.close()
         try:
             await self._steps.batch_scoring.end()
         except Exception as error:
@@ -232,7 +237,7 @@ class ResponseHandler:
 
     async def _try_again(self, lease: Lease, response: CapturedResponse) -> None:
         await self._writer.archive(response.exchange)
-        await self._writer.count({"bytes": response.exchange.response_size})
+        await self._writer.count({"requests": 1, "bytes": response.exchange.response_size})
         self._lifecycle.check_limits()
         reason = f"status {response.status}" if response.status in AGAIN else "disconnect"
         await self._retry(lease, reason, rest_asked(response))
@@ -274,6 +279,7 @@ class ResponseHandler:
             return
         stats = _stats(lease, comparison, response, asked)
         comparison = await self._steps.transcripts.read(lease, comparison, stats)
+        comparison = self._steps.analyser.recalled(lease, comparison)
         found = self._steps.analyser.analyse(lease, comparison)
         discovered = self._discover(lease, page, found.metadata, stats) if found is not None else NO_LINKS
         if lease.kind == "page":
@@ -285,8 +291,10 @@ class ResponseHandler:
         await self._keep_refused(lease, found, discovered)
         capture = await self._writer.archive(response.exchange, _annotations(lease, page, comparison, found))
         if found is not None and lease.kind == "page":
-            await self._describe(lease, comparison, found, capture, page.status)
+            stated = await self._describe(lease, comparison, found, capture, page.status)
             count(comparison, found, stats)
+            if self._steps.rereading is not None:
+                self._steps.rereading.noted(ReadPage(lease, stated, comparison.former, comparison.change), found)
         stats.merge(self._steps.seed_trail.answered(lease, page, found, discovered))
         logger.info("%s %d %s", lease.url, page.status, comparison.change or lease.kind)
         discovered = await self._listed(lease, page.status, found, discovered)
@@ -333,7 +341,7 @@ class ResponseHandler:
     async def _finish_list(self, lease: Lease, response: CapturedResponse, page: Page, kind: ListKind) -> None:
         """Archive a sitemap, or a feed that was announced, and offer what it lists."""
         size, offers = response.exchange.response_size, NO_LINKS.offers
-        stats = Stats({"answers": 1, "bytes": size, f"status:{page.status}": 1, kind: 1})
+        stats = Stats({"requests": 1, "answers": 1, "bytes": size, f"status:{page.status}": 1, kind: 1})
         await self._writer.archive(response.exchange, Annotations(identified(page.body, declared=page.media_type)))
         if 300 <= page.status < 400:
             offers = self._discover(lease, page, of_redirect(lease, page), stats).offers
@@ -374,22 +382,23 @@ class ResponseHandler:
         logger.warning("%s: the page that has not changed cannot be read from the archive; it is fetched", lease.url)
         self._steps.recrawl.ask_plainly(lease.url)
         await self._writer.archive(response.exchange)
-        counts = {"bytes": response.exchange.response_size, "conditional": 1, "asked_again": 1}
+        counts = {"requests": 1, "bytes": response.exchange.response_size, "conditional": 1, "asked_again": 1}
         await self._writer.count(counts)
         self._lifecycle.check_limits()
         await self._writer.call(self._frontier.release, [lease])
 
     async def _describe(
         self, lease: Lease, comparison: RecrawlComparison, found: PageAnalysis, capture: Capture, status: int
-    ) -> None:
+    ) -> CaptureDescription:
         stated = replace(
             description(lease, comparison, found.metadata, capture, status),
             crawl=crawl_iri(self._context.now.icd.id, self._lifecycle.number),
-            changes=self._steps.analyser.changes(lease, comparison, found.metadata),
+            changes=self._steps.analyser.changes(lease, comparison, found),
         )
         # What is remembered was stated of the former capture, which the new one refers to.
         objects = () if comparison.remembered else found.metadata.objects
         await self._writer.describe(stated, objects, found.containers)
+        return stated
 
     async def _commit(
         self, lease: Lease, state: State, links: Sequence[Offer], outcome: Outcome, rest: float = 0.0
@@ -439,7 +448,7 @@ def _annotations(lease: Lease, page: Page, comparison: RecrawlComparison, found:
 
 def _stats(lease: Lease, comparison: RecrawlComparison, response: CapturedResponse, asked: ConditionalRequest) -> Stats:
     size = response.exchange.response_size
-    stats = Stats({"answers": 1, "bytes": size, f"status:{response.status}": 1})
+    stats = Stats({"requests": 1, "answers": 1, "bytes": size, f"status:{response.status}": 1})
     if asked.conditional:
         stats.add("conditional")
     if lease.kind == "requisite" and (comparison.unmodified or not 300 <= response.status < 400):

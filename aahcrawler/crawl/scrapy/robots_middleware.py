@@ -148,6 +148,6 @@ class RobotsMiddleware:
         original = asked.former.original if asked.former is not None and asked.conditional else None
         with closing(response.exchange) as exchange:
             await self._writer.archive(exchange, Annotations(identified(response.body), unchanged=original))
-        counts = {"robots": 1, "bytes": exchange.response_size, "conditional": int(asked.conditional)}
+        counts = {"requests": 1, "robots": 1, "bytes": exchange.response_size, "conditional": int(asked.conditional)}
         await self._writer.count(counts)
         return response

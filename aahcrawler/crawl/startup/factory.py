@@ -29,7 +29,6 @@ from aahcrawler.crawl.reload.knowledge_reload import LiveKnowledgeBase
 from aahcrawler.crawl.reload.scope_update import BlockControl
 from aahcrawler.crawl.reporting.summary import summary
 from aahcrawler.crawl.response.trap_detection import TrapsFile
-from aahcrawler.crawl.startup.fingerprint import files_digest, fingerprint
 from aahcrawler.crawl.startup.frontier_connection import FrontierConnection, join_frontier, open_frontier
 from aahcrawler.crawl.startup.job import Job, JobOptions, assemble
 from aahcrawler.crawl.startup.restart import repair_folder, replayed_ranker, score_unscored
@@ -46,6 +45,7 @@ from aahcrawler.crawl.startup.store_opening import (
 from aahcrawler.crawl.startup.topic_opening import SharedTopic, open_topic
 from aahcrawler.crawl.stats.collector import BEGUN
 from aahcrawler.crawl.stats.crawl_log import keep_events
+from aahcrawler.fingerprint import files_digest, fingerprint
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.layout import LEARNED
 from aahcrawler.objects.writer import ObjectWriter
@@ -251,6 +251,7 @@ def _background(
     crawl = RunningCrawl(job.context, job.writer, job.fetching, job.lifecycle.fail)
     yield partial(traps_file.keep, lambda: job.context.now.traps)
     yield partial(sources.knowledge.watch, partial(_use_helper, job.context, fingerprints))
+    yield partial(job.rereading.run, lambda: fingerprints.of(job.context.now.icd))
     yield ConfigReload(crawl, sources.definition, fingerprints.of, actions(crawl, control)).watch
     if not job.writer.stores.folder.is_first:
         yield fingerprints.topic_learner.follow

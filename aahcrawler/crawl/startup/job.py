@@ -19,6 +19,7 @@ from aahcrawler.crawl.response.handler import ResponseHandler, ResponseSteps
 from aahcrawler.crawl.response.link_ranking import LinkRanking
 from aahcrawler.crawl.response.listings import Listings
 from aahcrawler.crawl.response.page_analyser import PageAnalyser
+from aahcrawler.crawl.response.repaired_pages import Rereading
 from aahcrawler.crawl.response.seed_trail import SeedTrail
 from aahcrawler.crawl.response.transcripts import Transcripts
 from aahcrawler.crawl.response.trap_detection import TrapDetection
@@ -36,6 +37,7 @@ class Job:
     lifecycle: Lifecycle
     recrawl: Recrawl
     handler: ResponseHandler
+    rereading: Rereading
     background: Sequence[Background] = ()
 
     @property
@@ -66,10 +68,12 @@ def assemble(
     recrawl = Recrawl(stores.history, lifecycle.number, lifecycle.begun_at, icd.limits.page_bytes)
     trap_detection = TrapDetection(current)
     ranking = LinkRanking(current, writer, reporting.peer_export, lifecycle.fail)
+    analyser = PageAnalyser(current, recrawl, trap_detection)
+    rereading = Rereading(current, writer, recrawl, analyser)
     steps = ResponseSteps(
         recrawl,
         trap_detection,
-        PageAnalyser(current, recrawl, trap_detection),
+        analyser,
         AnnouncedFeeds(current),
         UrlLists(current, writer),
         Listings(current, writer),
@@ -78,6 +82,7 @@ def assemble(
         batch_scoring,
         SeedTrail(current, writer.stats),
         reporting.peer_export,
+        rereading,
     )
     handler = ResponseHandler(current, writer, fetching, lifecycle, steps)
-    return Job(current, writer, fetching, lifecycle, recrawl, handler, (ranking.run,))
+    return Job(current, writer, fetching, lifecycle, recrawl, handler, rereading, (ranking.run,))

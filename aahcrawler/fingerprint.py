@@ -39,14 +39,15 @@ def files_digest(folders: Sequence[Path], learned: Path) -> str:
     return digest.hexdigest()
 
 
-def fingerprint(icd: Icd, topic: Mapping[str, object], knowledge: str) -> str:
+def fingerprint(icd: Icd, topic: Mapping[str, object], knowledge: str, meaning: Mapping[str, str] | None = None) -> str:
     """Return what a metadata record is ``understood_by``: equal texts mean that a page is understood the same way.
 
     It covers the versions of this software, of plug-ins and models that score, the knowledge base (``files_digest``),
     what the definition means to scores, and what the crawl keeps of its ``topic``: the reference documents from the
-    web, and what it has learned (``TopicState.meaning``).
+    web, and what it has learned (``TopicState.meaning``). ``meaning`` is the definition's as a crawl's folder keeps it,
+    where the definition was read back from there without the texts of its files.
     """
-    meant = {path: value for path, value in icd.meaning().items() if _is_meant(path)}
+    meant = {path: value for path, value in (meaning or icd.meaning()).items() if _is_meant(path)}
     everything = (__version__, dict(versions(icd)), knowledge, meant, dict(topic))
     return hashlib.sha256(json.dumps(everything, sort_keys=True).encode()).hexdigest()[:32]
 

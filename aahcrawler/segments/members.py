@@ -4,37 +4,42 @@ import hashlib
 import io
 import os
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from aahcrawler.segments import OPEN
+from aahcrawler.segments.series import OPEN, DamageError
 
 _CHUNK = 1 << 16
-
-
-class DamagedError(Exception):
-    """Raised where a segment is not made of whole gzip members; the message tells what it has instead."""
 
 
 class Members:
     """The members of a segment from the byte ``begin`` on, each the statements of a capture.
 
     ``end`` is the end of the last member that was read, from which reading can continue another time. ``statements``
-    counts the lines read. Reading raises ``DamagedError`` where there is no whole member.
+    counts the lines read. Members that are not ``wanted``, by their first byte and their text, are passed over. Reading
+    raises ``DamageError`` where there is no whole member.
     """
 
-    def __init__(self, file: BinaryIO, begin: int = 0) -> None:
+    def __init__(self, file: BinaryIO, begin: int = 0, wanted: Callable[[int, bytes], bool] | None = None) -> None:
         self.size = file.seek(0, os.SEEK_END)
         self.end = begin
         self.statements = 0
+        self._wanted = wanted
         self._file = file
         self._pending = b""
         file.seek(begin)
 
     def member(self) -> bytes:
-        """Return the text of the next member; nothing at the end."""
-        if self.end >= self.size:
-            return b""
+        """Return the text of the next member that is wanted; nothing at the end."""
+        while self.end < self.size:
+            begin, text = self.end, self._next()
+            if self._wanted is None or self._wanted(begin, text):
+                self.statements += text.count(b"\n")
+                return text
+        return b""
+
+    def _next(self) -> bytes:
         begin, inflate, pieces = self.end, zlib.decompressobj(wbits=31), []
         try:
             while not inflate.eof:
@@ -42,10 +47,8 @@ class Members:
                 self.end += len(self._pending) - len(inflate.unused_data)
                 self._pending = inflate.unused_data
         except (OSError, zlib.error) as error:
-            raise DamagedError(f"at byte {begin}: {error}") from error
-        text = b"".join(pieces)
-        self.statements += text.count(b"\n")
-        return text
+            raise DamageError(f"at byte {begin}: {error}") from error
+        return b"".join(pieces)
 
     def _piece(self) -> bytes:
         self._pending = self._pending or self._file.read(_CHUNK)
