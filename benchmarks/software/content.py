@@ -69,11 +69,12 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """All that a site holds."""
+    """All that a site holds; ``address`` is the one under which it is public, as ``http://127.0.0.1:8000/``."""
 
     people: tuple[Person, ...]
     forums: tuple[str, ...]
     threads: tuple[Thread, ...]
+    address: str = ""
 
     def posts(self) -> Iterator[tuple[Thread, Post]]:
         """Yield each post with its thread."""
@@ -89,7 +90,7 @@ class Content:
         """Read what `write` wrote."""
         said = json.loads(source.read_text("utf-8"))
         people = tuple(Person(**person) for person in said["people"])
-        return cls(people, tuple(said["forums"]), tuple(map(_thread, said["threads"])))
+        return cls(people, tuple(said["forums"]), tuple(map(_thread, said["threads"])), said["address"])
 
 
 @dataclass(frozen=True, slots=True)

@@ -132,4 +132,6 @@ def _wait_for(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
 
 APPLICATIONS: Final = (
     Application("spirit", "forum", 10, python=("django-spirit==0.14.3", "Django==5.2.19", "waitress==3.0.2")),
+    Application("mezzanine", "blog", 10, python=("Mezzanine==6.1.1", "Django==4.2.30", "waitress==3.0.2")),
+    Application("eleventy", "static", 10, node=("@11ty/eleventy@3.1.8",)),
 )

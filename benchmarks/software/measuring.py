@@ -143,10 +143,11 @@ def measure(application: Application, plan: Plan, folder: Path) -> Iterator[Row]
 @contextmanager
 def opened(application: Application, plan: Plan, folder: Path) -> Iterator[Site]:
     """Fill an application and stand a server before it until the block ends."""
-    content = Writer(plan.seed).content(application.page_size, plan.size)
-    places = application.run("create", folder / "home", content.write(folder / "content.json"))
     backend = free_port()
     with Front(backend, folder / "requests.jsonl").running() as front:
+        drawn = Writer(plan.seed).content(application.page_size, plan.size)
+        content = replace(drawn, address=front.url)
+        places = application.run("create", folder / "home", content.write(folder / "content.json"))
         yield Site(application, folder, front, backend, content, places)
 
 

@@ -21,6 +21,7 @@ KEYS = "keys.json"
 COMMON = """
 import pathlib
 HOME = pathlib.Path(__file__).parent
+ADDRESS = (HOME / "address.txt").read_text()
 SECRET_KEY = "a benchmark has no secrets"
 DEBUG = False
 ALLOWED_HOSTS = ["127.0.0.1"]
