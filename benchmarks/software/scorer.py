@@ -33,7 +33,7 @@ _REQUISITE: Final = re.compile(
 
 @dataclass(frozen=True)
 class Described:
-    """An object, true or extracted; ``url`` is that of its page. A field is None where there is none, or was found none.
+    """An object, true or extracted; ``url`` is that of its page. A field that is None is not there.
 
     No page shows the ``hidden`` fields of a true object: they need not be found, but what is said must be true.
     """
