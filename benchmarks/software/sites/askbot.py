@@ -77,6 +77,7 @@ def _configure(content: Content) -> None:
     settings.update("APP_URL", content.address.rstrip("/"))
     settings.update("APP_TITLE", "Ask the Workshop")
     settings.update("DEFAULT_ANSWER_SORT_METHOD", "oldest")
+    settings.update("LIMIT_ONE_ANSWER_PER_USER", False)
 
 
 def _user(name: str) -> Any:
@@ -134,9 +135,11 @@ def _places(keys: Mapping[str, int]) -> dict[str, Place]:
         address = thread.get_absolute_url()
         posts = project.model("askbot.Post").objects.filter(thread=thread, deleted=False)
         pages |= dict.fromkeys(posts.filter(post_type="question").values_list("pk", flat=True), address)
-        for number, key in enumerate(posts.filter(post_type="answer").order_by("added_at").values_list("pk", flat=True)):
+        for number, key in enumerate(
+            posts.filter(post_type="answer").order_by("added_at").values_list("pk", flat=True)
+        ):
             page = number // PAGE_SIZE + 1
-            pages[key] = f"{address}?page={page}" if page > 1 else address
+            pages[key] = f"{address}?sort=oldest&page={page}" if page > 1 else address
         for key, parent in posts.filter(post_type="comment").values_list("pk", "parent_id"):
             pages[key] = pages[parent]
     return {name: Place(pages[key]) for name, key in keys.items()}
