@@ -59,7 +59,15 @@ class Application:
         if requirements.is_file():
             _run([interpreter, "-I", "-m", "pip", "install", "-q", "-r", requirements], _INSTALLS_WITHIN)
         if self.node:
-            npm = ["npm", "install", "--prefix", folder, "--ignore-scripts", "--no-audit", "--no-fund"]
+            npm: list[str | Path] = [
+                "npm",
+                "install",
+                "--prefix",
+                folder,
+                "--ignore-scripts",
+                "--no-audit",
+                "--no-fund",
+            ]
             _run([*npm, *self.node], _INSTALLS_WITHIN)
         made.write_text(pins, "utf-8")
         return interpreter
