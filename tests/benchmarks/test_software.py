@@ -3,14 +3,16 @@
 import http.client
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 from lxml import html
 
+from benchmarks import recorded
 from benchmarks.software import __main__ as command
 from benchmarks.software.content import (
     Block,
@@ -41,6 +43,7 @@ from benchmarks.software.scorer import (
 from benchmarks.software.template import Redesign, Template, renamed, with_renamed_fragment
 from benchmarks.software.writing import QUICK, Size, Writer
 from benchmarks.truth import Truth, words
+from tests.recorded_site import recorded_site
 
 PAGE_SIZE = 5
 LONG = "The lamp in the hall went out when the wind came up, and nobody had a match to light it again."
@@ -373,3 +376,29 @@ def test_every_application_pins_what_it_needs() -> None:
         assert pins
         assert all(pin.rpartition("==")[0] or pin.rpartition("@")[0] for pin in pins)
         assert (folder / "sites" / f"{application.name}.py").is_file()
+
+
+def test_both_scorers_mean_the_same_by_recall_and_fields(tmp_path: Path) -> None:
+    site = recorded_site("phpbb/prosilver")
+    rows = [json.loads(line) for line in (site.folder / "truth.jsonl").read_text("utf-8").splitlines()]
+    extracted = [{**row, "type": "Post"} for number, row in enumerate(rows) if number % 7]
+    for number, row in enumerate(extracted):
+        row.update({"date": "1999-01-01"} if number % 5 == 0 else {})
+        row.update({"title": None} if number % 3 == 0 else {})
+        row.update({"body": row["body"] + " one two three four five six" * 40} if number % 11 == 0 else {})
+    (tmp_path / "objects.jsonl").write_text("".join(json.dumps(row) + "\n" for row in extracted), "utf-8")
+    theirs = recorded.score(site, tmp_path / "objects.jsonl")
+    ours = Matching.of(TrueObjects(map(_of_truth, rows)), map(_of_object, extracted)).scores()
+
+    assert {name: ours[name] for name in ("recall", "title", "author", "date")} == {
+        name: theirs[name] for name in ("recall", "title", "author", "date")
+    }
+
+
+def _of_truth(row: Mapping[str, Any]) -> Described:
+    hidden = tuple(name for name in ("title", "author", "date") if not row["shown"].get(name))
+    return replace(_of_object(row), hidden=hidden)
+
+
+def _of_object(row: Mapping[str, Any]) -> Described:
+    return Described(row["id"], row["url"], row["body"], row["title"], row["author"], row["date"])
