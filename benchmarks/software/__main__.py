@@ -42,9 +42,9 @@ def rows(applications: list[Application], plan: Plan) -> Iterator[Row]:
     """Measure applications one after the other; one that fails has a row that says why."""
     for application in applications:
         print(f"{application.name}: installing, filling, crawling", file=sys.stderr, flush=True)
-        with tempfile.TemporaryDirectory(prefix="aah-software-") as name:
+        with tempfile.TemporaryDirectory(prefix="aah-software-") as folder:
             try:
-                yield from measure(application, plan, Path(name))
+                yield from ({name: row[name] for name in _COLUMNS} for row in measure(application, plan, Path(folder)))
             except (InstallationError, BenchmarkError) as error:
                 head: dict[str, Cell] = {
                     "app": application.name,

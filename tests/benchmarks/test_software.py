@@ -43,6 +43,7 @@ from benchmarks.software.scorer import (
 from benchmarks.software.template import Redesign, Template, renamed, with_renamed_fragment
 from benchmarks.software.writing import QUICK, Size, Writer
 from benchmarks.truth import Truth, words
+from knowledge_base.loader import load
 from tests.recorded_site import recorded_site
 
 PAGE_SIZE = 5
@@ -139,9 +140,9 @@ def true(*objects: Described) -> TrueObjects:
 def test_an_object_is_found_by_its_text_and_a_second_one_is_false() -> None:
     site = true(Described("1", "/t", LONG), Described("2", "/t", OTHER))
     matching = Matching.of(site, [Described("a", "/t", LONG + " Really."), Described("b", "/copy", LONG)])
-    scores = matching.scores()
 
-    assert (scores["recall"], scores["precision"], scores["duplicate_share"]) == (0.5, 0.5, 0.5)
+    assert matching.scores()["recall"] == 0.5
+    assert matching.shares() == {"precision": 0.5, "duplicate_share": 0.5}
     assert [each.id for each in matching.missing] == ["2"]
 
 
@@ -402,3 +403,10 @@ def _of_truth(row: Mapping[str, Any]) -> Described:
 
 def _of_object(row: Mapping[str, Any]) -> Described:
     return Described(row["id"], row["url"], row["body"], row["title"], row["author"], row["date"])
+
+
+def test_no_file_of_the_knowledge_base_describes_an_application() -> None:
+    described = {application.name.casefold() for application in load().applications}
+
+    assert described
+    assert not described & {application.name for application in APPLICATIONS}
