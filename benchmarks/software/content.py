@@ -58,6 +58,11 @@ class Thread:
     posts: tuple[Post, ...]
 
 
+def hangs(place: int) -> bool:
+    """Return whether the post at a place of a thread, from 0, is a comment on the one before it where there are any."""
+    return place > 0 and place % 3 == 0
+
+
 @dataclass(frozen=True, slots=True)
 class Person:
     """Somebody who writes, with the date of the first visit, ISO 8601, and a signature that may be empty."""

@@ -1,6 +1,6 @@
 """Askbot, questions and answers made with Django: answers on several pages, comments below answers, tags, members.
 
-Every third reply is a comment on the answer before it.
+Some replies are comments on the answer before them.
 """
 
 import subprocess
@@ -10,7 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from benchmarks.software.content import Content, Edit, Place, Post, Thread
+from benchmarks.software.content import Content, Edit, Place, Post, Thread, hangs
 from benchmarks.software.markup import markdown
 from benchmarks.software.sites import django_project as project
 
@@ -99,16 +99,10 @@ def _ask(home: Path, thread: Thread) -> dict[str, int]:
     keys = {first.id: question.pk}
     parent = question
     for number, reply in enumerate(replies, 1):
-        if number % 3 == 0:
-            keys[reply.id] = (
-                _user(reply.author)
-                .post_comment(
-                    parent_post=parent,
-                    body_text=_written(home, reply),
-                    timestamp=datetime.fromisoformat(reply.date),
-                )
-                .pk
-            )
+        if hangs(number):
+            date = datetime.fromisoformat(reply.date)
+            written = _written(home, reply)
+            keys[reply.id] = _user(reply.author).post_comment(parent, body_text=written, timestamp=date).pk
         else:
             parent = _answer(home, reply, question)
             keys[reply.id] = parent.pk
