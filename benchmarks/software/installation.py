@@ -121,7 +121,7 @@ def _run(command: Sequence[str | Path], within: float) -> None:
     except (OSError, subprocess.TimeoutExpired) as error:
         raise InstallationError(str(error)) from error
     if finished.returncode:
-        raise InstallationError((finished.stderr or finished.stdout).strip()[-2000:])
+        raise InstallationError((finished.stderr or finished.stdout).strip()[-500:])
 
 
 def _wait_for(port: int, process: subprocess.Popen[bytes], log: Path) -> None:

@@ -276,6 +276,18 @@ def test_a_redesign_changes_pages_and_loses_no_words(redesign: Redesign) -> None
     assert any(html.tostring(tree) != html.tostring(before) for tree in trees)
 
 
+def test_no_redesign_puts_content_into_an_aside_or_makes_an_id_twice() -> None:
+    posts = "".join(f'<div class="post" id="p{number}"><p>{LONG}</p></div>' for number in range(3))
+    page = f'<html><body><div class="all">{posts}</div><aside class="menu">{OTHER}</aside></body></html>'
+    for seed in range(12):
+        changed = Template(Redesign.TOTAL, Truth([(LONG, ""), (OTHER, "")]), seed)
+        tree = html.document_fromstring(changed.page("http://127.0.0.1:80/", "text/html", page.encode()))
+        ids = tree.xpath("//@id")
+
+        assert len(ids) == len(set(ids))
+        assert not tree.xpath(f"//aside[contains(., '{LONG}')]")
+
+
 def test_nothing_in_the_head_names_the_software_after_a_total_redesign() -> None:
     tree = shown(Redesign.TOTAL)
 

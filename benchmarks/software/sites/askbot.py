@@ -28,7 +28,7 @@ EMAIL_BACKEND = "django.core.mail.backends.dummy.EmailBackend"
 
 def create(home: Path, content: Content) -> Mapping[str, Place]:
     """Make the forum and fill it; return where posts are."""
-    setup = [str(Path(sys.prefix) / "bin" / "askbot-setup"), "--noinput", "--force", "-r", str(home)]
+    setup = [sys.executable, str(Path(sys.prefix) / "bin" / "askbot-setup"), "--noinput", "--force", "-r", str(home)]
     setup += ["--proj-name", "forum", "-e", "sqlite", "-d", "forum.db", "--admin-name", "keeper"]
     setup += ["--admin-email", "keeper@example.org", "--domain-name", "example.org", "--language-code", "en"]
     subprocess.run([*setup, "--timezone", "UTC"], cwd=home, check=True, stdout=sys.stderr)
