@@ -11,7 +11,7 @@ from pathlib import Path
 from aahcrawler.archive.folders import ArchiveFolder
 from aahcrawler.archive.index import EXTENSION, rebuild
 from aahcrawler.archive.scanning import Problem, scan
-from aahcrawler.segments import OPEN, SegmentError, is_open, segments
+from aahcrawler.segments import OPEN, SegmentError, is_open, no_link, segments
 
 TORN = ".torn"
 """The suffix of the file that takes the torn end of another."""
@@ -88,7 +88,7 @@ def _move_end(path: Path, kept: int) -> Path:
         path.rename(torn)
         return torn
     part = torn.with_name(torn.name + ".part")
-    with path.open("rb") as file, part.open("wb") as beside:
+    with path.open("rb") as file, open(part, "wb", opener=no_link) as beside:
         file.seek(kept)
         shutil.copyfileobj(file, beside)
         beside.flush()

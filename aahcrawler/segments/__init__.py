@@ -12,7 +12,7 @@ member, which ``recover`` cuts.
 
 from aahcrawler.segments.reader import is_open, open_segment, segments
 from aahcrawler.segments.recovery import Recovered, recover
-from aahcrawler.segments.series import OPEN, DiskFullError, SegmentError, Series
+from aahcrawler.segments.series import OPEN, DiskFullError, SegmentError, Series, no_link
 from aahcrawler.segments.writer import Clock, SegmentWriter, Span
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "Series",
     "Span",
     "is_open",
+    "no_link",
     "open_segment",
     "recover",
     "segments",
