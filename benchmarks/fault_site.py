@@ -30,6 +30,9 @@ class FaultSite:
     pages: int
     port: int = 0
     requests: list[Request] = field(default_factory=list)
+    answer_seconds: float = ANSWER_SECONDS
+    dropping: int = 0
+    """So many of the next requests are read, and their connections closed without an answer."""
 
     def urls(self) -> set[str]:
         """Return the URLs of all pages."""
@@ -77,7 +80,10 @@ class FaultSite:
         request = Request(f"http://{fields['host']}{path}", monotonic())
         self.requests.append(request)
         try:
-            await asyncio.sleep(ANSWER_SECONDS)
+            if self.dropping > 0:
+                self.dropping -= 1
+                raise ConnectionResetError
+            await asyncio.sleep(self.answer_seconds)
             writer.write(self._message(fields["host"], path))
             await writer.drain()
         finally:

@@ -30,7 +30,7 @@ from aahcrawler.archive.records import Fields, is_http
 from aahcrawler.archive.scanning import Scanned, scan, timestamp
 from aahcrawler.archive.surt import surt
 from aahcrawler.layout import INDEX, WARC
-from aahcrawler.segments import is_open, segments
+from aahcrawler.segments import is_open, no_link, segments
 
 LINES = ".lines"
 SORTED = ".cdxj"
@@ -192,7 +192,8 @@ class IndexWriter:
         if last:
             self._beside.submit(self._sort, last)
         self._folder.mkdir(parents=True, exist_ok=True)
-        self._lines = os.open(self._folder / (file + LINES), os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o644)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+        self._lines = no_link(str(self._folder / (file + LINES)), flags)
 
     def _sort(self, file: str) -> None:
         try:
@@ -323,7 +324,7 @@ class LineSorter:
 def replace_lines(target: Path, lines: Iterable[bytes]) -> None:
     """Write a file of lines, whole and on disk, in the place of an older one."""
     part = target.with_name(target.name + ".part")
-    with part.open("wb") as file:
+    with open(part, "wb", opener=no_link) as file:
         file.writelines(lines)
         file.flush()
         os.fsync(file.fileno())

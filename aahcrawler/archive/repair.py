@@ -12,7 +12,7 @@ from aahcrawler.archive.folders import ArchiveFolder
 from aahcrawler.archive.index import rebuild
 from aahcrawler.archive.scanning import Problem, scan
 from aahcrawler.layout import WARC
-from aahcrawler.segments import OPEN, SegmentError, is_open, segments
+from aahcrawler.segments import OPEN, SegmentError, is_open, no_link, segments
 from aahcrawler.segments.series import sync_folder
 
 TORN = ".torn"
@@ -90,7 +90,7 @@ def _move_end(path: Path, kept: int) -> Path:
         path.rename(torn)
         return torn
     part = torn.with_name(torn.name + ".part")
-    with path.open("rb") as file, part.open("wb") as beside:
+    with path.open("rb") as file, open(part, "wb", opener=no_link) as beside:
         file.seek(kept)
         shutil.copyfileobj(file, beside)
         beside.flush()

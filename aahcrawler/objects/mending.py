@@ -9,7 +9,7 @@ from typing import BinaryIO
 
 from aahcrawler.layout import NQUADS
 from aahcrawler.objects.nquads import LONGEST_LITERAL, mended
-from aahcrawler.segments import SegmentError, is_open, recover, segments
+from aahcrawler.segments import SegmentError, is_open, no_link, recover, segments
 
 _CHUNK = 1 << 16
 _PART = ".part"
@@ -35,7 +35,7 @@ def mend(folder: Path) -> Iterator[str]:
 
 def _mend(path: Path) -> None:
     part = path.with_name(path.name + _PART)
-    with path.open("rb") as file, part.open("wb") as beside:
+    with path.open("rb") as file, open(part, "wb", opener=no_link) as beside:
         for member, text in _members(file):
             whole = _mended(text)
             beside.write(member if whole == text else gzip.compress(whole, 1))

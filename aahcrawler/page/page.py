@@ -51,13 +51,14 @@ class Headers:
     @property
     def media_type(self) -> str:
         """The declared type and subtype in lower case; the last of several, empty if none is declared."""
-        declared = ""
-        for field in self.all("content-type"):
-            for value in field.split(","):
-                essence = value.partition(";")[0].strip().lower()
-                if _MEDIA_TYPE.fullmatch(essence) and essence not in _UNKNOWN_TYPES:
-                    declared = essence
-        return declared
+        return next(reversed(self.media_types), "")
+
+    @property
+    def media_types(self) -> tuple[str, ...]:
+        """All declared types and subtypes, in lower case and in their order."""
+        values = (value for field in self.all("content-type") for value in field.split(","))
+        named = (value.partition(";")[0].strip().lower() for value in values)
+        return tuple(each for each in named if _MEDIA_TYPE.fullmatch(each) and each not in _UNKNOWN_TYPES)
 
 
 @dataclass(frozen=True)
@@ -84,8 +85,15 @@ class Page:
 
     @cached_property
     def media_type(self) -> str:
-        """Return type and subtype in lower case, sniffed if the header is missing: ``text/html``."""
-        return self.headers.media_type or _undeclared(self.body)
+        """Return type and subtype in lower case, sniffed if the header is missing: ``text/html``.
+
+        Of several declared ones the last holds, unless one of them is HTML and the body looks like it.
+        """
+        declared = self.headers.media_types
+        html = _HTML_TYPES.intersection(declared)
+        if html and declared[-1] not in html and sniff(self.body) == "text/html":
+            return min(html)
+        return declared[-1] if declared else _undeclared(self.body)
 
     @cached_property
     def encoding(self) -> str:

@@ -18,6 +18,7 @@ from aahcrawler.report import adaptation_section
 from aahcrawler.report.chart import Line, bars, line_chart
 from aahcrawler.report.seed_section import Seed, seed_table
 from aahcrawler.report.topic_section import learned_topic, read_learned
+from aahcrawler.segments import no_link
 from aahcrawler.urls import queue_of
 from online_analysis.topic_learning import NOTHING, Learned
 
@@ -99,7 +100,8 @@ def write_report(crawl: Path) -> Path:
     except (ValueError, ValidationError, ReadError, OSError) as error:
         raise ReportError(f"{crawl}: cannot be read: {error}") from error
     target = crawl / REPORT
-    target.write_text(report(summary, rows, former, learned, topic), "utf-8")
+    with open(target, "w", encoding="utf-8", opener=no_link) as file:
+        file.write(report(summary, rows, former, learned, topic))
     return target
 
 

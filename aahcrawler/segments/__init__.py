@@ -14,7 +14,7 @@ from aahcrawler.segments.members import Members, identity
 from aahcrawler.segments.output import SegmentedOutput
 from aahcrawler.segments.reader import is_open, lines, open_segment, segments
 from aahcrawler.segments.recovery import Recovered, recover
-from aahcrawler.segments.series import OPEN, DamageError, DiskFullError, SegmentError, Series
+from aahcrawler.segments.series import OPEN, DamageError, DiskFullError, SegmentError, Series, no_link
 from aahcrawler.segments.writer import Clock, SegmentWriter, Span
 
 __all__ = [
@@ -32,6 +32,7 @@ __all__ = [
     "identity",
     "is_open",
     "lines",
+    "no_link",
     "open_segment",
     "recover",
     "segments",

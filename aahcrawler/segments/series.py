@@ -65,6 +65,14 @@ class Series:
         return re.sub(r"[^\w.-]|^\.", "_", self.crawl, flags=re.ASCII)
 
 
+def no_link(path: str, flags: int) -> int:
+    """Open a file as ``open`` does (its ``opener``), and raise ``OSError`` where the name is a symbolic link.
+
+    Whoever may write to a folder must not have us write elsewhere by a link.
+    """
+    return os.open(path, flags | os.O_NOFOLLOW, 0o644)
+
+
 def beside(path: Path, suffix: str) -> Path:
     """Return the path whose name has ``suffix`` appended."""
     return path.with_name(path.name + suffix)

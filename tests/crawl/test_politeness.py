@@ -288,3 +288,12 @@ def test_a_connection_that_is_closed_without_an_answer_is_no_reason_to_hurry(tmp
     assert site.paths() == ["/", "/page", "/page"]
     assert min(gaps(site.asked)) >= EXACT * 1.5
     assert (done.summary["pages"], done.summary["retries"]) == (2, 1)
+
+
+def test_a_304_that_nobody_asked_for_is_asked_about_again(tmp_path: Path) -> None:
+    answers = iter([Reply(status=304), html("Front", links("/page"))])
+    pages: dict[str, Answer] = {"/robots.txt": Reply(b"", 404), "/": lambda _: next(answers), "/page": html("Page")}
+    with serving(Site(pages)) as site:
+        done = crawl(tmp_path, [site.url], politeness={"retries": "2"})
+    assert site.paths() == ["/", "/", "/page"]
+    assert done.statuses() == {site.url: 200, f"{site.url}page": 200}

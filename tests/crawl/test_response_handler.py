@@ -375,7 +375,7 @@ def test_a_304_that_stands_for_nothing_is_archived_and_asked_again_at_once(bench
 
 
 def test_a_304_that_nobody_asked_for_is_an_error(bench: Bench) -> None:
-    bench.answer(lease(), answer(b"", 304))
+    bench.answer(lease(attempt=3), answer(b"", 304))
     state, _, links, outcome = bench.recorder.finished[0]
     assert (state, links) == (State.DONE, [])
     assert "pages" not in outcome.stats

@@ -15,6 +15,7 @@ from filelock import FileLock
 from lxml import etree
 
 from aahcrawler.adaptation.store.learned import Learned, LearnedAction, LearnedLinks, LearnedSign
+from aahcrawler.segments import no_link
 from aahcrawler.wrapper_induction.examples import Method
 from aahcrawler.wrapper_induction.robust_paths import Expression
 from aahcrawler.wrapper_induction.wrapper import Support, Wrapper
@@ -80,7 +81,8 @@ class Overlay:
             root.append(written)
             etree.indent(root)
             part = path.with_suffix(".part")
-            part.write_bytes(etree.tostring(root, encoding="utf-8", xml_declaration=True) + b"\n")
+            with open(part, "wb", opener=no_link) as file:
+                file.write(etree.tostring(root, encoding="utf-8", xml_declaration=True) + b"\n")
             part.replace(path)
         return path
 

@@ -17,6 +17,7 @@ from pydantic import ValidationError
 from aahcrawler.crawl.directory.files import write_whole
 from aahcrawler.crawl.directory.folder import CrawlFolder
 from aahcrawler.layout import TOPIC_NOTES
+from aahcrawler.segments import no_link
 from aahcrawler.urls import queue_of
 from online_analysis.document import Document
 from online_analysis.page_notes import PageNote
@@ -111,7 +112,7 @@ class TopicLearner:
 
     def _append(self, line: str) -> None:
         """Append a line, whole or not at all as far as the file system lets us."""
-        with self._path.open("ab") as file:
+        with open(self._path, "ab", opener=no_link) as file:
             size = file.tell()
             try:
                 file.write(f"{'' if size else self._head()}{line}".encode())

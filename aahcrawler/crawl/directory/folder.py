@@ -98,7 +98,9 @@ class CrawlFolder:
             lock.become_keeper()
         except OSError as error:
             lock.release()
-            raise CrawlRefusedError(f"{root}: {error.strerror}; write another output in the ICD") from error
+            raise CrawlRefusedError(
+                f"{error.filename or root}: {error.strerror}; write another output in the ICD"
+            ) from error
         return cls(root, lock, is_first=is_first)
 
     def share(self) -> None:

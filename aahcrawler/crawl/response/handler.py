@@ -10,6 +10,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from email.utils import parsedate_to_datetime
+from http import HTTPStatus
 from time import time
 
 from aahcrawler.archive.writer import Capture
@@ -134,7 +135,7 @@ class ResponseHandler:
         politeness, rest = self._fetching.politeness, rest_asked(response)
         politeness.on_response(lease.url, response.status, response.captured.latency, rest)
         try:
-            if self._worth_another_try(lease, response):
+            if self._worth_another_try(lease, response, asked):
                 await self._try_again(lease, response)
             else:
                 await self._finish(lease, response, asked)
@@ -231,15 +232,18 @@ class ResponseHandler:
         counts = {f"{group}:{reason}": 1.0, **self._steps.seed_trail.failed(lease, state, reason)}
         await self._commit(lease, state, (), Outcome(reason, counts))
 
-    def _worth_another_try(self, lease: Lease, response: CapturedResponse) -> bool:
-        broken = response.status in AGAIN or response.exchange.truncated is Truncation.DISCONNECT
+    def _worth_another_try(self, lease: Lease, response: CapturedResponse, asked: ConditionalRequest) -> bool:
+        """Return whether asking again may help: of a 304 that nobody asked for nothing is known, its links neither."""
+        unasked = response.status == HTTPStatus.NOT_MODIFIED and not asked.conditional
+        broken = unasked or response.status in AGAIN or response.exchange.truncated is Truncation.DISCONNECT
         return broken and lease.attempt < self._context.now.attempts
 
     async def _try_again(self, lease: Lease, response: CapturedResponse) -> None:
         await self._writer.archive(response.exchange)
         await self._writer.count({"requests": 1, "bytes": response.exchange.response_size})
         self._lifecycle.check_limits()
-        reason = f"status {response.status}" if response.status in AGAIN else "disconnect"
+        is_cut = response.exchange.truncated is Truncation.DISCONNECT and response.status not in AGAIN
+        reason = "disconnect" if is_cut else f"status {response.status}"
         await self._retry(lease, reason, rest_asked(response))
 
     async def _retry(self, lease: Lease, reason: str, rest: float = 0.0, cause: str = "") -> None:

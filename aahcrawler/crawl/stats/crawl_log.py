@@ -6,7 +6,11 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from io import TextIOWrapper
 from pathlib import Path
+from typing import cast
+
+from aahcrawler.segments import no_link
 
 FORMAT = "%(asctime)s.%(msecs)03dZ %(levelname)s %(subsystem)s %(message)s"
 
@@ -35,6 +39,12 @@ class EventFormatter(logging.Formatter):
 
 class EventFile(logging.FileHandler):
     """Appends events to a file. A disk that is full is reported by those who cannot do without it."""
+
+    def _open(self) -> TextIOWrapper:
+        return cast(
+            "TextIOWrapper",
+            open(self.baseFilename, self.mode, encoding=self.encoding, errors=self.errors, opener=no_link),
+        )
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - the name is logging's
         """Let an event go that cannot be written, silently where the operating system refuses it."""

@@ -21,6 +21,7 @@ from aahcrawler.frontier.redis.redis_client import connect
 from aahcrawler.frontier.server import launch
 from aahcrawler.frontier.server.binary import server_binary
 from aahcrawler.frontier.server.server_process import Ownership, claim, disclaim, end_orphan
+from aahcrawler.segments import no_link
 
 _LOG = "frontier.log"
 _SOCKET_BYTES = 100
@@ -177,7 +178,7 @@ class EmbeddedServer:
         }
         arguments = [part for name, value in options.items() for part in (f"--{name}", value)]
         launcher = [sys.executable, "-I", "-S", launch.__file__, str(os.getpid())]
-        with (self._folder / _LOG).open("ab") as log:
+        with open(self._folder / _LOG, "ab", opener=no_link) as log:
             return subprocess.Popen(
                 [*launcher, str(binary), *arguments],
                 stdin=subprocess.DEVNULL,

@@ -12,6 +12,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from aahcrawler.frontier.protocol import FrontierUnavailableError
+from aahcrawler.segments import no_link
 
 _FILE = "server.json"
 _GRACE_SECONDS = 30.0
@@ -29,7 +30,8 @@ class Ownership:
 
 def claim(folder: Path, ownership: Ownership) -> None:
     """Write down who works in a folder."""
-    (folder / _FILE).write_text(json.dumps(asdict(ownership)) + "\n", encoding="utf-8")
+    with open(folder / _FILE, "w", encoding="utf-8", opener=no_link) as file:
+        file.write(json.dumps(asdict(ownership)) + "\n")
 
 
 def disclaim(folder: Path) -> None:
