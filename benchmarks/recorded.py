@@ -123,9 +123,9 @@ def start_site(
             finally:
                 _stop(process)
             errors.seek(0)
-            said = errors.read()
-        if "Address already in use" not in said:
-            raise SiteServerError(f"the server of {site.name} did not start:\n{said}")
+            output = errors.read()
+        if "Address already in use" not in output:
+            raise SiteServerError(f"the server of {site.name} did not start:\n{output}")
     raise SiteServerError(f"the server of {site.name} found its port taken {_PORTS_TRIED} times")
 
 

@@ -6,10 +6,10 @@ from aahcrawler.helper import generic_splitting, transcript_reading
 from aahcrawler.helper.anchors import Contexts
 from aahcrawler.helper.assistance import Assistance, Refused
 from aahcrawler.helper.generic_splitting import GenericSplit
+from aahcrawler.helper.junk_urls import is_challenge, junk_reason
 from aahcrawler.helper.link_collection import LinkCollector
 from aahcrawler.helper.navigation import Links, abroad
 from aahcrawler.helper.references import References
-from aahcrawler.helper.unknown_addresses import is_challenge, junk
 from aahcrawler.induction import generic_objects
 from aahcrawler.induction.generic_objects import Reading
 from aahcrawler.page import Page, claims, feeds, generic, requisites
@@ -46,12 +46,12 @@ def read(page: Page, links: Links) -> Assistance:
 
 
 def _links(page: Page, links: Links) -> tuple[Mapping[str, PageLink], Sequence[Refused]]:
-    """Return the links of a page to others by their canonical addresses, and those that are junk."""
+    """Return the links of a page to others by their canonical URLs, and those that are junk."""
     described = {each.element: each for each in generic.links(page) if not links.ignored.covers(each.element)}
     found: dict[str, PageLink] = {}
     refused: dict[str, Refused] = {}
     for link in abroad(links, ((each.url, element) for element, each in described.items())):
-        reason = junk(link.url) if links.is_here(link.url) else None
+        reason = junk_reason(link.url) if links.is_here(link.url) else None
         if reason is not None:
             refused.setdefault(link.url, Refused(link.url, reason))
         elif link.element is not None:

@@ -1,4 +1,4 @@
-"""Remember the application of each host, and its verdicts on addresses."""
+"""Remember the application of each host, and its verdicts on URLs."""
 
 from collections import Counter, OrderedDict, deque
 from collections.abc import Collection, Sequence
@@ -21,7 +21,7 @@ LEAST_TITLES, MOST_TITLES = 4, 12
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """An application's verdict on one address.
+    """An application's verdict on one URL.
 
     ``url`` is the canonical form, ``level`` the level that documents it, ``reason`` why it is not to be fetched.
     """
@@ -33,7 +33,7 @@ class Verdict:
 
 
 class Sites:
-    """Remembers the application of each host, the least recently seen forgotten first, and verdicts on addresses.
+    """Remembers the application of each host, the least recently seen forgotten first, and verdicts on URLs.
 
     It serves one helper, which sets ``hosts``: the applications that describe single sites and need no detection first.
     """
@@ -100,7 +100,7 @@ class Sites:
             self._hosts.popitem(last=False)
 
     def forget(self) -> None:
-        """Forget the applications of hosts; verdicts on addresses are kept."""
+        """Forget the applications of hosts; verdicts on URLs are kept."""
         self._hosts.clear()
 
     def recall(self, url: str) -> tuple[Application, tuple[Pattern, ...]] | None:
@@ -159,19 +159,19 @@ def site_of(url: str) -> str:
 
 
 def _whole(level: PageLevel, url: str) -> str:
-    """Return the address of the first page of a list or thread of that level."""
+    """Return the URL of the first page of a list or thread of that level."""
     return level.first_page(ParsedUrl.parse(url)).url
 
 
 class Verdicts:
-    """Judges addresses; addresses that an application's rules cannot distinguish are judged once."""
+    """Judges URLs; URLs that an application's rules cannot distinguish are judged once."""
 
     def __init__(self) -> None:
         self._shapes: dict[Application, Shapes] = {}
         self._known: dict[tuple[Application, Shape], tuple[Verdict, frozenset[str]]] = {}
 
     def of(self, application: Application, url: str) -> Verdict:
-        """Return what an application says of an address."""
+        """Return what an application says of a URL."""
         address = ParsedUrl.parse(url)
         shapes = self._shapes.get(application) or self._shapes.setdefault(application, Shapes(application))
         shape = shapes.of(address)

@@ -10,11 +10,11 @@ from aahcrawler.induction import datelines
 from aahcrawler.induction.article import Article, judge, stands_in, teasers_of
 from aahcrawler.induction.headings import page_heading
 from aahcrawler.induction.merging import completed, merged, paired
-from aahcrawler.induction.model import Byline, Dated, NoObject, Record, RecordSet, Region
 from aahcrawler.induction.paging import is_continued
+from aahcrawler.induction.prepared_page import PreparedPage
 from aahcrawler.induction.record_finding import records
+from aahcrawler.induction.record_sets import Byline, Dated, NoObject, Record, RecordSet, Region
 from aahcrawler.induction.record_shapes import shapes_of
-from aahcrawler.induction.surroundings import Surroundings
 from aahcrawler.page import Page, claims, generic
 from aahcrawler.page.record_shapes import RecordShape
 from aahcrawler.page.schemaorg import Item, items
@@ -51,9 +51,9 @@ class Reading:
 
 def read(page: Page) -> Reading:
     """Read an HTML page. One object is claimed once; lists yield none."""
-    where = page.once(Surroundings.of)
+    prepared = page.once(PreparedPage.of)
     given = page.once(items)
-    judged = judge(page, where, page.once(records), given)
+    judged = judge(page, prepared, page.once(records), given)
     article = judged.article
     declared = claims.declared(page, given, article.text.plain if article else "", generic.title(page))
     first = declared[0].object if declared else None
@@ -72,14 +72,14 @@ def read(page: Page) -> Reading:
         bodies[whole.iri] = article.part.body
     if whole is not None and whole.iri == claims.permalink(page):
         whole = found[0] = _settled(
-            page, where, whole, next((each.item for each in declared if each.object.iri == whole.iri), None)
+            page, prepared, whole, next((each.item for each in declared if each.object.iri == whole.iri), None)
         )
     continued = is_continued(page)
     teasers = teasers_of(page, given)
     for each in judged.posts:
         if any(stands_in(record.element, teasers) for record in each.records):
             continue
-        induced = _records(page, each, whole, "" if continued else _heading(page, where, each), continued=continued)
+        induced = _records(page, each, whole, "" if continued else _heading(page, prepared, each), continued=continued)
         pairs = paired(declared, each.records)
         if _has_gaps(declared, pairs):
             found.extend(one for number, one in induced.items() if number not in pairs.values())
@@ -88,12 +88,12 @@ def read(page: Page) -> Reading:
         names += [(number, declared[place].object.iri) for place, number in pairs.items()]
         bodies |= {name: body for number, name in names if (body := each.records[number].body) is not None}
     distinct = tuple({each.iri: each for each in reversed(found)}.values())[::-1]
-    shapes = shapes_of(where.outline, judged.posts)
+    shapes = shapes_of(prepared.outline, judged.posts)
     return Reading(judged.sets, article, distinct, shapes, bodies, None if distinct else judged.reason)
 
 
 def _is_of_page(page: Page, declared: WebObject, article: Article) -> bool:
-    """Return whether a declared work is the article of the page: by its address, else by its title."""
+    """Return whether a declared work is the article of the page: by its URL, else by its title."""
     if declared.iri.partition("#")[0] == claims.permalink(page):
         return True
     title, heading = (fold(str(each)).casefold() for each in (declared.first("title") or "", article.part.title))
@@ -111,10 +111,10 @@ def _has_gaps(declared: Sequence[claims.Claim], pairs: Mapping[int, int]) -> boo
     return not comments or bool(pairs)
 
 
-def _settled(page: Page, where: Surroundings, whole: WebObject, item: Item | None) -> WebObject:
+def _settled(page: Page, prepared: PreparedPage, whole: WebObject, item: Item | None) -> WebObject:
     """Return the page's object with the title and the date that the page shows and declares."""
     title = title_of(page, str(whole.first("title") or ""))
-    date = datelines.published(page, where, title, item)
+    date = datelines.published(page, prepared, title, item)
     given: Mapping[str, tuple[Value, ...]] = {"title": (title,) if title else (), "date": (date,) if date else ()}
     return replace(whole, properties={**whole.properties, **{name: each for name, each in given.items() if each}})
 
@@ -128,8 +128,8 @@ def is_byline(author: Byline) -> bool:
     element = author.element
     around = (element, *element.iterancestors())[:_NEAR]
     marks = " ".join(f"{each.get(name) or ''}" for each in around for name in ("class", "id", "rel", "itemprop"))
-    said = excerpt(around[min(1, len(around) - 1)], _LONGEST_BYLINE)
-    marked = _AUTHOR.search(f"{marks} {author.href or ''}") is not None or _BY.match(said) is not None
+    nearby = excerpt(around[min(1, len(around) - 1)], _LONGEST_BYLINE)
+    marked = _AUTHOR.search(f"{marks} {author.href or ''}") is not None or _BY.match(nearby) is not None
     return marked and len(author.name.split()) <= _MOST_WORDS and _NO_NAME.search(author.name) is None
 
 
@@ -147,14 +147,14 @@ def _article_object(page: Page, article: Article) -> WebObject:
     return claims.undeclared(page, claims.permalink(page), article.text.plain, title, author, moment)
 
 
-def _heading(page: Page, where: Surroundings, each: RecordSet) -> str:
+def _heading(page: Page, prepared: PreparedPage, each: RecordSet) -> str:
     """Return what a page's records are about: the heading above them, else the subject in the page's title."""
-    outline = where.outline
+    outline = prepared.outline
     places = [outline.places[element] for record in each.records for element in record.elements]
-    found = page_heading(outline, where.names, min(places), ())
-    if found and bare(found[0]) != bare(where.names.title):
+    found = page_heading(outline, prepared.names, min(places), ())
+    if found and bare(found[0]) != bare(prepared.names.title):
         return found[0]
-    return subject_of(page, where.names.title)
+    return subject_of(page, prepared.names.title)
 
 
 def _records(
@@ -193,14 +193,14 @@ def _iri(page_iri: str, record: Record, body: str) -> str:
         return record.permalink
     if record.key:
         return f"{page_iri}#{record.key}"
-    said = "\n".join(
+    joined = "\n".join(
         (
             record.author.name if record.author else "",
             str(record.date.moment.astimezone(UTC)) if record.date else "",
             body,
         )
     )
-    return f"{page_iri}#{sha256(said.encode()).hexdigest()[:16]}"
+    return f"{page_iri}#{sha256(joined.encode()).hexdigest()[:16]}"
 
 
 def _person(page: Page, byline: Byline | None) -> Person | None:

@@ -379,7 +379,7 @@ def _is_filed(outline: Outline, place: int) -> bool:
 
 
 def _is_button(outline: Outline, place: int) -> bool:
-    """Return whether an element, or its parent, is a control without an address, and so names no person."""
+    """Return whether an element, or its parent, is a control without a URL, and so names no person."""
     if outline.once(place, _names_user):
         return False
     around = [outline.elements[each] for each in (place, outline.parents[place]) if each >= 0]

@@ -8,18 +8,18 @@ from dataclasses import dataclass, replace
 
 from lxml.etree import _Element as Element
 
-from aahcrawler.induction.addressing import Addressed, Template, addresses
 from aahcrawler.induction.asides import SIDE
 from aahcrawler.induction.candidates import Candidate, candidates, own_text
 from aahcrawler.induction.headings import headed_places
 from aahcrawler.induction.main_part import region
-from aahcrawler.induction.model import Byline, Dated, Nature, Record, RecordSet
 from aahcrawler.induction.outline import Outline
+from aahcrawler.induction.prepared_page import PreparedPage
 from aahcrawler.induction.record_bodies import Content, Found, Part, Slot, bodies
 from aahcrawler.induction.record_fields import Fields, Name, name_at, read_unsigned, sign
+from aahcrawler.induction.record_identity import RecordIdentity, Template, addresses
+from aahcrawler.induction.record_sets import Byline, Dated, Nature, Record, RecordSet
 from aahcrawler.induction.record_shapes import follow, matches
 from aahcrawler.induction.signed_contributions import signed_records
-from aahcrawler.induction.surroundings import Surroundings
 from aahcrawler.induction.teaser_detection import Leads
 from aahcrawler.page import Page
 from aahcrawler.page.record_shapes import RecordShape
@@ -42,23 +42,23 @@ def records(page: Page) -> tuple[RecordSet, ...]:
     A set is several elements, or runs of elements, of one shape with a date or an author each. Deterministic; the time
     is linear in the size of the page, and the close examination is bounded.
     """
-    return find_records(page.once(Surroundings.of))
+    return find_records(page.once(PreparedPage.of))
 
 
-def find_records(where: Surroundings) -> tuple[RecordSet, ...]:
+def find_records(prepared: PreparedPage) -> tuple[RecordSet, ...]:
     """Return the sets of records, as `records` does, of a page that is prepared already."""
-    outline = where.outline
-    signed = signed_records(outline, where.shown, where.names.base)
+    outline = prepared.outline
+    signed = signed_records(outline, prepared.shown, prepared.names.base)
     judged = [_Judged(each, tuple(_places(outline, each)), signed=True) for each in signed]
-    headed = headed_places(outline, where.names)
-    for candidate in candidates(outline, where.shown):
+    headed = headed_places(outline, prepared.names)
+    for candidate in candidates(outline, prepared.shown):
         if candidate.sign == "single" and any(outline.contains(candidate.roots[0], place) for place in headed):
             continue
-        found = _Reading(where, candidate).judge()
+        found = _Reading(prepared, candidate).judge()
         if found is not None and found.confidence >= LEAST_CONFIDENCE:
             judged.append(_Judged(found, tuple(_places(outline, found))))
     most = max((each.text(outline) for each in judged), default=0) or 1
-    judged += _known(where, [each for each in judged if each.set.nature is Nature.POSTS])
+    judged += _known(prepared, [each for each in judged if each.set.nature is Nature.POSTS])
     judged.sort(
         key=lambda each: (-each.set.confidence * (0.7 + 0.3 * each.text(outline) / most) - each.signed, each.places)
     )
@@ -70,14 +70,14 @@ def find_records(where: Surroundings) -> tuple[RecordSet, ...]:
     return tuple(each.set for each in accepted)
 
 
-def _known(where: Surroundings, found: Sequence["_Judged"]) -> Iterator["_Judged"]:
+def _known(prepared: PreparedPage, found: Sequence["_Judged"]) -> Iterator["_Judged"]:
     """Yield records of the shapes that the site has shown on other pages, where no posts were found by other means."""
-    outline = where.outline
-    for shape in where.shapes:
+    outline = prepared.outline
+    for shape in prepared.shapes:
         roots = matches(outline, shape)
         if not roots:
             continue
-        read = _Reading(where, Candidate(roots, own_text(outline, roots), "known")).of_shape(shape)
+        read = _Reading(prepared, Candidate(roots, own_text(outline, roots), "known")).of_shape(shape)
         judged = _Judged(read, tuple(_places(outline, read))) if read is not None else None
         if judged is not None and not any(judged.overlaps(other, outline) for other in found):
             yield judged
@@ -122,28 +122,28 @@ def _places(outline: Outline, found: RecordSet) -> list[int]:
 class _Reading:
     """One candidate being read."""
 
-    where: Surroundings
+    prepared: PreparedPage
     candidate: Candidate
 
     @property
     def _dated(self) -> frozenset[int]:
-        return frozenset(each.place for each in self.where.shown)
+        return frozenset(each.place for each in self.prepared.shown)
 
     def judge(self) -> RecordSet | None:
-        outline = self.where.outline
+        outline = self.prepared.outline
         roots = sorted(root for record in self.candidate.records for root in record)
         parts = [Part(record, _holes(outline, record, roots)) for record in self.candidate.records]
         content = Content(outline, parts)
-        fields = read_unsigned(content, self.where.shown, self.where.names.title)
+        fields = read_unsigned(content, self.prepared.shown, self.prepared.names.title)
         if _bodied(_bodies(content, fields)) < LEAST_BODIED:
             return None
-        sign(fields, content, self.where.shown)
+        sign(fields, content, self.prepared.shown)
         found = _bodies(content, fields)
         confidence = self._confidence(content, fields, found)
         if confidence < LEAST_CONFIDENCE:
             return None
         records = self._records(parts, fields, found)
-        targets = Leads(content, fields, found, self.where.names, self._dated).targets()
+        targets = Leads(content, fields, found, self.prepared.names, self._dated).targets()
         if self._is_list(records, len(targets) / len(parts), parts):
             listed = (replace(record, target=targets.get(number)) for number, record in enumerate(records))
             aside = self._is_aside(parts)
@@ -152,12 +152,12 @@ class _Reading:
 
     def of_shape(self, shape: RecordShape) -> RecordSet | None:
         """Return the records of a known shape that have a text and a date or an author; None where there are none."""
-        outline = self.where.outline
+        outline = self.prepared.outline
         roots = sorted(root for record in self.candidate.records for root in record)
         parts = [Part(record, _holes(outline, record, roots)) for record in self.candidate.records]
         content = Content(outline, parts)
-        fields = read_unsigned(content, self.where.shown, self.where.names.title)
-        sign(fields, content, self.where.shown)
+        fields = read_unsigned(content, self.prepared.shown, self.prepared.names.title)
+        sign(fields, content, self.prepared.shown)
         self._place_fields(fields, parts, shape)
         found = _bodies(content, fields)
         kept = [n for n, body in enumerate(found) if body is not None and (n in fields.dates or n in fields.names)]
@@ -169,7 +169,7 @@ class _Reading:
 
     def _place_fields(self, fields: Fields, parts: Sequence[Part], shape: RecordShape) -> None:
         """Read dates and authors where records of the shape have shown them before."""
-        outline, at = self.where.outline, {each.place: each for each in self.where.shown}
+        outline, at = self.prepared.outline, {each.place: each for each in self.prepared.shown}
         for number, part in enumerate(parts):
             dated = None if shape.date is None else follow(outline, part.roots, shape.date)
             if shape.date is not None:
@@ -185,7 +185,7 @@ class _Reading:
     def _records(
         self, parts: Sequence[Part], fields: Fields, found: Sequence[Found | None], known: Template | None = None
     ) -> tuple[Record, ...]:
-        outline, names = self.where.outline, self.where.names
+        outline, names = self.prepared.outline, self.prepared.names
         given = addresses(outline, parts, names.base, names.own, known)
         made = [self._record(n, part, fields, found[n], given[n]) for n, part in enumerate(parts)]
         return _with_parents(outline, parts, made)
@@ -198,7 +198,7 @@ class _Reading:
 
     def _confidence(self, content: Content, fields: Fields, found: Sequence[Found | None]) -> float:
         """Weigh the evidence that these are records that people wrote: dates, authors, texts of their own."""
-        outline, parts = self.where.outline, content.parts
+        outline, parts = self.prepared.outline, content.parts
         size = len(parts)
         bodied = _bodied(found)
         dated, named = len(fields.dates) / size, len(fields.names) / size
@@ -219,7 +219,7 @@ class _Reading:
 
     def _telling(self, found: Sequence[Found | None]) -> float:
         """Return the share of records whose body has a piece of text as long as a sentence."""
-        outline = self.where.outline
+        outline = self.prepared.outline
         telling = sum(
             any(
                 piece.weight >= 25 and not piece.linked and piece.text.count(" ") + piece.weight // 40 >= 3
@@ -234,15 +234,15 @@ class _Reading:
     def _dates_apiece(self, content: Content, fields: Fields) -> float:
         """Return the mean number of date places in a record: more than one if records are too large."""
         slots = {content.slots.get(each.place) for each in fields.dates.values()}
-        at = {each.place for each in self.where.shown}
+        at = {each.place for each in self.prepared.shown}
         counted: Counter[Slot | None] = Counter()
         for number in fields.dates:
-            places = content.parts[number].places(self.where.outline)
+            places = content.parts[number].places(self.prepared.outline)
             counted.update(slot for place in places if place in at and (slot := content.slots.get(place)) in slots)
         return max(counted.values(), default=0) / (len(fields.dates) or 1)
 
-    def _record(self, number: int, part: Part, fields: Fields, found: Found | None, address: Addressed) -> Record:
-        outline, base = self.where.outline, self.where.names.base
+    def _record(self, number: int, part: Part, fields: Fields, found: Found | None, address: RecordIdentity) -> Record:
+        outline, base = self.prepared.outline, self.prepared.names.base
         name, dated = fields.names.get(number), fields.dates.get(number)
         href = resolve(base, name.href) if name is not None and name.href else None
         titled = fields.titles.get(number)
@@ -261,7 +261,7 @@ class _Reading:
 
     def _title(self, title: tuple[str, int] | None, name: Name | None, found: Found | None) -> str:
         """Return the title in a heading of the record; "" if it is in the body or has the author's name in it."""
-        outline = self.where.outline
+        outline = self.prepared.outline
         if title is None or found is None or any(outline.contains(place, title[1]) for place in found.elements):
             return ""
         text, place = title
@@ -273,11 +273,11 @@ class _Reading:
 
     def _stand_here(self, records: Sequence[Record]) -> bool:
         """Return whether records are addressed as parts of this page, and no sidebar by its name holds them."""
-        outline = self.where.outline
+        outline = self.prepared.outline
         above = [place for place in outline.ancestors(outline.places[records[0].element]) if place > 0]
         if any(outline.tags[place] == "nav" or self._is_named_aside(place) for place in above):
             return False
-        own = self.where.names.own
+        own = self.prepared.names.own
         here = sum(
             bool(each.permalink and each.permalink.partition("#")[0] in own) or self._refers_to_itself(each)
             for each in records
@@ -287,20 +287,20 @@ class _Reading:
     def _refers_to_itself(self, record: Record) -> bool:
         """Return whether a record has a link to a place in this very page: its own, or the form to answer with."""
         links = (link.get("href") or "" for element in record.elements for link in element.iter("a"))
-        base, own = self.where.names.base, self.where.names.own
+        base, own = self.prepared.names.base, self.prepared.names.own
         return any(len(href) > 1 and (href[0] == "#" or ("#" in href and _page(base, href) in own)) for href in links)
 
     def _is_aside(self, parts: Sequence[Part]) -> bool:
-        outline = self.where.outline
+        outline = self.prepared.outline
         around = (above for above in outline.ancestors(parts[0].roots[0]) if above > 0)
         return any(outline.tags[above] in _OUTSIDE or self._is_named_aside(above) for above in around)
 
     def _is_named_aside(self, place: int) -> bool:
-        return any(SIDE.search(word) for word in self.where.outline.tokens[place])
+        return any(SIDE.search(word) for word in self.prepared.outline.tokens[place])
 
 
 def _page(base: str, href: str) -> str:
-    """Return the address of the page that a reference leads to."""
+    """Return the URL of the page that a reference leads to."""
     return (resolve(base, href) or "").partition("#")[0]
 
 

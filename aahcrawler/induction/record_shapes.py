@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 
 from lxml.etree import _Element as Element
 
-from aahcrawler.induction.model import Nature, Record, RecordSet
 from aahcrawler.induction.outline import Outline
+from aahcrawler.induction.record_sets import Nature, Record, RecordSet
 from aahcrawler.page.record_shapes import RecordShape, Step, Trail, common_trail
 
 SURE = 0.82

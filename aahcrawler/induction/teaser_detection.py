@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from aahcrawler.induction.addressing import addresses, is_front
 from aahcrawler.induction.headings import Names
 from aahcrawler.induction.outline import numbered
 from aahcrawler.induction.record_bodies import Content, Found, Part, Slot
 from aahcrawler.induction.record_fields import Fields, Name, subject
+from aahcrawler.induction.record_identity import addresses, is_front
 from aahcrawler.page.text import excerpt, fold
 from aahcrawler.urls import queue_of, resolve
 
@@ -40,10 +40,10 @@ class Leads:
     dated: frozenset[int]
 
     def targets(self) -> Mapping[int, str]:
-        """Return, for each record (by number) that leads to a page of its own, the address of that page.
+        """Return, for each record (by number) that leads to a page of its own, the URL of that page.
 
         That is the target of a heading, or of several links of one record, or a place in another page, or the target of
-        a link whose text differs in each record. Links of the author and of the record's own address do not count.
+        a link whose text differs in each record. Links of the author and of the record's own URL do not count.
         """
         links = [self._links(number, part) for number, part in enumerate(self.content.parts)]
         telling = self._telling(links)
@@ -64,7 +64,7 @@ class Leads:
 
     @cached_property
     def _own(self) -> list[str]:
-        """The addresses that the records give for themselves, without fragments; empty for those that give none."""
+        """The URLs that the records give for themselves, without fragments; empty for those that give none."""
         given = addresses(self.content.outline, self.content.parts, self.names.base, self.names.own)
         return [(each.permalink or "").partition("#")[0] for each in given]
 

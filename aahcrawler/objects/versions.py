@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, time
 from types import MappingProxyType
-from typing import Final
+from typing import Final, Self
 from urllib.parse import quote, urlsplit
 
 from aahcrawler.objects.nquads import iri, site_of
@@ -34,6 +34,23 @@ class Changes:
     added: tuple[str, ...] = ()
     edited: tuple[str, ...] = ()
     deleted: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        """Return whether anything changed."""
+        return bool(self.added or self.edited or self.deleted)
+
+    def __and__(self, other: Self) -> Self:
+        """Return the changes that are in both.
+
+        >>> Changes(added=("a", "b")) & Changes(added=("b",), edited=("a",))
+        Changes(added=('b',), edited=(), deleted=())
+        """
+        return replace(
+            self,
+            added=tuple(name for name in self.added if name in other.added),
+            edited=tuple(name for name in self.edited if name in other.edited),
+            deleted=tuple(name for name in self.deleted if name in other.deleted),
+        )
 
 
 def compare(former: Sequence[WebObject], now: Sequence[WebObject]) -> Changes:

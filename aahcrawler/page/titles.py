@@ -133,9 +133,9 @@ def _own(page: Page, title: str) -> str:
     """Return a title without the name of its site, or that part of it which the page declares to be its title."""
     pieces = _SEPARATOR.split(title)
     declared = frozenset(map(bare, page.once(_declared)))
-    said = next((piece for piece in pieces[::2] if len(piece) >= TELLING and bare(piece) in declared), "")
-    if said and len(pieces) > 1:
-        return said
+    shown_title = next((piece for piece in pieces[::2] if len(piece) >= TELLING and bare(piece) in declared), "")
+    if shown_title and len(pieces) > 1:
+        return shown_title
     return _without_site(page, title)
 
 
@@ -157,30 +157,30 @@ def _agreed(page: Page) -> Sequence[_Agreed]:
     found: list[_Agreed] = []
     for heading in headings:
         alone = heading.rank == 1 and first == 1
-        how = (one for said in declared if (one := _agreement(heading, said, alone=alone)) is not None)
+        how = (one for title in declared if (one := _agreement(heading, title, alone=alone)) is not None)
         best = max(how, key=lambda one: one[0], default=None)
         if best is not None:
             found.append(_Agreed(heading, *best))
     return sorted(found, key=lambda each: (each.heading.rank, -each.how))
 
 
-def _agreement(heading: _Heading, said: str, *, alone: bool) -> tuple[_Agreement, str] | None:
+def _agreement(heading: _Heading, title: str, *, alone: bool) -> tuple[_Agreement, str] | None:
     """Return how a heading agrees with a declared title and their shared text; ``alone`` if no other has its rank."""
-    shown, declared = bare(heading.text), bare(said)
+    shown, declared = bare(heading.text), bare(title)
     if shown == declared:
         return _Agreement.EQUAL, heading.text
     if heading.away:
         return None
-    if len(heading.text) >= TELLING and shown in parts(said):
+    if len(heading.text) >= TELLING and shown in parts(title):
         return _Agreement.PART, heading.text
-    if len(said) >= TELLING and declared in parts(heading.text):
+    if len(title) >= TELLING and declared in parts(heading.text):
         return _Agreement.PART, next(part for part in _SEPARATOR.split(heading.text)[::2] if bare(part) == declared)
-    if len(heading.text) >= TELLING and _borders(_words(heading.text), _words(said)):
+    if len(heading.text) >= TELLING and _borders(_words(heading.text), _words(title)):
         return _Agreement.BORDERS, heading.text
-    if len(said) >= TELLING and _is_set_apart(said, heading.text):
-        return _Agreement.HOLDS, said
+    if len(title) >= TELLING and _is_set_apart(title, heading.text):
+        return _Agreement.HOLDS, title
     words = _words(heading.text)
-    if alone and 2 * len(set(words) & set(_words(said))) >= len(set(words)):
+    if alone and 2 * len(set(words) & set(_words(title))) >= len(set(words)):
         return _Agreement.WORDS, heading.text
     return None
 

@@ -31,7 +31,7 @@ class Aliases:
         self._known: OrderedDict[str, str] = OrderedDict()
 
     def learn(self, url: str, like: str) -> None:
-        """Note that two addresses of a host show the same."""
+        """Note that two URLs of a host show the same."""
         part = _difference(url, like) or _surplus(url, like)
         if part is None:
             return
@@ -52,7 +52,7 @@ class Aliases:
                 del counts[part]
 
     def shorter(self, url: str) -> str | None:
-        """Return the address without a part that changes nothing, None where it has none.
+        """Return the URL without a part that changes nothing, None where it has none.
 
         Costs next to nothing for hosts without such parts.
         """
@@ -62,7 +62,7 @@ class Aliases:
         return next((rest for part, rest in _without(url) if counts.get(part, 0) >= EVIDENCE), None)
 
     def other(self, url: str) -> str | None:
-        """Return the address that a page is known under with another id; None for a new one, which it is known by now.
+        """Return the URL that a page is known under with another id; None for a new one, which it is known by now.
 
         Costs next to nothing for hosts without such ids.
         """

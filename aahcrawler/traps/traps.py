@@ -17,7 +17,7 @@ from aahcrawler.traps.neighbours import Neighbours
 from aahcrawler.traps.path_shape import misshapen
 from aahcrawler.traps.patterns import Pattern, pattern_of
 from aahcrawler.traps.reasons import Trap
-from aahcrawler.traps.sketch import Hashes, distance, fingerprint, said, sketch
+from aahcrawler.traps.sketch import Hashes, distance, fingerprint, shingle_sample, sketch
 from aahcrawler.traps.soft_errors import SoftErrors
 from aahcrawler.traps.yields import Brought, Yields
 from online_analysis.icd.sections import Traps as TrapsSection
@@ -42,7 +42,7 @@ MOST_TRIALS = 1_000
 _SHORTEST_OBJECT, _LONGEST_OBJECT = 20, 500
 """Characters of an object that tell it from others: "Thanks!" says nothing new."""
 _LONG_ENOUGH = 8
-"""Characters of an address that are not in a text by chance."""
+"""Characters of a URL that are not in a text by chance."""
 _DIGITS = b"0123456789"
 
 
@@ -174,7 +174,7 @@ class Traps:
         drawn = sketch(text)
         has_new_objects = self._heard.news(_hashes(seen.objects)) > 0
         identities = self._heard.new(_identified(seen.identities))
-        heard = said(f"{text} {seen.other_text}") if seen.other_text else drawn.said
+        heard = shingle_sample(f"{text} {seen.other_text}") if seen.other_text else drawn.shingle_sample
         is_new = self._says_new(heard, relevant=seen.relevant) or has_new_objects
         probes = self._settings.soft_404 == "probe"
         if probes and not has_new_objects and self._soft_errors.is_like_none(seen.url, drawn):
@@ -292,7 +292,7 @@ def _identified(identities: Sequence[str]) -> Hashes:
 
 
 def _without_address(text: str, url: str) -> str:
-    """Leave a page's own address out of its text: pages that tell of errors often repeat it."""
+    """Leave a page's own URL out of its text: pages that tell of errors often repeat it."""
     path = url.split("/", 3)[3]
     for name in (url, path, path.partition("?")[0].rstrip("/").rpartition("/")[2]):
         if len(name) >= _LONG_ENOUGH:

@@ -10,7 +10,7 @@ that cannot be installed or crawled names the failure, and the exit code is 1.
 import argparse
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from benchmarks.results import Cell, Row, report
@@ -27,13 +27,24 @@ _COLUMNS = (
 )
 
 
+def chosen(names: Sequence[str] | None, *, held_out: bool) -> Iterator[Application]:
+    """Yield the applications of these names, or all; those held out only if asked for, and else it is said."""
+    for application in APPLICATIONS:
+        if names is not None and application.name not in names:
+            continue
+        if names is None and application.held_out and not held_out:
+            print(f"{application.name}: held out, measured with --held-out alone", file=sys.stderr, flush=True)
+            continue
+        yield application
+
+
 def rows(applications: list[Application], plan: Plan) -> Iterator[Row]:
     """Measure applications one after the other; one that fails has a row that says why."""
     for application in applications:
         print(f"{application.name}: installing, filling, crawling", file=sys.stderr, flush=True)
-        with tempfile.TemporaryDirectory(prefix="aah-software-") as name:
+        with tempfile.TemporaryDirectory(prefix="aah-software-") as folder:
             try:
-                yield from measure(application, plan, Path(name))
+                yield from ({name: row[name] for name in _COLUMNS} for row in measure(application, plan, Path(folder)))
             except (InstallationError, BenchmarkError) as error:
                 head: dict[str, Cell] = {
                     "app": application.name,
@@ -47,7 +58,10 @@ def main() -> int:
     """Run the benchmark from the command line."""
     names = [application.name for application in APPLICATIONS]
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--app", nargs="+", choices=names, default=names, help="measure these applications alone")
+    parser.add_argument("--app", nargs="+", choices=names, help="measure these applications alone")
+    parser.add_argument(
+        "--held-out", action="store_true", help="measure those as well that nobody looks at while tuning"
+    )
     parser.add_argument("--case", nargs="+", choices=list(Case), default=list(Case), help="measure these cases alone")
     parser.add_argument("--change", nargs="+", choices=list(Redesign), help="these changes of a template alone")
     parser.add_argument("--seed", type=int, default=1, help="what content and redesigns are drawn from (default: 1)")
@@ -61,7 +75,7 @@ def main() -> int:
         frozenset(map(Case, arguments.case)), tuple(map(Redesign, redesigns)), size, arguments.seed, arguments.keep
     )
     measured: list[Row] = []
-    for row in rows([each for each in APPLICATIONS if each.name in arguments.app], plan):
+    for row in rows(list(chosen(arguments.app, held_out=arguments.held_out)), plan):
         measured.append(row)
         print(
             " ".join(f"{name}={value}" for name, value in row.items() if value is not None), file=sys.stderr, flush=True

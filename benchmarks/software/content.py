@@ -58,6 +58,11 @@ class Thread:
     posts: tuple[Post, ...]
 
 
+def hangs(place: int) -> bool:
+    """Return whether the post at a place of a thread, from 0, is a comment on the one before it where there are any."""
+    return place > 0 and place % 3 == 0
+
+
 @dataclass(frozen=True, slots=True)
 class Person:
     """Somebody who writes, with the date of the first visit, ISO 8601, and a signature that may be empty."""
@@ -69,11 +74,12 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """All that a site holds."""
+    """All that a site holds; ``address`` is the one under which it is public, as ``http://127.0.0.1:8000/``."""
 
     people: tuple[Person, ...]
     forums: tuple[str, ...]
     threads: tuple[Thread, ...]
+    address: str = ""
 
     def posts(self) -> Iterator[tuple[Thread, Post]]:
         """Yield each post with its thread."""
@@ -89,7 +95,7 @@ class Content:
         """Read what `write` wrote."""
         said = json.loads(source.read_text("utf-8"))
         people = tuple(Person(**person) for person in said["people"])
-        return cls(people, tuple(said["forums"]), tuple(map(_thread, said["threads"])))
+        return cls(people, tuple(said["forums"]), tuple(map(_thread, said["threads"])), said["address"])
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,5 @@
 """Applications: what each is, and its environment in ``.cache/software``, which is made on first use."""
 
-import json
 import os
 import shutil
 import subprocess
@@ -19,9 +18,10 @@ from benchmarks.software.content import Place, read_places
 from benchmarks.software.site import PLACES
 
 ENVIRONMENTS: Final = PROJECT / ".cache" / "software"
+REQUIREMENTS: Final = Path(__file__).with_name("requirements")
 _STARTS_WITHIN: Final = 60.0
 _INSTALLS_WITHIN: Final = 1200.0
-_FILLS_WITHIN: Final = 600.0
+_FILLS_WITHIN: Final = 1800.0
 
 
 class InstallationError(Exception):
@@ -32,14 +32,14 @@ class InstallationError(Exception):
 class Application:
     """A real application: ``name`` is also that of its module in `benchmarks.software.sites`.
 
-    ``python`` are requirements of its own virtual environment, ``node`` packages of npm, both pinned. A page of a
-    thread shows ``page_size`` posts. One that is ``held_out`` is not looked at while the crawler is worked on.
+    Each has a virtual environment of its own, with what its file in ``requirements`` pins, and pinned packages of npm
+    beside that. A page of a thread shows ``page_size`` posts. One that is ``held_out`` is not looked at while the
+    crawler is worked on.
     """
 
     name: str
     kind: str
     page_size: int
-    python: Sequence[str] = ()
     node: Sequence[str] = ()
     held_out: bool = False
 
@@ -49,19 +49,26 @@ class Application:
         Raises ``InstallationError`` with what the installer said.
         """
         folder = ENVIRONMENTS / self.name
-        made, pins = folder / "made", json.dumps([*self.python, *self.node])
-        interpreter = folder / "bin" / "python"
+        interpreter, made = folder / "bin" / "python", folder / "made"
+        requirements = REQUIREMENTS / f"{self.name}.txt"
+        pins = "\n".join((requirements.read_text("utf-8") if requirements.is_file() else "", *self.node))
         if made.is_file() and made.read_text("utf-8") == pins:
             return interpreter
         shutil.rmtree(folder, ignore_errors=True)
         venv.create(folder, with_pip=True)
-        if self.python:
-            _run([interpreter, "-I", "-m", "pip", "install", "-q", *self.python], _INSTALLS_WITHIN)
+        if requirements.is_file():
+            _run([interpreter, "-I", "-m", "pip", "install", "-q", "-r", requirements], _INSTALLS_WITHIN)
         if self.node:
-            _run(
-                ["npm", "install", "--prefix", folder, "--ignore-scripts", "--no-audit", "--no-fund", *self.node],
-                _INSTALLS_WITHIN,
-            )
+            npm: list[str | Path] = [
+                "npm",
+                "install",
+                "--prefix",
+                folder,
+                "--ignore-scripts",
+                "--no-audit",
+                "--no-fund",
+            ]
+            _run([*npm, *self.node], _INSTALLS_WITHIN)
         made.write_text(pins, "utf-8")
         return interpreter
 
@@ -114,7 +121,7 @@ def _run(command: Sequence[str | Path], within: float) -> None:
     except (OSError, subprocess.TimeoutExpired) as error:
         raise InstallationError(str(error)) from error
     if finished.returncode:
-        raise InstallationError((finished.stderr or finished.stdout).strip()[-2000:])
+        raise InstallationError((finished.stderr or finished.stdout).strip()[-500:])
 
 
 def _wait_for(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
@@ -131,5 +138,8 @@ def _wait_for(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
 
 
 APPLICATIONS: Final = (
-    Application("spirit", "forum", 10, python=("django-spirit==0.14.3", "Django==5.2.19", "waitress==3.0.2")),
+    Application("spirit", "forum", 10),
+    Application("mezzanine", "blog with comments", 10),
+    Application("eleventy", "static site with comments", 10, node=("@11ty/eleventy@3.1.8",)),
+    Application("askbot", "questions and answers", 10, held_out=True),
 )

@@ -4,18 +4,21 @@ import json
 import os
 import shutil
 import sys
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import cached_property
 from pathlib import Path
 from typing import Final
 
 from pydantic_core import to_jsonable_python
 
-from aahcrawler.objects.reader import ObjectRow, object_rows, page_rows
+from aahcrawler.objects.reader import ObjectRow, PageRow, object_rows, page_rows
 from benchmarks.process_memory import Finished, run
 from benchmarks.recorded import free_port
+from benchmarks.redesigned_crawl import only
 from benchmarks.results import Cell, Row
 from benchmarks.sites import ICD, LIMITED, LONGEST, MOST_PAGES_UNKNOWN, BenchmarkError
 from benchmarks.software.content import Content, Edit, Place, edited, write_edits
@@ -104,28 +107,41 @@ class Site:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Crawl:
-    """One crawl of a site as it was then: what the command used, how many pages it asked for, and what is known now."""
+    """One crawl of a site as it was then: what the command used, how many pages it asked for, and its number."""
 
     site: Site
     finished: Finished
     asked: int
     number: int
 
-    def matching(self) -> Matching:
-        """Compare what is known now with what the site shows."""
-        return Matching.of(self.site.true, map(_described, _live(self.site.crawled)))
+    @cached_property
+    def pages(self) -> tuple[PageRow, ...]:
+        """What this crawl fetched."""
+        return tuple(page_rows(self.site.crawled, self.number))
 
-    def row(self, matching: Matching) -> dict[str, Cell]:
+    def read(self) -> Matching:
+        """Compare what this crawl itself has read with what the site shows."""
+        captures = {name for page in self.pages for name in (page.capture, page.unchanged) if name}
+        with tempfile.TemporaryDirectory(prefix="aah-software-") as name:
+            return Matching.of(
+                self.site.true, map(_described, object_rows(only(self.site.crawled, captures, Path(name))))
+            )
+
+    def known(self) -> Matching:
+        """Compare all that the folder says to be there now, also from earlier crawls, with what the site shows."""
+        live = (row for row in object_rows(self.site.crawled) if row.deleted is None)
+        return Matching.of(self.site.true, map(_described, live))
+
+    def row(self, known: Matching) -> dict[str, Cell]:
         """Return what was found, field by field, and at what cost."""
-        pages = [
-            page.url for page in page_rows(self.site.crawled, self.number) if page.is_page and _is_html(page.media_type)
-        ]
+        pages = [page.url for page in self.pages if page.is_page and _is_html(page.media_type)]
         return {
-            **matching.scores(),
-            "requests_per_needed_page": round(self.asked / len(needed_pages(matching.true.objects)), 2),
-            "false_objects": matching.false_objects(pages),
+            **(self.read().scores() if self.number > 1 else known.scores()),
+            **known.shares(),
+            "requests_per_needed_page": round(self.asked / len(needed_pages(known.true.objects)), 2),
+            "false_objects": known.false_objects(pages),
             "cpu_ms_per_page": round(1000 * self.finished.cpu_seconds / max(1, len(pages)), 1),
         }
 
@@ -143,10 +159,11 @@ def measure(application: Application, plan: Plan, folder: Path) -> Iterator[Row]
 @contextmanager
 def opened(application: Application, plan: Plan, folder: Path) -> Iterator[Site]:
     """Fill an application and stand a server before it until the block ends."""
-    content = Writer(plan.seed).content(application.page_size, plan.size)
-    places = application.run("create", folder / "home", content.write(folder / "content.json"))
     backend = free_port()
     with Front(backend, folder / "requests.jsonl").running() as front:
+        drawn = Writer(plan.seed).content(application.page_size, plan.size)
+        content = replace(drawn, address=front.url)
+        places = application.run("create", folder / "home", content.write(folder / "content.json"))
         yield Site(application, folder, front, backend, content, places)
 
 
@@ -206,11 +223,11 @@ class _Measured:
         return self._row(case, redesign, done, ComparedChanges.of(made, told_changes(self._site.crawled)))
 
     def _row(self, case: Case, redesign: Redesign | None, done: Crawl, changes: ComparedChanges | None) -> Row:
-        matching = done.matching()
-        scored = done.row(matching)
+        known = done.known()
+        scored = done.row(known)
         if self._plan.kept is not None:
             name = "-".join(filter(None, (self._site.application.name, case, redesign)))
-            keep(self._site.crawled, self._plan.kept / name, matching, changes)
+            keep(self._site.crawled, self._plan.kept / name, known, changes)
         cost = scored["cpu_ms_per_page"]
         head: dict[str, Cell] = {
             "app": self._site.application.name,
@@ -286,10 +303,6 @@ def _asked(crawled: Path, query: str, *arguments: str) -> list[dict[str, str]]:
         raise BenchmarkError(f"aah query --ready {query} ended with {finished.code}:\n{finished.output[-4000:]}")
     bound = json.loads(finished.output[finished.output.index("{") :])["results"]["bindings"]
     return [{name: value["value"] for name, value in row.items()} for row in bound]
-
-
-def _live(crawled: Path) -> Iterator[ObjectRow]:
-    return (row for row in object_rows(crawled) if row.deleted is None)
 
 
 def _described(row: ObjectRow) -> Described:

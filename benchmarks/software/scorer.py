@@ -33,7 +33,7 @@ _REQUISITE: Final = re.compile(
 
 @dataclass(frozen=True)
 class Described:
-    """An object, true or extracted; ``url`` is that of its page. A field is None where there is none, or none was found.
+    """An object, true or extracted; ``url`` is that of its page. A field that is None is not there.
 
     No page shows the ``hidden`` fields of a true object: they need not be found, but what is said must be true.
     """
@@ -138,19 +138,22 @@ class Matching:
         return cls(true, found, copies, wrong)
 
     def scores(self) -> dict[str, Cell]:
-        """Return recall and precision, and for each field the share that is right and the share that is wrong.
+        """Return the recall, and for each field the share that is right and the share that is wrong.
 
         Right ones are a share of the found objects that show the field, wrong ones of all found objects.
         """
+        judged = {name: self._judged(name) for name in FIELDS}
+        row: dict[str, Cell] = {"recall": _share(len(self.found), len(self.true.objects))}
+        row |= {name: _share(verdicts["right"], verdicts.total()) for name, (verdicts, _) in judged.items()}
+        return row | {f"{name}_wrong": _share(wrong, len(self.found)) for name, (_, wrong) in judged.items()}
+
+    def shares(self) -> dict[str, Cell]:
+        """Return of all extracted objects the share that the site has, each once, and that of second copies."""
         extracted = len(self.found) + len(self.copies) + len(self.wrong)
-        row: dict[str, Cell] = {
-            "recall": _share(len(self.found), len(self.true.objects)),
+        return {
             "precision": _share(len(self.found), extracted),
             "duplicate_share": _share(len(self.copies), extracted),
         }
-        judged = {name: self._judged(name) for name in FIELDS}
-        row |= {name: _share(verdicts["right"], verdicts.total()) for name, (verdicts, _) in judged.items()}
-        return row | {f"{name}_wrong": _share(wrong, len(self.found)) for name, (_, wrong) in judged.items()}
 
     def false_objects(self, pages: Iterable[str]) -> float | None:
         """Return the share of fetched pages without true objects that gave an object which agrees with nothing.

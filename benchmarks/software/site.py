@@ -4,8 +4,8 @@
     python -m benchmarks.software.site NAME edit HOME EDITS.json
     python -m benchmarks.software.site NAME serve HOME PORT
 
-``NAME`` is a module of `benchmarks.software.sites` with the three functions. The first two return the place of each post
-by its id, which is written to HOME/places.json.
+``NAME`` is a module of `benchmarks.software.sites` with the three functions. The first two return the place of each
+post by its id, which is written to HOME/places.json.
 """
 
 import sys
@@ -15,6 +15,8 @@ from pathlib import Path
 from benchmarks.software.content import Content, read_edits, write_places
 
 PLACES = "places.json"
+ADDRESS = "address.txt"
+"""The file in the home of a site that holds the address under which it is public."""
 
 
 def main(name: str, command: str, home: Path, argument: str) -> None:
@@ -23,7 +25,9 @@ def main(name: str, command: str, home: Path, argument: str) -> None:
     match command:
         case "create":
             home.mkdir(parents=True, exist_ok=True)
-            write_places(site.create(home, Content.read(Path(argument))), home / PLACES)
+            content = Content.read(Path(argument))
+            (home / ADDRESS).write_text(content.address, "utf-8")
+            write_places(site.create(home, content), home / PLACES)
         case "edit":
             write_places(site.edit(home, read_edits(Path(argument))), home / PLACES)
         case "serve":

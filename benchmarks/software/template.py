@@ -5,7 +5,7 @@ alone, so that fragments of addresses on one page still lead to the elements of 
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection
 from datetime import UTC, datetime
 from enum import StrEnum
 from hashlib import blake2b
@@ -18,15 +18,13 @@ from lxml.html import HtmlElement
 from aahcrawler.page import Headers, Page
 from benchmarks.damage import drafts, written
 from benchmarks.redesign import Change, Draft, change
-from benchmarks.truth import Truth
+from benchmarks.truth import Layout, Truth
 
 _LETTERS = re.compile(r"[^\W\d_]+")
 _REFERRING: Final = ("for", "aria-labelledby", "aria-describedby", "aria-controls", "headers")
 _ADDRESSES: Final = ("href", "src")
 _ASSET = re.compile(r"\.(?:css|js|mjs|png|jpe?g|gif|svg|webp|ico|woff2?)$", re.IGNORECASE)
 _SYLLABLES: Final = ("ba", "do", "fe", "gu", "hi", "ka", "lo", "mu", "ne", "pi", "ra", "so", "tu", "ve", "wi", "zo")
-STEPS: Final = len(Change)
-"""The steps of which a redesign takes its own: each kind of change once."""
 
 
 class Redesign(StrEnum):
@@ -44,11 +42,8 @@ class Redesign(StrEnum):
     """All of these, and nothing that names the software in the head of the page is left."""
 
 
-_STEPS: Final[Mapping[Redesign, frozenset[Change]]] = {
-    Redesign.ELEMENTS: frozenset({Change.NAMES, Change.WRAPPERS_ADDED, Change.WRAPPERS_REMOVED, Change.ORDER}),
-    Redesign.TOTAL: frozenset(Change) - {Change.IDS, Change.CLASSES},
-}
-"""The steps of `benchmarks.redesign` that belong to a redesign; ids and classes are renamed here, all of them."""
+_STEPS: Final = frozenset({Change.NAMES, Change.WRAPPERS_ADDED, Change.WRAPPERS_REMOVED, Change.ORDER})
+"""The steps of `benchmarks.redesign` that are done here. Those of attributes would make ids that a page has twice."""
 
 
 class Template:
@@ -57,20 +52,22 @@ class Template:
     def __init__(self, redesign: Redesign, truth: Truth, seed: int) -> None:
         """Draw the redesign from a seed."""
         self._redesign, self._truth = redesign, truth
-        done = _STEPS.get(redesign, frozenset())
-        self._drafts: tuple[Draft, ...] = tuple(draft for draft in islice(drafts(seed), STEPS) if draft.change in done)
+        drawn = (draft for draft in islice(drafts(seed), len(Change)) if draft.change in _STEPS)
+        self._drafts: tuple[Draft, ...] = tuple(drawn) if self._does(Redesign.ELEMENTS) else ()
         self._assets: dict[str, str] = {}
 
     def page(self, url: str, content_type: str, body: bytes) -> bytes:
         """Return a page of HTML in the new template."""
         page = Page(url, 200, Headers((("Content-Type", content_type),)), body, datetime.now(UTC))
+        asides = set(page.tree.iter("aside"))
         for draft in self._drafts:
             change(page.tree, draft, self._truth)
-        if self._renames(Redesign.IDS):
+        keep_main(page.tree, asides, self._truth)
+        if self._does(Redesign.IDS):
             rename_ids(page.tree, renamed)
-        if self._renames(Redesign.CLASSES):
+        if self._does(Redesign.CLASSES):
             rename_classes(page.tree, renamed)
-        if self._renames(Redesign.ASSETS):
+        if self._does(Redesign.ASSETS):
             self._rename_assets(page.tree, url)
         if self._redesign is Redesign.TOTAL:
             for element in page.tree.xpath("//meta[@name='generator'] | //comment()"):
@@ -79,13 +76,13 @@ class Template:
 
     def location(self, address: str) -> str:
         """Return the address that a redirect leads to: its fragment is an id."""
-        return with_renamed_fragment(address, renamed) if self._renames(Redesign.IDS) else address
+        return with_renamed_fragment(address, renamed) if self._does(Redesign.IDS) else address
 
     def former(self, path: str) -> str:
         """Return the path under which the software itself knows an asset; other paths stay as they are."""
         return self._assets.get(path, path)
 
-    def _renames(self, what: Redesign) -> bool:
+    def _does(self, what: Redesign) -> bool:
         return self._redesign in {what, Redesign.TOTAL}
 
     def _rename_assets(self, tree: HtmlElement, url: str) -> None:
@@ -97,6 +94,14 @@ class Template:
                     new = f"/design/{blake2b(parts.path.encode(), digest_size=6).hexdigest()}{ending[0]}"
                     self._assets[new] = parts.path + (f"?{parts.query}" if parts.query else "")
                     element.set(attribute, new)
+
+
+def keep_main(tree: HtmlElement, former: Collection[HtmlElement], truth: Truth) -> None:
+    """Make a section of what became an ``aside`` and holds authors' texts: no template has its content there."""
+    layout = Layout.of(tree, truth)
+    for element in list(tree.iter("aside")):
+        if element not in former and layout.bodies(element):
+            element.tag = "section"
 
 
 def renamed(name: str) -> str:

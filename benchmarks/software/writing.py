@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import zip_longest
 from typing import Final
 
-from benchmarks.software.content import Block, Content, Edit, Person, Post, Thread
+from benchmarks.software.content import Block, Content, Edit, Person, Post, Thread, hangs
 
 NAMES: Final = (
     *("Anna Keller", "bramble", "Carlos Ortega", "dim_lantern", "Edith Moore", "farrier", "Giulia Conti", "Henrik"),
@@ -107,7 +107,8 @@ class Writer:
     def edits(self, content: Content, page_size: int) -> tuple[Edit, ...]:
         """Return changes of a site: texts are edited and posts deleted on first and on later pages, replies are added.
 
-        No thread is changed twice, first posts are only edited, and no text that is there twice is deleted.
+        No thread is changed twice, first posts are only edited, and what is deleted is there once, and no other post
+        hangs on it.
         """
         texts = [post.plain for _, post in content.posts()]
         threads = [thread for thread in content.threads if len(thread.posts) > 2]
@@ -122,7 +123,8 @@ class Writer:
                 post = thread.posts[0] if number == 0 else self._drawn.choice(thread.posts)
                 changes.append(Edit("edited", thread.id, self._rewritten(post)))
             elif number < _EDITED + _DELETED:
-                unique = [post for post in thread.posts[1:] if texts.count(post.plain) == 1]
+                alone = [post for place, post in enumerate(thread.posts) if place and not hangs(place + 1)]
+                unique = [post for post in alone if texts.count(post.plain) == 1]
                 changes += [Edit("deleted", thread.id, self._drawn.choice(unique))] if unique else []
             else:
                 last = thread.posts[-1]

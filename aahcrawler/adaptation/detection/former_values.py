@@ -1,4 +1,4 @@
-"""Compare the values of a page's objects with those that a former crawl found at the same address.
+"""Compare the values of a page's objects with those that a former crawl found at the same URL.
 
 An action that still finds something may find another thing than before: the day's heading in place of the title. A
 different value may have been edited as well, so that only a repair strategy which finds the former values on the page
@@ -51,7 +51,7 @@ def _is_other(name: str, pairs: Sequence[tuple[Extracted, WebObject]]) -> bool:
 
 
 def matched(found: Sequence[Extracted], former: Sequence[WebObject]) -> tuple[tuple[Extracted, WebObject | None], ...]:
-    """Return for each object that was found the one that it was before: of the same text, else of the same address."""
+    """Return for each object that was found the one that it was before: of the same text, else of the same URL."""
     by_text: dict[str, list[WebObject]] = {}
     for each in former:
         by_text.setdefault(bare(body_of(each)), []).append(each)
@@ -99,7 +99,7 @@ def _is_same_moment(one: datetime, other: datetime) -> bool:
 
 def contradicts(found: Sequence[Extracted], example: LabelledExample, fields: frozenset[str]) -> bool:
     """Return whether an example has another value of a field than was found, or one if none was found."""
-    return any(said for _, said in _said(found, example, fields))
+    return any(missing for _, missing in _missing(found, example, fields))
 
 
 def evident(
@@ -110,17 +110,17 @@ def evident(
     A value is replaced only if so many of the page's objects have another one that an edit is ruled out. A text is
     never replaced: an addition may belong to it.
     """
-    pairs = _said(found, example, fields - {BODY})
-    changed = sum(any(each.object.first(name) is not None for name in said) for each, said in pairs)
+    pairs = _missing(found, example, fields - {BODY})
+    changed = sum(any(each.object.first(name) is not None for name in missing) for each, missing in pairs)
     replacing = changed >= max(SURE, DIFFERENT * len(pairs))
     told = [
-        (each, {name: value for name, value in said.items() if replacing or each.object.first(name) is None})
-        for each, said in pairs
+        (each, {name: value for name, value in missing.items() if replacing or each.object.first(name) is None})
+        for each, missing in pairs
     ]
-    return tuple(_with(each, said) for each, said in told) if any(said for _, said in told) else None
+    return tuple(_with(each, missing) for each, missing in told) if any(missing for _, missing in told) else None
 
 
-def _said(
+def _missing(
     found: Sequence[Extracted], example: LabelledExample, fields: frozenset[str]
 ) -> list[tuple[Extracted, Mapping[str, Value]]]:
     """Return for each object the values in an example that were not found."""
@@ -139,6 +139,6 @@ def _unlike(web_object: WebObject, labelled: LabelledObject, fields: frozenset[s
     }
 
 
-def _with(extracted: Extracted, said: Mapping[str, Value]) -> Extracted:
-    properties = {**extracted.object.properties, **{name: (value,) for name, value in said.items()}}
-    return replace(extracted, object=replace(extracted.object, properties=properties)) if said else extracted
+def _with(extracted: Extracted, missing: Mapping[str, Value]) -> Extracted:
+    properties = {**extracted.object.properties, **{name: (value,) for name, value in missing.items()}}
+    return replace(extracted, object=replace(extracted.object, properties=properties)) if missing else extracted

@@ -7,7 +7,7 @@ from aahcrawler.adaptation.detection.failure_detection import Shape
 from aahcrawler.adaptation.repair.cases import Kept, Way
 from aahcrawler.adaptation.repair.validation import loses_nothing, reproduces
 from aahcrawler.adaptation.store.learned import LearnedAction
-from aahcrawler.helper.adapter import Question
+from aahcrawler.helper.adaptation_protocol import Question
 from aahcrawler.helper.outcome import Outcome, Runner
 from aahcrawler.helper.sites import site_of
 from aahcrawler.helper.time_limits import FAILING

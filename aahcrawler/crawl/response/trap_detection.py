@@ -1,4 +1,4 @@
-"""What a crawl's pages teach of traps, what that means for what is fetched next, and where it is kept."""
+"""Learn traps from a crawl's pages, refuse what leads into them, and keep what was learned."""
 
 import asyncio
 import logging
@@ -17,6 +17,7 @@ from aahcrawler.crawl.directory.files import write_whole
 from aahcrawler.crawl.response.listings import Step
 from aahcrawler.frontier.hops import Hop
 from aahcrawler.frontier.protocol import Lease, Offer
+from aahcrawler.layout import TRAPS
 from aahcrawler.page import Page
 from aahcrawler.pipeline.analysis import PageAnalysis
 from aahcrawler.pipeline.links import DiscoveredLinks, is_chosen
@@ -30,7 +31,6 @@ logger = logging.getLogger(__name__)
 
 KEEP_EVERY = 300.0
 """Seconds between two writings of what was learned."""
-FOLDER = "traps"
 CLOSED = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN})
 """Answers for people who have logged in."""
 PROBE_SCORE = 1.0
@@ -107,14 +107,14 @@ class TrapDetection:
 
 
 class TrapsFile:
-    """Where one worker of a crawl keeps what its traps have learned: the first file that no other worker holds.
+    """The file for what one worker's traps have learned: the first one that no other worker holds.
 
     It belongs to the crawl with this ``number``; of what former ones kept, the next one begins with the rules.
     """
 
     def __init__(self, root: Path, number: int) -> None:
         """Take a file. Raise ``OSError`` where the folder cannot be written."""
-        folder = root / FOLDER
+        folder = root / TRAPS
         folder.mkdir(exist_ok=True)
         self._lock, slot = _first_free(folder)
         self._path = folder / f"{slot}.npz"

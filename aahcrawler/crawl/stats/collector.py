@@ -19,6 +19,7 @@ of them, ``no_object`` pages of no known level without an object, by reason, ``a
 URLs, whose pages led to no content.
 """
 SINGLE: Final = (
+    "requests",
     "answers",
     "pages",
     "new",
@@ -45,6 +46,7 @@ SINGLE: Final = (
     "requisite_bytes",
     "seconds",
     "failed_actions",
+    "reread",
 )
 
 
@@ -71,13 +73,13 @@ class Stats:
         return self.counts.get(name, 0)
 
     def group(self, name: str) -> dict[str, int]:
-        """Return the counts of a group by their second word, largest first.
+        """Return the counts of a group by their second word, largest first; none that is 0.
 
         >>> Stats({"status:404": 1, "status:200": 7, "pages": 7}).group("status")
         {'200': 7, '404': 1}
         """
         prefix = name + ":"
-        found = {key[len(prefix) :]: int(n) for key, n in self.counts.items() if key.startswith(prefix)}
+        found = {key[len(prefix) :]: int(n) for key, n in self.counts.items() if key.startswith(prefix) and int(n)}
         return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
 
     def summary(self) -> dict[str, object]:

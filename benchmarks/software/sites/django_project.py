@@ -12,6 +12,7 @@ from django.apps import apps
 from django.contrib.staticfiles.handlers import StaticFilesHandler
 from django.core.management import call_command
 from django.core.wsgi import get_wsgi_application
+from django.db.backends.signals import connection_created
 from waitress import serve as serve_wsgi
 
 FILES = "/static/files/"
@@ -21,6 +22,7 @@ KEYS = "keys.json"
 COMMON = """
 import pathlib
 HOME = pathlib.Path(__file__).parent
+ADDRESS = (HOME / "address.txt").read_text()
 SECRET_KEY = "a benchmark has no secrets"
 DEBUG = False
 ALLOWED_HOSTS = ["127.0.0.1"]
@@ -41,6 +43,12 @@ def set_up(home: Path, settings: str) -> None:
     sys.path.insert(0, str(home))
     os.environ["DJANGO_SETTINGS_MODULE"] = "site_settings"
     django.setup()
+    # What is lost with the power is made again.
+    connection_created.connect(_hurry, weak=False)
+
+
+def _hurry(connection: Any, **_: object) -> None:
+    connection.cursor().execute("PRAGMA synchronous = OFF")
 
 
 def make_database() -> None:

@@ -17,7 +17,7 @@ ROOT_URLCONF = "spirit.extra.project_template.project_name.urls"
 CACHES = {name: {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"} for name in ("default", "st_rate_limit")}
 HAYSTACK_CONNECTIONS["default"]["PATH"] = str(HOME / "search")
 HAYSTACK_SIGNAL_PROCESSOR = "haystack.signals.BaseSignalProcessor"
-ST_SITE_URL = "http://127.0.0.1/"
+ST_SITE_URL = ADDRESS
 """
 
 
