@@ -12,6 +12,7 @@ from aahcrawler.induction.article_text import ArticleText, article_text, letters
 from aahcrawler.induction.headings import heading_target
 from aahcrawler.induction.main_part import MainPart, main_part
 from aahcrawler.induction.model import Nature, NoObject, RecordSet
+from aahcrawler.induction.record_shapes import is_of
 from aahcrawler.induction.surroundings import Surroundings
 from aahcrawler.page import Page, claims
 from aahcrawler.page.schemaorg import Item
@@ -88,7 +89,7 @@ def judge(page: Page, where: Surroundings, sets: tuple[RecordSet, ...], given: S
     reason = NoObject.NO_TEXT if part is None else NoObject.LIST
     if part is not None and not _holds_posts(where, part, posts) and not _lies_in(part, teasers_of(page, given)):
         read = text or article_text(page, where, part)
-        proven = (each for each in posts if _is_thread(each))
+        proven = (each for each in posts if _is_thread(where, each))
         text = read.apart_from(record.body.plain() for each in proven for record in each.records if record.body)
         said = says and text is read
         objection = _objection_to_said(where, part, text) if said else _objection(page, where, part, text, sets)
@@ -105,8 +106,10 @@ def _is_loose(each: RecordSet) -> bool:
     return each.confidence < (DOUBTFUL if addressed else SURE)
 
 
-def _is_thread(each: RecordSet) -> bool:
-    """Return whether records are posts beyond doubt: several, most of which the page addresses."""
+def _is_thread(where: Surroundings, each: RecordSet) -> bool:
+    """Return whether records are posts beyond doubt: several, most of which the page addresses, or of a known shape."""
+    if is_of(where.outline, each, where.shapes):
+        return True
     addressed = sum(record.key is not None for record in each.records)
     return len(each.records) > 1 and each.confidence >= SURE and addressed >= MOSTLY_ADDRESSED * len(each.records)
 
