@@ -13,6 +13,7 @@ from aahcrawler.induction.main_part import MainPart, main_part
 from aahcrawler.induction.prepared_page import PreparedPage
 from aahcrawler.induction.record_identity import is_front
 from aahcrawler.induction.record_sets import Nature, NoObject, RecordSet
+from aahcrawler.induction.record_shapes import is_of
 from aahcrawler.page import Page, claims
 from aahcrawler.page.schemaorg import Item
 from aahcrawler.page.text import excerpt, fold
@@ -88,7 +89,7 @@ def judge(page: Page, prepared: PreparedPage, sets: tuple[RecordSet, ...], given
     reason = NoObject.NO_TEXT if part is None else NoObject.LIST
     if part is not None and not _holds_posts(prepared, part, posts) and not _lies_in(part, teasers_of(page, given)):
         read = text or article_text(page, prepared, part)
-        proven = (each for each in posts if _is_thread(each))
+        proven = (each for each in posts if _is_thread(prepared, each))
         text = read.apart_from(record.body.plain() for each in proven for record in each.records if record.body)
         least_sentences = says and text is read
         objection = (
@@ -111,8 +112,10 @@ def _is_loose(each: RecordSet) -> bool:
     return each.confidence < (DOUBTFUL if addressed else SURE)
 
 
-def _is_thread(each: RecordSet) -> bool:
-    """Return whether records are posts beyond doubt: several, most of which the page addresses."""
+def _is_thread(prepared: PreparedPage, each: RecordSet) -> bool:
+    """Return whether records are posts beyond doubt: several, most of which the page addresses, or of a known shape."""
+    if is_of(prepared.outline, each, prepared.shapes):
+        return True
     addressed = sum(record.key is not None for record in each.records)
     return len(each.records) > 1 and each.confidence >= SURE and addressed >= MOSTLY_ADDRESSED * len(each.records)
 

@@ -36,6 +36,12 @@ def matches(outline: Outline, shape: RecordShape) -> tuple[tuple[int, ...], ...]
     return tuple(found)
 
 
+def is_of(outline: Outline, found: RecordSet, shapes: Sequence[RecordShape]) -> bool:
+    """Return whether all records of a set are of one of some shapes."""
+    roots = {tuple(outline.places[element] for element in record.elements) for record in found.records}
+    return any(roots.issubset(matches(outline, shape)) for shape in shapes)
+
+
 def follow(outline: Outline, roots: Sequence[int], field: tuple[int, Trail]) -> int | None:
     """Return the place at the end of a trail that begins at one of a record's elements, None if it breaks off."""
     number, trail = field

@@ -70,7 +70,7 @@ class Summary(BaseModel):
     object: dict[str, int]
     status: dict[str, int]
     refused: dict[str, int]
-    avoided: dict[str, int]
+    avoided: dict[str, int] = {}
     blocked: dict[str, int]
     error: dict[str, int]
     failed: dict[str, int] = {}

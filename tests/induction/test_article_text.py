@@ -154,3 +154,17 @@ def test_rows_of_names_and_numbers_are_no_article() -> None:
 )
 def test_a_page_without_an_object_tells_why(body: str, head: str, reason: NoObject | None) -> None:
     assert read(article(body, head)).reason == reason
+
+
+def test_a_text_that_is_mostly_that_of_posts_keeps_its_own_lines_alone() -> None:
+    posts = [
+        f"Post {number} says that the harbour was closed for {number} days, until the storm was over."
+        for number in (1, 2, 3)
+    ]
+    own = "An introduction of its own, which is not long."
+    text = ArticleText((own, *posts), 1, 300, (own, *posts))
+    found = text.apart_from(posts)
+    assert (found.lines, found.lead, found.whole) == ((own,), 1, (own,))
+    assert found.running < text.running
+    long = ArticleText((own * 9, posts[0]), 0, 500, (own * 9, posts[0]))
+    assert long.apart_from(posts) is long

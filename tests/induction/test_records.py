@@ -7,7 +7,7 @@ import pytest
 from aahcrawler.induction import Nature, Record, generic_objects, records
 from aahcrawler.webobject import Person
 from tests.pace import at_most
-from tests.page.building import PARAGRAPH, page_of
+from tests.page.building import page_of
 
 TEXTS = (
     "The ferry did not run on Monday, because nobody had cleared the snow from the pier in time.",
@@ -217,22 +217,3 @@ def test_a_row_of_teasers_without_elements_of_their_own_is_no_article(heading: s
     row = "".join(f"<h2>{heading.format(number)}</h2>{text}" for number in range(4))
     page = page_of(f"<head><title>News</title><body><main><h1>News</h1>{text}{row}</main>", url="http://site.test/news")
     assert [each.type for each in generic_objects.read(page).objects] == types
-
-
-def _thread() -> str:
-    """Return a thread of five posts that say much the same."""
-    names = ("Ann", "Bob", "Cleo", "Dan", "Eve")
-    posts = "".join(
-        f'<div class="comment" id="c{number}"><a class="username" href="/u/{name}/">{name}</a>'
-        f"<span>{number} March 2021 10:00</span>"
-        f"<div><p>{PARAGRAPH} It was the {number}th time, said {name}.</p></div></div>"
-        for number, name in enumerate(names, 1)
-    )
-    heading = "<h1>The ice</h1>"
-    return f"<html><head><title>The ice</title></head><body>{heading}<div class='comments'>{posts}</div></body></html>"
-
-
-def test_no_article_is_made_of_the_posts_of_a_thread() -> None:
-    found = generic_objects.read(page_of(_thread())).objects
-    assert [each.type for each in found] == ["post", "reply", "reply", "reply", "reply"]
-    assert found[0].first("title") == "The ice"
