@@ -8,13 +8,14 @@ from typing import Annotated
 
 import typer
 
-from aahcrawler.archive.commands import archive_app
+from aahcrawler.archive.commands import Folder, archive_app
 from aahcrawler.authoring.commands import kb_app
 from aahcrawler.authoring.learned_commands import learned_app
 from aahcrawler.crawl.cluster.worker_commands import worker_app
 from aahcrawler.exits import MISTAKE, told
 from aahcrawler.operating.commands import frontier_app
 from offline.commands import store_app
+from offline.reread_command import reread_app
 from offline.score_commands import score_app
 from offline.selection_commands import selection_app
 from offline.simulation_commands import simulation_app
@@ -35,6 +36,7 @@ app.add_typer(store_app)
 app.add_typer(selection_app)
 app.add_typer(simulation_app)
 app.add_typer(score_app)
+app.add_typer(reread_app)
 app.add_typer(worker_app)
 
 IcdFile = Annotated[Path, typer.Argument(metavar="FILE", help="An Intelligent Crawl Definition in YAML.")]
@@ -76,7 +78,7 @@ def crawl(
         bool, typer.Option("--accept-changes", help="Go on with a crawl although its definition was changed.")
     ] = False,
     workers: Annotated[
-        int, typer.Option("--workers", metavar="N", min=1, max=100, help="How many processes fetch.")
+        int, typer.Option("--workers", metavar="N", min=1, max=100, help="The number of processes that fetch.")
     ] = 1,
 ) -> None:
     """Crawl what a definition asks for; the same command goes on where a crawl stopped."""
@@ -110,18 +112,26 @@ def check_icd(
 @app.command()
 def objects(
     crawl: CrawlFolder,
-    output_format: Annotated[ObjectFormat, typer.Option("--format", help="How to write them.")] = ObjectFormat.JSONL,
+    output_format: Annotated[
+        ObjectFormat, typer.Option("--format", help="The format of the output.")
+    ] = ObjectFormat.JSONL,
+    number: Annotated[
+        int | None,
+        typer.Option("--crawl", metavar="N", min=1, help="Those that crawl N of the folder found."),
+    ] = None,
 ) -> None:
-    """Write the web objects of a crawl to standard output."""
+    """Write the web objects of a crawl to standard output, each once."""
     from aahcrawler.objects.reader import ReadError, object_rows
     from offline import tables
 
     with told(ReadError):
         match output_format:
             case ObjectFormat.JSONL:
-                tables.write_jsonl(object_rows(crawl), sys.stdout)
+                tables.write_jsonl(object_rows(crawl, number), sys.stdout)
             case ObjectFormat.CSV:
-                tables.write_csv(object_rows(crawl), sys.stdout)
+                tables.write_csv(object_rows(crawl, number), sys.stdout)
+            case ObjectFormat.NQ if number is not None:
+                raise ReadError("--format nq has the statements of all crawls of a folder; leave out --crawl")
             case ObjectFormat.NQ:
                 tables.write_nq(crawl, sys.stdout)
 
@@ -129,10 +139,10 @@ def objects(
 @app.command()
 def pages(
     crawl: CrawlFolder,
-    output_format: Annotated[PageFormat, typer.Option("--format", help="How to write them.")] = PageFormat.JSONL,
+    output_format: Annotated[PageFormat, typer.Option("--format", help="The format of the output.")] = PageFormat.JSONL,
     number: Annotated[
         int | None,
-        typer.Option("--crawl", metavar="N", min=1, help="Those of crawl N of the folder alone."),
+        typer.Option("--crawl", metavar="N", min=1, help="Pages of crawl N of the folder alone."),
     ] = None,
 ) -> None:
     """Write the fetched pages of a crawl, in the order of fetching, to standard output."""
@@ -144,13 +154,46 @@ def pages(
         write(page_rows(crawl, number), sys.stdout)
 
 
+@archive_app.command("repair")
+def repair_archive(path: Folder) -> None:
+    """Mend the files of a crawl, or of a folder of WARC files, and make their index anew.
+
+    Torn ends are moved beside them, files left open are closed, and statements that are too long to be read
+    are shortened.
+    """
+    from aahcrawler.archive.folders import ArchiveError, ArchiveFolder
+    from aahcrawler.archive.repair import repair
+    from aahcrawler.objects.mending import mend
+    from aahcrawler.segments import SegmentError
+
+    mended = 0
+    with told(ArchiveError, SegmentError, OSError):
+        for repaired in repair(path):
+            typer.echo(str(repaired))
+            mended += 1
+        archive = ArchiveFolder.at(path)
+        with archive.alone():
+            for done in mend(archive.crawl / "objects") if archive.crawl else ():
+                typer.echo(done)
+                mended += 1
+    typer.echo("the index was made anew" if mended else "no file had to be mended; the index was made anew")
+
+
 @app.command()
-def report(crawl: CrawlFolder) -> None:
+def report(
+    crawl: CrawlFolder,
+    seeds: Annotated[
+        bool, typer.Option("--seeds", help="Print what became of each seed, with tabs between columns, instead.")
+    ] = False,
+) -> None:
     """Write report.html anew from what a crawl has kept."""
-    from aahcrawler.report import ReportError, write_report
+    from aahcrawler.report import ReportError, read_seeds, seed_lines, write_report
 
     with told(ReportError):
-        typer.echo(write_report(crawl))
+        if seeds:
+            typer.echo("\n".join(seed_lines(read_seeds(crawl))))
+        else:
+            typer.echo(write_report(crawl))
 
 
 @app.command()
@@ -159,9 +202,9 @@ def serve(
         list[Path] | None,
         typer.Argument(metavar="[CRAWL_FOLDER]...", help="Folders of crawls, or folders that hold some."),
     ] = None,
-    host: Annotated[str, typer.Option("--host", help="What to listen on; others than this machine need a token.")] = (
-        "127.0.0.1"
-    ),
+    host: Annotated[
+        str, typer.Option("--host", help="The host or IP address to listen on; any but this machine's needs a token.")
+    ] = ("127.0.0.1"),
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="The port; 0 takes a free one.")] = 8380,
     token_file: Annotated[
         Path | None,

@@ -5,12 +5,8 @@ from pathlib import Path
 from pydantic import BaseModel, ValidationError
 
 from aahcrawler.frontier.protocol import FrontierSettings, Update
+from aahcrawler.layout import FORMER, SUMMARY
 from online_analysis.icd import Icd
-
-FORMER = "former"
-"""The folder in a crawl's folder that holds what crawls that are over have said of themselves, by their numbers."""
-SUMMARY, DEFINITION, TOPIC, FRONTIER = "crawl.json", "icd.json", "topic.json", "frontier"
-SCORES, REFUSED = "scores", "refused"
 
 
 class _Numbered(BaseModel):
@@ -25,10 +21,10 @@ def number(root: Path) -> int:
     It is what its own summary says where that is more, as where somebody has removed the former ones.
     """
     former = (path for path in (root / FORMER).glob("*") if path.name.isdecimal() and (path / SUMMARY).exists())
-    return max(1 + max((int(path.name) for path in former), default=0), _said(root / SUMMARY))
+    return max(1 + max((int(path.name) for path in former), default=0), _number_in(root / SUMMARY))
 
 
-def _said(summary: Path) -> int:
+def _number_in(summary: Path) -> int:
     """Return the number that a summary gives, 0 where it gives none or cannot be read."""
     try:
         return _Numbered.model_validate_json(summary.read_bytes()).crawl

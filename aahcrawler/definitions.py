@@ -1,4 +1,4 @@
-"""What a crawl was defined as, read back from the ``icd.json`` in its folder."""
+"""Read a definition back from the ``icd.json`` in a crawl's folder."""
 
 import json
 from collections.abc import Mapping
@@ -20,13 +20,26 @@ class DefinitionError(Exception):
     """A definition cannot be read back; the message says why."""
 
 
+def read_meaning(path: Path) -> Mapping[str, str]:
+    """Return what a definition means (``Icd.meaning``), as its ``icd.json`` has it.
+
+    Raise ``OSError`` or ValueError (pydantic's ``ValidationError`` is one).
+    """
+    return _MEANING.validate_json(path.read_bytes())
+
+
+def read_id(path: Path) -> str:
+    """Return the id of the definition in an ``icd.json``. Raise as ``read_meaning`` does; without one, ValueError."""
+    return str(json.loads(read_meaning(path).get("id", "")))
+
+
 def read_definition(path: Path) -> Icd:
     """Return the definition that a crawl goes by, its output being the folder of ``path``.
 
     Raise ``DefinitionError`` for a file that is missing, damaged, or of another version.
     """
     try:
-        return from_meaning(_MEANING.validate_json(path.read_bytes()), path.parent)
+        return from_meaning(read_meaning(path), path.parent)
     except (OSError, ValidationError, ValueError) as error:
         raise DefinitionError(f"{path}: cannot be read ({type(error).__name__}); start the crawl again") from error
 

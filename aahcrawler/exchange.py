@@ -1,4 +1,4 @@
-"""What passed over the connection in one HTTP request and its response."""
+"""Hold the bytes that passed over the connection in one HTTP request and its response."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -35,6 +35,8 @@ class Exchange:
     ip_address: str
     started_at: datetime
     truncated: Truncation | None = None
+    head_size: int = 0
+    """How many bytes of the response are its head, 0 where that is not known."""
 
     def close(self) -> None:
         """Release the response bytes. Calling it twice does no harm."""

@@ -1,4 +1,4 @@
-"""How commands end when the user has something to mend."""
+"""End commands with a message and an exit code when the user has something to mend."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

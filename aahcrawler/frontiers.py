@@ -1,6 +1,5 @@
-"""Where the frontier of a crawl is, whether or not the crawl runs."""
+"""Find the frontier of a crawl, whether or not the crawl runs."""
 
-import json
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
@@ -9,11 +8,13 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from aahcrawler.crawls import DEFINITION, FRONTIER, number
+from aahcrawler.crawls import number
+from aahcrawler.definitions import read_id
 from aahcrawler.frontier.protocol import FrontierUnavailableError
 from aahcrawler.frontier.server.embedded import EmbeddedServer
 from aahcrawler.frontier.server.environment import REDIS_URL
 from aahcrawler.frontier.server.server_process import served_at
+from aahcrawler.layout import DEFINITION, FRONTIER, LOCK
 
 
 class NoCrawlError(Exception):
@@ -32,15 +33,14 @@ class Crawl:
 def crawl_of(folder: Path) -> Crawl:
     """Return the crawl of a folder. Raise ``NoCrawlError`` where it holds none that has begun."""
     try:
-        meaning = json.loads((folder / DEFINITION).read_text("utf-8"))
-        return Crawl(folder, str(json.loads(meaning["id"])), number(folder))
-    except (OSError, ValueError, KeyError, TypeError):
+        return Crawl(folder, read_id(folder / DEFINITION), number(folder))
+    except (OSError, ValueError):
         raise NoCrawlError(f"{folder}: holds no crawl; name the folder that the definition calls output") from None
 
 
 @contextmanager
 def server_of(folder: Path, *, alone: bool = False) -> Iterator[str]:
-    """Lend the address of the server that keeps the frontier of a folder's crawl.
+    """Lend the URL of the server that keeps the frontier of a folder's crawl.
 
     It is the shared one, that of the crawl where it runs, and else its own, which is started for the time being and
     keeps the crawl from being started meanwhile. With ``alone`` the crawl is kept from being started in any case.
@@ -71,7 +71,7 @@ def server_of(folder: Path, *, alone: bool = False) -> Iterator[str]:
 @contextmanager
 def _kept_out(folder: Path) -> Iterator[None]:
     """Keep crawls out of a folder."""
-    lock = FileLock(folder / ".lock", timeout=0)
+    lock = FileLock(folder / LOCK, timeout=0)
     try:
         lock.acquire()
     except Timeout:

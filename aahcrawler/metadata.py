@@ -1,4 +1,4 @@
-"""What was understood of an answer, as the ``metadata`` record beside it keeps it in JSON (WARC 1.1, section 6.5).
+"""Write and read the metadata of an answer, as its ``metadata`` record keeps it in JSON (WARC 1.1, section 6.5).
 
 The record is all that a later crawl needs to go on from an unchanged page without looking at it again, and all that
 adaptation needs to find former content in a changed one.
@@ -27,19 +27,21 @@ class MetadataError(Exception):
 
 
 class LinkType(StrEnum):
-    """How an answer leads to another address."""
+    """The ways in which an answer leads to another URL."""
 
     PAGE = "page"
     REQUISITE = "requisite"
     """An image, a style sheet, a script or a font that shows the page."""
     REDIRECT = "redirect"
+    FRAME = "frame"
+    """A document that is shown within the page."""
     FEED = "feed"
     """A feed that a page announces, and that a definition asks for."""
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """An address that an answer leads to, absolute and canonical, whether or not it was in the crawl's scope.
+    """A URL that an answer leads to, absolute and canonical, whether or not it was in the crawl's scope.
 
     ``score`` is None where nobody scored it. ``action`` names the navigation action that chose it.
     """
@@ -53,7 +55,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """What was understood of one answer; ``url`` is its address.
+    """The metadata of one answer: all that was understood of it; ``url`` is its URL.
 
     ``understood_by`` identifies everything that the rest depends on beside the answer itself: knowledge base,
     definition and software. ``application``, ``level``, ``role`` and ``variant`` are as the knowledge base names
@@ -92,19 +94,19 @@ def write(metadata: Metadata) -> bytes:
     >>> write(Metadata(application="phpBB", links=(Link("http://a.test/", score=0.25),)))
     b'{"format":1,"application":"phpBB","outlinks":[{"url":"http://a.test/","type":"page","score":0.25}]}'
     """
-    said: dict[str, object] = {"format": FORMAT}
+    fields: dict[str, object] = {"format": FORMAT}
     for name in (
         *("url", "understood_by", "media_type", "application", "level", "role", "variant", "language", "title"),
         *("source", "trap", "like", "no_object"),
     ):
-        said[name] = getattr(metadata, name)
+        fields[name] = getattr(metadata, name)
     for name in ("score", "relevant", "priority"):
-        said[name] = getattr(metadata, name)
-    said["depth"] = metadata.depth or None
-    said["failures"] = list(metadata.failures)
-    said["outlinks"] = [_link(link) for link in metadata.links]
-    said["objects"] = [_object(each) for each in metadata.objects]
-    known = {name: value for name, value in said.items() if value is not None and value not in ("", [])}
+        fields[name] = getattr(metadata, name)
+    fields["depth"] = metadata.depth or None
+    fields["failures"] = list(metadata.failures)
+    fields["outlinks"] = [_link(link) for link in metadata.links]
+    fields["objects"] = [_object(each) for each in metadata.objects]
+    known = {name: value for name, value in fields.items() if value is not None and value not in ("", [])}
     try:
         return _JSON.dump_json(known)
     except ValueError:  # Lone surrogates, which no encoding can express.
@@ -114,75 +116,75 @@ def write(metadata: Metadata) -> bytes:
 def read(text: bytes) -> Metadata:
     """Return what a metadata record says. Raises ``MetadataError`` for anything that ``write`` did not make."""
     try:
-        said = json.loads(text)
-        if not isinstance(said, dict) or said.get("format") != FORMAT:
+        fields = json.loads(text)
+        if not isinstance(fields, dict) or fields.get("format") != FORMAT:
             raise MetadataError("it is no metadata record of this format")
         return Metadata(
-            url=str(said.get("url", "")),
-            understood_by=str(said.get("understood_by", "")),
-            media_type=str(said.get("media_type", "")),
-            application=said.get("application"),
-            level=said.get("level"),
-            role=said.get("role"),
-            variant=str(said.get("variant", "")),
-            language=said.get("language"),
-            title=str(said.get("title", "")),
-            score=said.get("score"),
-            relevant=said.get("relevant"),
-            priority=said.get("priority"),
-            depth=int(said.get("depth", 0)),
-            links=tuple(_read_link(link) for link in said.get("outlinks", ())),
-            objects=tuple(_read_object(each) for each in said.get("objects", ())),
-            failures=tuple(map(str, said.get("failures", ()))),
-            source=str(said.get("source", "")),
-            trap=str(said.get("trap", "")),
-            like=str(said.get("like", "")),
-            no_object=str(said.get("no_object", "")),
+            url=str(fields.get("url", "")),
+            understood_by=str(fields.get("understood_by", "")),
+            media_type=str(fields.get("media_type", "")),
+            application=fields.get("application"),
+            level=fields.get("level"),
+            role=fields.get("role"),
+            variant=str(fields.get("variant", "")),
+            language=fields.get("language"),
+            title=str(fields.get("title", "")),
+            score=fields.get("score"),
+            relevant=fields.get("relevant"),
+            priority=fields.get("priority"),
+            depth=int(fields.get("depth", 0)),
+            links=tuple(_read_link(link) for link in fields.get("outlinks", ())),
+            objects=tuple(_read_object(each) for each in fields.get("objects", ())),
+            failures=tuple(map(str, fields.get("failures", ()))),
+            source=str(fields.get("source", "")),
+            trap=str(fields.get("trap", "")),
+            like=str(fields.get("like", "")),
+            no_object=str(fields.get("no_object", "")),
         )
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise MetadataError(f"it cannot be read ({error!r})") from error
 
 
 def _link(link: Link) -> dict[str, object]:
-    said: dict[str, object] = {"url": link.url, "type": link.type.value}
+    fields: dict[str, object] = {"url": link.url, "type": link.type.value}
     if link.anchor:
-        said["anchor"] = link.anchor
+        fields["anchor"] = link.anchor
     if link.score is not None:
-        said["score"] = round(link.score, 6)
+        fields["score"] = round(link.score, 6)
     if link.action is not None:
-        said["action"] = link.action
-    return said
+        fields["action"] = link.action
+    return fields
 
 
-def _read_link(said: Mapping[str, object]) -> Link:
-    score, action = said.get("score"), said.get("action")
+def _read_link(fields: Mapping[str, object]) -> Link:
+    score, action = fields.get("score"), fields.get("action")
     return Link(
-        str(said["url"]),
-        LinkType(str(said.get("type", LinkType.PAGE))),
-        str(said.get("anchor", "")),
+        str(fields["url"]),
+        LinkType(str(fields.get("type", LinkType.PAGE))),
+        str(fields.get("anchor", "")),
         float(score) if isinstance(score, int | float) else None,
         None if action is None else str(action),
     )
 
 
 def _object(web_object: WebObject) -> dict[str, object]:
-    said: dict[str, object] = {"iri": web_object.iri, "type": web_object.type, "source": web_object.source_url}
+    fields: dict[str, object] = {"iri": web_object.iri, "type": web_object.type, "source": web_object.source_url}
     if web_object.part_of is not None:
-        said["part_of"] = web_object.part_of
-    said["properties"] = {name: [_value(value) for value in values] for name, values in web_object.properties.items()}
+        fields["part_of"] = web_object.part_of
+    fields["properties"] = {name: [_value(value) for value in values] for name, values in web_object.properties.items()}
     if web_object.inferred:
-        said["inferred"] = dict(web_object.inferred)
-    return said
+        fields["inferred"] = dict(web_object.inferred)
+    return fields
 
 
-def _read_object(said: Mapping[str, object]) -> WebObject:
-    properties, part_of, inferred = said["properties"], said.get("part_of"), said.get("inferred", {})
+def _read_object(fields: Mapping[str, object]) -> WebObject:
+    properties, part_of, inferred = fields["properties"], fields.get("part_of"), fields.get("inferred", {})
     if not isinstance(properties, Mapping) or not isinstance(inferred, Mapping):
         raise MetadataError("the properties of an object are no mapping")
     return WebObject(
-        iri=str(said["iri"]),
-        type=str(said["type"]),
-        source_url=str(said["source"]),
+        iri=str(fields["iri"]),
+        type=str(fields["type"]),
+        source_url=str(fields["source"]),
         properties={str(name): _read_values(values) for name, values in properties.items()},
         part_of=None if part_of is None else str(part_of),
         inferred={str(name): str(source) for name, source in inferred.items()},
@@ -201,12 +203,12 @@ def _value(value: Value) -> object:
             return value
 
 
-def _read_values(said: Sequence[object]) -> tuple[Value, ...]:
-    return tuple(map(_read_value, said))
+def _read_values(fields: Sequence[object]) -> tuple[Value, ...]:
+    return tuple(map(_read_value, fields))
 
 
-def _read_value(said: object) -> Value:
-    match said:
+def _read_value(fields: object) -> Value:
+    match fields:
         case {"person": str(name), "url": str(url)}:
             return Person(name, url)
         case {"person": str(name)}:
@@ -216,6 +218,6 @@ def _read_value(said: object) -> Value:
         case {"datetime": str(moment)}:
             return datetime.fromisoformat(moment)
         case str() | int() | float():
-            return said
+            return fields
         case _:
-            raise MetadataError(f"{said!r} is no value of a property")
+            raise MetadataError(f"{fields!r} is no value of a property")

@@ -1,4 +1,4 @@
-"""Session ids in URLs: the same page under ever new addresses.
+"""Session ids in URLs: the same page under ever new URLs.
 
 Software that cannot set a cookie writes the id of a visitor's session into its links. Known are the names that
 documented software uses, each with the shape of its values, so that a parameter that merely has such a name stays:
@@ -24,7 +24,7 @@ _PARAMETER = re.compile(
 _IN_PATH = re.compile(r";jsessionid=[^/?;]*", re.IGNORECASE)
 _COOKIELESS = re.compile(r"(?<=/)(?:\((?:[a-z]\([0-9a-z_-]+\))+\)/)", re.IGNORECASE)
 _SIGNS = ("sid=", "sess", "?s=", "&s=", ";s=", "zenid=", "cfid=", "cftoken=", "engineid=", "adminid=", "/(")
-"""One of them is in every address that holds an id: looking for them costs a fraction of a microsecond."""
+"""One of them is in every URL that holds an id: looking for them costs a fraction of a microsecond."""
 
 
 def without_session(url: str) -> str:

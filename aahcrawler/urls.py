@@ -67,8 +67,9 @@ def canonicalize(url: str) -> str | None:
 def queue_of(url: str) -> str:
     """Return the pay-level domain a canonical URL belongs to, the name of its frontier queue.
 
-    Public suffixes include private ones, so ``a.wordpress.com`` is its own. Where there is no public suffix the
-    host is the queue, and on loopback the host and port. A string that is no canonical URL has the empty queue.
+    Public suffixes include private ones, so ``a.wordpress.com`` is its own, and every top-level domain, whether or not
+    it is listed. A host that is a public suffix is the queue itself, as an IP address is, and on loopback the host and
+    port. A string that is no canonical URL has the empty queue.
 
     >>> queue_of("https://www.forum.example.co.uk/t/1"), queue_of("http://127.0.0.1/")
     ('example.co.uk', '127.0.0.1:80')
@@ -171,7 +172,9 @@ def _pay_level_domain(host: str) -> str:
     name = host.rstrip(".")
     if not name or _address(name) is not None:
         return host
-    return _suffixes().extract_str(name).top_domain_under_public_suffix or name
+    found = _suffixes().extract_str(name)
+    # A top-level domain that the list does not have is a public suffix, by the list's default rule.
+    return found.top_domain_under_public_suffix or (name if found.suffix else ".".join(name.split(".")[-2:]))
 
 
 @lru_cache(maxsize=1)

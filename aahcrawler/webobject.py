@@ -1,4 +1,4 @@
-"""What an application-aware crawler extracts from a page: posts, comments, articles, and who wrote them when."""
+"""Define web objects: the posts, comments and articles of a page, with authors and dates."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from datetime import datetime
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Somebody named on a page; ``url`` is an absolute profile address, or None where there is no link."""
+    """Somebody named on a page; ``url`` is an absolute profile URL, or None where there is no link."""
 
     name: str
     url: str | None = None
@@ -15,7 +15,7 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """An absolute address as a value: an image, a permalink, the parent of a reply."""
+    """An absolute URL as a value: an image, a permalink, the parent of a reply."""
 
     url: str
 
@@ -27,7 +27,7 @@ Value = str | int | float | datetime | Person | Reference
 class WebObject:
     """One object of a page (ARCOMEM, section 3.1).
 
-    ``iri`` is stable: the same object met under another address or in another capture has the same one.
+    ``iri`` is stable: the same object met under another URL or in another capture has the same one.
     ``type`` is an object type of the knowledge base (``post``, ``reply``, ``comment``, ``article``, ``page``, ...).
     ``properties`` maps property names (``title``, ``author``, ``date``, ``body``, ``url``, ...) to one or more
     values in document order; absent ones have no entry. Datetimes are aware; their
@@ -55,7 +55,7 @@ class WebObject:
 
 @dataclass(frozen=True, slots=True)
 class Container:
-    """What the objects of a page are parts of, where that is no object of its own: a thread, and the forum it is in.
+    """A container of a page's objects that is no object of its own: a thread, and the forum it is in.
 
     ``type`` is an object type of the knowledge base (``thread``, ``forum``). ``title`` is empty where the page does
     not tell it. ``part_of`` is the IRI of the container that holds this one, or None.

@@ -6,7 +6,7 @@
     python -m benchmarks.adaptation SITES_DIR --all [--memory] --json FILE
 
 The knowledge base is trimmed to what the pages of theme A exercise (see `benchmarks.trimming`); theme B is then read
-with the remainder, as a site never seen or, with ``--memory``, after theme A was read at the same addresses. With
+with the remainder, as a site never seen or, with ``--memory``, after theme A was read at the same URLs. With
 ``--damage`` the pages of B (without ``--site``, of A) are redesigned in N seeded steps (see `benchmarks.damage`), with
 ``--kind`` in steps of some kinds alone; with ``--absent`` their objects are cut out, so that everything found is false.
 ``--repeated`` first gives the texts of both themes quotes, signatures and boilerplate (see `benchmarks.repeated_text`).
@@ -69,7 +69,7 @@ class Plan:
 def rows(plan: Plan, known: Known, site: RecordedSite, methods: Sequence[Method | Peer], folder: Path) -> Iterator[Row]:
     """Measure one pair of themes by each method; ``folder`` is for this alone and need not exist.
 
-    Other libraries always read recorded pages, and remember no addresses.
+    Other libraries always read recorded pages, and remember no URLs.
     """
     shown, whole = changed(plan, site, folder), known.undamaged(site)
     for method in methods:

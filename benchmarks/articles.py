@@ -114,8 +114,8 @@ def reader(method: Method) -> Reader:
 def of_assistance(assistance: Assistance) -> Answer:
     """Return the first object of a page that is no comment and has a text."""
     application = assistance.match.application.name if assistance.match is not None else UNKNOWN
-    said = (each for each in assistance.objects if each.type not in _NO_TEXT and each.first("body") is not None)
-    found = next(said, None)
+    objects = (each for each in assistance.objects if each.type not in _NO_TEXT and each.first("body") is not None)
+    found = next(objects, None)
     if found is None:
         return Answer(application=application)
     fields = {"text": "body", "title": "title", "author": "author", "date": "date"}

@@ -24,9 +24,10 @@ from aahcrawler import metadata
 from aahcrawler.archive.history import History, HistoryRecord
 from aahcrawler.archive.writer import WarcWriter
 from aahcrawler.crawl.capture import archiver as archiving
-from aahcrawler.crawl.capture import description as describing
+from aahcrawler.crawl.core import lifecycle
 from aahcrawler.crawl.scrapy.run import project_settings, run
 from aahcrawler.objects.writer import ObjectWriter
+from aahcrawler.pipeline import analysis
 
 SEAMS: tuple[tuple[str, Any, str], ...] = (
     ("warc", WarcWriter, "write"),
@@ -43,7 +44,8 @@ SEAMS: tuple[tuple[str, Any, str], ...] = (
     ("warc", History, "close"),
     ("triples", ObjectWriter, "write"),
     ("triples", ObjectWriter, "close"),
-    ("triples", describing, "compare"),
+    ("triples", analysis, "compare"),
+    ("triples", lifecycle, "recounted"),
 )
 """The functions to time, by name of the share they count for."""
 

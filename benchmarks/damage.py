@@ -3,7 +3,7 @@
 A seed gives an endless row of steps; as many as are asked for are done one after the other, so that each further one
 adds to the damage of those before it. Ten are a heavy redesign: most classes and ids have other names, attributes have
 changed places, elements have other names, wrappers came and went, and parts stand in another order. No text is lost or
-torn, and addresses of links stay as they are, so the scorer's ground truth still holds.
+torn, and URLs of links stay as they are, so the scorer's ground truth still holds.
 """
 
 import random

@@ -22,6 +22,7 @@ from aahcrawler.crawls import frontier_name, frontier_settings
 from aahcrawler.frontier.protocol import State
 from aahcrawler.frontier.redis.frontier import RedisFrontier
 from aahcrawler.frontier.server.embedded import EmbeddedServer
+from aahcrawler.layout import ARCHIVE, WARC
 from benchmarks.fault_network import Cable
 from benchmarks.fault_site import FaultSite
 from online_analysis.icd import Icd
@@ -90,7 +91,7 @@ class Worker:
 
     def archived(self) -> Iterator[str]:
         """Yield the URL of each answer in its archive."""
-        for path in sorted((self.folder / CRAWL / "archive").glob("*.warc.gz")):
+        for path in sorted((self.folder / CRAWL / ARCHIVE).glob(f"*.{WARC}")):
             with path.open("rb") as file:
                 for record in ArchiveIterator(file, parse_http=False):
                     if record.headers["WARC-Type"] in {"response", "revisit"}:

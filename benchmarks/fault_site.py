@@ -21,7 +21,7 @@ class Request:
 
 @dataclass(slots=True)
 class FaultSite:
-    """``domains`` of ``pages`` pages, each on an address of its own; a page leads to two more, and to another domain.
+    """``domains`` of ``pages`` pages, each on its own IP address; a page leads to two more, and to another domain.
 
     Domains are known as ``d0.test`` and so on; ``network`` is the section of a definition that leads there.
     """
@@ -30,6 +30,9 @@ class FaultSite:
     pages: int
     port: int = 0
     requests: list[Request] = field(default_factory=list)
+    answer_seconds: float = ANSWER_SECONDS
+    dropping: int = 0
+    """So many of the next requests are read, and their connections closed without an answer."""
 
     def urls(self) -> set[str]:
         """Return the URLs of all pages."""
@@ -56,7 +59,7 @@ class FaultSite:
         return found
 
     async def serve(self) -> None:
-        """Listen on the addresses of all domains."""
+        """Listen on the IP addresses of all domains."""
         for domain in range(self.domains):
             server = await asyncio.start_server(self._answer, address(domain), self.port)
             self.port = server.sockets[0].getsockname()[1]
@@ -77,7 +80,10 @@ class FaultSite:
         request = Request(f"http://{fields['host']}{path}", monotonic())
         self.requests.append(request)
         try:
-            await asyncio.sleep(ANSWER_SECONDS)
+            if self.dropping > 0:
+                self.dropping -= 1
+                raise ConnectionResetError
+            await asyncio.sleep(self.answer_seconds)
             writer.write(self._message(fields["host"], path))
             await writer.drain()
         finally:
@@ -100,5 +106,5 @@ class FaultSite:
 
 
 def address(domain: int) -> str:
-    """Return the loopback address of a domain."""
+    """Return the loopback IP address of a domain."""
     return f"127.0.1.{domain + 1}"

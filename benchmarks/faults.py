@@ -10,6 +10,8 @@ through a socket which can be cut. One round is one fault, at a random moment of
 - ``server frozen``: it stands still (SIGSTOP) for up to two seconds;
 - ``network cut``: all connections to it end, whatever is on its way, and none can be made for up to 1.5 seconds;
 - ``worker killed``: one worker is killed and started again within half a second;
+- ``killed in flight``: the same, while requests are under way that take a second to be answered;
+- ``connections dropped``: the web server reads up to three requests and closes their connections without an answer;
 - ``clock jump``: the wall clock of the server or of a worker jumps by up to two hours, forwards or back;
 - ``slow disk``: each write to a file and each sync of the server or of a worker takes up to half a second longer, for
   1.5 seconds;
@@ -40,7 +42,7 @@ from random import Random
 from signal import SIGCONT, SIGSTOP
 
 from benchmarks.fault_crawl import DELAY, FaultCrawl, Machine, interposer
-from benchmarks.fault_site import FaultSite, Request
+from benchmarks.fault_site import ANSWER_SECONDS, FaultSite, Request
 from benchmarks.results import Row, report
 
 WORKERS, DOMAINS = 2, 8
@@ -94,6 +96,22 @@ def worker_killed(crawl: FaultCrawl, chance: Random) -> None:
         worker.start()
 
 
+def killed_in_flight(crawl: FaultCrawl, chance: Random) -> None:
+    """Kill a worker while requests are being answered slowly."""
+    crawl.site.answer_seconds = 1.0
+    asked = len(crawl.site.requests)
+    crawl.until(lambda: crawl.is_over or len(crawl.site.requests) >= asked + 2, 40)
+    time.sleep(chance.uniform(0, 0.5))
+    worker_killed(crawl, chance)
+    crawl.site.answer_seconds = ANSWER_SECONDS
+
+
+def connections_dropped(crawl: FaultCrawl, chance: Random) -> None:
+    """Close connections without an answer."""
+    crawl.site.dropping = chance.randint(1, 3)
+    crawl.until(lambda: crawl.is_over or crawl.site.dropping == 0, 40)
+
+
 def clock_jump(crawl: FaultCrawl, chance: Random) -> None:
     """Set a clock."""
     _victim(crawl, chance).jump(chance.uniform(1, 7200) * chance.choice((-1, 1)))
@@ -138,6 +156,8 @@ FAULTS: dict[str, Fault] = {
     "server frozen": server_frozen,
     "network cut": network_cut,
     "worker killed": worker_killed,
+    "killed in flight": killed_in_flight,
+    "connections dropped": connections_dropped,
     "clock jump": clock_jump,
     "slow disk": slow_disk,
     "disk full": disk_full,

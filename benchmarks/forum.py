@@ -86,7 +86,7 @@ def _paragraphs() -> list[str]:
 class Forum:
     """A board with the threads from ``first`` up to ``threads``, ``size`` to a forum; a forum begins at ``first``.
 
-    Every page is a pure function of its address, and no two boards have a thread in common that share no number.
+    Every page is a pure function of its URL, and no two boards have a thread in common that share no number.
     """
 
     threads: int
@@ -100,7 +100,7 @@ class Forum:
         return 1 + lists + self.threads - self.first
 
     def addresses(self) -> Iterator[str]:
-        """Yield the address of each page, relative to the board, as the pages themselves write it."""
+        """Yield the URL of each page, relative to the board, as the pages themselves write it."""
         yield "index.php"
         for forum in self._forums:
             for start in range(0, self._size(forum), LISTED):

@@ -125,7 +125,7 @@ def _message(status: str, body: bytes, media_type: str = "text/html; charset=utf
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """Forums that are being served, at the addresses of their boards."""
+    """Forums that are being served, at the URLs of their boards."""
 
     url: str
     urls: tuple[str, ...]

@@ -209,10 +209,10 @@ def _zadd(urls: int) -> Row:
 def _benchmarked(client: Redis) -> float:
     socket = client.connection_pool.connection_kwargs["path"]
     command = ["redis-benchmark", "-s", socket, "-c", "1", "-P", str(BATCH), "-r", "1000000000", "-n", "1000000"]
-    said = subprocess.run(
+    ended = subprocess.run(
         [*command, "--csv", "zadd", "bench", "__rand_int__", "__rand_int__"], check=True, capture_output=True, text=True
     )
-    return float(said.stdout.splitlines()[-1].split(",")[-7 if said.stdout.startswith('"test"') else -1].strip('"'))
+    return float(ended.stdout.splitlines()[-1].split(",")[-7 if ended.stdout.startswith('"test"') else -1].strip('"'))
 
 
 def _piped(client: Redis) -> float:
@@ -239,8 +239,8 @@ def _wait_for_rewriting(client: Redis) -> None:
 
 
 def _server_seconds(client: Redis) -> float:
-    said = client.info("cpu")
-    return float(said["used_cpu_user"]) + float(said["used_cpu_sys"])
+    usage = client.info("cpu")
+    return float(usage["used_cpu_user"]) + float(usage["used_cpu_sys"])
 
 
 def _allocated(client: Redis) -> float:

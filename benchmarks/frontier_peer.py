@@ -54,8 +54,8 @@ def timed(server: Any, operations: int, operation: Callable[[], object]) -> tupl
 
 def server_seconds(server: Any) -> float:
     """Return the processor time that the server has taken."""
-    said = server.info("cpu")
-    return float(said["used_cpu_user"]) + float(said["used_cpu_sys"])
+    usage = server.info("cpu")
+    return float(usage["used_cpu_user"]) + float(usage["used_cpu_sys"])
 
 
 def main(address: str, urls: int, measured: int, target: Path) -> None:

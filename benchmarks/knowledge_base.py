@@ -5,7 +5,7 @@
 Pages are HTML answers of the recorded sites in SITES_DIR (default: those in ``../shared/sites``), the same number of
 each site, drawn by a fixed seed. The knowledge bases hold the shipped applications, those of the pages first, and then
 mutants: the signs of a shipped application with letters replaced in the words of its attribute values, names of
-generators, addresses and paths. None is keyed by a host.
+generators, URLs and paths. None is keyed by a host.
 
 All figures are processor time, in milliseconds a page. Everything is measured in the same run. The knowledge bases
 take turns after every ``BLOCK`` pages, in an order that rotates; these are parsed, then recognised, then verified. Of

@@ -61,10 +61,10 @@ def compare(own: Iterable[str], seen: Seen) -> Kept:
     """Compare the lines that a page has for itself with its document."""
     document = seen.assistance.document
     shown = Counter(word for line in own for word in words(line))
-    said = Counter(words(document.text))
+    counted = Counter(words(document.text))
     speaking = (*(part.text for part in document.parts if part.role != "sidebar"), document.rest)
     spoken = Counter(word for text in speaking for word in words(text))
-    return Kept(seen, shown.total(), (shown & said).total(), (spoken - shown).total())
+    return Kept(seen, shown.total(), (shown & counted).total(), (spoken - shown).total())
 
 
 def lines_of(page: Page) -> Sequence[str]:
@@ -108,7 +108,7 @@ def measure(site: RecordedSite, known: KnowledgeBase, most: int, *, unknown: boo
 
 def row(site: RecordedSite, found: Sequence[Kept]) -> dict[str, Cell]:
     """Return a row of the benchmark."""
-    said = sum(each.kept + each.beside for each in found)
+    shown_words = sum(each.kept + each.beside for each in found)
     return {
         "site": site.name,
         "pages": len(found),
@@ -116,7 +116,7 @@ def row(site: RecordedSite, found: Sequence[Kept]) -> dict[str, Cell]:
         "median": round(median(each.share for each in found), 3),
         "lowest": round(min(each.share for each in found), 3),
         "scant": sum(each.share < SCANT for each in found),
-        "beside": round(sum(each.beside for each in found) / max(1, said), 3),
+        "beside": round(sum(each.beside for each in found) / max(1, shown_words), 3),
         "objects": sum(len(each.seen.assistance.objects) for each in found),
         "ms": round(1000 * median(each.seen.seconds for each in found), 1),
     }

@@ -9,7 +9,7 @@ process of its own and crawled over loopback, by one process, with the shipped d
 - ``load``: bringing its segment into an empty store on disk, as ``aah load`` does, against pyoxigraph's own
   ``bulk_load`` of the same statements from a file that is not compressed. They take turns; ``ratio`` is the median of
   the rounds' own ratios of wall time, so that other work on the machine affects both. Goal: at least 0.8.
-- ``lookup``: the objects of the newest capture of a page, by the page's address, from that store, in milliseconds:
+- ``lookup``: the objects of the newest capture of a page, by the page's URL, from that store, in milliseconds:
   median and 95th percentile over pages drawn by chance, and ``cpu_ms``, the processor's share of the median, which
   other work on the machine does not lengthen as much. Goal: under 1.
 - ``triples``, ``warc``: the share of a crawl's processor time for writing them; ``warc`` covers the whole archive:
@@ -33,6 +33,7 @@ from time import perf_counter, thread_time
 
 import pyoxigraph as ox
 
+from aahcrawler.layout import OBJECTS
 from aahcrawler.objects.writer import CaptureDescription, ObjectWriter
 from aahcrawler.webobject import Person, Reference, Value, WebObject
 from benchmarks.crawl_costs import crawl
@@ -53,13 +54,13 @@ URL = "http://forum.test/thread/{}"
 def write_crawl(crawl: Path, pages: int, chance: random.Random) -> Path:
     """Write the captures of a forum's threads; return the segment."""
     words = ["".join(chance.choices("abcdefghijklmnopqrstuvwxyz", k=chance.randint(2, 9))) for _ in range(3000)]
-    with ObjectWriter(crawl / "objects", "benchmark", lambda: BEGUN) as objects:
+    with ObjectWriter(crawl / OBJECTS, "benchmark", lambda: BEGUN) as objects:
         for number in range(pages):
             name = f"urn:uuid:{uuid.UUID(int=chance.getrandbits(128), version=4)}"
             fetched = BEGUN + timedelta(seconds=number)
             capture = CaptureDescription(name, URL.format(number), 200, fetched, "text/html", "phpBB", "thread")
             objects.write(capture, [post(number, place, words, chance) for place in range(POSTS)])
-    (segment,) = (crawl / "objects").iterdir()
+    (segment,) = (crawl / OBJECTS).iterdir()
     return segment
 
 

@@ -8,14 +8,14 @@ import json
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 
+from aahcrawler.authoring.saved_pages import as_text
 from aahcrawler.helper import ApplicationAwareHelper, Assistance
 from aahcrawler.metadata import Link, LinkType, Metadata
 from aahcrawler.objects.reader import ObjectRow
 from aahcrawler.page import Page
-from aahcrawler.webobject import Person, Reference, Value, WebObject
+from aahcrawler.webobject import Reference, WebObject
 from benchmarks.site_pages import fresh
 from knowledge_base.model import Application
 from knowledge_base.url_rules import ParsedUrl
@@ -110,27 +110,13 @@ def _row(web_object: WebObject) -> ObjectRow:
     return ObjectRow(
         url=url.url if isinstance(url, Reference) else web_object.source_url,
         type=web_object.type,
-        title=_text(web_object.first("title")),
-        author=_text(web_object.first("author")),
-        date=_text(web_object.first("date")),
-        body=_text(web_object.first("body")),
+        title=as_text(web_object.first("title")),
+        author=as_text(web_object.first("author")),
+        date=as_text(web_object.first("date")),
+        body=as_text(web_object.first("body")),
         part_of=web_object.part_of,
         iri=web_object.iri,
     )
-
-
-def _text(value: Value | None) -> str | None:
-    match value:
-        case None:
-            return None
-        case Person():
-            return value.name
-        case Reference():
-            return value.url
-        case datetime():
-            return value.astimezone(UTC).isoformat()
-        case _:
-            return str(value)
 
 
 def _lines(rows: Iterable[object]) -> str:

@@ -93,11 +93,11 @@ def measure(peer: Peer, known: Known, site: RecordedSite) -> dict[str, Cell]:
 def _found(peer: Peer, lessons: Sequence["Lesson"], pages: Sequence[Page], folder: Path) -> list[dict[str, str | None]]:
     """Run a library; return its objects and, last, their cost."""
     work, target = folder / "work.json", folder / "found.jsonl"
-    said = {
+    task = {
         "actions": [lesson.work(folder / f"lesson-{number}") for number, lesson in enumerate(lessons)],
         "apply": [_written(page, folder / f"{number}.html") for number, page in enumerate(pages)],
     }
-    work.write_text(json.dumps(said), "utf-8")
+    work.write_text(json.dumps(task), "utf-8")
     command = [str(interpreter()), "-I", peer_runner.__file__, peer.value, str(work), str(target)]
     finished = subprocess.run(command, capture_output=True, text=True, check=False)
     if finished.returncode:
@@ -170,7 +170,7 @@ def _text(node: Node) -> str:
 
 
 def _written(page: Page, file: Path) -> dict[str, object]:
-    """Write a page in UTF-8; return its address and its file as the runner reads them."""
+    """Write a page in UTF-8; return its URL and its file as the runner reads them."""
     file.write_text(page.text, "utf-8")
     return {"url": page.url, "file": str(file)}
 

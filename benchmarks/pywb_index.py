@@ -34,9 +34,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from aahcrawler.archive.folders import ArchiveFolder
-from aahcrawler.archive.index import EXTENSION, INDEX, index_lines
+from aahcrawler.archive.index import index_lines
 from aahcrawler.archive.payload import status_of
 from aahcrawler.archive.scanning import scan
+from aahcrawler.layout import INDEX, WARC
 from aahcrawler.segments import is_open, segments
 from benchmarks.results import Cell, report
 
@@ -64,17 +65,17 @@ class Line:
     def parse(cls, line: bytes) -> "Line":
         """Read a line of CDXJ. The status of a revisit is left out: pywb never tells it."""
         key, moment, text = line.decode("utf-8").split(" ", 2)
-        said = json.loads(text)
-        status = "" if said.get("mime") == "warc/revisit" else str(said.get("status", ""))
+        fields = json.loads(text)
+        status = "" if fields.get("mime") == "warc/revisit" else str(fields.get("status", ""))
         return cls(
             key,
             moment,
-            said.get("url", ""),
+            fields.get("url", ""),
             "" if status == "-" else status,
-            str(said.get("digest", "")).removeprefix("sha1:"),
-            int(said["offset"]),
-            int(said["length"]),
-            said["filename"],
+            str(fields.get("digest", "")).removeprefix("sha1:"),
+            int(fields["offset"]),
+            int(fields["length"]),
+            fields["filename"],
         )
 
 
@@ -174,7 +175,7 @@ def replay(programs: Path, archive: ArchiveFolder, files: Sequence[Path], most: 
     """Ask pywb for captures, and count those that it shows as they were."""
     index = archive.indexes / INDEX
     fit = [line for line in map(Line.parse, index_lines(index)) if line.status.startswith("2") or not line.status]
-    # Captures of one address within the same second cannot be told apart by their time.
+    # Captures of one URL within the same second cannot be told apart by their time.
     times = Counter((line.key, line.moment) for line in fit)
     fit = [line for line in fit if times[line.key, line.moment] == 1]
     chosen = fit[:: max(1, len(fit) // most)][:most]
@@ -201,7 +202,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path, metavar="FILE")
     arguments = parser.parse_args()
     archive = ArchiveFolder.at(arguments.crawl)
-    files = [path for path in segments(archive.files, EXTENSION) if not is_open(path)]
+    files = [path for path in segments(archive.files, WARC) if not is_open(path)]
     ours = [Line.parse(line) for line in index_lines(archive.indexes / INDEX)]
     programs, void = installed(arguments.environment.absolute()), void_places(files)
     rows: list[dict[str, Cell]] = []

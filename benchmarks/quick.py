@@ -13,7 +13,7 @@ from aahcrawler.adaptation.detection.sign_learning import SignLearning
 from aahcrawler.adaptation.store.learned import LearnedAction
 from aahcrawler.adaptation.wiring import strategies
 from aahcrawler.helper import ApplicationAwareHelper, Assistance
-from aahcrawler.helper.adapter import Question
+from aahcrawler.helper.adaptation_protocol import Question
 from aahcrawler.helper.outcome import Outcome, Runner
 from aahcrawler.metadata import Metadata
 from aahcrawler.page import Page
@@ -77,7 +77,7 @@ class Known:
         return {self.address(seen.url): understood(seen.assistance) for seen in reading.seen}
 
     def address(self, url: str) -> str:
-        """Return the canonical form of an address of the site."""
+        """Return the canonical form of a URL of the site."""
         return self.application.canonical(ParsedUrl.parse(url)).url
 
     def undamaged(self, site: RecordedSite) -> float | None:

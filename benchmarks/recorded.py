@@ -109,7 +109,7 @@ def start_site(
     application are at hand, and the control port switches between them.
     """
     for _ in range(_PORTS_TRIED):
-        port, control = _free_port(), _free_port()
+        port, control = free_port(), free_port()
         where = [str(site.folder.parent), "--theme", site.theme] if themes else [str(site.folder)]
         command = [sys.executable, str(_script("serve.py", site)), *where, "--port", str(port)]
         command += ["--control-port", str(control), "--latency", str(latency), "--error-rate", str(error_rate)]
@@ -123,9 +123,9 @@ def start_site(
             finally:
                 _stop(process)
             errors.seek(0)
-            said = errors.read()
-        if "Address already in use" not in said:
-            raise SiteServerError(f"the server of {site.name} did not start:\n{said}")
+            output = errors.read()
+        if "Address already in use" not in output:
+            raise SiteServerError(f"the server of {site.name} did not start:\n{output}")
     raise SiteServerError(f"the server of {site.name} found its port taken {_PORTS_TRIED} times")
 
 
@@ -177,7 +177,8 @@ def _unpack(archive: Path) -> None:
         (Path(name) / archive.parent.name / target.name).rename(target)
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """Return a port of loopback that nothing listens on."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]

@@ -80,8 +80,8 @@ class Draft:
 
     def draw(self, *about: str) -> float:
         """Return a number in [0, 1) that is as good as random."""
-        said = "\n".join((str(self.seed), str(self.number), self.change, *about))
-        return int.from_bytes(blake2b(said.encode(), digest_size=6).digest()) / 2**48
+        key = "\n".join((str(self.seed), str(self.number), self.change, *about))
+        return int.from_bytes(blake2b(key.encode(), digest_size=6).digest()) / 2**48
 
     def pick(self, options: Sequence[str], *about: str) -> str:
         """Return one of several."""

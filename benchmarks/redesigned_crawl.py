@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from aahcrawler.adaptation.store.learned import LearnedAction
-from aahcrawler.adaptation.store.overlay import LEARNED, Overlay
+from aahcrawler.adaptation.store.overlay import Overlay
+from aahcrawler.layout import LEARNED, NQUADS, OBJECTS
 from aahcrawler.objects.reader import PageRow, page_rows
-from aahcrawler.objects.writer import EXTENSION
 from aahcrawler.segments import segments
 from benchmarks.process_memory import run
 from benchmarks.recorded import RecordedSite, Served, score, start_site
@@ -116,11 +116,11 @@ def only(crawled: Path, captures: set[str], target: Path) -> Path:
 
     Objects of a page from an earlier crawl that this one did not find must not count.
     """
-    (target / "objects").mkdir(parents=True)
-    for path in segments(crawled / "objects", EXTENSION):
+    (target / OBJECTS).mkdir(parents=True)
+    for path in segments(crawled / OBJECTS, NQUADS):
         with gzip.open(path, "rt", encoding="utf-8") as lines:
             kept = "".join(line for line in lines if line.rsplit(" ", 2)[1].strip("<>") in captures)
-        (target / "objects" / path.name).write_bytes(gzip.compress(kept.encode()))
+        (target / OBJECTS / path.name).write_bytes(gzip.compress(kept.encode()))
     return target
 
 

@@ -11,7 +11,7 @@ from wordfreq import get_frequency_list
 
 from aahcrawler.archive.reader import captures
 from aahcrawler.page import Headers, Page
-from offline.archived_pages import page_of
+from aahcrawler.wire.replay import replayed
 
 TOPIC = ("wind turbine", "renewable energy", "offshore", "electricity grid", "rotor blade", "Hermann Scheer")
 """Keywords and an entity; every third page is about them."""
@@ -68,7 +68,7 @@ def archived(world: Path) -> Iterator[Page]:
     """Yield the HTML pages of the WARC files of a folder."""
     for _, exchange in captures(world):
         with closing(exchange):
-            page = page_of(exchange)
+            page = replayed(exchange)
         if page is not None and page.is_html and 200 <= page.status < 300:
             yield page
 

@@ -32,8 +32,8 @@ from multiprocessing.queues import Queue
 from pathlib import Path
 from statistics import quantiles
 
-from aahcrawler.crawls import FRONTIER
 from aahcrawler.frontier.server.embedded import EmbeddedServer
+from aahcrawler.layout import DEFINITION, FRONTIER
 from benchmarks.results import Row, report
 from online_analysis.icd import Icd
 
@@ -67,7 +67,7 @@ def main() -> None:
 @contextmanager
 def serving(folder: Path) -> Iterator[tuple[int, int]]:
     """Serve one crawl that has begun; yield the port and the process."""
-    (folder / "icd.json").write_text(json.dumps(Icd.parse(ICD).meaning()), "utf-8")
+    (folder / DEFINITION).write_text(json.dumps(Icd.parse(ICD).meaning()), "utf-8")
     command = [sys.executable, "-m", "aahcrawler.cli", "serve", str(folder), "--port", "0"]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("AAH_")}
     with ExitStack() as stack:
@@ -143,11 +143,11 @@ def _post(items: int, kind: str) -> Ask:
     def ask(connection: HTTPConnection, number: int) -> None:
         # Of two requests the second one is about the same URLs.
         first = number // 2 * items
-        said = [
+        posted = [
             {"url": f"http://host{at % QUEUES}.test/{at}", "score": (at % 100) / 100}
             for at in range(first, first + items)
         ]
-        text = "\n".join(map(json.dumps, said)) if kind == NDJSON else json.dumps(said)
+        text = "\n".join(map(json.dumps, posted)) if kind == NDJSON else json.dumps(posted)
         connection.request(
             "POST", PATH, text, {"Content-Type": kind, "Idempotency-Key": f"{RUN} {items} {kind} {number}"}
         )

@@ -24,6 +24,7 @@ from xml.etree import ElementTree
 
 import knowledge_base
 from aahcrawler.helper import ApplicationAwareHelper
+from aahcrawler.layout import SUMMARY
 from aahcrawler.page import Headers, Page
 from benchmarks.process_memory import Finished, run
 from benchmarks.recorded import RecordedSite, find_sites, score, start_site
@@ -129,7 +130,7 @@ def measure(site: RecordedSite, scorer: Path | None, unknown: bool = False) -> M
         objects = table(crawled, "objects", folder / "objects.jsonl")
         pages = table(crawled, "pages", folder / "pages.jsonl")
         scored = score(site, objects, requests, pages, scorer)
-        summary = json.loads((crawled / "crawl.json").read_text("utf-8"))
+        summary = json.loads((crawled / SUMMARY).read_text("utf-8"))
     seconds = summary["seconds"] or finished.seconds
     return {
         "app": site.app,

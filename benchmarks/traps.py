@@ -21,6 +21,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
+from aahcrawler.layout import SUMMARY
 from benchmarks import traps_recorded
 from benchmarks.process_memory import run
 from benchmarks.recorded import RecordedSite, recorded_sites
@@ -57,10 +58,10 @@ def measure(name: str, pages: int, *, on: bool) -> Row:
         ended = run([sys.executable, "-m", "aahcrawler.cli", "crawl", str(definition)], os.environ, LONGEST)
         if ended.code:
             raise CrawlError(ended.output)
-        said = json.loads((output / "crawl.json").read_text("utf-8"))
+        summary = json.loads((output / SUMMARY).read_text("utf-8"))
     found = {plain(path) for path in asked} & grounds.worthwhile
     total = len(grounds.worthwhile)
-    missed = total - len(found) if said["state"] == "finished" else None
+    missed = total - len(found) if summary["state"] == "finished" else None
     return {
         "site": name,
         "traps": "on" if on else "off",
@@ -69,11 +70,11 @@ def measure(name: str, pages: int, *, on: bool) -> Row:
         "found": len(found),
         "share": len(found) / total,
         "wrongly_refused": missed,
-        "refused": sum(said["refused"].values()),
-        "blocked": sum(said["blocked"].values()),
-        "soft_404": said["trap"].get("soft_404", 0),
-        "near_duplicates": said["trap"].get("near_duplicate", 0),
-        "probes": said["probes"],
+        "refused": sum(summary["refused"].values()),
+        "blocked": sum(summary["blocked"].values()),
+        "soft_404": summary["trap"].get("soft_404", 0),
+        "near_duplicates": summary["trap"].get("near_duplicate", 0),
+        "probes": summary["probes"],
         "cpu_seconds": round(ended.cpu_seconds, 1),
     }
 
@@ -86,7 +87,7 @@ def plain(target: str) -> str:
 
 
 def one_theme_each(sites: Sequence[RecordedSite]) -> Sequence[RecordedSite]:
-    """Return the first theme of each application: all of an application's themes have the same addresses."""
+    """Return the first theme of each application: all of an application's themes have the same URLs."""
     return list({site.app: site for site in reversed(sites)}.values())[::-1]
 
 

@@ -31,7 +31,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """The addresses that a crawl of a recorded site asked for, and how many links it refused."""
+    """The URLs that a crawl of a recorded site asked for, and how many links it refused."""
 
     urls: frozenset[str]
     refused: int
@@ -60,7 +60,7 @@ def _row(site: RecordedSite, name: str, knowledge_base: KnowledgeBase) -> Row:
 
 
 def needed_pages(site: RecordedSite) -> frozenset[str]:
-    """Return the canonical addresses of pages that hold objects which no other address before them holds."""
+    """Return the canonical URLs of pages that hold objects which no other URL before them holds."""
     with (site.folder / "pages.jsonl").open(encoding="utf-8") as lines:
         told = list(map(loads, lines))
     canonical = (urls.canonicalize(row["url"]) for row in told if row["objects"] and not row.get("dup_of"))

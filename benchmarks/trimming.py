@@ -4,12 +4,12 @@ Dropped is every sign, condition, action, field and selector that finds nothing 
 a union (in CSS: every part of a list) that finds nothing there; see `benchmarks.usage` for the meaning of finding. The
 remainder is a valid knowledge base:
 
-- rules for addresses (``address``, ``paging``, ``canonical``, ``avoid``, and ``unless`` that name no element) stay:
-  they say how the software makes its addresses, which no theme changes;
+- rules for URLs (``address``, ``paging``, ``canonical``, ``avoid``, and ``unless`` that name no element) stay:
+  they say how the software makes its URLs, which no theme changes;
 - an action without items or fields, a field without selectors, a variant, a level and an application without signs go;
 - a level of which the site shows no sign stays as the target of actions that stay, with a condition that never holds;
 - of an application of which the site shows no sign nothing stays, nor of one that would not be valid any more;
-- kinds stay as they are: they hold rules for addresses alone.
+- kinds stay as they are: they hold rules for URLs alone.
 """
 
 import shutil

@@ -4,9 +4,9 @@
 
 It is trained on made-up URLs in the forms that widely used software documents (WordPress, phpBB, vBulletin, XenForo,
 SMF, Discourse, MediaWiki, Joomla, Drupal, shops), with the most frequent words of several languages and the most common
-top-level domains. Records are kept in the form that ``aahcrawler/frontier/redis/record_bodies.py`` writes them in. The
-records of a crawl name the dictionary by its number: one that was ever released is never changed, a better one gets the
-next number.
+top-level domains. Records are kept in the form that ``aahcrawler.frontier.redis.url_record_bodies`` writes. The records
+of a crawl name the dictionary by its number: one that was ever released is never changed, a better one gets the next
+number.
 """
 
 import random
@@ -16,7 +16,7 @@ from pathlib import Path
 import zstandard
 from wordfreq import top_n_list
 
-from aahcrawler.frontier.redis.record_bodies import Body, written
+from aahcrawler.frontier.redis.url_record_bodies import Body, written
 
 BYTES = 16_384
 SAMPLES = 60_000

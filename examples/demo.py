@@ -21,6 +21,8 @@ import yaml
 from filelock import FileLock, Timeout
 from pydantic import BaseModel
 
+from aahcrawler import layout
+from aahcrawler.layout import LOCK, SUMMARY
 from examples.serve import PORT, WORLD, Request, WorldServer, serve
 from online_analysis.icd import Icd
 
@@ -121,7 +123,7 @@ def clear(folder: Path, crawl: str) -> None:
     if _crawl_of(folder) != crawl:
         raise DemoError(f"{folder} is not a folder of the demo: move it away, or name another output in {DEFINITION}")
     try:
-        with FileLock(folder / ".lock", timeout=0):
+        with FileLock(folder / LOCK, timeout=0):
             shutil.rmtree(folder)
     except Timeout:
         raise DemoError(f"another demo is running in {folder}: wait for it or stop it") from None
@@ -129,7 +131,7 @@ def clear(folder: Path, crawl: str) -> None:
 
 def _crawl_of(folder: Path) -> str | None:
     """Return the id of the crawl whose folder this is, None where it cannot be told."""
-    for name in ("crawl.json", "icd.json"):
+    for name in (SUMMARY, layout.DEFINITION):
         try:
             kept = json.loads((folder / name).read_text("utf-8"))["id"]
         except (OSError, ValueError, KeyError, TypeError):
@@ -160,7 +162,7 @@ def crawl(definition: Path, server: WorldServer) -> int:
     code = _aah("crawl", str(definition)).returncode
     if code:
         return code
-    counts = Counts.model_validate_json((icd.output / "crawl.json").read_bytes())
+    counts = Counts.model_validate_json((icd.output / SUMMARY).read_bytes())
     listed = _aah("pages", str(icd.output), "--format", "jsonl", capture=True)
     if listed.returncode:
         return listed.returncode

@@ -12,7 +12,7 @@ from knowledge_base.selectors import Selector
 from knowledge_base.url_rules import AvoidRule, AvoidRules, DropRule, DropRules, Paging, ParsedUrl, UrlRule, first_page
 
 PAGE_NUMBER: Final = "{page}"
-"""What stands in the address of a listing for the number of its page."""
+"""What stands in the URL of a listing for the number of its page."""
 
 
 class Strength(IntEnum):
@@ -311,7 +311,7 @@ class Kind:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """An address at which an application lists all that it holds, whatever its pages link to.
+    """A URL at which an application lists all that it holds, whatever its pages link to.
 
     ``address`` is relative to the application's root; ``{page}`` in it stands for ``start`` on the first of its pages
     and for ``step`` more on each further one. Sitemaps and feeds are read as such, a ``page`` by its level. Where the
@@ -330,11 +330,11 @@ class Listing:
 
     @property
     def is_paged(self) -> bool:
-        """Whether the listing has several pages, each with an address of its own."""
+        """Whether the listing has several pages, each with a URL of its own."""
         return PAGE_NUMBER in self.address
 
     def reference(self, page: int) -> str:
-        """Return the address of a page, counted from 1, as it is written relative to the root.
+        """Return the URL of a page, counted from 1, as it is written relative to the root.
 
         >>> Listing("feed", "feed", "posts?start={page}", start=1, step=150).reference(3)
         'posts?start=301'
@@ -388,7 +388,7 @@ class Application:
         return known is not None and known.start and known.first_page(address) is address
 
     def canonical(self, address: ParsedUrl) -> ParsedUrl:
-        """Return the one address among all that lead to the same page of this application."""
+        """Return the one URL among all that lead to the same page of this application."""
         return self.drops.apply(address)
 
     def refusal(self, url: ParsedUrl) -> AvoidRule | None:

@@ -7,7 +7,7 @@ from knowledge_base.model import Application, Kind
 from knowledge_base.parsing.attributes import conditions, names_url, selector, selectors, text, url_rule, yes
 from knowledge_base.parsing.detection_patterns import pattern
 from knowledge_base.parsing.levels import Levels
-from knowledge_base.parsing.listings import check_actions, listings
+from knowledge_base.parsing.listing_elements import check_actions, listings
 from knowledge_base.parsing.notes import Notes, Problem
 from knowledge_base.url_rules import AvoidRule, AvoidRules, DropRule, DropRules, Reason
 
@@ -63,7 +63,7 @@ def _avoid(root: etree._Element, notes: Notes) -> tuple[AvoidRule, ...]:
     rules = []
     for child in root.iterfind("avoid/url"):
         if not names_url(child):
-            notes.add(child, "this rule would refuse every address; write path, query, parameters or absent")
+            notes.add(child, "this rule would refuse every URL; write path, query, parameters or absent")
         rules.append(AvoidRule(url_rule(child, notes), Reason(text(child, "reason"))))
     return tuple(rules)
 

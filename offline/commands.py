@@ -34,7 +34,7 @@ def load(
             "--endpoint",
             metavar="URL",
             envvar="AAH_ENDPOINT",
-            help="Where a SPARQL 1.1 store takes updates, instead of a folder: http://localhost:7878/update",
+            help="The URL at which a SPARQL 1.1 store takes updates, in place of a folder: http://localhost:7878/update",
         ),
     ] = "",
     query_endpoint: Annotated[
@@ -43,7 +43,7 @@ def load(
             "--query-endpoint",
             metavar="URL",
             envvar="AAH_QUERY_ENDPOINT",
-            help="Where that store takes queries, if elsewhere.",
+            help="The URL at which that store takes queries, if it is another.",
         ),
     ] = "",
 ) -> None:
@@ -55,7 +55,7 @@ def load(
     from offline.store.local import FOLDER, LocalStore, StoreError
 
     if store is not None and endpoint:
-        typer.echo("name a folder with --store or an address with --endpoint, not both", err=True)
+        typer.echo("name a folder with --store or a URL with --endpoint, not both", err=True)
         raise typer.Exit(MISTAKE)
     with told(HttpError, LoadError, StoreError):
         if endpoint:
@@ -70,11 +70,11 @@ def load(
 @store_app.command()
 def query(
     crawl: Crawl,
-    sparql: Annotated[str, typer.Argument(metavar="[SPARQL]", help="A question in SPARQL 1.1.")] = "",
+    sparql: Annotated[str, typer.Argument(metavar="[SPARQL]", help="A query in SPARQL 1.1.")] = "",
     output_format: Annotated[
-        AnswerFormat, typer.Option("--format", help="How to write the answer; ttl is for CONSTRUCT and DESCRIBE.")
+        AnswerFormat, typer.Option("--format", help="The format of the answer; ttl is for CONSTRUCT and DESCRIBE.")
     ] = AnswerFormat.TABLE,
-    ready: Annotated[str, typer.Option("--ready", metavar="NAME", help="Ask a ready-made query.")] = "",
+    ready: Annotated[str, typer.Option("--ready", metavar="NAME", help="The name of a ready-made query.")] = "",
     arg: Annotated[
         list[str] | None, typer.Option("--arg", metavar="NAME=VALUE", help="An argument of a ready-made query.")
     ] = None,

@@ -28,12 +28,12 @@ def explain_score(
     from rich.console import Console
 
     from aahcrawler.frontiers import NoCrawlError
-    from aahcrawler.scores import ScoreLogError
+    from aahcrawler.segments import DamageError
     from offline.explanation.report import write_json, write_tables
     from offline.explanation.score_explanation import UnknownUrlError, explain
 
     waiting = Console(stderr=True).status("asking the crawl, and its ranker")
-    with told(NoCrawlError, UnknownUrlError, ScoreLogError), waiting:
+    with told(NoCrawlError, UnknownUrlError, DamageError), waiting:
         explained = explain(crawl, url, quick=quick)
     write = write_json if as_json else write_tables
     write(explained, sys.stdout)

@@ -13,6 +13,7 @@ from typing import Annotated
 import typer
 
 from aahcrawler.exits import told
+from aahcrawler.layout import ARCHIVE
 from offline.selection.page_dates import DateOf
 
 selection_app = typer.Typer()
@@ -45,12 +46,12 @@ def select(
     ] = None,
     begin: Annotated[str, typer.Option("--from", metavar="DATE", help="Pages of this day or moment and later.")] = "",
     until: Annotated[str, typer.Option("--until", metavar="DATE", help="Pages up to the end of this day.")] = "",
-    date: Annotated[DateOf, typer.Option("--date", help="Which date of a page is meant.")] = DateOf.CAPTURED,
+    date: Annotated[DateOf, typer.Option("--date", help="The date of a page that is compared.")] = DateOf.CAPTURED,
     application: Annotated[
         list[str] | None, typer.Option("--application", metavar="NAME", help="Pages of one of these applications.")
     ] = None,
     level: Annotated[str, typer.Option("--level", metavar="NAME", help="Pages of a level, or of a role.")] = "",
-    urls: Annotated[Path | None, typer.Option("--urls", metavar="FILE", help="Pages whose address is listed.")] = None,
+    urls: Annotated[Path | None, typer.Option("--urls", metavar="FILE", help="Pages whose URL is listed.")] = None,
     sparql: Annotated[
         str, typer.Option("--sparql", metavar="QUERY", help="Pages that a query finds: SELECT ?page ...")
     ] = "",
@@ -89,7 +90,7 @@ def select(
         if to is not None:
             refuse(to)
         next(page_rows(crawl), None)
-        with Records(crawl / "archive", lambda: count("records read")) as records:
+        with Records(crawl / ARCHIVE, lambda: count("records read")) as records:
             if dry_run or to is None:
                 for row in chosen(crawl, criteria, records):
                     typer.echo(f"{row.fetched_at}\t{'' if row.score is None else f'{row.score:.4f}'}\t{row.url}")
@@ -112,7 +113,8 @@ def select(
 def evaluate(
     crawl: Crawl,
     against: Annotated[
-        Path | None, typer.Option("--against", metavar="CRAWL", help="A crawl, or a folder of WARC files, to compare.")
+        Path | None,
+        typer.Option("--against", metavar="CRAWL", help="A crawl, or a folder of WARC files, to compare with."),
     ] = None,
     number: Annotated[
         int | None, typer.Option("--crawl", metavar="N", min=1, help="Measure crawl N alone, of several in the folder.")
@@ -132,7 +134,7 @@ def evaluate(
         Path | None, typer.Option("--plot", metavar="FILE.svg", help="Draw relevant pages by pages fetched.")
     ] = None,
 ) -> None:
-    """Measure the contents of a crawl by its definition, alone or beside another crawl."""
+    """Measure the relevance of a crawl's pages by its definition, alone or beside another crawl."""
     import json
 
     from aahcrawler.helper import ApplicationAwareHelper

@@ -75,9 +75,9 @@ def simulate(
         Path | None,
         typer.Option("--keep", metavar="FOLDER", help="Store the reading of the world there for the next run."),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Where chance begins.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="The seed of random choices.")] = 0,
     processes: Annotated[
-        int, typer.Option("--processes", metavar="N", min=1, help="How many to use; they change no outcome.")
+        int, typer.Option("--processes", metavar="N", min=1, help="The number of processes; the outcome is the same.")
     ] = 1,
 ) -> None:
     """Crawl a folder of archived pages instead of the web, with each strategy and from each sample of seeds."""

@@ -30,7 +30,7 @@ class ScoredLink:
     weight: float = 0.0
 
 
-_Said = tuple[float, tuple[float | None, ...], float | None]
+_Weighted = tuple[float, tuple[float | None, ...], float | None]
 """An analyser's weight, its scores of the links, and its score of the document."""
 
 
@@ -59,11 +59,11 @@ class Revision:
 class Weighed:
     """The scores of a queued URL under changed weights.
 
-    ``said`` is the mean score that the analysers, without the ranker, give the links to it, and ``weight`` their summed
-    weight; ``score`` is the score that the URL is queued with from now on.
+    ``analyser_mean`` is the mean score that the analysers, without the ranker, give the links to it, ``weight`` their
+    summed weight; ``score`` is the score that the URL is queued with from now on.
     """
 
-    said: float
+    analyser_mean: float
     weight: float
     score: float
 
@@ -88,8 +88,8 @@ class LinkRanker(Protocol):
         """The name that weights in the ICD refer to."""
         ...
 
-    def follow(self, document: Document, worth: float, links: Sequence[ScoredLink], depth: int) -> Scores:
-        """Learn that a page was worth ``worth``, its document score, and predict the worth of its links.
+    def follow(self, document: Document, relevance: float, links: Sequence[ScoredLink], depth: int) -> Scores:
+        """Learn that a page was worth ``relevance``, its document score, and predict the worth of its links.
 
         ``links`` runs parallel to ``document.outlinks`` and holds the analysers' scores; ``depth`` counts links from a
         seed. The links of the answer are None where too little is known, and its document score is None. Of the
@@ -129,17 +129,17 @@ def aggregate(document: Document, scores: Sequence[Scores], weights: Mapping[str
     about a link is left out of that link's average; a link without scores gets 0. An analyser that has no weight counts
     1.
     """
-    said = [
+    scored = [
         (weights.get(each.analyser, 1.0), each.links, each.document)
         for each in scores
         if each.links or each.document is not None
     ]
-    return tuple([_scored(link, i, said) for i, link in enumerate(document.outlinks)])
+    return tuple([_scored(link, i, scored) for i, link in enumerate(document.outlinks)])
 
 
 def joined(links: Sequence[ScoredLink], more: Scores, weights: Mapping[str, float]) -> tuple[ScoredLink, ...]:
     """Let one more analyser join the averages of links, as if ``aggregate`` had been told of it with the others."""
-    return tuple(_joined(link, said_of(more, i), weights.get(more.analyser, 1.0)) for i, link in enumerate(links))
+    return tuple(_joined(link, score_of_link(more, i), weights.get(more.analyser, 1.0)) for i, link in enumerate(links))
 
 
 def document_score(scores: Sequence[Scores], weights: Mapping[str, float]) -> float:
@@ -147,8 +147,8 @@ def document_score(scores: Sequence[Scores], weights: Mapping[str, float]) -> fl
     return _weighted([(weights.get(each.analyser, 1.0), each.document) for each in scores])[0]
 
 
-def _scored(link: Outlink, index: int, said: Sequence[_Said]) -> ScoredLink:
-    score, weight = _weighted([(weight, links[index] if links else document) for weight, links, document in said])
+def _scored(link: Outlink, index: int, scored: Sequence[_Weighted]) -> ScoredLink:
+    score, weight = _weighted([(weight, links[index] if links else document) for weight, links, document in scored])
     return ScoredLink(link.url, score, link.anchor, link.action, weight)
 
 
@@ -159,15 +159,15 @@ def _joined(link: ScoredLink, score: float | None, weight: float) -> ScoredLink:
     return ScoredLink(link.url, (link.score * link.weight + score * weight) / total, link.anchor, link.action, total)
 
 
-def said_of(scores: Scores, index: int) -> float | None:
+def score_of_link(scores: Scores, index: int) -> float | None:
     """Return an analyser's score of a link: its document score where it scores no links at all."""
     return scores.links[index] if scores.links else scores.document
 
 
-def _weighted(said: Iterable[tuple[float, float | None]]) -> tuple[float, float]:
+def _weighted(scored: Iterable[tuple[float, float | None]]) -> tuple[float, float]:
     """Return the average of the scores that there are, given with their weights, and the sum of these."""
     total = weight_sum = 0.0
-    for weight, score in said:
+    for weight, score in scored:
         if score is not None:
             total += weight * score
             weight_sum += weight

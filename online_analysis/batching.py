@@ -10,7 +10,7 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
-from online_analysis.aggregation import Scores, document_score, said_of
+from online_analysis.aggregation import Scores, document_score, score_of_link
 from online_analysis.analysers.text import TextAnalyser, link_score
 from online_analysis.document import Document
 from online_analysis.similarity import ANCHOR, PAGE, PARAGRAPH, Closeness, Expectation, counts_closeness
@@ -77,7 +77,7 @@ class _Target:
     """A URL that the batch links to: its mentions by language, and the sum and number of each analyser's opinions."""
 
     mentions: dict[str | None, _Mention] = field(default_factory=dict)
-    said: dict[str, tuple[float, int]] = field(default_factory=dict)
+    by_analyser: dict[str, tuple[float, int]] = field(default_factory=dict)
 
 
 class Batch:
@@ -123,13 +123,13 @@ class Batch:
         mention.paragraphs[page.paragraphs[place]] += 1
         mention.anchors[page.anchors[place]] += 1
         for scores in page.scores:
-            value = said_of(scores, place)
+            value = score_of_link(scores, place)
             if value is not None:
-                total, times = target.said.get(scores.analyser, (0.0, 0))
-                target.said[scores.analyser] = total + value, times + 1
+                total, times = target.by_analyser.get(scores.analyser, (0.0, 0))
+                target.by_analyser[scores.analyser] = total + value, times + 1
 
     def _score(self, target: _Target, texts: "_Texts") -> BatchScore:
-        parts = {analyser: total / times for analyser, (total, times) in target.said.items()}
+        parts = {analyser: total / times for analyser, (total, times) in target.by_analyser.items()}
         if _TEXT in parts:
             together = texts.score(target.mentions)
             if together is not None:

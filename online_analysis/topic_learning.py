@@ -206,8 +206,8 @@ def topic_learning(
     """
     documents = tuple(icd.file_texts[name] if name in icd.file_texts else texts[name] for name in icd.topic.documents)
     trusted = Trusted(icd.scoring.relevant, frozenset(seeds), documents)
-    said = (sorted(icd.topic.keywords), sorted(icd.topic.entities), sorted(documents), icd.topic.reference_crawl)
-    identity = hashlib.sha256(json.dumps(said).encode()).hexdigest()[:16]
+    inputs = (sorted(icd.topic.keywords), sorted(icd.topic.entities), sorted(documents), icd.topic.reference_crawl)
+    identity = hashlib.sha256(json.dumps(inputs).encode()).hexdigest()[:16]
     return TopicLearning(build_topic(icd, texts), Goal(identity, icd.topic.reference_crawl, trusted), learned)
 
 

@@ -7,6 +7,7 @@ the crawl has learned. Without anything learned it is the texts alone.
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -29,12 +30,17 @@ class TopicState:
     def parse(cls, content: bytes) -> "TopicState":
         """Read the content of a file. Raise ``ValueError`` where it is not a stored topic."""
         try:
-            said = json.loads(content)
-            learned = said.pop(LEARNED, None)
-            texts = _TEXTS.validate_python(said)
+            content_fields = json.loads(content)
+            learned = content_fields.pop(LEARNED, None)
+            texts = _TEXTS.validate_python(content_fields)
             return cls(texts, NOTHING if learned is None else Learned.model_validate(learned))
         except (AttributeError, TypeError, ValidationError) as error:
             raise ValueError(f"it is no topic: {error}") from error
+
+    @classmethod
+    def read(cls, path: Path) -> "TopicState":
+        """Read a file; nothing is stored where there is none. Raise ``OSError``, or as ``parse`` does."""
+        return cls.parse(path.read_bytes()) if path.exists() else cls()
 
     @property
     def is_empty(self) -> bool:

@@ -4,7 +4,9 @@ Properties are tried on the same examples each time, however long these take: wh
 luck, nor of the machine. ``--hypothesis-profile=default`` looks for new examples, ``quick`` tries a tenth.
 """
 
+import os
 import signal
+import sys
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -14,6 +16,10 @@ from tests import starting
 settings.register_profile("steady", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("quick", settings.get_profile("steady"), max_examples=10, stateful_step_count=20)
 settings.load_profile("steady")
+
+# Where the environment forbids bytecode, each process that a test starts would compile the whole project anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # So it is for what a shell runs in the background, and would be for all processes that tests start.

@@ -16,6 +16,13 @@ PAGES = [
     PROJECT / "CONTRIBUTING.md",
     *sorted((PROJECT / "docs").rglob("*.md")),
 ]
+SOURCES = [
+    path
+    for package in ("aahcrawler", "knowledge_base", "online_analysis", "offline", "tests", "benchmarks")
+    for path in (PROJECT / package, *(PROJECT / package).rglob("*"))
+    if path.is_dir() or path.suffix in (".py", ".lua")
+]
+CRAWL_FOLDERS = ("former", "frontier")
 FENCE = re.compile(r"```(\w+)\n(.*?)```", re.DOTALL)
 
 
@@ -23,6 +30,18 @@ FENCE = re.compile(r"```(\w+)\n(.*?)```", re.DOTALL)
 def test_links_lead_to_files_that_exist(page: Path) -> None:
     targets = re.findall(r"\]\(([^)#]+)", page.read_text("utf-8"))
     assert [target for target in targets if "://" not in target and not (page.parent / target).exists()] == []
+
+
+@pytest.mark.parametrize(
+    "page",
+    [page for page in PAGES if page.parent.name == "architecture" or page.stem in ("architecture", "CONTRIBUTING")],
+    ids=lambda page: page.relative_to(PROJECT).as_posix(),
+)
+def test_modules_and_packages_that_are_named_exist(page: Path) -> None:
+    named = re.findall(r"`([a-z_]+(?:/[a-z_]+)*(?:\.py|\.lua|/))`", page.read_text("utf-8"))
+    known = [path.relative_to(PROJECT).as_posix() for path in SOURCES]
+    known += ["docs", *CRAWL_FOLDERS]
+    assert [name for name in named if not any(f"/{path}".endswith(f"/{name.rstrip('/')}") for path in known)] == []
 
 
 def test_the_definition_in_the_readme_loads() -> None:

@@ -32,8 +32,8 @@ from aahcrawler.adaptation.repair.supplements import sketches, supplemented
 from aahcrawler.adaptation.repair.validation import adds_to, doubt, encloses, loses_nothing, reproduces
 from aahcrawler.adaptation.store.learned import Learned, LearnedAction, LearnedLinks, LearnedSign
 from aahcrawler.adaptation.store.lru import LruMapping
-from aahcrawler.helper.adapter import Followed, Question, Taken
-from aahcrawler.helper.adapter import Kept as KeptApplication
+from aahcrawler.helper.adaptation_protocol import Followed, Question, Taken
+from aahcrawler.helper.adaptation_protocol import Kept as KeptApplication
 from aahcrawler.helper.assistance import Failure
 from aahcrawler.helper.extraction import BODY
 from aahcrawler.helper.navigation import Chosen, Links
@@ -59,7 +59,7 @@ _TROUBLED = frozenset({None, Failure.NOTHING_FOUND, Failure.INCOMPLETE})
 
 
 class Adaptation:
-    """The adapter of a crawl (`aahcrawler.helper.adapter.Adapter`).
+    """The adapter of a crawl (`aahcrawler.helper.adaptation_protocol.Adapter`).
 
     ``strategies`` are asked in their order, ``learner`` makes an action of examples, ``told`` is called with each
     action that is put in force. Deterministic for given pages in a given order; the state is bounded.
@@ -90,17 +90,17 @@ class Adaptation:
     # Calls from the helper
 
     def application(self, page: Page, known: Application | None, former: Metadata | None) -> KeptApplication | None:
-        """See `aahcrawler.helper.adapter.Adapter.application`."""
+        """See `aahcrawler.helper.adaptation_protocol.Adapter.application`."""
         return self._level_fallback.application(page, known, former)
 
     def level(
         self, page: Page, application: Application, shown: PageLevel | None, former: Metadata | None
     ) -> Taken | None:
-        """See `aahcrawler.helper.adapter.Adapter.level`."""
+        """See `aahcrawler.helper.adaptation_protocol.Adapter.level`."""
         return self._level_fallback.level(page, application, shown, former)
 
     def preferred(self, question: Question) -> Extract:
-        """See `aahcrawler.helper.adapter.Adapter.preferred`."""
+        """See `aahcrawler.helper.adaptation_protocol.Adapter.preferred`."""
         return self._case(question).current.extract
 
     def followed(
@@ -111,14 +111,14 @@ class Adaptation:
         chosen: Sequence[Chosen],
         former: Metadata | None,
     ) -> Followed:
-        """See `aahcrawler.helper.adapter.Adapter.followed`."""
+        """See `aahcrawler.helper.adaptation_protocol.Adapter.followed`."""
         found = self._link_repair.followed(links, application, level, chosen, former)
         if found.chosen:
             self._level_fallback.confirm(links.page, application, level)
         return found
 
     def check_outcome(self, question: Question, outcome: Outcome, runner: Runner) -> Outcome:
-        """See `aahcrawler.helper.adapter.Adapter.check_outcome`."""
+        """See `aahcrawler.helper.adaptation_protocol.Adapter.check_outcome`."""
         case = self._case(question)
         outcome = replace(outcome, learned=case.current.name)
         if not question.page.complete or outcome.failure not in _TROUBLED:
@@ -314,7 +314,7 @@ class Adaptation:
         more = supplemented(outcome.extracted, example, wrong.fields) if wrong.fields else None
         extracted = more or runner.make(question.action, sketches(example))
         detail = f"{wrong.detail}: " if wrong.detail else ""
-        return Outcome(extracted, wrong.failure, f"{detail}{len(extracted)} objects {_HOW[example.method]}")
+        return Outcome(extracted, wrong.failure, f"{detail}{len(extracted)} objects {_how(example.method)}")
 
     def _learn(self, question: Question, case: Case, kept: Kept, wrong: Trouble) -> Outcome | None:
         examples = [*(each for each in case.examples if each.example.page.url != kept.example.page.url), kept]
@@ -328,7 +328,7 @@ class Adaptation:
             self._cases.keep(case, kept)
             if outcome is None or wrong.fields:
                 return None
-            detail = f"{len(outcome.extracted)} objects {_HOW[kept.example.method]}"
+            detail = f"{len(outcome.extracted)} objects {_how(kept.example.method)}"
             return replace(
                 outcome, failure=wrong.failure, detail=f"{wrong.detail}: {detail}" if wrong.detail else detail
             )
@@ -428,11 +428,15 @@ def _recovers(question: Question, example: LabelledExample, runner: Runner) -> b
     return since(question.action, outcome, question.page, question.former.objects) is None
 
 
-_HOW = {
-    Method.MEMORY: "found again by what they said before",
-    Method.RELAXED: "found by relaxed expressions",
-    Method.INDUCED: "found by the structure that the page repeats",
-}
+def _how(method: Method) -> str:
+    """Return how the objects of an example were found, for people."""
+    match method:
+        case Method.MEMORY:
+            return "found again by their former words"
+        case Method.RELAXED:
+            return "found by relaxed expressions"
+        case Method.INDUCED:
+            return "found by the structure that the page repeats"
 
 
 def _texts(example: LabelledExample) -> list[str]:

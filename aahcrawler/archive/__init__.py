@@ -2,7 +2,7 @@
 
 from aahcrawler.archive.reader import captures
 from aahcrawler.archive.records import UNIDENTIFIED, CrawlInfo, Identified, Original
-from aahcrawler.archive.writer import Capture, Identity, WarcWriter, recover_archive
+from aahcrawler.archive.writer import Capture, Identity, WarcWriter
 
 __all__ = [
     "UNIDENTIFIED",
@@ -13,5 +13,4 @@ __all__ = [
     "Original",
     "WarcWriter",
     "captures",
-    "recover_archive",
 ]

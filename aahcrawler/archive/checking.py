@@ -8,19 +8,10 @@ from tempfile import gettempdir
 
 from aahcrawler.archive.findings import ADVICE, NOTES, Finding, Tally
 from aahcrawler.archive.folders import ArchiveFolder
-from aahcrawler.archive.index import (
-    EXTENSION,
-    INDEX,
-    LINES,
-    SORTED,
-    Entry,
-    LineSorter,
-    covered_files,
-    index_lines,
-    place_of,
-)
+from aahcrawler.archive.index import LINES, SORTED, Entry, LineSorter, covered_files, index_lines, place_of
 from aahcrawler.archive.relations import Relations, Revisits
 from aahcrawler.archive.scanning import Problem, scan
+from aahcrawler.layout import INDEX, WARC
 from aahcrawler.segments import OPEN, is_open, open_segment, segments
 
 __all__ = ["ADVICE", "NOTES", "Finding", "Tally", "check"]
@@ -47,7 +38,7 @@ def _of_folder(archive: ArchiveFolder, tally: Tally) -> Iterator[Finding]:
     temporary = Path(gettempdir())
     with LineSorter(temporary) as expected, LineSorter(temporary) as sorter:
         revisits = Revisits(sorter)
-        paths = segments(archive.files, EXTENSION)
+        paths = segments(archive.files, WARC)
         for path in paths:
             yield from _of_records(path, tally, revisits, expected)
         yield from revisits.unmet()
@@ -96,7 +87,7 @@ def _has_writer(path: Path) -> bool:
 def _of_index(archive: ArchiveFolder, paths: Iterable[Path], expected: LineSorter) -> Iterator[Finding]:
     moving = _moving(archive, paths)
     whole = archive.indexes / INDEX
-    parts = [whole, *sorted(archive.indexes.glob(f"*.{EXTENSION}{SORTED}"))]
+    parts = [whole, *sorted(archive.indexes.glob(f"*.{WARC}{SORTED}"))]
     indexes = [path for path in parts if path.exists()]
     if not indexes:
         if any(path.name not in moving for path in paths):
@@ -146,8 +137,8 @@ def _lines_of(path: Path, found: LineSorter) -> Iterator[Finding]:
 def _usual(line: bytes) -> bytes:
     """Return a line as ``Entry`` writes it: other indexers say more, and in another order."""
     key, moment, text = line.split(b" ", 2)
-    said = json.loads(text)
-    known = json.dumps({name: str(said[name]) for name in _LISTED if said.get(name)})
+    fields = json.loads(text)
+    known = json.dumps({name: str(fields[name]) for name in _LISTED if fields.get(name)})
     return b"%b %b %b\n" % (key, moment, known.encode("ascii"))
 
 

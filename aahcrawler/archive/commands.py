@@ -41,26 +41,11 @@ def check_archive(
         raise typer.Exit(FAULTY)
 
 
-@archive_app.command("repair")
-def repair_archive(path: Folder) -> None:
-    """Move torn ends of WARC files beside them, close files left open, and make the index anew."""
-    from aahcrawler.archive.folders import ArchiveError
-    from aahcrawler.archive.repair import repair
-    from aahcrawler.segments import SegmentError
-
-    mended = 0
-    with told(ArchiveError, SegmentError, OSError):
-        for repaired in repair(path):
-            typer.echo(str(repaired))
-            mended += 1
-    typer.echo("the index was made anew" if mended else "no file had to be mended; the index was made anew")
-
-
 @archive_app.command("deliver")
 def deliver_archive(
     path: Annotated[Path, typer.Argument(metavar="CRAWL", help="The folder of a crawl.", exists=True)],
     target: Annotated[
-        str, typer.Option(metavar="ADDRESS", help="Where to; without it, where archive.target said.")
+        str, typer.Option(metavar="TARGET", help="Where to: a URL or a folder; without it, archive.target.")
     ] = "",
 ) -> None:
     """Copy the files that are not yet at a crawl's target, and compare the sizes of the others."""

@@ -13,21 +13,31 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import BinaryIO, Protocol, Self
 
 from aahcrawler.archive.delivery_record import Delivered, Ready
-from aahcrawler.archive.folders import FILES, INDEXES, ArchiveError, ArchiveFolder
-from aahcrawler.archive.index import EXTENSION, INDEX, replace_lines
+from aahcrawler.archive.folders import ArchiveError, ArchiveFolder
+from aahcrawler.archive.index import replace_lines
 from aahcrawler.archive.target import Target, TargetError, check_address, first_line, lasting_address
+from aahcrawler.definitions import read_id
+from aahcrawler.layout import (
+    ARCHIVE,
+    DEFINITION,
+    FORMER,
+    INDEX,
+    INDEXES,
+    LEARNED,
+    NQUADS,
+    OBJECTS,
+    SUMMARY,
+    TOPIC,
+    WARC,
+)
 from aahcrawler.segments import is_open, segments
 
-SUMMARY = "crawl.json"
-DEFINITION = "icd.json"
-
-_CLOSED = ((FILES, EXTENSION), ("objects", "nq.gz"))
+_CLOSED = ((ARCHIVE, WARC), (OBJECTS, NQUADS))
 _LAST = (f"{INDEXES}/{INDEX}",)
-_RECORDS = (DEFINITION, "topic.json", "former/*/*.json", "learned/*.xml", SUMMARY)
+_RECORDS = (DEFINITION, TOPIC, f"{FORMER}/*/*.json", f"{LEARNED}/*.xml", SUMMARY)
 _TRIES = 3
 _logger = logging.getLogger(__name__)
 
@@ -112,9 +122,7 @@ class Delivery:
         self._thread.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -302,6 +310,6 @@ def _name_of(folder: Path, delivered: Delivered) -> str:
     """Return the crawl's id, which its folder at the target is called by."""
     if delivered.crawl:
         return delivered.crawl
-    with suppress(OSError, ValueError, KeyError, TypeError):
-        return str(json.loads(json.loads((folder / DEFINITION).read_text("utf-8"))["id"]))
+    with suppress(OSError, ValueError):
+        return read_id(folder / DEFINITION)
     return folder.resolve().name

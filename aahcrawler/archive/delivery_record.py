@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-DELIVERED = "delivered.jsonl"
+from aahcrawler.layout import DELIVERED
 
 _logger = logging.getLogger(__name__)
 
@@ -84,7 +84,7 @@ class Delivered:
     def _append(self, fields: dict[str, object]) -> None:
         line = (b"\n" if self._torn else b"") + json.dumps(fields).encode("ascii") + b"\n"
         try:
-            fd = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+            fd = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o644)
             try:
                 self._torn = os.write(fd, line) != len(line)
             finally:

@@ -7,14 +7,8 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from aahcrawler.archive.index import EXTENSION
+from aahcrawler.layout import ARCHIVE, DEFINITION, INDEXES, LOCK, WARC
 from aahcrawler.segments import segments
-
-FILES = "archive"
-INDEXES = "indexes"
-"""The folder, in a crawl's, of the index of ``FILES``."""
-_LOCK = ".lock"
-_DEFINITION = "icd.json"
 
 
 class ArchiveError(Exception):
@@ -39,14 +33,14 @@ class ArchiveFolder:
         The index of a folder that is of no crawl lies in it. Raises ``ArchiveError`` where there are no WARC files.
         """
         path = path.absolute() if path == Path() else path
-        if (path / FILES).is_dir():
-            found = cls(path / FILES, path / INDEXES, path)
-        elif path.name == FILES and (path.parent / _DEFINITION).exists():
+        if (path / ARCHIVE).is_dir():
+            found = cls(path / ARCHIVE, path / INDEXES, path)
+        elif path.name == ARCHIVE and (path.parent / DEFINITION).exists():
             found = cls(path, path.parent / INDEXES, path.parent)
         else:
             found = cls(path, path, None)
-        if not segments(found.files, EXTENSION):
-            raise ArchiveError(f"{found.files}: holds no *.{EXTENSION} files; name a crawl's folder, or one that does")
+        if not segments(found.files, WARC):
+            raise ArchiveError(f"{found.files}: holds no *.{WARC} files; name a crawl's folder, or one that does")
         return found
 
     @contextmanager
@@ -55,7 +49,7 @@ class ArchiveFolder:
         if self.crawl is None:
             yield
             return
-        lock = FileLock(self.crawl / _LOCK, timeout=0)
+        lock = FileLock(self.crawl / LOCK, timeout=0)
         try:
             lock.acquire()
         except Timeout:

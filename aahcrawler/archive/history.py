@@ -19,20 +19,18 @@ from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
-from typing import BinaryIO, Final, Self, TypeVar, cast
+from typing import BinaryIO, Self, TypeVar, cast
 
 from aahcrawler.archive.history_record import Former, HistoryRecord, Kind, understood
-from aahcrawler.archive.index import EXTENSION
 from aahcrawler.archive.ledger import Covered, Ledger, Row, key_of
 from aahcrawler.archive.record_access import LONGEST_METADATA, Record, RecordError, appended, open_place, record_at
 from aahcrawler.archive.records import Original, warc_date
 from aahcrawler.exchange import Exchange, Truncation
+from aahcrawler.layout import HISTORY, WARC
 from aahcrawler.metadata import Metadata
 from aahcrawler.segments import OPEN, is_open, segments
 
-__all__ = ["HISTORY", "Former", "History", "HistoryRecord", "Kind", "Writers"]
-
-HISTORY: Final = "history.sqlite"
+__all__ = ["Former", "History", "HistoryRecord", "Kind", "Writers"]
 
 _EMPTY = hashlib.sha1(usedforsecurity=False).digest()
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -229,7 +227,7 @@ def _remove(path: Path) -> None:
 
 
 def _catch_up(ledger: Ledger, archive: Path) -> None:
-    paths = {path.name.removesuffix(OPEN): path for path in segments(archive, EXTENSION)}
+    paths = {path.name.removesuffix(OPEN): path for path in segments(archive, WARC)}
     known = {covered.name: covered for covered in ledger.files()}
     for name in sorted(known.keys() - paths.keys()):
         _logger.warning("%s: is gone; the history drops its captures, which are fetched anew", archive / name)

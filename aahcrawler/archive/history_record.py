@@ -1,7 +1,5 @@
 """The history's record of a capture, as later crawls need it: as it is stored, and as it is looked up."""
 
-import base64
-import binascii
 import math
 import re
 from dataclasses import dataclass, replace
@@ -12,7 +10,7 @@ from typing import Literal, Self
 from aahcrawler import metadata as metadata_record
 from aahcrawler.archive.payload import HEAD, beginning_of, is_chunked, status_of
 from aahcrawler.archive.record_access import Appended
-from aahcrawler.archive.records import Original
+from aahcrawler.archive.records import Original, unlabelled_digest
 from aahcrawler.archive.writer import Capture
 from aahcrawler.exchange import Exchange
 from aahcrawler.metadata import Metadata, MetadataError
@@ -89,7 +87,7 @@ class HistoryRecord:
             header.get("WARC-Type").lower() == "revisit",
             header.get("WARC-Refers-To").strip("<>"),
         )
-        digest = _digest(header.get("WARC-Payload-Digest"))
+        digest = unlabelled_digest(header.get("WARC-Payload-Digest"))
         # What a revisit record leaves out is with its original.
         complete = capture.revisit or not header.get("WARC-Truncated")
         kept = cls._made(capture, found.http_head, (digest, complete, found.crawl), understood(found.metadata))
@@ -131,8 +129,8 @@ class Former:
     """The newest capture of a URL that is worth knowing: a complete success where there was one.
 
     ``record_id``, ``original_url``, ``warc_date``, ``file`` and ``offset`` are of the response record that holds the
-    payload, in the chunked coding where ``chunked`` says so; where the address only ever gave what another had given
-    before, that is the other's. The rest is of the address: ``status``, and ``complete``, false for what was
+    payload, in the chunked coding where ``chunked`` says so; where the URL only ever gave what another had given
+    before, that is the other's. The rest is of the URL: ``status``, and ``complete``, false for what was
     truncated; ``etag`` and ``last_modified``, empty where unknown; where its newest metadata record is, and the id of
     the answer that this is of; ``crawl`` and ``last_seen``, when it was last found to hold this; ``terminal`` and
     ``depth`` as in ``HistoryRecord``.
@@ -182,13 +180,6 @@ def _moment(date: str) -> datetime | None:
         return moment.astimezone(UTC) if moment.tzinfo is not None else None
     except (ValueError, OverflowError):
         return None
-
-
-def _digest(label: str) -> bytes:
-    try:
-        return base64.b32decode(label.removeprefix("sha1:"))
-    except binascii.Error:
-        return b""
 
 
 def _number(value: object) -> float | None:

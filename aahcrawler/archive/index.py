@@ -26,15 +26,14 @@ from tempfile import TemporaryFile
 from typing import BinaryIO
 
 from aahcrawler.archive.payload import status_of
-from aahcrawler.archive.records import Fields
+from aahcrawler.archive.records import Fields, is_http
 from aahcrawler.archive.scanning import Scanned, scan, timestamp
 from aahcrawler.archive.surt import surt
-from aahcrawler.segments import is_open, segments
+from aahcrawler.layout import INDEX, WARC
+from aahcrawler.segments import is_open, no_link, segments
 
-INDEX = "index.cdxj"
 LINES = ".lines"
 SORTED = ".cdxj"
-EXTENSION = "warc.gz"
 INDEXED = frozenset({"response", "revisit", "resource"})
 """The types of records that can be replayed. Metadata records are about a page, and no version of it."""
 
@@ -64,10 +63,10 @@ class Entry:
     length: int
 
     @classmethod
-    def made(cls, fields: Fields, http_head: bytes, where: tuple[str, int, int]) -> "Entry":
-        """Return the entry of a record with these named fields; ``where`` are its file, offset and length."""
+    def made(cls, fields: Fields, http_head: bytes, location: tuple[str, int, int]) -> "Entry":
+        """Return the entry of a record with these named fields; ``location`` are its file, offset and length."""
         named = {name.lower(): value for name, value in reversed(fields)}
-        file, offset, length = where
+        file, offset, length = location
         return cls(
             kind=named.get("warc-type", "").lower(),
             url=named.get("warc-target-uri", "").strip("<>"),
@@ -99,7 +98,7 @@ class Entry:
 
     @property
     def _is_http(self) -> bool:
-        return self.media_type.lower().startswith("application/http")
+        return is_http(self.media_type)
 
     @property
     def _is_void(self) -> bool:
@@ -182,7 +181,7 @@ class IndexWriter:
         self._end()
         self._beside.shutdown()
         try:
-            if any(not is_open(path) for path in segments(self._archive, EXTENSION)):
+            if any(not is_open(path) for path in segments(self._archive, WARC)):
                 update(self._archive, self._folder)
         except OSError as error:
             _logger.warning("the index is not complete: %s; aah archive index makes it anew", error)
@@ -193,7 +192,8 @@ class IndexWriter:
         if last:
             self._beside.submit(self._sort, last)
         self._folder.mkdir(parents=True, exist_ok=True)
-        self._lines = os.open(self._folder / (file + LINES), os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o644)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+        self._lines = no_link(str(self._folder / (file + LINES)), flags)
 
     def _sort(self, file: str) -> None:
         try:
@@ -220,12 +220,12 @@ def update(archive: Path, folder: Path) -> Path:
     target = folder / INDEX
     with _turn(folder):
         covered = set(covered_files(target))
-        closed = [path for path in segments(archive, EXTENSION) if not is_open(path)]
+        closed = [path for path in segments(archive, WARC) if not is_open(path)]
         for path in closed:
             begun = (folder / (path.name + LINES)).exists() or (folder / (path.name + SORTED)).exists()
             if begun or path.name not in covered:
                 _settle(path, folder)
-        runs = sorted(path for path in folder.glob(f"*.{EXTENSION}{SORTED}"))
+        runs = sorted(path for path in folder.glob(f"*.{WARC}{SORTED}"))
         if runs or not target.exists():
             _write_sorted((path for path in (target, *runs) if path.exists()), target)
         for path in runs:
@@ -241,11 +241,11 @@ def rebuild(archive: Path, folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     target = folder / INDEX
     with LineSorter(folder) as sorter:
-        for path in segments(archive, EXTENSION):
+        for path in segments(archive, WARC):
             if not is_open(path):
                 sorter.extend(scanned_lines(path))
         replace_lines(target, sorter)
-    for leftover in (*folder.glob(f"*.{EXTENSION}{LINES}"), *folder.glob(f"*.{EXTENSION}{SORTED}")):
+    for leftover in (*folder.glob(f"*.{WARC}{LINES}"), *folder.glob(f"*.{WARC}{SORTED}")):
         leftover.unlink()
     return target
 
@@ -324,7 +324,7 @@ class LineSorter:
 def replace_lines(target: Path, lines: Iterable[bytes]) -> None:
     """Write a file of lines, whole and on disk, in the place of an older one."""
     part = target.with_name(target.name + ".part")
-    with part.open("wb") as file:
+    with open(part, "wb", opener=no_link) as file:
         file.writelines(lines)
         file.flush()
         os.fsync(file.fileno())

@@ -1,8 +1,8 @@
 """The SQLite file behind ``history``: the captures of each URL, and the part of each WARC file that is covered.
 
-``captures`` has a row for each ``response`` record, and one for each address at which a ``revisit`` record found a
-payload that is known from elsewhere; later revisits of that payload at that address change the row. ``current`` marks
-one row of each address: the newest of its best, where complete successes are better than others, and those better than
+``captures`` has a row for each ``response`` record, and one for each URL at which a ``revisit`` record found a
+payload that is known from elsewhere; later revisits of that payload at that URL change the row. ``current`` marks
+one row of each URL: the newest of its best, where complete successes are better than others, and those better than
 anything else. ``files.covered`` is the offset of the last record of a file that is known; nothing before it has to be
 read again. ``files.settled`` is the size up to which a file has been read, -1 while that is not known.
 """
@@ -201,7 +201,7 @@ class Ledger:
         return Row._make(found) if found else None
 
     def before(self, url: str, date: int) -> Row | None:
-        """Return the row of an address that was current at a date, None where nothing had been captured by then."""
+        """Return the row of a URL that was current at a date, None where nothing had been captured by then."""
         row = self.current(url)
         if row is None or row.date < date:
             return row
@@ -209,7 +209,7 @@ class Ledger:
         return Row._make(found) if found else None
 
     def same(self, url: str, digest: bytes | None) -> list[Row]:
-        """Return the rows of an address with that payload, the one last seen first."""
+        """Return the rows of a URL with that payload, the one last seen first."""
         return [Row._make(found) for found in self._connection.execute(_SAME, (key_of(url), url, digest))]
 
     def first(self, digest: bytes) -> Row | None:
@@ -225,7 +225,7 @@ class Ledger:
         return [Row._make(found) for found in self._connection.execute(_PAGES, (after, most))]
 
     def put(self, row: Row) -> None:
-        """Insert a row that has no id, or replace the one with its id; settle which one of its address is current."""
+        """Insert a row that has no id, or replace the one with its id; settle which row of its URL is current."""
         self._begin()
         newest = self._connection.execute(_STANDING, (row.key, row.url)).fetchone()
         if newest is not None and newest[0] != row.id:
@@ -276,7 +276,7 @@ class Ledger:
         self._connection.execute("UPDATE files SET settled = ? WHERE id = ?", (size, file))
 
     def forget(self, file: int) -> None:
-        """Remove all that is known from a file; where an address has another row left, that one is current then."""
+        """Remove all that is known from a file; where a URL has another row left, that one is current then."""
         self.commit()
         self._begin()
         run = self._connection.execute
@@ -325,7 +325,7 @@ class Ledger:
 
 
 def key_of(url: str) -> int:
-    """Return the number under which an address is looked up. Two addresses may share one, so they are compared too."""
+    """Return the number under which a URL is looked up. Two URLs may share one, so they are compared too."""
     return int.from_bytes(hashlib.blake2b(url.encode("utf-8", "replace"), digest_size=6).digest(), "big") >> 1
 
 

@@ -9,8 +9,8 @@ _STATUS = re.compile(rb"[A-Z]+(?:/[\d.]+)?[ \t]+(\d{3})(?!\d)", re.IGNORECASE)
 _FOLDED = re.compile(rb"\r?\n[ \t]+")
 _LONGEST_LINE = 16_384
 
-HEAD = 1 << 16
-"""Bytes of a block that are looked at for the end of its head."""
+HEAD = 1 << 19
+"""Bytes of a block that are looked at for the end of its head: twice what the wire client takes."""
 
 
 def beginning_of(block: bytes) -> bytes:

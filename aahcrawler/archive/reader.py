@@ -1,7 +1,5 @@
 """Reads captures back from the WARC files that ``WarcWriter`` wrote."""
 
-import base64
-import binascii
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC
@@ -11,9 +9,10 @@ from typing import BinaryIO, cast
 
 from fastwarc.warc import ArchiveIterator, WarcRecord, WarcRecordType
 
-from aahcrawler.archive.index import EXTENSION
+from aahcrawler.archive.records import unlabelled_digest
 from aahcrawler.archive.writer import Capture
 from aahcrawler.exchange import Exchange, Truncation
+from aahcrawler.layout import WARC
 from aahcrawler.metadata import MEDIA_TYPE
 from aahcrawler.segments import OPEN, SegmentError, open_segment, segments
 
@@ -31,7 +30,7 @@ def captures(folder: Path, *, revisits: bool = False) -> Iterator[tuple[Capture,
     hold no payload, and the responses they refer to are yielded at their own places: they are left out unless asked
     for, and then come with the content of their records. Raises ``SegmentError`` for a file that cannot be read.
     """
-    for path in segments(folder, EXTENSION):
+    for path in segments(folder, WARC):
         file = path.name.removesuffix(OPEN)
         try:
             with open_segment(path) as stream:
@@ -49,7 +48,7 @@ def revisits(folder: Path) -> Iterator[tuple[str, str]]:
 
     Raises ``SegmentError`` for a file that cannot be read.
     """
-    for path in segments(folder, EXTENSION):
+    for path in segments(folder, WARC):
         try:
             with open_segment(path) as stream:
                 for record in ArchiveIterator(stream, record_types=WarcRecordType.revisit, parse_http=False):
@@ -102,7 +101,7 @@ def _answer(record: WarcRecord, file: str) -> tuple[Capture, Exchange]:
         request=b"",
         response=cast("BinaryIO", body),
         response_size=size,
-        payload_digest=_digest(record.headers.get("WARC-Payload-Digest") or ""),
+        payload_digest=unlabelled_digest(record.headers.get("WARC-Payload-Digest") or ""),
         ip_address=record.headers.get("WARC-IP-Address") or "",
         started_at=date,
         # What a revisit leaves out has not been lost.
@@ -129,10 +128,3 @@ def _with_request(exchange: Exchange, request: bytes) -> Exchange:
 
 def _named(record: WarcRecord, field: str) -> str:
     return (record.headers.get(field) or "").strip("<>")
-
-
-def _digest(label: str) -> bytes:
-    try:
-        return base64.b32decode(label.removeprefix("sha1:"))
-    except binascii.Error:
-        return b""

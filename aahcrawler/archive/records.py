@@ -1,6 +1,7 @@
 """WARC 1.1 record headers, made of plain values (ISO 28500:2017). Nothing here reads, writes or uses a clock."""
 
 import base64
+import binascii
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -16,6 +17,12 @@ Fields = tuple[tuple[str, str], ...]
 
 HTTP_REQUEST: Final = "application/http;msgtype=request"
 HTTP_RESPONSE: Final = "application/http;msgtype=response"
+LONG_HTTP_RESPONSE: Final = "message/http;msgtype=response"
+"""The media type of a response whose head has more than ``LONGEST_HEAD`` bytes.
+
+FastWARC gives up the file in which ``application/http`` has a longer one; warcio reads it under either type.
+"""
+LONGEST_HEAD: Final = 32_000
 
 _BREAKING = re.compile(r"[\x00-\x1f\x7f]+")
 _NO_URI = re.compile(r"[^\x21-\x3b\x3d\x3f-\x7e]")
@@ -167,6 +174,11 @@ def metadata_fields(
     )
 
 
+def is_http(media_type: str) -> bool:
+    """Return whether a record's Content-Type says that it holds an HTTP message."""
+    return media_type.lower().replace(" ", "").startswith(("application/http", "message/http"))
+
+
 def header(fields: Fields, block_digest: bytes, length: int) -> bytes:
     """Return a whole record header, its closing empty line included; fields without a value are left out."""
     closing = (("WARC-Block-Digest", labelled_digest(block_digest)), ("Content-Length", str(length)))
@@ -191,6 +203,18 @@ def labelled_digest(digest: bytes) -> str:
     return "sha1:" + base64.b32encode(digest).decode("ascii")
 
 
+def unlabelled_digest(label: str) -> bytes:
+    """Return the digest that a header field holds, nothing where that is no SHA-1.
+
+    >>> unlabelled_digest(labelled_digest(bytes(20))) == bytes(20), unlabelled_digest("sha1:?")
+    (True, b'')
+    """
+    try:
+        return base64.b32decode(label.removeprefix("sha1:"))
+    except binascii.Error:
+        return b""
+
+
 def _http_fields(kind: str, exchange: Exchange, record_id: str, warcinfo_id: str) -> Fields:
     return (
         ("WARC-Type", kind),
@@ -199,8 +223,12 @@ def _http_fields(kind: str, exchange: Exchange, record_id: str, warcinfo_id: str
         ("WARC-Target-URI", _uri(exchange.url)),
         ("WARC-IP-Address", exchange.ip_address),
         ("WARC-Warcinfo-ID", f"<{warcinfo_id}>"),
-        ("Content-Type", HTTP_REQUEST if kind == "request" else HTTP_RESPONSE),
+        ("Content-Type", HTTP_REQUEST if kind == "request" else _response_type(exchange)),
     )
+
+
+def _response_type(exchange: Exchange) -> str:
+    return HTTP_RESPONSE if exchange.head_size <= LONGEST_HEAD else LONG_HTTP_RESPONSE
 
 
 def _uri(url: str) -> str:

@@ -75,10 +75,10 @@ class Relations:
     def _warcinfo(self, record: Scanned) -> Iterator[Finding]:
         if record.kind == "warcinfo":
             self.warcinfos.add(record.header.record_id)
-            said, name = record.header.get("WARC-Filename"), self.path.name.removesuffix(OPEN)
+            stated_name, name = record.header.get("WARC-Filename"), self.path.name.removesuffix(OPEN)
             # Those further down came with records that were copied from other files.
-            if said and said != name and record.offset == 0:
-                yield self._finding(record, Problem.FILENAME, said[:200])
+            if stated_name and stated_name != name and record.offset == 0:
+                yield self._finding(record, Problem.FILENAME, stated_name[:200])
             return
         named = record.header.get("WARC-Warcinfo-ID").strip("<>")
         if named and named not in self.warcinfos:
@@ -108,12 +108,12 @@ class Revisits:
             if header.get("WARC-Profile") not in _PROFILES | {""}:
                 detail = header.get("WARC-Profile")[:200]
                 yield Finding(path, record.offset, header.record_id, Problem.PROFILE, detail)
-            named = _hashed(header.get("WARC-Refers-To").strip("<>")) or _said_place(header)
+            named = _hashed(header.get("WARC-Refers-To").strip("<>")) or _stated_place(header)
             if not named:
                 yield Finding(path, record.offset, header.record_id, Problem.ORIGINAL_UNSAID)
             else:
-                said = [_said_place(header), header.get("WARC-Payload-Digest")]
-                self._put(named, _REVISIT, [*said, str(path), str(record.offset), header.record_id])
+                reference = [_stated_place(header), header.get("WARC-Payload-Digest")]
+                self._put(named, _REVISIT, [*reference, str(path), str(record.offset), header.record_id])
 
     def unmet(self) -> Iterator[Finding]:
         """Yield, when all files have been read, the revisits that refer to nothing, or to an impossible original."""
@@ -150,7 +150,7 @@ def _contradict(digest: str, other: str) -> bool:
     return one[0] == another[0] and len(one[2]) == len(another[2]) and one[2] != another[2]
 
 
-def _said_place(header: Header) -> str:
+def _stated_place(header: Header) -> str:
     return _place(header.get("WARC-Refers-To-Target-URI"), header.get("WARC-Refers-To-Date"))
 
 

@@ -9,9 +9,11 @@ from itertools import count
 from pathlib import Path
 
 from aahcrawler.archive.folders import ArchiveFolder
-from aahcrawler.archive.index import EXTENSION, rebuild
+from aahcrawler.archive.index import rebuild
 from aahcrawler.archive.scanning import Problem, scan
-from aahcrawler.segments import OPEN, SegmentError, is_open, segments
+from aahcrawler.layout import WARC
+from aahcrawler.segments import OPEN, SegmentError, is_open, no_link, segments
+from aahcrawler.segments.series import sync_folder
 
 TORN = ".torn"
 """The suffix of the file that takes the torn end of another."""
@@ -52,7 +54,7 @@ def repair(path: Path) -> Iterator[Repaired]:
     """
     archive = ArchiveFolder.at(path)
     with archive.alone():
-        for file in segments(archive.files, EXTENSION):
+        for file in segments(archive.files, WARC):
             repaired = _repair(file)
             if repaired is not None:
                 yield repaired
@@ -88,13 +90,13 @@ def _move_end(path: Path, kept: int) -> Path:
         path.rename(torn)
         return torn
     part = torn.with_name(torn.name + ".part")
-    with path.open("rb") as file, part.open("wb") as beside:
+    with path.open("rb") as file, open(part, "wb", opener=no_link) as beside:
         file.seek(kept)
         shutil.copyfileobj(file, beside)
         beside.flush()
         os.fsync(beside.fileno())
     part.rename(torn)
-    _sync(path.parent)
+    sync_folder(path.parent)
     with path.open("r+b") as file:
         file.truncate(kept)
         os.fsync(file.fileno())
@@ -109,17 +111,9 @@ def _close(path: Path, final: Path) -> None:
             raise SegmentError(f"{path}: cannot be closed, {final.name} exists; move one of them away and repair again")
         path.rename(final)
     path.with_name(path.name + _MARK).unlink(missing_ok=True)
-    _sync(path.parent)
+    sync_folder(path.parent)
 
 
 def _unused(path: Path) -> Path:
     names = (path.with_name(f"{path.name}.{number}") if number else path for number in count())
     return next(name for name in names if not name.exists())
-
-
-def _sync(folder: Path) -> None:
-    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)

@@ -11,6 +11,7 @@ from typing import BinaryIO
 
 from aahcrawler.archive.gzip_members import Member, MemberError, TornError, members
 from aahcrawler.archive.payload import HttpPayload
+from aahcrawler.archive.records import is_http
 
 LONGEST_HEADER = 1 << 20
 MANDATORY = ("WARC-Type", "WARC-Record-ID", "WARC-Date", "Content-Length")
@@ -114,8 +115,8 @@ class _Block:
     def __init__(self, header: Header) -> None:
         self.header = header
         kind = header.get("WARC-Type").lower()
-        is_http = header.get("Content-Type").lower().replace(" ", "").startswith("application/http")
-        self.http = HttpPayload() if is_http and kind in {"response", "request", "revisit"} else None
+        holds_http = is_http(header.get("Content-Type")) and kind in {"response", "request", "revisit"}
+        self.http = HttpPayload() if holds_http else None
         self._block = _Digest(header.get("WARC-Block-Digest"))
         # What a revisit record says of a payload concerns the one it refers to.
         self._payload = _Digest("" if kind == "revisit" else header.get("WARC-Payload-Digest"))
@@ -135,11 +136,11 @@ class _Block:
 
     def problems(self) -> Iterator[tuple[Problem, str]]:
         if self._block.differs:
-            yield Problem.BLOCK_DIGEST, self._block.said()
+            yield Problem.BLOCK_DIGEST, self._block.stated()
         if self._payload.differs:
             chunked = self.http is not None and self.http.chunked and not self._framed.differs
             why = "; it was made of the chunks' frames as well" if chunked else ""
-            yield Problem.PAYLOAD_DIGEST, self._payload.said() + why
+            yield Problem.PAYLOAD_DIGEST, self._payload.stated() + why
 
 
 class _Digest:
@@ -166,7 +167,7 @@ class _Digest:
         except ValueError:
             return True
 
-    def said(self) -> str:
+    def stated(self) -> str:
         found = "" if self._hash is None else base64.b32encode(self._hash.digest()).decode("ascii")
         return f"{self._algorithm}:{self._claimed[:80]} is written, {self._algorithm}:{found} is found"
 

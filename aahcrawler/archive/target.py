@@ -181,5 +181,5 @@ def _md5(info: Mapping[str, Any]) -> bytes | None:
 
 def first_line(error: BaseException) -> str:
     """Return the kind of an error and the first line of its message: some quote whole answers."""
-    said = _SECRET.sub("://***@", str(error).strip().partition("\n")[0])[:200]
-    return f"{type(error).__name__}: {said}" if said else type(error).__name__
+    line = _SECRET.sub("://***@", str(error).strip().partition("\n")[0])[:200]
+    return f"{type(error).__name__}: {line}" if line else type(error).__name__

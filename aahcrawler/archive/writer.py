@@ -7,11 +7,10 @@ from datetime import UTC, datetime
 from http import HTTPStatus
 from io import BytesIO
 from pathlib import Path
-from types import TracebackType
-from typing import BinaryIO, Self
+from typing import BinaryIO
 from uuid import uuid4
 
-from aahcrawler.archive.index import EXTENSION, Entry, IndexWriter
+from aahcrawler.archive.index import Entry, IndexWriter
 from aahcrawler.archive.payload import HEAD, beginning_of, is_chunked, is_whole_head, status_of
 from aahcrawler.archive.records import (
     HTTP_RESPONSE,
@@ -31,8 +30,9 @@ from aahcrawler.archive.records import (
     warcinfo_fields,
 )
 from aahcrawler.exchange import Exchange
+from aahcrawler.layout import WARC
 from aahcrawler.metadata import MEDIA_TYPE
-from aahcrawler.segments import Clock, Recovered, SegmentWriter, Series, Span, recover
+from aahcrawler.segments import Clock, SegmentedOutput, SegmentWriter, Series, Span
 
 _PIECE = 1 << 18
 
@@ -69,7 +69,7 @@ class Identity:
     clock: Clock = lambda: datetime.now(UTC)
 
 
-class WarcWriter:
+class WarcWriter(SegmentedOutput):
     """Writes the exchanges of one crawl to WARC 1.1 files of ``folder``, one gzip member a record.
 
     Each file begins with a ``warcinfo`` record and is left once it holds ``size`` bytes. It has the suffix ``.open``
@@ -94,8 +94,8 @@ class WarcWriter:
         self._index = index
         self._identity = identity or Identity()
         self._warcinfo_id = ""
-        series = Series(folder, name or info.crawl, EXTENSION, limit=size)
-        self._segments = SegmentWriter(series, self._identity.clock, self._warcinfo)
+        series = Series(folder, name or info.crawl, WARC, limit=size)
+        super().__init__(SegmentWriter(series, self._identity.clock, self._warcinfo))
 
     def write(
         self,
@@ -152,37 +152,13 @@ class WarcWriter:
 
     def _tell_index(self, answer: "_Answer", span: Span) -> None:
         if self._index is not None:
-            where = (span.file, span.offset, span.ends[0] - span.offset)
-            self._index.add(Entry.made(answer.fields, answer.http_head, where))
-
-    def sync(self) -> None:
-        """Force written records to disk; in any thread."""
-        self._segments.sync()
-
-    def close(self) -> None:
-        """Force the current file to disk and give it its final name. Calling it twice does no harm."""
-        self._segments.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
+            location = (span.file, span.offset, span.ends[0] - span.offset)
+            self._index.add(Entry.made(answer.fields, answer.http_head, location))
 
     def _warcinfo(self, file: str) -> Iterator[bytes]:
         self._warcinfo_id = self._identity.new_id()
         fields = warcinfo_fields(self._warcinfo_id, self._identity.clock(), file)
         return _record(fields, BytesIO(warcinfo_block(self._info)))
-
-
-def recover_archive(folder: Path) -> tuple[Recovered, ...]:
-    """Close the WARC files of a crawl that was killed: torn records are cut off, untouched files removed.
-
-    Files whose writer lives are left alone. Raises ``SegmentError`` where the folder cannot be written to.
-    """
-    return recover(folder, EXTENSION)
 
 
 @dataclass(frozen=True, slots=True)

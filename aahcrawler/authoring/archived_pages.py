@@ -7,22 +7,23 @@ from functools import partial
 from pathlib import Path
 
 from aahcrawler import urls
-from aahcrawler.archive.folders import FILES, INDEXES
 from aahcrawler.archive.history import History
 from aahcrawler.archive.reader import captures
 from aahcrawler.authoring.fetching import PAGE_BYTES, fetch_page
 from aahcrawler.authoring.page_source import Source, SourceError
 from aahcrawler.exchange import Exchange
+from aahcrawler.layout import ARCHIVE, INDEXES, WARC
 from aahcrawler.page import Page
+from aahcrawler.segments import OPEN
 from aahcrawler.wire.replay import replayed
 
-ENDINGS = (".warc.gz", ".warc.gz.open", ".warc")
+ENDINGS = (f".{WARC}", f".{WARC}{OPEN}", ".warc")
 
 
 def named_page(
     named: str, url: str, contact: str, *, allow_private: bool, redirected: Callable[[str, str], None]
 ) -> Page:
-    """Return the page at an address, of a file, or of a WARC file, the latter two found under ``url``.
+    """Return the page at a URL, of a file, or of a WARC file, the latter two found under ``url``.
 
     Raises `SourceError`, `FetchError`, `SavedPageError` and `SegmentError`.
     """
@@ -33,7 +34,7 @@ def named_page(
 
 
 def archived_page(file: Path, url: str) -> Page:
-    """Return the last capture of an address in a WARC file of a crawl. Raises `SourceError`, `SegmentError`."""
+    """Return the last capture of a URL in a WARC file of a crawl. Raises `SourceError`, `SegmentError`."""
     wanted = urls.canonicalize(url)
     if wanted is None:
         raise SourceError(f"say which page of {file}: --url http://...")
@@ -48,8 +49,8 @@ def archived_page(file: Path, url: str) -> Page:
 
 
 def kept_page(crawl: Path, url: str) -> Page | None:
-    """Return the newest capture of an address in the archive of a crawl, None if there is no readable one."""
-    with History(crawl / FILES, crawl / INDEXES) as history:
+    """Return the newest capture of a URL in the archive of a crawl, None if there is no readable one."""
+    with History(crawl / ARCHIVE, crawl / INDEXES) as history:
         former = history.former(url)
         exchange = history.exchange(former) if former is not None else None
     if exchange is None:

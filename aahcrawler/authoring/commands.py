@@ -56,12 +56,12 @@ Folders = Annotated[
     ),
 ]
 Contact = Annotated[
-    str, typer.Option("--contact", envvar="AAH_CONTACT", help="Your e-mail or web address, sent to the site.")
+    str, typer.Option("--contact", envvar="AAH_CONTACT", help="Your e-mail address or URL, sent to the site.")
 ]
 Private = Annotated[
     bool, typer.Option("--allow-private", help="Let hosts of your own network be asked, such as a test server.")
 ]
-OfFile = Annotated[str, typer.Option("--url", metavar="URL", help="For a file: the address it was found at.")]
+OfFile = Annotated[str, typer.Option("--url", metavar="URL", help="For a file: the URL it was found at.")]
 
 
 @kb_app.command("test")
@@ -95,9 +95,9 @@ def try_pages(
 
 @kb_app.command("capture")
 def capture_page(
-    named: Annotated[str, typer.Argument(metavar="URL|FILE", help="The page: an address, or a file you saved.")],
+    named: Annotated[str, typer.Argument(metavar="URL|FILE", help="The page: a URL, or a file you saved.")],
     application: Annotated[
-        str, typer.Option("--application", metavar="NAME", help="Which application it shows. Default: as recognised.")
+        str, typer.Option("--application", metavar="NAME", help="The application of the page. Default: as recognised.")
     ] = "",
     name: Annotated[
         str, typer.Option("--as", metavar="PAGE", help="The name of the saved page. Default: its level, numbered.")
@@ -110,8 +110,8 @@ def capture_page(
     allow_private: Private = False,
 ) -> None:
     """Save a page, and the results of reading it, as a test beside its application's file."""
-    from aahcrawler.authoring.capture import CaptureError, Wish, capture, told_of
     from aahcrawler.authoring.fetching import FetchError
+    from aahcrawler.authoring.page_capture import CaptureError, Wish, capture, told_of
     from aahcrawler.authoring.page_source import SourceError, source
     from aahcrawler.authoring.saved_pages import SavedPageError
     from knowledge_base.file_selection import named_folders
@@ -166,7 +166,7 @@ def begin_application(
 def explain_page(
     named: Annotated[
         str,
-        typer.Argument(metavar="URL|FILE", help="The page: an address, a file you saved, or a WARC file of a crawl."),
+        typer.Argument(metavar="URL|FILE", help="The page: a URL, a file you saved, or a WARC file of a crawl."),
     ],
     kb: Folders = "",
     url: OfFile = "",

@@ -83,8 +83,8 @@ def _dead_ends(
             elif not target.addresses and target.name not in shown:
                 yield warning(
                     place,
-                    f"{action.name} leads to level {action.to}, which has no address and no saved page: nothing shows "
-                    "that it is ever reached; add <address> to it, or save a page of it with aah kb capture",
+                    f"{action.name} leads to level {action.to}, which has no <address> and no saved page: nothing "
+                    "shows that it is ever reached; add <address> to it, or save a page of it with aah kb capture",
                 )
 
 
@@ -100,8 +100,8 @@ def _swallowed(application: Application, places: FileLines) -> Iterator[Finding]
             rule = rules[0] if rules and all(rule is not None for rule in rules) else None
             if rule is not None:
                 message = (
-                    f"level {level.name} documents this address, but an avoid rule ({rule.reason}{_where(rule)}) "
-                    "refuses all such addresses; narrow the rule with parameters or absent, or take one of them out"
+                    f"level {level.name} documents this URL, but an avoid rule ({rule.reason}{_where(rule)}) "
+                    "refuses all such URLs; narrow the rule with parameters or absent, or take one of them out"
                 )
                 yield error(file.place(written), message)
 
@@ -125,7 +125,7 @@ def _refusal(application: Application, level: PageLevel, example: ParsedUrl) -> 
 
 
 def _examples(written: etree._Element) -> Iterator[ParsedUrl]:
-    """Yield addresses that an address element describes."""
+    """Yield URLs that an ``address`` element describes."""
     parameters = [
         f"{name}={_filled(value) if sign else '1'}"
         for name, sign, value in (part.partition("=") for part in (written.get("parameters") or "").split())

@@ -36,7 +36,7 @@ class ApplicationTried:
 
 @dataclass(frozen=True, slots=True)
 class ConditionTried:
-    """A ``when`` or ``unless``: whether it held, whether its address part did, and its partial matches."""
+    """A ``when`` or ``unless``: whether it held, whether its URL part did, and its partial matches."""
 
     tag: str
     written: str
@@ -119,7 +119,7 @@ class Explanation:
     """The way in which the knowledge base reads a page.
 
     ``application``, ``level`` and ``variant`` are empty if there is none; ``rivals`` claim the page with equal
-    strength. ``listings`` are the addresses of complete listings, on the page that they are relative to. ``nearest``
+    strength. ``listings`` are the URLs of complete listings, on the page that they are relative to. ``nearest``
     are applications that are not the page's, the most likely first. ``generic`` is set if no application was
     recognised.
     """

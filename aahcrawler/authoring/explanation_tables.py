@@ -121,7 +121,7 @@ def _condition(condition: ConditionTried) -> tuple[str, ...]:
     state = "holds" if condition.held else "does not hold"
     if condition.tag == "unless" and condition.held:
         state = "holds, so the page is not of this level"
-    far = [] if condition.address_fits or condition.tag == "unless" else ["the address does not fit"]
+    far = [] if condition.address_fits or condition.tag == "unless" else ["the URL does not fit"]
     far += map(str, condition.steps)
     return f"{condition.tag} {state}", condition.written, "\n".join(far), condition.place
 

@@ -43,7 +43,7 @@ class FetchError(Exception):
 
 
 class BadAddressError(FetchError):
-    """The given text is no http or https address."""
+    """The given text is no http or https URL."""
 
 
 class NoContactError(FetchError):
@@ -55,7 +55,7 @@ class PrivateAddressError(FetchError):
 
 
 class RobotsDeniedError(FetchError):
-    """The host's robots.txt forbids the address; ``rule`` is the deciding line."""
+    """The host's robots.txt forbids the URL; ``rule`` is the deciding line."""
 
     def __init__(self, url: str, robots: str, rule: RobotsRule) -> None:
         self.url, self.rule = url, rule
@@ -73,7 +73,7 @@ class NoAnswerError(FetchError):
 
 
 class TooManyRedirectsError(FetchError):
-    """The address leads on and on."""
+    """The URL redirects on and on."""
 
 
 def _ignore(_: str, __: str) -> None:
@@ -90,14 +90,14 @@ def fetch_page(
     """Fetch one page, whatever its status, and follow redirects to it.
 
     The page's ``url`` is that of the last redirect, in canonical form; ``redirected`` is called with each step (from,
-    to). Every host's robots.txt is fetched first and obeyed. ``contact`` is an e-mail or web address at which the
+    to). Every host's robots.txt is fetched first and obeyed. ``contact`` is an e-mail address or a URL at which the
     site's owner reaches the user, part of the User-Agent; it may be empty with ``allow_private`` alone, which permits
     hosts on private networks. Pages are cut at ``PAGE_BYTES``, and each request takes at most ``TIMEOUTS.total``
     seconds. Must not be called in a running event loop. Raises `FetchError`.
     """
     address = urls.canonicalize(url.strip())
     if address is None:
-        raise BadAddressError(f"{url!r} is no web address; write one that begins with http:// or https://")
+        raise BadAddressError(f"{url!r} is no URL; write one that begins with http:// or https://")
     named = _named_networks(address)
     agent = _user_agent(contact, needed=not (allow_private or named))
     with tempfile.TemporaryDirectory(prefix="aah-") as spool:
@@ -111,7 +111,7 @@ def fetch_page(
 
 
 def _named_networks(url: str) -> tuple[Network, ...]:
-    """Return the private networks named by an address that a person typed: this machine, or its private address."""
+    """Return the private networks named by a URL that a person typed: this machine, or its private IP address."""
     host = (urlsplit(url).hostname or "").rstrip(".")
     if host == "localhost" or host.endswith(".localhost"):
         return (IPv4Network("127.0.0.0/8"), IPv6Network("::1/128"))
@@ -129,9 +129,7 @@ def _user_agent(contact: str, *, needed: bool) -> str:
             "give a contact, so that the owner of the site can reach you: --contact you@example.org, or set AAH_CONTACT"
         )
     if contact and not _CONTACT.fullmatch(contact):
-        raise NoContactError(
-            f"{contact!r} is neither an e-mail address nor a web address; write --contact you@example.org"
-        )
+        raise NoContactError(f"{contact!r} is neither an e-mail address nor a URL; write --contact you@example.org")
     return f"{PRODUCT}/{version('aahcrawler')}{f' (+{contact})' if contact else ''}"
 
 
@@ -148,7 +146,7 @@ async def _fetch(url: str, settings: WireSettings, agent: str, redirected: Calla
             url = target
     finally:
         await asking.client.close()
-    raise TooManyRedirectsError(f"{url}: more than {MOST_REDIRECTS} redirects; give the address of the page itself")
+    raise TooManyRedirectsError(f"{url}: more than {MOST_REDIRECTS} redirects; give the URL of the page itself")
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +171,7 @@ class _Asking:
             raise _no_answer(url, error) from error
 
     async def _robots(self, origin: str) -> tuple[str, bytes]:
-        """Return the address and the content of an origin's robots.txt; no rules if there is no such file."""
+        """Return the URL and the content of an origin's robots.txt; no rules if there is no such file."""
         url: str | None = f"{origin}/robots.txt"
         for _ in range(MOST_REDIRECTS + 1):
             if url is None:
@@ -214,5 +212,5 @@ def _no_answer(url: str, error: WireError) -> FetchError:
     if isinstance(error, RefusedAddressError):
         reason = str(error).partition(";")[0]
         return PrivateAddressError(f"{url} was not asked: {reason}. If it is your own machine, add --allow-private.")
-    advice = "try again later" if error.retryable else "look at the address"
+    advice = "try again later" if error.retryable else "check the URL"
     return NoAnswerError(f"{url} gave no answer: {error}; {advice}")

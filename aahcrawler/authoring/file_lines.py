@@ -1,4 +1,4 @@
-"""Find the lines of signs, expressions and addresses in the files of a knowledge base.
+"""Find the lines of signs, expressions and URLs in the files of a knowledge base.
 
 Values of the model carry no lines, so the files are read a second time.
 """

@@ -119,16 +119,16 @@ def dropped_by(learned: LearnedAction, replaced: Extract) -> tuple[str, ...]:
 
 
 def is_anywhere(learned: LearnedLinks) -> bool:
-    """Return whether an action finds links by their addresses alone, so that it is no sign of any template."""
+    """Return whether an action finds links by their URLs alone, so that it is no sign of any template."""
     return learned.documented and learned.expression == ANY
 
 
 def _action(learned: LearnedAction | LearnedLinks, written: etree._Element, depth: int) -> bytes:
     """Return an action as lines of a file, with a comment on its evidence."""
     etree.indent(written, level=depth)
-    said = f"Learned on {learned.site} from {len(learned.pages)} pages ({learned.method}), {learned.date:%Y-%m-%d}."
+    evidence = f"Learned on {learned.site} from {len(learned.pages)} pages ({learned.method}), {learned.date:%Y-%m-%d}."
     blanks = "  " * depth
-    comment = f"{blanks}<!-- {said.replace('--', '-')} -->\n{blanks}".encode()
+    comment = f"{blanks}<!-- {evidence.replace('--', '-')} -->\n{blanks}".encode()
     return comment + etree.tostring(written).rstrip() + b"\n"
 
 

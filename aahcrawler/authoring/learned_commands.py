@@ -22,8 +22,9 @@ Crawl = Annotated[
 @learned_app.command("learned")
 def list_learned(crawl: Crawl, kb: Folders = "") -> None:
     """List the actions and signs that a crawl has learned, with the replaced ones and the evidence."""
-    from aahcrawler.adaptation.store.overlay import LEARNED, Overlay
+    from aahcrawler.adaptation.store.overlay import Overlay
     from aahcrawler.authoring.promotion import compared, described
+    from aahcrawler.layout import LEARNED
     from knowledge_base.file_selection import named_folders
     from knowledge_base.loader import LoadError, load
 
@@ -56,17 +57,18 @@ def promote_learned(
     site: Annotated[
         str, typer.Option("--site", help="The site it was learned on, if several items have the name.")
     ] = "",
-    variant: Annotated[str, typer.Option("--as", metavar="VARIANT", help="How the variant is to be called.")] = "",
+    variant: Annotated[str, typer.Option("--as", metavar="VARIANT", help="The name of the variant.")] = "",
 ) -> None:
     """Write a learned action or sign into its application's file, with a page of the crawl as its test.
 
     An action becomes a variant of its level, a sign one more sign of its level or application. The file is that of the
     last folder of the knowledge base; it is created if it is missing.
     """
-    from aahcrawler.adaptation.store.overlay import LEARNED, Overlay
+    from aahcrawler.adaptation.store.overlay import Overlay
     from aahcrawler.authoring.archived_pages import kept_page
-    from aahcrawler.authoring.capture import CaptureError, told_of
+    from aahcrawler.authoring.page_capture import CaptureError, told_of
     from aahcrawler.authoring.promotion import PromotionError, chosen, promote
+    from aahcrawler.layout import LEARNED
     from knowledge_base.file_selection import named_folders
     from knowledge_base.loader import LoadError, load
 

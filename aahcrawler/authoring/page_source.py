@@ -1,4 +1,4 @@
-"""Pages that a person names: an address, a file of the browser, a saved page."""
+"""Pages that a person names: a URL, a file of the browser, a saved page."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -29,23 +29,23 @@ class Source:
     now: datetime
 
     def page(self, named: str, url: str = "") -> Page:
-        """Return the page at an address, or of a file that was found under ``url``.
+        """Return the page at a URL, or of a file that was found under ``url``.
 
-        A file with an expectation beside it needs no address. Raises `SourceError`, and the exceptions of ``fetch``.
+        A file with an expectation beside it needs no URL. Raises `SourceError`, and the exceptions of ``fetch``.
         """
         if _ADDRESS.match(named):
             if url:
-                raise SourceError(f"--url is for files; {named} is an address already")
+                raise SourceError(f"--url is for files; {named} is a URL already")
             return self.fetch(named)
         file = Path(named)
         if not file.is_file():
-            raise SourceError(f"{named} is neither a file nor an address that starts with http:// or https://")
+            raise SourceError(f"{named} is neither a file nor a URL that starts with http:// or https://")
         if not url and file.suffix == ".html" and file.with_suffix(".json").is_file():
             return read_page(file).page
         return _page(file, url, self.now)
 
     def pages(self, named: Sequence[str], of_files: Sequence[str]) -> tuple[Page, ...]:
-        """Return several pages; ``of_files`` are the addresses of those that are files, in their order."""
+        """Return several pages; ``of_files`` are the URLs of those that are files, in their order."""
         left = list(of_files)
         found = []
         for name in named:
@@ -62,7 +62,7 @@ def source(contact: str, *, allow_private: bool) -> Source:
 
 
 def as_typed(named: str, url: str) -> str:
-    """Return a page as commands take it: its address, or its file and the address of that.
+    """Return a page as commands take it: its URL, or its file and the URL of that.
 
     >>> as_typed("topic.html", "http://a.test/topic.php?id=7")
     'topic.html --url "http://a.test/topic.php?id=7"'
@@ -75,15 +75,15 @@ def _page(file: Path, url: str, now: datetime) -> Page:
     if not url:
         guess = _own_address(body, now)
         advice = f"; by its own words it is --url {guess}" if guess else ": --url http://..."
-        raise SourceError(f"give the address at which {file} was found{advice}")
+        raise SourceError(f"give the URL at which {file} was found{advice}")
     address = urls.canonicalize(url)
     if address is None:
-        raise SourceError(f"--url {url} is no address; write one that starts with http:// or https://")
+        raise SourceError(f"--url {url} is no URL; write one that starts with http:// or https://")
     return Page(address, 200, Headers((("Content-Type", "text/html"),)), body, now)
 
 
 def _own_address(body: bytes, now: datetime) -> str | None:
-    """Return the address that a browser or the template wrote into a file."""
+    """Return the URL that a browser or the template wrote into a file."""
     marked = _SAVED_FROM.search(body[:_FILE_START].decode("utf-8", "replace"))
     if marked:
         return urls.canonicalize(marked[1])

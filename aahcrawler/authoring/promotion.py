@@ -15,8 +15,8 @@ from pathlib import Path
 from lxml import etree
 
 from aahcrawler.adaptation.store.learned import Learned, LearnedAction, LearnedLinks, LearnedSign
-from aahcrawler.authoring.capture import Captured, Wish, capture
 from aahcrawler.authoring.insertion import Insertion, PromotionError, is_anywhere
+from aahcrawler.authoring.page_capture import Captured, Wish, capture
 from aahcrawler.authoring.promotion_proof import prove, taken_for
 from aahcrawler.authoring.xml_spans import Span, root_of
 from aahcrawler.page import Page
@@ -101,7 +101,7 @@ def promote(learned: Learned, pages: Sequence[Page], folders: Sequence[Path], va
     of it, and no other name is given. If that folder has no file of the application, the file in use is copied there
     first. Nothing is written if the knowledge base would be invalid, would read any of the pages differently from the
     learned action, or a saved page differently from now. Raises `PromotionError`, `LoadError` and
-    `aahcrawler.authoring.capture.CaptureError`.
+    `aahcrawler.authoring.page_capture.CaptureError`.
     """
     if folders[-1] == SHIPPED and not _is_ours(SHIPPED):
         raise PromotionError(
@@ -169,8 +169,8 @@ def _is_shown(variant: Variant, page: Page) -> bool:
 def _strength(learned: LearnedSign) -> Strength:
     """Return the strength of a sign: one that names the software suffices alone, of others two are needed."""
     named = re.sub(r"[^a-z0-9]", "", learned.application.lower())
-    said = re.sub(r"[^a-z0-9]", "", learned.expression.css.lower())
-    return Strength.STRONG if named in said else Strength.HINT
+    letters = re.sub(r"[^a-z0-9]", "", learned.expression.css.lower())
+    return Strength.STRONG if named in letters else Strength.HINT
 
 
 def _is_of_level(page: Page, learned: LearnedAction | LearnedLinks, knowledge_base: KnowledgeBase) -> bool:
@@ -215,7 +215,7 @@ def _learned_parts(learned: Learned) -> Iterator[tuple[str, tuple[str, ...]]]:
         case LearnedAction():
             yield from _parts(learned.wrapper.action)
         case LearnedLinks():
-            documented = " (documented addresses)" if learned.documented else ""
+            documented = " (documented URLs)" if learned.documented else ""
             yield "links", tuple(f"{each}{documented}" for each in _shown((learned.expression.selector,)))
         case LearnedSign():
             yield "sign", _shown((learned.expression.selector,))

@@ -23,7 +23,7 @@ NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 """The fetch time of pages that do not give one; dates such as "yesterday" are relative to it."""
 
 CONTENT_TYPE = ("Content-Type", "text/html; charset=UTF-8")
-NOWHERE = "none"
+NO_APPLICATION = "none"
 """The folder of pages that belong to no application."""
 
 
@@ -55,7 +55,7 @@ class Expectation(BaseModel):
     """The expected results of the knowledge base for a page.
 
     ``application`` and ``level`` are None if none is to be recognised. ``links`` are all outlinks with the action that
-    chose them, None for links of the content. ``refused`` are some of the addresses that are not followed, with the
+    chose them, None for links of the content. ``refused`` are some of the URLs that are not followed, with the
     reason. ``also`` names levels of the application, after this one in its file, that may fit as well; ``failed``
     actions that must fail, with how. ``headers`` are response header fields as they would be sent.
     """
@@ -123,7 +123,7 @@ def read_expectation(file: Path) -> Expectation:
         raise SavedPageError(f"{file} is no JSON: {error}; mend that place") from error
     if urls.canonicalize(expected.url) != expected.url:
         better = urls.canonicalize(expected.url)
-        advice = f"write {better}" if better else "write an address that starts with http:// or https://"
+        advice = f"write {better}" if better else "write a URL that starts with http:// or https://"
         raise SavedPageError(f"{file}: url: {expected.url} is not written as crawlers write it; {advice}")
     return expected
 
@@ -157,10 +157,10 @@ def plain(item: WebObject) -> dict[str, str | None]:
     row = {
         "iri": item.iri,
         "type": item.type,
-        "title": _text(item.first("title")),
-        "author": _text(item.first("author")),
-        "date": _text(item.first("date")),
-        "body": _text(item.first("body")),
+        "title": as_text(item.first("title")),
+        "author": as_text(item.first("author")),
+        "date": as_text(item.first("date")),
+        "body": as_text(item.first("body")),
         "part_of": item.part_of,
     }
     return row | {"parent": parent.url} if isinstance(parent, Reference) else row
@@ -170,7 +170,7 @@ def object_row(item: WebObject, *, computed: bool = True) -> ObjectRow:
     """Write an object with all of its properties, or without those that no field of the knowledge base gives."""
     named = plain(item)
     others = sorted(set(item.properties) - set(named) - {"url"} - (set() if computed else COMPUTED))
-    more = {name: tuple(_text(value) or "" for value in item.properties[name]) for name in others}
+    more = {name: tuple(as_text(value) or "" for value in item.properties[name]) for name in others}
     return ObjectRow.model_validate({**named, "more": more})
 
 
@@ -202,7 +202,8 @@ def _field(line: str) -> tuple[str, str]:
     return name.strip(), value.strip()
 
 
-def _text(value: Value | None) -> str | None:
+def as_text(value: Value | None) -> str | None:
+    """Return a value as text: the name of a person, a date and time in UTC; None where there is none."""
     match value:
         case None:
             return None
@@ -228,7 +229,7 @@ def _advice(kind: str, message: str) -> str:
         "extra_forbidden": "nothing of this name is known; look for a slip of the pen or take it out",
         "string_type": "write a text in quotation marks",
         "string_pattern_mismatch": 'write it as a header field: "Set-Cookie: name="',
-        "dict_type": "write pairs in braces: {address: word}",
+        "dict_type": "write pairs in braces: {URL: word}",
         "tuple_type": "write a list in square brackets",
     }
     return advice.get(kind, message)

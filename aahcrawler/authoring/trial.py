@@ -223,7 +223,7 @@ def _quoted(value: str | None, start: int) -> str:
 def _pairs(
     what: str, expected: Mapping[str, str | None], found: Mapping[str, str | None], missing: str, additional: str
 ) -> Iterator[str]:
-    """Compare addresses (or names of actions) and the word that goes with each."""
+    """Compare URLs (or names of actions) and the word that goes with each."""
     lines = [
         *(f"{what} {name}: {missing}{_by(expected[name])}" for name in expected if name not in found),
         *(f"{what} {name}: {additional}{_by(found[name])}" for name in found if name not in expected),
@@ -263,7 +263,7 @@ def _objects(expected: Sequence[ObjectRow], found: Sequence[ObjectRow]) -> Itera
 
 
 def _partners(expected: Sequence[ObjectRow], found: Sequence[ObjectRow]) -> dict[str, ObjectRow]:
-    """Find for each expected object the one that was found: by its address, else by its words."""
+    """Find for each expected object the one that was found: by its URL, else by its words."""
     by_iri = {row.iri: row for row in found}
     wanted = {row.iri for row in expected}
     partners = {row.iri: by_iri[row.iri] for row in expected if row.iri in by_iri}

@@ -58,10 +58,10 @@ def opened(body: bytes) -> PdfReader:
 def about(reader: PdfReader) -> About:
     """Return title and date of a file, as far as they can be read."""
     try:
-        said = reader.metadata
-        created = said.creation_date if said is not None else None
+        metadata = reader.metadata
+        created = metadata.creation_date if metadata is not None else None
         moment = "" if created is None else (created if created.tzinfo else created.replace(tzinfo=UTC)).isoformat()
-        return About(_folded(str((said and said.title) or ""))[:MOST_ANCHOR], moment)
+        return About(_folded(str((metadata and metadata.title) or ""))[:MOST_ANCHOR], moment)
     except Exception:  # Whatever is wrong with it, its pages may be right.
         return About()
 
@@ -91,7 +91,7 @@ def _text(page: PageObject, pieces: list[_Piece]) -> str:
 
 
 def _links(page: PageObject, text: str, pieces: Sequence[_Piece]) -> Iterator[TranscriptLink]:
-    """Yield the links that lie on a page, then the addresses that its text names; each address once."""
+    """Yield the links that lie on a page, then the URLs that its text names; each URL once."""
     seen: set[str] = set()
     for address, box in _annotated(page):
         if address not in seen:

@@ -114,12 +114,12 @@ class _Lines:
                     continue
                 *lines, pending = pending.split(b"\n")
                 for line in lines:
-                    said = json.loads(line)
-                    if said is None:
+                    sheet = json.loads(line)
+                    if sheet is None:
                         self.ended = True
                         return
-                    self.read.append(said)
-                    yield said
+                    self.read.append(sheet)
+                    yield sheet
 
 
 def _send(pipe: Any, body: bytes) -> None:
@@ -139,5 +139,5 @@ def _transcript(lines: list[Any], *, complete: bool) -> Transcript:
     return Transcript(title, created, sheets, complete and not failed)
 
 
-def _sheet(said: Any) -> Sheet:
-    return Sheet(said["text"], tuple(TranscriptLink(**link) for link in said["links"]))
+def _sheet(sheet: Any) -> Sheet:
+    return Sheet(sheet["text"], tuple(TranscriptLink(**link) for link in sheet["links"]))

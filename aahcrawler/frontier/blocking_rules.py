@@ -10,7 +10,7 @@ from online_analysis.url_patterns import UrlPattern, UrlPatternError
 
 
 class RuleKind(StrEnum):
-    """Which URLs a rule names."""
+    """The kinds of rules, by the URLs that they name."""
 
     URL = "url"
     PREFIX = "prefix"

@@ -1,4 +1,4 @@
-"""What operators and changed definitions do to a crawl's frontier while workers go on.
+"""Define what operators and changed definitions do to a crawl's frontier while workers go on.
 
 Everything here is kept on the server, so that all workers of a crawl follow at once and after every restart. Errors are
 those of ``protocol.Scheduling``. A URL that is leased is left alone by all of it: a lease that is out ends as ever.

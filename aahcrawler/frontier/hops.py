@@ -11,12 +11,14 @@ MOST_HOPS: Final = 64
 
 
 class Hop(StrEnum):
-    """How one URL led to another."""
+    """The ways in which one URL leads to another."""
 
     LINK = "L"
     NAVIGATION = "N"
     """A link that the navigation of a known application chose."""
     REDIRECT = "R"
+    FRAME = "I"
+    """A document that is shown within a page."""
     REQUISITE = "E"
     SITEMAP = "S"
     FEED = "F"

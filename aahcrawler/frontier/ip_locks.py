@@ -58,7 +58,7 @@ class _Held:
 
 
 class LocalIpLocks:
-    """``IpLocks`` for a process that shares its server with no other; nothing of it is kept. ``clock`` is steady."""
+    """``IpLocks`` in memory, beside a frontier in memory: nothing of it is kept. ``clock`` is steady."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock

@@ -16,7 +16,7 @@ CONTENT_BYTES = 4
 
 
 class Wish(StrEnum):
-    """What a post asks for."""
+    """The wishes that a post can express."""
 
     SCORE = "score"
     """To be queued or re-scored. Where that changes its score, ``Scheduling.rescore`` leaves the page alone from then
@@ -30,7 +30,7 @@ class Wish(StrEnum):
 
 
 class Effect(StrEnum):
-    """What a post changed."""
+    """The effects that a post can have."""
 
     ADDED = "added"
     RESCORED = "rescored"
@@ -65,7 +65,7 @@ class Post:
 
 @dataclass(frozen=True, slots=True)
 class Posted:
-    """What became of a post, and where its URL is now; ``repeated``: it had been applied before, with this effect."""
+    """The result of a post, and the state of its URL; ``repeated``: it had been applied before, with this effect."""
 
     effect: Effect
     state: State | None
@@ -75,7 +75,7 @@ class Posted:
 
 @dataclass(frozen=True, slots=True)
 class UrlStatus:
-    """Where a URL is.
+    """The state of a URL.
 
     Of one that has ended the frontier keeps nothing but why it failed or was blocked; one that was blocked while it was
     queued or due has kept its offer.
@@ -89,7 +89,7 @@ class UrlStatus:
 
 
 class Posting(Protocol):
-    """What the service does to a crawl's frontier. Errors are those of ``protocol.Scheduling``."""
+    """The operations of the service on a crawl's frontier. Errors are those of ``protocol.Scheduling``."""
 
     def post(self, posts: Sequence[Post]) -> tuple[Posted, ...]:
         """Apply posts; the answer runs parallel to them.

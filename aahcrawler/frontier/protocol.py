@@ -1,4 +1,4 @@
-"""What a frontier promises to the crawl (ARCOMEM, sections 4.3 and 4.4).
+"""Define the frontier's contract with the crawl (ARCOMEM, sections 4.3 and 4.4).
 
 A URL of a crawl is in exactly one of these states::
 
@@ -25,7 +25,7 @@ Kind = Literal["page", "requisite"]
 
 
 class Update(StrEnum):
-    """How a new score changes that of a URL which is already queued (ARCOMEM, section 5.1)."""
+    """The update functions: how a new score changes that of a queued URL (ARCOMEM, section 5.1)."""
 
     FIRST = "first"
     LAST = "last"
@@ -35,7 +35,7 @@ class Update(StrEnum):
 
 
 class State(StrEnum):
-    """Where a URL is."""
+    """The state of a URL."""
 
     QUEUED = "queued"
     LEASED = "leased"
@@ -47,7 +47,7 @@ class State(StrEnum):
 
 
 class Offered(StrEnum):
-    """What became of an offered URL."""
+    """The outcomes of an offer."""
 
     ADDED = "added"
     RESCORED = "rescored"
@@ -151,10 +151,17 @@ class FrontierSettings:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What is to be remembered of how a lease ended: why, and which numbers it adds to (``CrawlStats``)."""
+    """The end of a lease as it is remembered: the reason, and the counts it adds (``CrawlStats``).
+
+    The URL's queue is not leased from again for ``delay`` seconds. ``learned`` is what the queue itself asks for, in
+    seconds between fetches: it is kept for whoever leases from it next, in any crawl (``Lease.learned``), and changes
+    no delay; None leaves what was kept, 0 forgets it.
+    """
 
     reason: str = ""
     stats: Mapping[str, float] = field(default_factory=dict)
+    delay: float = 0.0
+    learned: float | None = None
 
 
 QUIET: Final = Outcome()
@@ -162,7 +169,7 @@ QUIET: Final = Outcome()
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How many URLs are in each state, pages and requisites apart; ``queues`` counts queues that hold queued URLs.
+    """The numbers of URLs by state, pages and requisites apart; ``queues`` counts queues that hold queued URLs.
 
     ``reasons`` counts failed and blocked URLs by the reason given, those without one left out.
     """
@@ -175,7 +182,7 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class QueueCounts:
-    """How many pages of one queue are queued, leased and done, and how many requisites are queued."""
+    """The numbers of pages of one queue that are queued, leased and done, and of queued requisites."""
 
     pages_queued: int
     pages_leased: int
@@ -184,7 +191,7 @@ class QueueCounts:
 
 
 class Scheduling(Protocol):
-    """What workers do: every operation is atomic and one round trip for a batch.
+    """The operations of workers; each is atomic, and one round trip for a batch.
 
     Scores may exceed 1 (SUM). An operation that ends a lease is safe to repeat. A repeated ``offer`` is applied
     again, which shows under SUM and AVG. After a ``lease`` whose answer was lost, the next one of the same worker is
@@ -222,33 +229,22 @@ class Scheduling(Protocol):
         """
         ...
 
-    def finish(
-        self,
-        lease: Lease,
-        state: State,
-        *,
-        delay: float = 0.0,
-        learned: float | None = None,
-        links: Sequence[Offer] = (),
-        outcome: Outcome = QUIET,
-    ) -> bool:
+    def finish(self, lease: Lease, state: State, outcome: Outcome = QUIET, links: Sequence[Offer] = ()) -> bool:
         """Move a leased URL to ``done``, ``failed`` or ``blocked``, offer its links and add its counts, all or nothing.
 
         Of more than 500 links, those before the last 500 are offered first, in atomic parts: a crash in
-        between offers them again later. The URL's queue is not leased from again for ``delay`` seconds. The delay of a
-        URL that is done is remembered as the queue's usual one: it is also kept between connections that are out at
-        once, and after a lease that was lost. ``learned`` is what the queue itself asks for, in seconds between
-        fetches: it is kept for whoever leases from it next, in any crawl (``Lease.learned``), and changes no delay;
-        None leaves what was kept, 0 forgets it. Return False, and change nothing, when the lease had been lost; a
-        lease that has run out but was not taken back yet still counts. A finish that is repeated returns True again.
+        between offers them again later. The delay of a URL that is done is remembered as the queue's usual one: it is
+        also kept between connections that are out at once, and after a lease that was lost. Return False, and change
+        nothing, when the lease had been lost; a lease that has run out but was not taken back yet still counts. A
+        finish that is repeated returns True again.
         """
         ...
 
-    def retry(self, lease: Lease, *, delay: float, learned: float | None = None, outcome: Outcome = QUIET) -> State:
-        """Put a leased URL back, its queue to rest for ``delay`` seconds; ``FAILED`` after the last attempt.
+    def retry(self, lease: Lease, outcome: Outcome = QUIET) -> State:
+        """Put a leased URL back, its queue to rest; ``FAILED`` after the last attempt.
 
-        The outcome's numbers are added either way, its reason (``RETRIES_USED_UP`` where it names none) where the
-        URL fails; ``learned`` is kept as by ``finish``. Of a lost lease the URL's present state is returned.
+        The outcome's reason (``RETRIES_USED_UP`` where it names none) is added where the URL fails, the rest of it
+        either way. Of a lost lease the URL's present state is returned.
         """
         ...
 
@@ -261,6 +257,13 @@ class Scheduling(Protocol):
 
     def renew(self, leases: Sequence[Lease]) -> tuple[bool, ...]:
         """Let leases run for another ``lease_seconds`` from now; False for one that had been lost."""
+        ...
+
+    def remember_delay(self, lease: Lease, delay: float) -> None:
+        """Make ``delay`` seconds the usual delay of a leased URL's queue, before the URL is asked for.
+
+        So the queue rests even where nothing of it was done yet when its worker dies. Lost leases are passed over.
+        """
         ...
 
     def recover(self) -> int:
@@ -294,7 +297,7 @@ class Scheduling(Protocol):
 
 
 class Inspection(Protocol):
-    """What can be asked of a frontier; nothing changes."""
+    """The queries to a frontier; they change nothing."""
 
     def counts(self) -> Counts:
         """Count URLs by state, at one moment."""

@@ -52,7 +52,7 @@ class Definition:
 
 @dataclass(frozen=True, slots=True)
 class Registered:
-    """What the server knows of a crawl.
+    """The server's entry of a crawl.
 
     ``reason`` says why it ended, ``changed_at`` when its state changed last, ``begun_at`` when it was first submitted
     as the crawl with this number.
@@ -73,7 +73,7 @@ class UnknownCrawlError(LookupError):
 
 
 class RegistryError(Exception):
-    """What the server keeps of crawls cannot be read or taken; the message says why and what to do."""
+    """The server's entries of crawls cannot be read or written; the message says why and what to do."""
 
 
 class Registry(Protocol):

@@ -5,16 +5,18 @@ from dataclasses import replace
 from datetime import datetime
 
 from aahcrawler.helper import generic_reading, sitemap_reading
-from aahcrawler.helper.adapter import Adapter
+from aahcrawler.helper.adaptation_protocol import Adapter
 from aahcrawler.helper.application_reading import Adaptation, ApplicationReading
 from aahcrawler.helper.assistance import Assistance, FailedAction, Failure
 from aahcrawler.helper.completion import Completion
 from aahcrawler.helper.ignored_links import Ignored
+from aahcrawler.helper.junk_urls import junk_reason
+from aahcrawler.helper.large_pages import READ_BYTES, with_rest
 from aahcrawler.helper.navigation import Links
 from aahcrawler.helper.recognition import Recognised, Recogniser
 from aahcrawler.helper.requests import Values, no_values
 from aahcrawler.helper.scripted import is_empty_shell
-from aahcrawler.helper.sites import Sites
+from aahcrawler.helper.sites import Sites, site_of
 from aahcrawler.helper.time_limits import Attempts, Stopwatch
 from aahcrawler.metadata import Metadata
 from aahcrawler.page import Page
@@ -23,6 +25,7 @@ from aahcrawler.page.titles import head_title, parts
 from aahcrawler.webobject import WebObject
 from knowledge_base.hosts import HostIndex
 from knowledge_base.model import Application, KnowledgeBase, Match
+from knowledge_base.url_rules import Reason
 from online_analysis.document import Document, Outlink
 
 UNKNOWN_ORDER = "day and month may be exchanged"
@@ -62,19 +65,27 @@ class ApplicationAwareHelper:
         return self._applications.get(name)
 
     def is_intermediate(self, url: str) -> bool:
-        """Return whether the application of the site, if known, documents an address as that of a page of links."""
+        """Return whether the application of the site, if known, documents a URL as that of a page of links."""
         application = self._sites.application(url)
         level = self._sites.verdict(application, url).level if application is not None else None
         return level is not None and level.role == "intermediate"
 
     def canonical(self, url: str) -> str:
-        """Return the canonical form of an address.
+        """Return the canonical form of a URL.
 
         That is the application's canonical form if the site's application is known, else the URL as given, which must
         be canonical already.
         """
         application = self._sites.application(url)
         return self._sites.verdict(application, url).url if application is not None else url
+
+    def entrance(self, url: str, target: str) -> Reason | None:
+        """Return why a page of the site that a URL redirects to is an entrance and no page: a login, or sign-up."""
+        if site_of(url) != site_of(target):
+            return None
+        application = self._sites.application(target)
+        reason = self._sites.verdict(application, target).reason if application is not None else junk_reason(target)
+        return reason if reason in (Reason.LOGIN, Reason.REGISTER) else None
 
     def assist(self, page: Page, former: Metadata | None = None) -> Assistance:
         """Detect the application and the level of a page, run its actions, and gather the input of the analysers.
@@ -84,12 +95,19 @@ class ApplicationAwareHelper:
         are neither HTML nor JSON of a known level yield no level, no objects and no links. An HTML page of no known
         application is read generically: its main content, its schema.org and OpenGraph objects, all its links.
 
-        ``former`` is the metadata of an earlier crawl at the same address: its objects are looked for again.
+        ``former`` is the metadata of an earlier crawl at the same URL: its objects are looked for again. Of a very
+        large page only the beginning is read, and that is among the failed actions; its links are found all the same.
         """
+        beginning = page.beginning(READ_BYTES) if page.is_html and 200 <= page.status < 300 else page
+        found = self._read(beginning, former)
+        return found if beginning is page else with_rest(found, page, Links(page, self._sites, self._values))
+
+    def _read(self, page: Page, former: Metadata | None) -> Assistance:
         order = None
         if page.is_html:
             order = self._sites.date_order(page.url, shown_order(page), implied_order(page))
-            page = page.of_site(order, self._sites.shared_titles(page.url, parts(head_title(page))))
+            titles = self._sites.shared_titles(page.url, parts(head_title(page)))
+            page = page.of_site(order, titles, self._sites.records.of(page.url))
         found = self._assisted(page, former)
         page.forget()
         return _marked(found, ambiguous_days(page)) if order is None and page.is_html else found
@@ -125,7 +143,7 @@ class ApplicationAwareHelper:
         return replace(found, failed_actions=(*found.failed_actions, *_failures(page, shown)))
 
     def _may_hold_content(self, page: Page, application: Application) -> bool:
-        """Return whether a page of no known level is worth reading: an address that the application avoids is not."""
+        """Return whether a page of no known level is worth reading: a URL that the application avoids is not."""
         return page.is_html and self._sites.verdict(application, page.url).reason is None
 
     def _generic(self, page: Page, ignored: Ignored | None = None) -> Assistance:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property, partial
 
-from aahcrawler.helper.adapter import Adapter, Question
+from aahcrawler.helper.adaptation_protocol import Adapter, Question
 from aahcrawler.helper.anchors import Contexts
 from aahcrawler.helper.assistance import Assistance, Failure
 from aahcrawler.helper.completion import Completion
@@ -42,7 +42,7 @@ LITTLE = 0.25
 
 @dataclass(frozen=True, slots=True)
 class Adaptation:
-    """The adapter for actions that fail on a page, and a former crawl's metadata of its address."""
+    """The adapter for actions that fail on a page, and a former crawl's metadata of its URL."""
 
     adapter: Adapter
     former: Metadata | None = None
@@ -117,7 +117,7 @@ class ApplicationReading:
         return None
 
     def _is_list(self, level: PageLevel) -> bool:
-        """Return whether a page is a list by its address as well: a page that only looks like one may be an article."""
+        """Return whether a page is a list by its URL as well: a page that only looks like one may be an article."""
         return level.role == "intermediate" and level.documents(
             self.links.sites.verdict(self.application, self.page.url).address
         )
@@ -138,8 +138,8 @@ class ApplicationReading:
         found: dict[str, Extracted] = {}
         level = place.level
         literals = self.links.literals
-        where = PageLocation.of(self.page, self.application, level, literals, self._named_address(level))
-        runner = Runner.at(where)
+        location = PageLocation.of(self.page, self.application, level, literals, self._named_address(level))
+        runner = Runner.at(location)
         for action in place.actions:
             if not isinstance(action, Extract):
                 continue
@@ -150,7 +150,7 @@ class ApplicationReading:
                 number = len(outcome.extracted) if outcome.verified else 0
                 self.attempts.fail(level.name, action.name, outcome.failure, outcome.detail, number)
         answering = answering_within(place, runner, tuple(found.values()))
-        objects = References(self.links, where.own.url, self.application, level).added(answering)
+        objects = References(self.links, location.own.url, self.application, level).added(answering)
         work = partial(thread_of, place, runner, objects)
         self._thread = self.attempts.attempt((level, "thread"), work, level=level.name, action="thread")
         return objects
@@ -182,7 +182,7 @@ class ApplicationReading:
         adapter, former = self.adaptation.adapter, self.adaptation.former
         followed = adapter.followed(self.links, self.application, place.level, chosen, former)
         for action in followed.stopped:
-            detail, number = "links are followed by their addresses", len(followed.chosen)
+            detail, number = "links are followed by their URLs", len(followed.chosen)
             self.attempts.fail(place.level.name, action, Failure.STOPPED_WORKING, detail, number)
         return followed.chosen
 
@@ -228,13 +228,13 @@ class ApplicationReading:
             or any(each.object.part_of for each in extracted)
         ):
             return ""
-        said = "\n".join(part.text for part in parts if part.role == "content")
-        if len(said) >= LONGEST_REST * LITTLE:
+        content = "\n".join(part.text for part in parts if part.role == "content")
+        if len(content) >= LONGEST_REST * LITTLE:
             return ""
         main = self.page.once(generic.main_content)
-        if len(said) >= LITTLE * len(main):
+        if len(content) >= LITTLE * len(main):
             return ""
-        known = frozenset(said.split("\n"))
+        known = frozenset(content.split("\n"))
         return "\n".join(line for line in main.split("\n") if line not in known)[:LONGEST_REST].rstrip()
 
     def _document(

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from aahcrawler.induction.model import NoObject
+from aahcrawler.induction.record_sets import NoObject
 from aahcrawler.webobject import Container, WebObject
 from knowledge_base.model import Match
 from knowledge_base.url_rules import Reason
@@ -74,7 +74,7 @@ class Assistance:
     """The result of the helper for one page (ARCOMEM, section 4.1).
 
     ``match`` is None for a page of no known application. ``objects`` have distinct IRIs. ``requisites`` are absolute
-    addresses of images, style sheets, scripts and fonts; they are no links. ``refused`` names each junk link once.
+    URLs of images, style sheets, scripts and fonts; they are no links. ``refused`` names each junk link once.
     ``containers`` are what objects are parts of and no objects: a thread, then the forum that it is in. ``learned``
     names the first learned action that found any of the objects. ``sitemaps`` are those that a sitemap names.
     ``no_object`` tells why a page that was read generically yields no object, None where it yields one.

@@ -17,7 +17,7 @@ from aahcrawler.helper.part_text import body_of
 from aahcrawler.helper.sites import site_of
 from aahcrawler.induction.article_text import AGREED, LEAST_AGREED, MISSED, RUNNING, letters, merged, share_of
 from aahcrawler.induction.generic_objects import Reading, read
-from aahcrawler.induction.model import Region
+from aahcrawler.induction.record_sets import Region
 from aahcrawler.page import Page
 from aahcrawler.page.generic import main_content as generic_content
 from aahcrawler.webobject import Value, WebObject
@@ -98,24 +98,24 @@ def _completed(
         return tuple(extracted) if extracted else (_inferred(generic, reading),)
     better = _with_fields(replace(whole, object=_without_guesses(whole.object)) if guessed else whole, generic)
     own, other, third = body_of(whole.object), body_of(generic), page.once(generic_content)
-    said = "\n".join(body_of(each.object) for each in extracted)
+    extracted_text = "\n".join(body_of(each.object) for each in extracted)
     structure = reading.article.part.body.plain()
-    if guessed or not own or _tells_more(own, other, said, structure, third):
+    if guessed or not own or _tells_more(own, other, extracted_text, structure, third):
         better = replace(_of_reading(generic, reading), object=_with(better.object, {BODY: (other,)}))
     elif cut and (trimmed := _trimmed(own, other, third)) != own:
         better = replace(better, object=_with(better.object, {BODY: (trimmed,)}, CUT))
     return tuple(better if each is whole else each for each in extracted)
 
 
-def _tells_more(own: str, generic: str, said: str, structure: str, third: str) -> bool:
+def _tells_more(own: str, generic: str, extracted_text: str, structure: str, third: str) -> bool:
     """Return whether a generic text is to replace the one that an action found.
 
     Most of its running text is in no object but in another reading as well, and it is more than the action alone found.
     A text that is the main part of the page by its structure is right.
     """
-    if letters(generic) < LEAST_AGREED or share_of(generic, said) >= MISSED or _agree(own, structure):
+    if letters(generic) < LEAST_AGREED or share_of(generic, extracted_text) >= MISSED or _agree(own, structure):
         return False
-    more, alone = _left(generic, said), _left(own, generic)
+    more, alone = _left(generic, extracted_text), _left(own, generic)
     supported = max(share_of(more, other) for other in (structure, third)) >= MISSED
     return supported and letters(more) > sum(letters(line) for line in alone.split("\n") if share_of(line, third))
 

@@ -23,14 +23,14 @@ def thread_of(place: Place, runner: Runner, extracted: Sequence[Extracted]) -> C
     None too if no object is a part of the page, or one object is the whole page. Raises `lxml.etree.XPathError` for an
     expression that fails on this page.
     """
-    own = runner.where.own.url
+    own = runner.location.own.url
     parts = [each.object for each in extracted if each.object.part_of == own]
     if not place.level.type or not parts or any(each.object.iri == own for each in extracted):
         return None
     first = parts[0].first(TITLE)
-    said = _ANSWER.sub("", first) if isinstance(first, str) else ""
-    shown = "" if said and runner.where.is_first else _shown_title(place, runner)
-    return Container(own, place.level.type, shown or said)
+    title = _ANSWER.sub("", first) if isinstance(first, str) else ""
+    shown = "" if title and runner.location.is_first else _shown_title(place, runner)
+    return Container(own, place.level.type, shown or title)
 
 
 def answering_within(place: Place, runner: Runner, extracted: Sequence[Extracted]) -> tuple[Extracted, ...]:
@@ -39,7 +39,7 @@ def answering_within(place: Place, runner: Runner, extracted: Sequence[Extracted
     A quote names only the quoted post, which may be one of another thread. That post is older than its answer, so that
     on the first page of a thread only posts of this page count; on later pages this cannot be known.
     """
-    if not place.level.type or not runner.where.is_first:
+    if not place.level.type or not runner.location.is_first:
         return tuple(extracted)
     here = {each.object.iri for each in extracted}
     return tuple(_without_parent(each) if _answers_elsewhere(each, here) else each for each in extracted)
@@ -79,7 +79,7 @@ def _shown_title(place: Place, runner: Runner) -> str:
     for action in place.actions:
         for wanted in action.fields if isinstance(action, Extract) else ():
             if wanted.name == TITLE and wanted.page:
-                values = runner.reader.read(wanted, runner.where.page.tree, None).values
+                values = runner.reader.read(wanted, runner.location.page.tree, None).values
                 if values:
                     return str(values[0])
     return ""

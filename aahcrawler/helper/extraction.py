@@ -52,7 +52,7 @@ class Extraction:
     """One extraction action on one page. ``failure`` is set once `objects` has been read to its end."""
 
     action: Extract
-    where: PageLocation
+    location: PageLocation
     reader: FieldReader
     failure: Failure | None = None
     detail: str = ""
@@ -64,14 +64,14 @@ class Extraction:
         """Yield the objects in document order; the same IRI comes once."""
         seen: set[str] = set()
         bodies = 0
-        allowance = _allowance(self.where.page.tree)
-        weight = max(1, _depth(self.where.page.tree) // DEEP) if _deep(self.where.page.tree) else 1
+        allowance = _allowance(self.location.page.tree)
+        weight = max(1, _depth(self.location.page.tree) // DEEP) if _deep(self.location.page.tree) else 1
         for number, item in enumerate(self._find_items()):
             allowance -= weight * int(_size(item))
             if self.reader.budget < 0 or allowance < 0 or number >= MOST_OBJECTS:
                 self.failure, self.detail = Failure.TOO_MUCH, f"after {number} objects"
                 return
-            extracted = self._read(item, first=number == 0 and self.where.is_first)
+            extracted = self._read(item, first=number == 0 and self.location.is_first)
             if extracted is not None and extracted.object.iri not in seen:
                 seen.add(extracted.object.iri)
                 bodies += BODY in extracted.object.properties
@@ -83,11 +83,11 @@ class Extraction:
 
     def _find_items(self) -> list[HtmlElement]:
         for selector in self.reader.narrowed(self.action.items):
-            items = selector.elements(self.where.page.tree, self.where.page.elements)
+            items = selector.elements(self.location.page.tree, self.location.page.elements)
             if items:
                 items = items if self.action.many else items[:1]
                 if self.action.run is not None:
-                    items = run_items(items, self.action.run, self.where.page.fetched_at)
+                    items = run_items(items, self.action.run, self.location.page.fetched_at)
                     self.reader.keep_whole(self.action.fields)
                 self._owners = nesting(items)
                 return items
@@ -113,7 +113,7 @@ class Extraction:
     def _read(self, item: HtmlElement, *, first: bool) -> Extracted | None:
         identity = self.action.identity
         fragment = (
-            fragments.found(identity, self._naming, item, self.where.page.elements) if identity is not None else None
+            fragments.found(identity, self._naming, item, self.location.page.elements) if identity is not None else None
         )
         if identity is not None and fragment is None and not identity.fields:
             return None
@@ -122,11 +122,13 @@ class Extraction:
             fragment = self._composed.fragment(identity, properties)
             if fragment is None:
                 return None
-        own = self.where.own.url
-        properties["url"] = (Reference(f"{self.where.url}#{fragment}" if fragment else own),)
+        own = self.location.own.url
+        properties["url"] = (Reference(f"{self.location.url}#{fragment}" if fragment else own),)
         answered = self.action.parent
         parent = (
-            fragments.found(answered, self._answering, item, self.where.page.elements) if answered is not None else None
+            fragments.found(answered, self._answering, item, self.location.page.elements)
+            if answered is not None
+            else None
         )
         if self.action.run is not None:
             parent = self._replies.parent(item, fragment)
@@ -134,7 +136,7 @@ class Extraction:
             properties["parent"] = (Reference(f"{own}#{parent}"),)
         iri = f"{own}#{fragment}" if fragment else own
         part_of = own if fragment else None
-        found = WebObject(iri, self._type(first), self.where.page.url, properties, part_of)
+        found = WebObject(iri, self._type(first), self.location.page.url, properties, part_of)
         return Extracted(found, body.elements, body.without)
 
     def _properties(self, item: HtmlElement, *, first: bool) -> tuple[dict[str, tuple[Value, ...]], Found]:
@@ -171,7 +173,7 @@ class Extraction:
 
     @cached_property
     def _usual_type(self) -> str:
-        page = self.where.page
+        page = self.location.page
         shown = (type_ for type_, sign in self.action.instead if sign.shows(page.tree, page.elements))
         return next(shown, self.action.type)
 

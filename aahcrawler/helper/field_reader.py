@@ -49,9 +49,9 @@ class _Plan:
 class FieldReader:
     """Reads fields on one page. ``budget`` is the number of characters of text that may still be read."""
 
-    def __init__(self, where: PageLocation, budget: int) -> None:
+    def __init__(self, location: PageLocation, budget: int) -> None:
         self.budget = budget
-        self._where = where
+        self._location = location
         self._plans: dict[Field, _Plan] = {}
 
     def read(self, wanted: Field, item: HtmlElement, owners: Owners | None) -> Found:
@@ -60,8 +60,8 @@ class FieldReader:
         With ``owners``, the content of objects within the item is not read as the item's own.
         """
         plan = self._plans.get(wanted) or self._plan(wanted)
-        context = self._where.page.tree if wanted.page else item
-        blank, elements = Found(), self._where.page.elements
+        context = self._location.page.tree if wanted.page else item
+        blank, elements = Found(), self._location.page.elements
         for selector in plan.selectors:
             nodes = _located(wanted, selector, context, None if wanted.page else owners, elements)
             found = self._joined(wanted, plan, _outermost(nodes)) if wanted.join else self._singly(wanted, plan, nodes)
@@ -84,14 +84,14 @@ class FieldReader:
     def declared(self, wanted: Field) -> Found:
         """Return the value that the page declares for its main item."""
         item = self._main_item
-        values = declared_values(item, wanted, self._where.page) if item is not None else ()
+        values = declared_values(item, wanted, self._location.page) if item is not None else ()
         self.budget -= sum(len(value) for value in values if isinstance(value, str))
         return Found(values)
 
     @cached_property
     def _main_item(self) -> Item | None:
-        page = self._where.page
-        return main_item(page, (self._where.own.url, self._where.url, page.url))
+        page = self._location.page
+        return main_item(page, (self._location.own.url, self._location.url, page.url))
 
     def keep_whole(self, fields: Iterable[Field]) -> None:
         """Read these with all of their expressions: their items hold markup that is not in the source of the page."""
@@ -99,15 +99,15 @@ class FieldReader:
 
     def narrowed(self, selectors: Iterable[Selector]) -> Iterator[Selector]:
         """Yield those of the expressions that can find anything on the page."""
-        return self._narrowed(selectors, self._where.page.elements)
+        return self._narrowed(selectors, self._location.page.elements)
 
     def _narrowed(self, selectors: Iterable[Selector], elements: Elements | None) -> Iterator[Selector]:
-        narrow = self._where.literals.narrow
+        narrow = self._location.literals.narrow
         return (selector for given in selectors if (selector := narrow(given, elements)) is not None)
 
     def _plan(self, wanted: Field) -> _Plan:
         # Markup given as text on the page has elements of its own.
-        elements = None if wanted.markup else self._where.page.elements
+        elements = None if wanted.markup else self._location.page.elements
         plan = _Plan(tuple(self.narrowed(wanted.selectors)), tuple(self._narrowed(wanted.without, elements)))
         self._plans[wanted] = plan
         return plan
@@ -116,7 +116,7 @@ class FieldReader:
         values: list[Value] = []
         first = Found()
         for element, node in islice(nodes, MOST_TRIES):
-            without = _without(plan, node, self._where.page.elements)
+            without = _without(plan, node, self._location.page.elements)
             value = self._value(wanted, _text(wanted, node, without), node)
             if not values and (value is not None or not first.elements):
                 first = Found((), (element,), without) if element is not None else Found()
@@ -135,7 +135,7 @@ class FieldReader:
         without: list[HtmlElement] = []
         blank: list[HtmlElement] = []
         for element, node in nodes:
-            left_out = _without(plan, node, self._where.page.elements)
+            left_out = _without(plan, node, self._location.page.elements)
             text_of_part = _text(wanted, node, left_out)
             without += left_out
             if text_of_part:
@@ -151,7 +151,7 @@ class FieldReader:
         return Found((value,), elements, tuple(without)) if value is not None else Found()
 
     def _value(self, wanted: Field, found: str, node: Node) -> Value | None:
-        page = self._where.page
+        page = self._location.page
         match wanted.kind:
             case FieldKind.PERSON:
                 return as_person(node, found, page.base_url)

@@ -31,7 +31,7 @@ def stripped(written: str, strip: str) -> str:
 
 
 def as_person(node: Node, name: str, base: str) -> Person | None:
-    """Return the person that a node names: the address is that of the node's link, or of the first one within it."""
+    """Return the person that a node names: the URL is that of the node's link, or of the first one within it."""
     name = text.fold(name)
     if not name:
         return None

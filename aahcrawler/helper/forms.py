@@ -1,4 +1,4 @@
-"""Forms as a browser submits them (HTML standard, section 4.10.22): which values they send, and to which address."""
+"""Forms as a browser submits them (HTML standard, section 4.10.22): which values they send, and to which URL."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -29,16 +29,16 @@ class NotSentError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """A form without secrets and side effects: the address its values are sent to, and its preset values."""
+    """A form without secrets and side effects: the URL its values are sent to, and its preset values."""
 
     target: str
     entries: tuple[Entry, ...]
 
     def filled(self, values: Mapping[str, str]) -> str:
-        """Return the canonical address to ask for, with these values in place of the form's own of the same names.
+        """Return the canonical URL to ask for, with these values in place of the form's own of the same names.
 
         A value whose name the form does not have comes last. The query of the form's target is replaced, as by
-        browsers; names and values are in UTF-8. Raises `NotSentError` for an address that is too long.
+        browsers; names and values are in UTF-8. Raises `NotSentError` for a URL that is too long.
         """
         entries: list[Entry] = []
         left = dict(values)
@@ -51,7 +51,7 @@ class Submission:
         query = "&".join(f"{_encoded(name)}={_encoded(value)}" for name, value in entries)
         url = urls.canonicalize(f"{self.target.partition('?')[0]}?{query}")
         if url is None:
-            raise NotSentError("its address would be too long; give it shorter values")
+            raise NotSentError("its URL would be too long; give it shorter values")
         return url
 
 
@@ -74,7 +74,7 @@ def submission(form: HtmlElement, page_url: str, base_url: str) -> Submission:
     reference = text.fold(override.get("formaction") or form.get("action") or "")
     target = urls.resolve(base_url, reference) if reference else page_url
     if target is None:
-        raise NotSentError(f"its action is no web address: {reference[:100]}")
+        raise NotSentError(f"its action is no URL: {reference[:100]}")
     entries = (entry for control in controls for entry in _entries(control, button))
     return Submission(target, tuple(entries))
 

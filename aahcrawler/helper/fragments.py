@@ -1,4 +1,4 @@
-"""Make the fragments of objects' addresses: the numbers that their page gives them, else author and date."""
+"""Make the fragments of objects' URLs: the numbers that their page gives them, else author and date."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

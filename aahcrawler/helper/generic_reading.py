@@ -6,15 +6,16 @@ from aahcrawler.helper import generic_splitting, transcript_reading
 from aahcrawler.helper.anchors import Contexts
 from aahcrawler.helper.assistance import Assistance, Refused
 from aahcrawler.helper.generic_splitting import GenericSplit
+from aahcrawler.helper.junk_urls import is_challenge, junk_reason
 from aahcrawler.helper.link_collection import LinkCollector
 from aahcrawler.helper.navigation import Links, abroad
 from aahcrawler.helper.references import References
-from aahcrawler.helper.unknown_addresses import junk
 from aahcrawler.induction import generic_objects
 from aahcrawler.induction.generic_objects import Reading
 from aahcrawler.page import Page, claims, feeds, generic, requisites
 from aahcrawler.page.generic import PageLink
 from aahcrawler.webobject import WebObject
+from knowledge_base.url_rules import Reason
 from online_analysis.document import Document, DocumentPart, Outlink, PartRole
 
 MOST_TITLE = 500
@@ -24,6 +25,7 @@ LANGUAGE_SAMPLE = 600
 def read(page: Page, links: Links) -> Assistance:
     """Read an HTML page of no known application: its parts, the objects it declares or is, all its links."""
     reading = page.once(generic_objects.read)
+    links.sites.records.learn(page.url, reading.shapes)
     described, refused = _links(page, links)
     found = generic_splitting.split(page, reading, tuple(described.values()))
     parts = tuple(found.parts)
@@ -36,18 +38,20 @@ def read(page: Page, links: Links) -> Assistance:
         generic.published(page, page.fetched_at),
         rest=found.rest,
     )
-    junked = (*links.refused, *refused)
+    needed = requisites.of_page(page)
+    challenges = tuple(Refused(url, Reason.ACTION) for url in needed if is_challenge(url))
+    shown = tuple(url for url in needed if not is_challenge(url))
     made = _objects(page, links, reading)
-    return Assistance(None, document, made, requisites.of_page(page), junked, no_object=reading.reason)
+    return Assistance(None, document, made, shown, (*links.refused, *refused, *challenges), no_object=reading.reason)
 
 
 def _links(page: Page, links: Links) -> tuple[Mapping[str, PageLink], Sequence[Refused]]:
-    """Return the links of a page to others by their canonical addresses, and those that are junk."""
+    """Return the links of a page to others by their canonical URLs, and those that are junk."""
     described = {each.element: each for each in generic.links(page) if not links.ignored.covers(each.element)}
     found: dict[str, PageLink] = {}
     refused: dict[str, Refused] = {}
     for link in abroad(links, ((each.url, element) for element, each in described.items())):
-        reason = junk(link.url) if links.is_here(link.url) else None
+        reason = junk_reason(link.url) if links.is_here(link.url) else None
         if reason is not None:
             refused.setdefault(link.url, Refused(link.url, reason))
         elif link.element is not None:

@@ -10,10 +10,10 @@ from aahcrawler.helper.list_entries import LONGEST_REST, ListText, read_list
 from aahcrawler.helper.ownership import Owners
 from aahcrawler.helper.part_text import author_of, body_of
 from aahcrawler.induction.generic_objects import Reading
-from aahcrawler.induction.model import Nature, Record
+from aahcrawler.induction.record_sets import Nature, Record
 from aahcrawler.page import Page, generic
-from aahcrawler.page.entries import LONGEST_PARAGRAPH
 from aahcrawler.page.generic import PageLink
+from aahcrawler.page.link_surroundings import LONGEST_PARAGRAPH
 from aahcrawler.page.sidebars import Sidebar, sidebars
 from aahcrawler.page.text import fold, plain_text
 from aahcrawler.page.zones import Zone, Zones
@@ -67,17 +67,17 @@ def split(page: Page, reading: Reading, links: Sequence[PageLink]) -> GenericSpl
     or a content part if it is longer. With few entries the main content is the content, or all of the page's text if
     that is much more. Each sidebar is a part.
     """
-    said = [item for item in reading.objects if item.type in _WRITTEN and body_of(item)]
+    written = [item for item in reading.objects if item.type in _WRITTEN and body_of(item)]
     teasers = _teasers(reading)
     main = page.once(generic.main_content)
-    sorting = _Sorting(page, _regions(reading, said), _elements(teasers))
-    sorting.sort(links, main if len(said) < 2 else "", lists=not _is_whole(said))
+    sorting = _Sorting(page, _regions(reading, written), _elements(teasers))
+    sorting.sort(links, main if len(written) < 2 else "", lists=not _is_whole(written))
     blocks = sidebars(sorting.beside, sorting.zones)
-    found = GenericSplit([DocumentPart("content", body_of(item), author_of(item)) for item in said], sorting.owned)
+    found = GenericSplit([DocumentPart("content", body_of(item), author_of(item)) for item in written], sorting.owned)
     taken = (*_boilerplate(sorting.zones, len(main)), *_beside(blocks, sorting.beside))
-    if _is_whole(said):
+    if _is_whole(written):
         entries = map(plain_text, _elements(teasers))
-        _add_content(found, said, sorting, _without(main, taken, entries))
+        _add_content(found, written, sorting, _without(main, taken, entries))
         listed = [fold(text)[:LONGEST_PARAGRAPH] for text in map(plain_text, _elements(teasers))]
         found.add(DocumentPart("navigation", _without(_joined(listed), found.texts)), sorting.entered)
     else:
@@ -96,10 +96,10 @@ def _read_list(page: Page, sorting: "_Sorting", teasers: Sequence[Record], links
 
 def _add_list(found: GenericSplit, listed: ListText, sorting: "_Sorting", main: str, taken: Sequence[str]) -> None:
     """Add the entries of a list and the rest of the page; if there are few entries, the main content instead."""
-    said = found.texts
-    rest = _without(listed.rest, taken, said)
+    written = found.texts
+    rest = _without(listed.rest, taken, written)
     if len(sorting.entered) >= _FEWEST_ENTRIES:
-        navigation = _without(listed.text, said)
+        navigation = _without(listed.text, written)
         found.contexts = listed.contexts
         if len(rest) <= max(len(navigation), _LEAST_LEFT):
             found.rest = rest[:LONGEST_REST]
@@ -107,7 +107,7 @@ def _add_list(found: GenericSplit, listed: ListText, sorting: "_Sorting", main: 
             found.add(DocumentPart("content", rest), sorting.quoted)
         found.add(DocumentPart("navigation", navigation), sorting.entered)
         return
-    left = _without(main, taken, said)
+    left = _without(main, taken, written)
     shown = _joined((listed.text, rest))
     found.add(DocumentPart("content", left if len(left) >= _MOST_OF * len(shown) else shown), sorting.quoted)
     entries = [link.context or link.anchor for link in sorting.listed]
@@ -118,14 +118,14 @@ def _joined(texts: Iterable[str]) -> str:
     return "\n".join(filter(None, dict.fromkeys(texts)))
 
 
-def _is_whole(said: Iterable[WebObject]) -> bool:
+def _is_whole(written: Iterable[WebObject]) -> bool:
     """Return whether a page has posts or an article, not only comments on an object that is not found."""
-    return any(item.type in _WHOLES for item in said)
+    return any(item.type in _WHOLES for item in written)
 
 
-def _add_content(found: GenericSplit, said: Sequence[WebObject], sorting: "_Sorting", main: str) -> None:
+def _add_content(found: GenericSplit, written: Sequence[WebObject], sorting: "_Sorting", main: str) -> None:
     """Add the main content outside of posts to an article that is cut, as a part of its own, or as the rest."""
-    if [item.type for item in said] == ["article"] and _is_cut(found.parts[0].text, main):
+    if [item.type for item in written] == ["article"] and _is_cut(found.parts[0].text, main):
         found.parts[0] = replace(found.parts[0], text=main)
         found.part_of.update(dict.fromkeys(sorting.quoted, 0))
         return
@@ -182,10 +182,10 @@ def _is_quoted(link: PageLink, text: str) -> bool:
     return len(link.anchor) >= _SHORTEST_QUOTE and link.anchor in text
 
 
-def _regions(reading: Reading, said: Sequence[WebObject]) -> Mapping[HtmlElement, int]:
+def _regions(reading: Reading, written: Sequence[WebObject]) -> Mapping[HtmlElement, int]:
     """Return the elements that contain the texts of objects, with the numbers of the objects."""
     found: dict[HtmlElement, int] = {}
-    for number, item in enumerate(said):
+    for number, item in enumerate(written):
         region = reading.bodies.get(item.iri)
         for element in region.elements if region is not None else ():
             if isinstance(element, HtmlElement):

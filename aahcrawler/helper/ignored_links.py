@@ -16,9 +16,9 @@ class Ignored(Subtrees):
         super().__init__(elements)
 
     def covers_reference(self, reference: str) -> bool:
-        """Return whether an address, as written, occurs in ignored elements and in no link outside of them.
+        """Return whether a URL, as written, occurs in ignored elements and in no link outside of them.
 
-        This serves addresses whose element is not known, such as those that an expression finds in attributes.
+        This serves URLs whose element is not known, such as those that an expression finds in attributes.
         """
         return self._any and reference in self._references
 

@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field, replace
 
 from aahcrawler.helper.assistance import Refused
+from aahcrawler.helper.junk_urls import junk_reason
 from aahcrawler.helper.sites import Sites
-from aahcrawler.helper.unknown_addresses import junk
 from online_analysis.document import Outlink
 
 
@@ -12,7 +12,7 @@ from online_analysis.document import Outlink
 class LinkCollector:
     """Collects links in the canonical form of the application of their site, if known, each once.
 
-    Junk is refused: addresses that the application calls junk, else those whose words suggest it.
+    Junk is refused: URLs that the application calls junk, else those whose words suggest it.
     """
 
     sites: Sites
@@ -24,7 +24,7 @@ class LinkCollector:
         application = self.sites.application(link.url)
         verdict = self.sites.verdict(application, link.url) if application is not None else None
         url = link.url if verdict is None else verdict.url
-        reason = junk(url) if verdict is None else verdict.reason
+        reason = junk_reason(url) if verdict is None else verdict.reason
         if reason is not None:
             self.refused.setdefault(url, Refused(url, reason))
         elif url not in self.outlinks:

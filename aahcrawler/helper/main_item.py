@@ -19,8 +19,8 @@ _MAIN_ROLES = frozenset({"", "mainEntity"})
 def main_item(page: Page, own: Sequence[str]) -> Item | None:
     """Return the item that the page declares as its main one, None if it declares none.
 
-    ``own`` are the page's addresses. An article, post or the like with one of them comes first, then the only one that
-    the page declares in its own right, then any other item with the page's address.
+    ``own`` are the page's URLs. An article, post or the like with one of them comes first, then the only one that
+    the page declares in its own right, then any other item with the page's URL.
     """
     found = page.once(items)
     addresses = frozenset(map(_bare, own))
@@ -71,5 +71,5 @@ def _is_at(item: Item, addresses: frozenset[str], page: Page) -> bool:
 
 
 def _bare(url: str) -> str:
-    """Return an address without the parts in which spellings of one address differ: scheme, ``www.``, closing slash."""
+    """Return a URL without the parts in which spellings of one URL differ: scheme, ``www.``, closing slash."""
     return url.partition("://")[2].removeprefix("www.").rstrip("/")

@@ -20,7 +20,7 @@ from knowledge_base.selectors import Selector, SourceLiterals
 from knowledge_base.url_rules import ParsedUrl
 
 MOST_LINKS = 10_000
-"""The most different addresses of one page that are judged."""
+"""The most different URLs of one page that are judged."""
 _FILE = re.compile(
     r"\.(?:css|m?js|json|png|jpe?g|gif|svg|webp|avif|ico|woff2?|ttf|otf|eot|mp[34]|webm|og[gv])$", re.IGNORECASE
 )
@@ -28,7 +28,7 @@ _FILE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """A link to follow: its canonical address, its element, and the action that chose it."""
+    """A link to follow: its canonical URL, its element, and the action that chose it."""
 
     url: str
     element: etree._Element | None
@@ -61,12 +61,12 @@ class Links:
 
     @cached_property
     def requests(self) -> Requests:
-        """The addresses that the page makes."""
+        """The URLs that the page makes."""
         return Requests(self.page, self.values)
 
     @cached_property
     def anchors(self) -> tuple[tuple[str, HtmlElement], ...]:
-        """Every different address the page links to, with the first element that does, in document order."""
+        """Every different URL the page links to, with the first element that does, in document order."""
         found: dict[str, HtmlElement] = {}
         for element in self.page.tree.iter("a", "area"):
             url = self.resolve(element.get("href"))
@@ -78,11 +78,11 @@ class Links:
 
     @property
     def refused(self) -> tuple[Refused, ...]:
-        """The junk links so far, each address once."""
+        """The junk links so far, each URL once."""
         return tuple(self._refused.values())
 
     def resolve(self, href: str | None) -> str | None:
-        """Return the canonical address of a reference of this page; None for none and for links within the page."""
+        """Return the canonical URL of a reference of this page; None for none and for links within the page."""
         if not href or href.startswith(("#", "javascript:")):
             return None
         if href not in self._resolved:
@@ -92,7 +92,7 @@ class Links:
         return self._resolved[href]
 
     def judge(self, application: Application, url: str) -> Verdict | None:
-        """Return the application's verdict on an address; None for junk, which is recorded."""
+        """Return the application's verdict on a URL; None for junk, which is recorded."""
         verdict = self.sites.verdict(application, url)
         if verdict.reason is None:
             return verdict
@@ -100,12 +100,12 @@ class Links:
         return None
 
     def is_here(self, url: str) -> bool:
-        """Return whether an address is on the page's own site."""
+        """Return whether a URL is on the page's own site."""
         return url.startswith(self._fronts)
 
     @cached_property
     def _fronts(self) -> tuple[str, ...]:
-        """The possible beginnings of addresses of the page's own site."""
+        """The possible beginnings of URLs of the page's own site."""
         hosts = (f"www.{self.site}", *([] if self.site.startswith("www.") else [self.site]))
         return tuple(f"{scheme}://{host}/" for scheme in ("http", "https") for host in hosts)
 
@@ -125,11 +125,11 @@ class Navigation:
 
     @cached_property
     def here(self) -> Verdict:
-        """The application's verdict on the page's own address."""
+        """The application's verdict on the page's own URL."""
         return self.links.sites.verdict(self.application, self.links.page.url)
 
     def run(self, guard: Guard) -> tuple[Chosen, ...]:
-        """Return the links of all navigation actions, each address once, in the order of the actions.
+        """Return the links of all navigation actions, each URL once, in the order of the actions.
 
         Links to the page itself are left out. An action that finds no others counts as having found nothing, so that
         the actions that depend on this run.
@@ -161,9 +161,9 @@ class Navigation:
                 yield Chosen(asked, made.element, action.name)
 
     def _asked(self, target: PageLevel, url: str) -> str | None:
-        """Return the canonical form of an address that was made on purpose.
+        """Return the canonical form of a URL that was made on purpose.
 
-        Avoid rules keep a crawler from links on pages; an address that the target level documents was made
+        Avoid rules keep a crawler from links on pages; a URL that the target level documents was made
         deliberately.
         """
         canonical = self.application.canonical(ParsedUrl.parse(url))
@@ -173,7 +173,7 @@ class Navigation:
         return verdict.url if verdict is not None else None
 
     def _references(self, selector: Selector) -> Iterator[tuple[HtmlElement | None, str | None]]:
-        """Yield the results of an expression as addresses as written, with their elements if known."""
+        """Yield the results of an expression as URLs as written, with their elements if known."""
         ignored, page = self.links.ignored, self.links.page
         narrowed = self.links.literals.narrow(selector, page.elements)
         for node in narrowed.found(page.tree, page.elements) if narrowed is not None else ():
@@ -211,7 +211,7 @@ def starting_points(links: Links, application: Application) -> Iterator[Chosen]:
 def content_links(links: Links, application: Application, body: HtmlElement) -> Iterator[Chosen]:
     """Return the links within an extracted body.
 
-    All links to other sites are followed, links to the same site only if a terminal level documents the address: a link
+    All links to other sites are followed, links to the same site only if a terminal level documents the URL: a link
     to a quoted post, say, would fetch its thread a second time.
     """
     for element in body.iter("a", "area"):

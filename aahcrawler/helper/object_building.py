@@ -37,22 +37,22 @@ class PageFields(Protocol):
 
 
 def sketched(
-    action: Extract, where: PageLocation, sketches: Sequence[Sketch], page_fields: PageFields
+    action: Extract, location: PageLocation, sketches: Sequence[Sketch], page_fields: PageFields
 ) -> tuple[Extracted, ...]:
     """Return the objects of sketches in their order; the same IRI comes once.
 
-    Their type, their address and their containers follow from the action and the page. An object that the page does not
+    Their type, their URL and their containers follow from the action and the page. An object that the page does not
     number is named by its author and date, one without either by its text.
     """
     composed = Composed()
     found: dict[str, Extracted] = {}
     for number, sketch in enumerate(sketches if action.many else sketches[:1]):
-        first = number == 0 and where.is_first
+        first = number == 0 and location.is_first
         names = {wanted.name for wanted in action.fields if first or not wanted.first_only}
         values = {name: given for name, given in sketch.properties.items() if name in names and given}
         properties = {**page_fields(action, sketch.elements[0], first=first), **values}
         fragment = _fragment(action, sketch, properties, composed) if action.identity is not None else None
-        extracted = _object(action, where, sketch, properties, fragment, first=first)
+        extracted = _object(action, location, sketch, properties, fragment, first=first)
         found.setdefault(extracted.object.iri, extracted)
     return tuple(found.values())
 
@@ -66,8 +66,8 @@ def _fragment(
     identity = action.identity if action.identity is not None and action.identity.fields else _BY_WHOM_AND_WHEN
     if all(name in properties for name in identity.fields):
         return composed.fragment(identity, properties)
-    said = "\n".join(str(value) for value in properties.get(BODY, ()))
-    return fragments.COMPOSED + sha256(said.encode("utf-8", "replace")).hexdigest()[:16]
+    text = "\n".join(str(value) for value in properties.get(BODY, ()))
+    return fragments.COMPOSED + sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
 
 
 def _numbered(identity: Identity | None, sketch: Sketch) -> str | None:
@@ -79,23 +79,23 @@ def _numbered(identity: Identity | None, sketch: Sketch) -> str | None:
 
 def _object(
     action: Extract,
-    where: PageLocation,
+    location: PageLocation,
     sketch: Sketch,
     properties: Mapping[str, tuple[Value, ...]],
     fragment: str | None,
     *,
     first: bool,
 ) -> Extracted:
-    own = where.own.url
+    own = location.own.url
     given = dict(properties)
-    given["url"] = (Reference(f"{where.url}#{fragment}" if fragment else own),)
+    given["url"] = (Reference(f"{location.url}#{fragment}" if fragment else own),)
     parent = _numbered(action.parent, sketch)
     if parent is not None:
         given["parent"] = (Reference(f"{own}#{parent}"),)
     iri = f"{own}#{fragment}" if fragment else own
-    kind = action.first_type if first and action.first_type else _type(action, where)
-    return Extracted(WebObject(iri, kind, where.page.url, given, own if fragment else None), sketch.body)
+    kind = action.first_type if first and action.first_type else _type(action, location)
+    return Extracted(WebObject(iri, kind, location.page.url, given, own if fragment else None), sketch.body)
 
 
-def _type(action: Extract, where: PageLocation) -> str:
-    return next((name for name, sign in action.instead if sign.holds(where.page.tree)), action.type)
+def _type(action: Extract, location: PageLocation) -> str:
+    return next((name for name, sign in action.instead if sign.holds(location.page.tree)), action.type)

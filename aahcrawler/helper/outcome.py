@@ -40,13 +40,13 @@ class Outcome:
 class Runner:
     """Runs extraction actions of one level on one page."""
 
-    where: PageLocation
+    location: PageLocation
     reader: FieldReader = field(repr=False)
 
     @classmethod
-    def at(cls, where: PageLocation) -> "Runner":
+    def at(cls, location: PageLocation) -> "Runner":
         """Run actions on a page whose location is known."""
-        return cls(where, FieldReader(where, max(LEAST_TEXT, 4 * len(where.page.body))))
+        return cls(location, FieldReader(location, max(LEAST_TEXT, 4 * len(location.page.body))))
 
     @classmethod
     def of(
@@ -56,23 +56,23 @@ class Runner:
         level: PageLevel,
         literals: SourceLiterals | None = None,
     ) -> "Runner":
-        """Run actions on a page of a level. Raises `lxml.etree.XPathError` where its own address cannot be told."""
+        """Run actions on a page of a level. Raises `lxml.etree.XPathError` where its own URL cannot be told."""
         own: ParsedUrl | None = named_address(page, application, level) if level.own else None
         return cls.at(PageLocation.of(page, application, level, literals or literals_on(page), own))
 
     def again(self) -> "Runner":
         """Return one that may read as much text of the page once more."""
-        return Runner.at(self.where)
+        return Runner.at(self.location)
 
     def run(self, action: Extract) -> Outcome:
         """Run an action. Raises `lxml.etree.XPathError` and ``ValueError`` for expressions that fail on this page."""
-        extraction = Extraction(action, self.where, self.reader)
+        extraction = Extraction(action, self.location, self.reader)
         extracted = tuple(extraction.objects())
         return Outcome(extracted, extraction.failure, extraction.detail)
 
     def make(self, action: Extract, sketches: tuple[Sketch, ...]) -> tuple[Extracted, ...]:
         """Return the objects that an action would have made of values found by other means."""
-        return sketched(action, self.where, sketches, self._page_fields)
+        return sketched(action, self.location, sketches, self._page_fields)
 
     def _page_fields(self, action: Extract, item: HtmlElement, *, first: bool) -> Mapping[str, tuple[Value, ...]]:
         found: dict[str, tuple[Value, ...]] = {}

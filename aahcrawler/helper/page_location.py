@@ -1,4 +1,4 @@
-"""Find a page's location on its site: its own address, and whether it is the first page of several."""
+"""Find a page's location on its site: its own URL, and whether it is the first page of several."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ MOST_TRIES = 16
 
 @dataclass(frozen=True, slots=True)
 class PageLocation:
-    """The location of a page: ``own`` is the address of the first page, by which the whole is named."""
+    """The location of a page: ``own`` is the URL of the first page, by which the whole is named."""
 
     page: Page
     url: str
@@ -31,7 +31,7 @@ class PageLocation:
         literals: SourceLiterals,
         own: ParsedUrl | None = None,
     ) -> "PageLocation":
-        """Say where a page stands; ``own`` is the address by which it names itself, None where it does not."""
+        """Say where a page stands; ``own`` is the URL by which it names itself, None where it does not."""
         here = application.canonical(ParsedUrl.parse(page.url))
         own = own or level.first_page(here)
         is_first = (here.path, here.query) == (own.path, own.query)
@@ -39,7 +39,7 @@ class PageLocation:
 
 
 def named_address(page: Page, application: Application, level: PageLevel) -> ParsedUrl | None:
-    """Find out under which address of its site the page names itself; None where it tells none of its level."""
+    """Find out under which URL of its site the page names itself; None where it tells none of its level."""
     host = _host_of(ParsedUrl.parse(page.url))
     for selector in level.own:
         for node in selector.nodes(page.tree, page.elements)[:MOST_TRIES]:
@@ -69,7 +69,7 @@ def _address(node: Node, page: Page, application: Application, level: PageLevel)
 
 
 def _is_meant(address: ParsedUrl, page: Page, application: Application, level: PageLevel) -> bool:
-    """Say whether a page may go by an address: one of its level, and for JSON that of the page it stands for."""
+    """Say whether a page may go by a URL: one of its level, and for JSON that of the page it stands for."""
     if page.is_json:
         return application.level_of(address) is not None
     return not level.addresses or level.documents(address)

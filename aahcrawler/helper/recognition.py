@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
-from aahcrawler.helper.adapter import Taken
+from aahcrawler.helper.adaptation_protocol import Taken
 from aahcrawler.helper.assistance import FailedAction, Failure
 from aahcrawler.helper.nesting_limit import is_too_deep
 from aahcrawler.helper.page_literals import literals_on
@@ -99,7 +99,7 @@ class Recogniser:
     def _recognise_answer(self, page: Page, look: "_Look") -> Recognised:
         """Find the application of an answer in JSON, the texts of which are no signs.
 
-        That is one that describes the host, that the address or the header shows, or that is remembered for the site:
+        That is one that describes the host, that the URL or the header shows, or that is remembered for the site:
         the first of them with a level that fits.
         """
         shown = self._detector.detect(replace(page, body=b"")).application

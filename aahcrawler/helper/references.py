@@ -7,8 +7,8 @@ from itertools import islice
 from lxml.etree import _Element as Element
 
 from aahcrawler.helper.extraction import Extracted
+from aahcrawler.helper.junk_urls import junk_reason
 from aahcrawler.helper.navigation import Links
-from aahcrawler.helper.unknown_addresses import junk
 from aahcrawler.page import requisites
 from aahcrawler.webobject import Reference, Value, WebObject
 from knowledge_base.model import Application, PageLevel
@@ -22,7 +22,7 @@ MOST = 500
 class References:
     """Reads the references of objects on one page.
 
-    ``application`` and ``level`` are those of the page, None if they are not known; ``own`` is the address of the first
+    ``application`` and ``level`` are those of the page, None if they are not known; ``own`` is the URL of the first
     page if the page is one of several.
     """
 
@@ -62,15 +62,15 @@ class References:
                 yield address
 
     def _near(self, url: str) -> str | None:
-        """Return the form of an address of the same site; None for the page's own thread and where no page is."""
+        """Return the form of a URL of the same site; None for the page's own thread and where no page is."""
         if self.application is None:
-            return url if url not in (self.own, self.links.page.url) and junk(url) is None else None
+            return url if url not in (self.own, self.links.page.url) and junk_reason(url) is None else None
         verdict = self.links.sites.verdict(self.application, url)
         whole = self.links.sites.whole(self.level, verdict.url) if self.level is not None else verdict.url
         return verdict.url if verdict.reason is None and self.own not in (whole, verdict.url) else None
 
     def _far(self, url: str) -> str:
-        """Return the form of an address elsewhere, canonical if the application of its site is known."""
+        """Return the form of a URL elsewhere, canonical if the application of its site is known."""
         application = self.links.sites.application(url)
         return url if application is None else self.links.sites.verdict(application, url).url
 

@@ -1,4 +1,4 @@
-"""Make addresses that no page links to: JSON endpoints of its application, and forms that are filled in."""
+"""Make URLs that no page links to: JSON endpoints of its application, and forms that are filled in."""
 
 import re
 from collections import Counter
@@ -22,7 +22,7 @@ from knowledge_base.selectors import Node, Selector
 from knowledge_base.url_rules import ParsedUrl
 
 MOST_REQUESTS = 200
-"""Addresses that one page may make."""
+"""URLs that one page may make."""
 
 MOST_FORMS = 10
 """Forms of one page that an action sends."""
@@ -55,7 +55,7 @@ class Unsent:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """An address that was made, and the element whose text describes its target, if any."""
+    """A URL that was made, and the element whose text describes its target, if any."""
 
     url: str
     element: HtmlElement | None = None
@@ -69,7 +69,7 @@ class _Value:
 
 @dataclass
 class Requests:
-    """The addresses that one page makes, at most ``MOST_REQUESTS`` for all of its actions together."""
+    """The URLs that one page makes, at most ``MOST_REQUESTS`` for all of its actions together."""
 
     page: Page
     values: Values = field(default_factory=no_values)
@@ -77,7 +77,7 @@ class Requests:
     _left: int = MOST_REQUESTS
 
     def of(self, action: Navigate) -> Iterator[Made]:
-        """Yield the canonical addresses of an action's requests and forms, in their order, each once.
+        """Yield the canonical URLs of an action's requests and forms, in their order, each once.
 
         All are on the page's own site, whatever the page contains. A request that lacks a value is not made; a form
         that lacks one, or must not be sent, is recorded in ``unsent``.
@@ -160,10 +160,10 @@ class Requests:
 
 
 def address(template: str, values: Mapping[str, str], page_url: str) -> str | None:
-    """Return the canonical address that a template makes of values, None if it makes none on the page's site.
+    """Return the canonical URL that a template makes of values, None if it makes none on the page's site.
 
     A ``{name}`` is replaced by a value, percent-encoded so that it stays within its part of the path or query. The
-    value at the beginning of a template is an address itself, such as the root of an application's endpoints, and is
+    value at the beginning of a template is a URL itself, such as the root of an application's endpoints, and is
     not encoded; if it has a query, the query of the template is added to it.
 
     >>> address("/posts/{id}?q={word}", {"id": "7", "word": "a&b/c"}, "http://a.test/x")

@@ -174,7 +174,7 @@ class _Walk:
 def _without_tools(heading: HtmlElement) -> str:
     """Return the text of a heading without the links with which wikis let it be edited.
 
-    They are in brackets at its end, or have a query in their address while all other words are one element.
+    They are in brackets at its end, or have a query in their URL while all other words are one element.
     """
     shown = text.excerpt(heading, MOST_HEADING)
     links = list(heading.iter("a"))

@@ -56,7 +56,7 @@ def _waits(element: HtmlElement) -> bool:
 
 
 def _speaks(noscript: HtmlElement) -> bool:
-    said = [noscript.text]
+    pieces = [noscript.text]
     for part in noscript.iterdescendants("*"):
-        said += [part.text if part.tag not in _SILENT else "", part.tail]
-    return any(sign.isalpha() for piece in said for sign in piece or "")
+        pieces += [part.text if part.tag not in _SILENT else "", part.tail]
+    return any(sign.isalpha() for piece in pieces for sign in piece or "")

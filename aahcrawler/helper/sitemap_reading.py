@@ -17,7 +17,7 @@ AT_ONCE = 1_000
 def read(page: Page, sites: Sites) -> Iterator[Assistance]:
     """Yield the links of a sitemap, some of its entries at a time: links to pages, and other sitemaps.
 
-    Addresses are in the canonical form of the application of their site, if known; junk is refused.
+    URLs are in the canonical form of the application of their site, if known; junk is refused.
     """
     entries = sitemaps.read(page)
     while piece := tuple(islice(entries, AT_ONCE)):

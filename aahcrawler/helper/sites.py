@@ -1,11 +1,12 @@
-"""Remember the application of each host, and its verdicts on addresses."""
+"""Remember the application of each host, and its verdicts on URLs."""
 
 from collections import Counter, OrderedDict, deque
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 from aahcrawler import urls
+from aahcrawler.helper.site_records import SiteRecords, part_of_site
 from aahcrawler.page.dates import Order
 from knowledge_base.hosts import HostIndex
 from knowledge_base.model import Application, KnowledgeBase, PageLevel, Pattern
@@ -20,7 +21,7 @@ LEAST_TITLES, MOST_TITLES = 4, 12
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """An application's verdict on one address.
+    """An application's verdict on one URL.
 
     ``url`` is the canonical form, ``level`` the level that documents it, ``reason`` why it is not to be fetched.
     """
@@ -32,7 +33,7 @@ class Verdict:
 
 
 class Sites:
-    """Remembers the application of each host, the least recently seen forgotten first, and verdicts on addresses.
+    """Remembers the application of each host, the least recently seen forgotten first, and verdicts on URLs.
 
     It serves one helper, which sets ``hosts``: the applications that describe single sites and need no detection first.
     """
@@ -43,6 +44,7 @@ class Sites:
         self._orders: OrderedDict[str, tuple[set[Order], set[Order]]] = OrderedDict()
         self._titles: OrderedDict[str, deque[tuple[str, ...]]] = OrderedDict()
         self._most_hosts = most_hosts
+        self.records = SiteRecords(most_hosts)
         self.verdict = lru_cache(MOST_VERDICTS)(Verdicts().of)
         self._absolute = lru_cache(MOST_VERDICTS)(urls.resolve)
         self.whole = lru_cache(MOST_VERDICTS)(_whole)
@@ -64,22 +66,23 @@ class Sites:
         return next(iter(believed)) if len(believed) == 1 else shown
 
     def shared_titles(self, url: str, parts: Sequence[str]) -> frozenset[str]:
-        """Record the parts of a page's title; return those at an end of all titles of its site but one.
+        """Record the parts of a page's title; return those that titles of its site, or of its part of it, end with.
 
-        Titles that differ by numbers alone, as those of a thread's pages, count once. Nothing is returned before
-        ``LEAST_TITLES`` titles of a site are known; beyond ``MOST_TITLES`` the last ones count.
+        These stand at an end of all titles but one, or would if others of them were left out: ``Topic`` and ``Board``
+        in ``The harbour - Topic - Board``. Titles that differ by numbers alone, as those of a thread's pages, count
+        once. Nothing is returned before ``LEAST_TITLES`` titles are known; beyond ``MOST_TITLES`` the last ones count.
         """
-        known = self._titles.setdefault(site_of(url), deque(maxlen=MOST_TITLES))
-        self._titles.move_to_end(site_of(url))
-        while len(self._titles) > self._most_hosts:
-            self._titles.popitem(last=False)
         unnumbered = tuple(part for part in parts if not any(map(str.isdigit, part)))
-        if unnumbered and unnumbered not in known:
-            known.append(unnumbered)
-        if len(known) < LEAST_TITLES:
-            return frozenset()
-        ends = Counter(end for title in known for end in {title[0], title[-1]})
-        return frozenset(end for end, number in ends.items() if number >= len(known) - 1)
+        shared: set[str] = set()
+        for scope in (site_of(url), part_of_site(url)):
+            known = self._titles.setdefault(scope, deque(maxlen=MOST_TITLES))
+            self._titles.move_to_end(scope)
+            if unnumbered and unnumbered not in known:
+                known.append(unnumbered)
+            shared |= _shared_ends(known)
+        while len(self._titles) > 2 * self._most_hosts:
+            self._titles.popitem(last=False)
+        return frozenset(shared)
 
     def resolve(self, base: str, reference: str) -> str | None:
         """Resolve a reference as `aahcrawler.urls.resolve` does, with a cache for references that many pages share."""
@@ -97,7 +100,7 @@ class Sites:
             self._hosts.popitem(last=False)
 
     def forget(self) -> None:
-        """Forget the applications of hosts; verdicts on addresses are kept."""
+        """Forget the applications of hosts; verdicts on URLs are kept."""
         self._hosts.clear()
 
     def recall(self, url: str) -> tuple[Application, tuple[Pattern, ...]] | None:
@@ -131,6 +134,19 @@ class Sites:
         return known[0] if known is not None else next(iter(self.hosts.of(url)), None)
 
 
+def _shared_ends(titles: Collection[tuple[str, ...]]) -> set[str]:
+    """Return the parts that stand at an end of all titles but one, those found before left out."""
+    shared: set[str] = set()
+    while len(titles) >= LEAST_TITLES:
+        rest = [tuple(part for part in title if part not in shared) for title in titles]
+        ends = Counter(end for title in rest if title for end in {title[0], title[-1]})
+        found = {end for end, number in ends.items() if number >= len(titles) - 1}
+        if not found:
+            break
+        shared |= found
+    return shared
+
+
 def site_of(url: str) -> str:
     """Return host and port of a canonical URL, without a leading ``www.``.
 
@@ -143,19 +159,19 @@ def site_of(url: str) -> str:
 
 
 def _whole(level: PageLevel, url: str) -> str:
-    """Return the address of the first page of a list or thread of that level."""
+    """Return the URL of the first page of a list or thread of that level."""
     return level.first_page(ParsedUrl.parse(url)).url
 
 
 class Verdicts:
-    """Judges addresses; addresses that an application's rules cannot distinguish are judged once."""
+    """Judges URLs; URLs that an application's rules cannot distinguish are judged once."""
 
     def __init__(self) -> None:
         self._shapes: dict[Application, Shapes] = {}
         self._known: dict[tuple[Application, Shape], tuple[Verdict, frozenset[str]]] = {}
 
     def of(self, application: Application, url: str) -> Verdict:
-        """Return what an application says of an address."""
+        """Return what an application says of a URL."""
         address = ParsedUrl.parse(url)
         shapes = self._shapes.get(application) or self._shapes.setdefault(application, Shapes(application))
         shape = shapes.of(address)

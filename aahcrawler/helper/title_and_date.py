@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from aahcrawler.helper.completion import WHOLES
 from aahcrawler.helper.extraction import Extracted
 from aahcrawler.induction import datelines
-from aahcrawler.induction.surroundings import Surroundings
+from aahcrawler.induction.prepared_page import PreparedPage
 from aahcrawler.page import Page, claims
 from aahcrawler.page.titles import title_of
 from aahcrawler.webobject import Value, WebObject
@@ -41,15 +41,15 @@ def _with_date(page: Page, whole: WebObject) -> WebObject:
     date, title = whole.first("date"), whole.first("title")
     if not isinstance(date, datetime) or not isinstance(title, str) or not _is_contradicted(page, date):
         return whole
-    where = page.once(Surroundings.of)
-    if any(each.moment.date() == date.date() for each in datelines.dateline(where, title)):
+    prepared = page.once(PreparedPage.of)
+    if any(each.moment.date() == date.date() for each in datelines.dateline(prepared, title)):
         return whole
-    better = datelines.published(page, where, title, claims.work_of(page))
+    better = datelines.published(page, prepared, title, claims.work_of(page))
     return _with(whole, "date", better) if better is not None else whole
 
 
 def _is_contradicted(page: Page, date: datetime) -> bool:
-    """Return whether a page declares other days of publication alone, or its address has another one."""
+    """Return whether a page declares other days of publication alone, or its URL has another one."""
     declared = claims.publication_moments(page, claims.work_of(page)).certain
     addressed = claims.address_date(page)
     if declared:

@@ -5,17 +5,17 @@ pages by `aahcrawler.wrapper_induction`.
 """
 
 from aahcrawler.induction.main_part import MainPart, main_part
-from aahcrawler.induction.model import Nature, Record, RecordSet, Region
+from aahcrawler.induction.prepared_page import PreparedPage
 from aahcrawler.induction.record_finding import find_records, records
-from aahcrawler.induction.surroundings import Surroundings
+from aahcrawler.induction.record_sets import Nature, Record, RecordSet, Region
 
 __all__ = [
     "MainPart",
     "Nature",
+    "PreparedPage",
     "Record",
     "RecordSet",
     "Region",
-    "Surroundings",
     "find_records",
     "main_part",
     "records",

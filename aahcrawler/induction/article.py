@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 from lxml.etree import _Element as Element
 
-from aahcrawler.induction.addressing import is_front
 from aahcrawler.induction.article_text import ArticleText, article_text, letters
 from aahcrawler.induction.headings import heading_target
 from aahcrawler.induction.main_part import MainPart, main_part
-from aahcrawler.induction.model import Nature, NoObject, RecordSet
-from aahcrawler.induction.surroundings import Surroundings
+from aahcrawler.induction.prepared_page import PreparedPage
+from aahcrawler.induction.record_identity import is_front
+from aahcrawler.induction.record_sets import Nature, NoObject, RecordSet
+from aahcrawler.induction.record_shapes import is_of
 from aahcrawler.page import Page, claims
 from aahcrawler.page.schemaorg import Item
 from aahcrawler.page.text import excerpt, fold
@@ -37,6 +38,9 @@ SURE, DOUBTFUL = 0.9, 0.82
 """From which confidence on records are no stretches of one text that names dates and people; the page addresses the
 latter ones."""
 
+MOSTLY_ADDRESSED = 0.6
+"""The share of posts with an identifier from which a text that holds them is taken for theirs."""
+
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4"})
 _LONGEST_HEADING = 300
 _COMMENTS = re.compile(r"comment|kommentar", re.IGNORECASE)
@@ -52,7 +56,7 @@ class Article:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What a page of repeated structure is about. ``sets`` are its records, ``posts`` those that are objects.
+    """The subject of a page of repeated structure. ``sets`` are its records, ``posts`` those that are objects.
 
     ``reason`` tells why there is neither an article nor a post; None where there is one.
     """
@@ -63,33 +67,42 @@ class Judged:
     reason: NoObject | None = None
 
 
-def judge(page: Page, where: Surroundings, sets: tuple[RecordSet, ...], given: Sequence[Item]) -> Judged:
+def judge(page: Page, prepared: PreparedPage, sets: tuple[RecordSet, ...], given: Sequence[Item]) -> Judged:
     """Return the article of a page, if it is one, and the records that are posts or comments.
 
     ``given`` are the items that the page declares. A page that declares that it is an article is believed, if there is
     any text.
     """
     says = claims.says_article(page, given)
-    if not says and _is_withheld(page, where):
+    if not says and _is_withheld(page, prepared):
         return Judged(sets, None, (), NoObject.WITHHELD)
     part, text = None, None
     loose = [each for each in sets if each.nature is Nature.POSTS and _is_loose(each)]
     if loose:
         kept = tuple(each for each in sets if each not in loose)
-        part = main_part(where.outline, where.shown, kept, where.names)
-        text = article_text(page, where, part) if part is not None else None
+        part = main_part(prepared.outline, prepared.shown, kept, prepared.names)
+        text = article_text(page, prepared, part) if part is not None else None
         sets = kept if text is not None and _is_of_text(loose, text) else sets
     if not loose or any(each in sets for each in loose):
-        part, text = main_part(where.outline, where.shown, sets, where.names), None
+        part, text = main_part(prepared.outline, prepared.shown, sets, prepared.names), None
     posts = tuple(each for each in sets if each.nature is Nature.POSTS)
     reason = NoObject.NO_TEXT if part is None else NoObject.LIST
-    if part is not None and not _holds_posts(where, part, posts) and not _lies_in(part, teasers_of(page, given)):
-        text = text or article_text(page, where, part)
-        objection = _objection_to_said(where, part, text) if says else _objection(page, where, part, text, sets)
+    if part is not None and not _holds_posts(prepared, part, posts) and not _lies_in(part, teasers_of(page, given)):
+        read = text or article_text(page, prepared, part)
+        proven = (each for each in posts if _is_thread(prepared, each))
+        text = read.apart_from(record.body.plain() for each in proven for record in each.records if record.body)
+        least_sentences = says and text is read
+        objection = (
+            _objection_to_said(prepared, part, text)
+            if least_sentences
+            else _objection(page, prepared, part, text, sets)
+        )
         if objection is None:
-            return Judged(sets, Article(part, text), tuple(each for each in posts if not _is_beside(where, part, each)))
+            return Judged(
+                sets, Article(part, text), tuple(each for each in posts if not _is_beside(prepared, part, each))
+            )
         reason = objection
-    posts = tuple(each for each in posts if not _is_preview(where, each))
+    posts = tuple(each for each in posts if not _is_preview(prepared, each))
     return Judged(sets, None, posts, None if posts else reason)
 
 
@@ -97,6 +110,14 @@ def _is_loose(each: RecordSet) -> bool:
     """Return whether records may be parts of one text: they have little evidence, the less if they are addressed."""
     addressed = any(record.key or record.permalink for record in each.records)
     return each.confidence < (DOUBTFUL if addressed else SURE)
+
+
+def _is_thread(prepared: PreparedPage, each: RecordSet) -> bool:
+    """Return whether records are posts beyond doubt: several, most of which the page addresses, or of a known shape."""
+    if is_of(prepared.outline, each, prepared.shapes):
+        return True
+    addressed = sum(record.key is not None for record in each.records)
+    return len(each.records) > 1 and each.confidence >= SURE and addressed >= MOSTLY_ADDRESSED * len(each.records)
 
 
 def _is_of_text(loose: Sequence[RecordSet], text: ArticleText) -> bool:
@@ -123,12 +144,12 @@ def _lies_in(article: MainPart, teasers: frozenset[Element]) -> bool:
     )
 
 
-def _holds_posts(where: Surroundings, part: MainPart, posts: Sequence[RecordSet]) -> bool:
+def _holds_posts(prepared: PreparedPage, part: MainPart, posts: Sequence[RecordSet]) -> bool:
     """Return whether a page is about the posts, not about an article that they may be comments on."""
     rivals = [each for each in posts if not _are_comments(each)]
-    if not rivals or (part.title and part.running > OUTWEIGHS * _running(where, rivals)):
+    if not rivals or (part.title and part.running > OUTWEIGHS * _running(prepared, rivals)):
         return False
-    return not _is_signed(part) or min(where.outline.places[each.records[0].element] for each in rivals) < part.place
+    return not _is_signed(part) or min(prepared.outline.places[each.records[0].element] for each in rivals) < part.place
 
 
 def _are_comments(each: RecordSet) -> bool:
@@ -137,57 +158,59 @@ def _are_comments(each: RecordSet) -> bool:
     return any(_COMMENTS.search(f"{element.get('class') or ''} {element.get('id') or ''}") for element in around)
 
 
-def _is_beside(where: Surroundings, part: MainPart, each: RecordSet) -> bool:
+def _is_beside(prepared: PreparedPage, part: MainPart, each: RecordSet) -> bool:
     """Return whether posts are not comments on an article but lie beside it: messages, sources."""
-    before = any(where.outline.places[record.element] < part.place for record in each.records)
-    return before and bool(part.title) and part.running > OUTWEIGHS * _running(where, (each,))
+    before = any(prepared.outline.places[record.element] < part.place for record in each.records)
+    return before and bool(part.title) and part.running > OUTWEIGHS * _running(prepared, (each,))
 
 
-def _running(where: Surroundings, posts: Sequence[RecordSet]) -> int:
+def _running(prepared: PreparedPage, posts: Sequence[RecordSet]) -> int:
     """Return the weight of the running text of posts."""
     elements = (element for each in posts for record in each.records for element in record.elements)
-    return sum(where.outline.running(where.outline.places[element]) for element in elements)
+    return sum(prepared.outline.running(prepared.outline.places[element]) for element in elements)
 
 
 def _is_signed(part: MainPart) -> bool:
     return part.date is not None or part.author is not None
 
 
-def _objection_to_said(where: Surroundings, part: MainPart, text: ArticleText) -> NoObject | None:
+def _objection_to_said(prepared: PreparedPage, part: MainPart, text: ArticleText) -> NoObject | None:
     """Return why a page that calls itself an article is none; None where it is one."""
     if text.letters < LEAST_LETTERS:
         return NoObject.LITTLE_TEXT
-    return NoObject.LIST if _is_of_teasers(where, part, text) else None
+    return NoObject.LIST if _is_of_teasers(prepared, part, text) else None
 
 
 def _objection(
-    page: Page, where: Surroundings, part: MainPart, text: ArticleText, sets: Sequence[RecordSet]
+    page: Page, prepared: PreparedPage, part: MainPart, text: ArticleText, sets: Sequence[RecordSet]
 ) -> NoObject | None:
     """Return why the main part of a page is no article but stands around a list or a form; None where it is one."""
     running = max(part.running, text.running)
     least = LEAST_RUNNING if not part.title else LEAST_DATED if _is_signed(part) else LEAST_TITLED
-    said = least / 2 if _is_signed(part) and not part.title else least
-    if running < least or text.linked > running or text.sentences < said:
+    least_sentences = least / 2 if _is_signed(part) and not part.title else least
+    if running < least or text.linked > running or text.sentences < least_sentences:
         return NoObject.LIST if claims.heads_teasers(page) else NoObject.LITTLE_TEXT
-    outline = where.outline
+    outline = prepared.outline
     led = [record for each in sets if not each.aside for record in each.records if record.target is not None]
     if sum(outline.running(outline.places[record.element]) for record in led) > running:
         return NoObject.LIST
-    if where.writing is not None and where.writing < part.place:
+    if prepared.writing is not None and prepared.writing < part.place:
         return NoObject.FORM
-    if claims.is_row_of_teasers(page, text.whole) or _leads_away(where, part):
+    if claims.is_row_of_teasers(page, text.whole) or _leads_away(prepared, part):
         return NoObject.LIST
     if claims.is_front_page(page) and (running < LEAST_RUNNING or sets or claims.heads_teasers(page)):
         return NoObject.FRONT_PAGE
     return None
 
 
-def _is_of_teasers(where: Surroundings, part: MainPart, text: ArticleText) -> bool:
+def _is_of_teasers(prepared: PreparedPage, part: MainPart, text: ArticleText) -> bool:
     """Return whether nearly all of a text is short pieces below headings that lead to other pages of the site."""
-    if text.letters < LEAST_RUNNING and _leads_away(where, part):
+    if text.letters < LEAST_RUNNING and _leads_away(prepared, part):
         return True
-    led = _led(where, 0, len(where.outline.tags))
-    targets = {_heading_text(where, place): target for place, target in led if queue_of(target) == where.names.queue}
+    led = _led(prepared, 0, len(prepared.outline.tags))
+    targets = {
+        _heading_text(prepared, place): target for place, target in led if queue_of(target) == prepared.names.queue
+    }
     below = Counter[str]()
     heading = ""
     for line in text.whole:
@@ -199,36 +222,36 @@ def _is_of_teasers(where: Surroundings, part: MainPart, text: ArticleText) -> bo
     return before < below.total() / 10 and max(below.values()) < LEAST_RUNNING
 
 
-def _led(where: Surroundings, first: int, end: int) -> Iterator[tuple[int, str]]:
-    """Yield the places of headings in a range that lead to other pages, and the addresses of these pages."""
-    outline, names = where.outline, where.names
+def _led(prepared: PreparedPage, first: int, end: int) -> Iterator[tuple[int, str]]:
+    """Yield the places of headings in a range that lead to other pages, and the URLs of these pages."""
+    outline, names = prepared.outline, prepared.names
     for place in range(first, end):
         target = heading_target(outline, place, names.base) if outline.tags[place] in _HEADINGS else None
         if target and target not in names.own and not is_front(target):
             yield place, target
 
 
-def _heading_text(where: Surroundings, place: int) -> str:
-    return fold(excerpt(where.outline.elements[place], _LONGEST_HEADING))
+def _heading_text(prepared: PreparedPage, place: int) -> str:
+    return fold(excerpt(prepared.outline.elements[place], _LONGEST_HEADING))
 
 
-def _leads_away(where: Surroundings, part: MainPart) -> bool:
+def _leads_away(prepared: PreparedPage, part: MainPart) -> bool:
     """Return whether a supposed article is the only entry of a list: its heading leads to a page of its own."""
-    outline = where.outline
-    title = fold(where.names.title).casefold()
+    outline = prepared.outline
+    title = fold(prepared.names.title).casefold()
     first = part.holder if part.heading is None else max(part.holder, part.heading)
-    led = _led(where, first, min(outline.ends[part.holder], part.place + 1))
-    texts = ((_heading_text(where, place).casefold(), target) for place, target in led)
+    led = _led(prepared, first, min(outline.ends[part.holder], part.place + 1))
+    texts = ((_heading_text(prepared, place).casefold(), target) for place, target in led)
     targets = {target for text, target in texts if text and text not in title}
-    return len(targets) == 1 and queue_of(*targets) == where.names.queue
+    return len(targets) == 1 and queue_of(*targets) == prepared.names.queue
 
 
-def _is_withheld(page: Page, where: Surroundings) -> bool:
-    """Return whether a page asks not to be indexed and does not call itself the address of its content either."""
+def _is_withheld(page: Page, prepared: PreparedPage) -> bool:
+    """Return whether a page asks not to be indexed and does not call itself the URL of its content either."""
     robots = claims.meta(page).get("robots", "").lower()
-    return "noindex" in robots and not where.names.canonical
+    return "noindex" in robots and not prepared.names.canonical
 
 
-def _is_preview(where: Surroundings, each: RecordSet) -> bool:
+def _is_preview(prepared: PreparedPage, each: RecordSet) -> bool:
     """Return whether records lie below a form to write in, such as an answer form, on a page without an article."""
-    return where.writing is not None and where.writing < where.outline.places[each.records[0].element]
+    return prepared.writing is not None and prepared.writing < prepared.outline.places[each.records[0].element]

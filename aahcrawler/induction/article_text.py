@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import takewhile
 
@@ -21,7 +21,7 @@ from trafilatura.settings import Document
 
 from aahcrawler.induction.main_part import MainPart
 from aahcrawler.induction.outline import MOST_DEPTH, Outline, Piece
-from aahcrawler.induction.surroundings import Surroundings
+from aahcrawler.induction.prepared_page import PreparedPage
 from aahcrawler.page import Page, generic
 from aahcrawler.page.claims import LONG_LINE
 from aahcrawler.page.text import BLOCKS, fold, plain_text
@@ -82,6 +82,17 @@ class ArticleText:
         long = [key for text in texts for line in text.split("\n") if len(key := _key(line)) >= RUNNING]
         return bool(long) and sum(len(key) for key in long if key in own) >= MISSED * sum(map(len, long))
 
+    def apart_from(self, texts: Iterable[str]) -> "ArticleText":
+        """Return the text without the lines of others if it mostly consists of these, else as it is."""
+        others = {_key(line) for text in texts for line in text.split("\n")}
+        own = [line for line in self.lines if _key(line) not in others]
+        if 2 * letters("\n".join(own)) >= self.letters:
+            return self
+        lead = sum(line in own for line in self.lines[: self.lead])
+        running = sum(len(key) for key in map(_key, own) if len(key) >= RUNNING)
+        whole = tuple(line for line in self.whole if _key(line) not in others)
+        return replace(self, lines=tuple(own), lead=lead, running=running, whole=whole)
+
     @property
     def sentences(self) -> int:
         """Return the number of letters in lines that hold a sentence."""
@@ -108,32 +119,32 @@ class ArticleText:
         If the declaration has nearly all of the text, the result is the part in both. If the text misses much of a
         declaration that is in no markup, or has nothing of it, the result is the declaration. An excerpt is ignored.
         """
-        said = _key(declared)
+        declared_key = _key(declared)
         keys = [_key(line) for line in self.lines]
         long = [key for key in keys if len(key) >= RUNNING]
-        shared = sum(len(key) for key in long if key in said)
-        if not shown and not shared and said[:RUNNING] not in "".join(keys):
+        shared = sum(len(key) for key in long if key in declared_key)
+        if not shown and not shared and declared_key[:RUNNING] not in "".join(keys):
             return declared
         if shared < AGREED * sum(map(len, long)):
-            covers = shared >= MISSED * sum(map(len, long)) and shared >= AGREED * len(said)
+            covers = shared >= MISSED * sum(map(len, long)) and shared >= AGREED * len(declared_key)
             if not covers:
                 return self.plain if long else declared
-        elif shared < AGREED * len(said) and not shown:
+        elif shared < AGREED * len(declared_key) and not shown:
             return declared
-        kept = (number < self.lead or key in said for number, key in enumerate(keys))
+        kept = (number < self.lead or key in declared_key for number, key in enumerate(keys))
         return "\n".join(line for line, is_kept in zip(self.lines, kept, strict=True) if is_kept)
 
 
-def article_text(page: Page, where: Surroundings, part: MainPart | None) -> ArticleText:
+def article_text(page: Page, prepared: PreparedPage, part: MainPart | None) -> ArticleText:
     """Return the text of the article that an HTML page is, if it is one; without lines if there is no text at all.
 
     ``part`` is the article by the structure of the page. Deterministic; no part of it depends on a time limit.
     """
-    shown = _Shown(where.outline)
+    shown = _Shown(prepared.outline)
     read = _Lines(_trafilatura(page), shown.linked)
     structure = _Lines(part.body.plain().split("\n") if part is not None else (), shown.linked)
     lines, agreed = _agreed(page, read, structure, shown)
-    title = shown.headings | {_key(where.names.title)}
+    title = shown.headings | {_key(prepared.names.title)}
     whole = tuple(_without_byline(_without_title(lines, title), part))
     lead = tuple(_lead(shown, part, whole))
     found = _Lines((*lead, *(line for line in whole if _key(line) not in shown.linked)), shown.linked)
@@ -304,8 +315,8 @@ def _without_title(lines: Sequence[str], titles: Collection[str]) -> Iterator[st
 
 def _without_byline(lines: Iterable[str], part: MainPart | None) -> Iterator[str]:
     """Yield lines except those before the running text that give author and date."""
-    said = () if part is None else (part.author and part.author.name, part.date and plain_text(part.date.element))
-    names = [key for name in said if name and (key := _key(name))]
+    signature = () if part is None else (part.author and part.author.name, part.date and plain_text(part.date.element))
+    names = [key for name in signature if name and (key := _key(name))]
     begun = False
     for line in lines:
         begun = begun or len(_key(line)) >= LONG_LINE
@@ -325,11 +336,11 @@ def _lead(shown: _Shown, part: MainPart | None, lines: Sequence[str]) -> Iterato
         return
     for block in before[headed[-1] + 1 :]:
         element = shown.element(block)
-        said = fold(plain_text(element))
+        line = fold(plain_text(element))
         outside = shown.outline.is_within(block.pieces[0].owner, _NO_LEAD)
-        whole = _key(said) == block.key and block.linked <= _FREE and not outside
-        if whole and len(said) >= LONG_LINE and said.rstrip(_QUOTES).endswith(_SENTENCE):
-            yield said
+        whole = _key(line) == block.key and block.linked <= _FREE and not outside
+        if whole and len(line) >= LONG_LINE and line.rstrip(_QUOTES).endswith(_SENTENCE):
+            yield line
 
 
 def _is_heading(outline: Outline, block: _Block, heading: int | None) -> bool:

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta, timezone
 from itertools import accumulate, islice
 
+from aahcrawler.induction.prepared_page import PreparedPage
 from aahcrawler.induction.shown_dates import Shown
-from aahcrawler.induction.surroundings import Surroundings
 from aahcrawler.page import Page, claims
 from aahcrawler.page.schemaorg import Item
 from aahcrawler.page.text import excerpt
@@ -31,13 +31,13 @@ _CHANGED = re.compile(
 )
 
 
-def published(page: Page, where: Surroundings, title: str, item: Item | None = None) -> datetime | None:
+def published(page: Page, prepared: PreparedPage, title: str, item: Item | None = None) -> datetime | None:
     """Return the publication time of the text with a title, as the page declares it or shows it near the heading.
 
     ``item`` declares the text.
     """
     declared = claims.publication_moments(page, item)
-    shown = dateline(where, title)
+    shown = dateline(prepared, title)
     pairs = [(each, moment) for each in shown for moment in (*declared.certain, *declared.vague)]
     alike = next((moment for each, moment in pairs if _is_same_day(each, moment)), None)
     alike = alike or next(filter(None, (_in_zone_of(each, moment) for each, moment in pairs)), None)
@@ -45,12 +45,12 @@ def published(page: Page, where: Surroundings, title: str, item: Item | None = N
     return first or next(iter(declared.vague), None)
 
 
-def dateline(where: Surroundings, title: str) -> Sequence[Shown]:
+def dateline(prepared: PreparedPage, title: str) -> Sequence[Shown]:
     """Return the dates with a year near the heading with a title, those of changes last."""
-    outline = where.outline
+    outline = prepared.outline
     found: dict[int, Shown] = {}
     owners = [piece.owner for piece in outline.pieces]
-    for heading in _headings(where, title):
+    for heading in _headings(prepared, title):
         above = next((number for number, owner in enumerate(owners) if owner >= heading), len(owners))
         below = next((number for number, owner in enumerate(owners) if owner >= outline.ends[heading]), len(owners))
         texts = (piece.text for piece in outline.pieces[below : below + PIECES_BELOW])
@@ -58,12 +58,12 @@ def dateline(where: Surroundings, title: str) -> Sequence[Shown]:
         near = [below + number for number, lines in enumerate(running) if lines <= STANDFIRST]
         near += range(above - 1, max(above - 1 - PIECES_ABOVE, -1), -1)
         places = [owners[number] for number in near]
-        for each in where.shown:
+        for each in prepared.shown:
             if _is_near(outline.ends[each.place], each.place, places) and names_year(each.moment, each.text):
                 found.setdefault(each.place, each)
         if found:
             break
-    return sorted(found.values(), key=lambda each: _tells_change(where, each))
+    return sorted(found.values(), key=lambda each: _tells_change(prepared, each))
 
 
 def names_year(moment: datetime, text: str) -> bool:
@@ -78,9 +78,9 @@ def names_year(moment: datetime, text: str) -> bool:
     return re.search(rf"[./'’-]\s?{year[2:]}(?!\d)|(?<!\d){year[2:]}[./-]\d", text) is not None
 
 
-def _headings(where: Surroundings, title: str) -> Iterator[int]:
+def _headings(prepared: PreparedPage, title: str) -> Iterator[int]:
     """Yield the places of the headings with the title, the first ones first."""
-    outline = where.outline
+    outline = prepared.outline
     tagged = (place for place, tag in enumerate(outline.tags) if tag in _HEADINGS)
     for place in islice(tagged, MOST_HEADINGS):
         text = excerpt(outline.elements[place], 2 * len(title) + 1)
@@ -100,15 +100,15 @@ def _is_near(end: int, place: int, places: Sequence[int]) -> bool:
     return any(place <= each < end for each in places)
 
 
-def _tells_change(where: Surroundings, each: Shown) -> bool:
+def _tells_change(prepared: PreparedPage, each: Shown) -> bool:
     """Return whether a date is marked as that of a change."""
-    outline = where.outline
+    outline = prepared.outline
     element = outline.elements[each.place]
-    said = excerpt(element, 100)
+    line = excerpt(element, 100)
     above = outline.parents[each.place]
-    if above >= 0 and outline.free(above) + outline.linked(above) < len(said) + 30:
-        said = excerpt(outline.elements[above], 100)
-    return _CHANGED.search(f"{said} {element.get('class') or ''} {element.get('itemprop') or ''}") is not None
+    if above >= 0 and outline.free(above) + outline.linked(above) < len(line) + 30:
+        line = excerpt(outline.elements[above], 100)
+    return _CHANGED.search(f"{line} {element.get('class') or ''} {element.get('itemprop') or ''}") is not None
 
 
 def _is_same_day(shown: Shown, moment: datetime) -> bool:

@@ -10,13 +10,16 @@ from aahcrawler.induction import datelines
 from aahcrawler.induction.article import Article, judge, stands_in, teasers_of
 from aahcrawler.induction.headings import page_heading
 from aahcrawler.induction.merging import completed, merged, paired
-from aahcrawler.induction.model import Byline, Dated, NoObject, Record, RecordSet, Region
+from aahcrawler.induction.paging import is_continued
+from aahcrawler.induction.prepared_page import PreparedPage
 from aahcrawler.induction.record_finding import records
-from aahcrawler.induction.surroundings import Surroundings
+from aahcrawler.induction.record_sets import Byline, Dated, NoObject, Record, RecordSet, Region
+from aahcrawler.induction.record_shapes import shapes_of
 from aahcrawler.page import Page, claims, generic
+from aahcrawler.page.record_shapes import RecordShape
 from aahcrawler.page.schemaorg import Item, items
-from aahcrawler.page.text import excerpt, fold
-from aahcrawler.page.titles import title_of
+from aahcrawler.page.text import bare, excerpt, fold
+from aahcrawler.page.titles import subject_of, title_of
 from aahcrawler.urls import resolve
 from aahcrawler.webobject import Person, Reference, Value, WebObject
 
@@ -34,22 +37,23 @@ _NO_NAME = re.compile(r"[*@?!:/\d]|…|\.\.\.")
 class Reading:
     """The results for one page: its sets of records, its article if it is one, and the objects made of these.
 
-    ``bodies`` are the regions that the texts of objects stand in, by the objects' IRIs, where that is known. ``reason``
-    tells why there are no objects, None where there are some.
+    ``shapes`` are those of the records that are objects, ``bodies`` the regions that the texts of objects stand in, by
+    the objects' IRIs, where that is known. ``reason`` tells why there are no objects, None where there are some.
     """
 
     sets: tuple[RecordSet, ...]
     article: Article | None
     objects: tuple[WebObject, ...]
+    shapes: tuple[RecordShape, ...] = ()
     bodies: Mapping[str, Region] = field(default_factory=dict)
     reason: NoObject | None = None
 
 
 def read(page: Page) -> Reading:
     """Read an HTML page. One object is claimed once; lists yield none."""
-    where = page.once(Surroundings.of)
+    prepared = page.once(PreparedPage.of)
     given = page.once(items)
-    judged = judge(page, where, page.once(records), given)
+    judged = judge(page, prepared, page.once(records), given)
     article = judged.article
     declared = claims.declared(page, given, article.text.plain if article else "", generic.title(page))
     first = declared[0].object if declared else None
@@ -68,13 +72,14 @@ def read(page: Page) -> Reading:
         bodies[whole.iri] = article.part.body
     if whole is not None and whole.iri == claims.permalink(page):
         whole = found[0] = _settled(
-            page, where, whole, next((each.item for each in declared if each.object.iri == whole.iri), None)
+            page, prepared, whole, next((each.item for each in declared if each.object.iri == whole.iri), None)
         )
+    continued = is_continued(page)
     teasers = teasers_of(page, given)
     for each in judged.posts:
         if any(stands_in(record.element, teasers) for record in each.records):
             continue
-        induced = _records(page, each, whole, _heading(where, each))
+        induced = _records(page, each, whole, "" if continued else _heading(page, prepared, each), continued=continued)
         pairs = paired(declared, each.records)
         if _has_gaps(declared, pairs):
             found.extend(one for number, one in induced.items() if number not in pairs.values())
@@ -83,11 +88,12 @@ def read(page: Page) -> Reading:
         names += [(number, declared[place].object.iri) for place, number in pairs.items()]
         bodies |= {name: body for number, name in names if (body := each.records[number].body) is not None}
     distinct = tuple({each.iri: each for each in reversed(found)}.values())[::-1]
-    return Reading(judged.sets, article, distinct, bodies, None if distinct else judged.reason)
+    shapes = shapes_of(prepared.outline, judged.posts)
+    return Reading(judged.sets, article, distinct, shapes, bodies, None if distinct else judged.reason)
 
 
 def _is_of_page(page: Page, declared: WebObject, article: Article) -> bool:
-    """Return whether a declared work is the article of the page: by its address, else by its title."""
+    """Return whether a declared work is the article of the page: by its URL, else by its title."""
     if declared.iri.partition("#")[0] == claims.permalink(page):
         return True
     title, heading = (fold(str(each)).casefold() for each in (declared.first("title") or "", article.part.title))
@@ -105,10 +111,10 @@ def _has_gaps(declared: Sequence[claims.Claim], pairs: Mapping[int, int]) -> boo
     return not comments or bool(pairs)
 
 
-def _settled(page: Page, where: Surroundings, whole: WebObject, item: Item | None) -> WebObject:
+def _settled(page: Page, prepared: PreparedPage, whole: WebObject, item: Item | None) -> WebObject:
     """Return the page's object with the title and the date that the page shows and declares."""
     title = title_of(page, str(whole.first("title") or ""))
-    date = datelines.published(page, where, title, item)
+    date = datelines.published(page, prepared, title, item)
     given: Mapping[str, tuple[Value, ...]] = {"title": (title,) if title else (), "date": (date,) if date else ()}
     return replace(whole, properties={**whole.properties, **{name: each for name, each in given.items() if each}})
 
@@ -122,8 +128,8 @@ def is_byline(author: Byline) -> bool:
     element = author.element
     around = (element, *element.iterancestors())[:_NEAR]
     marks = " ".join(f"{each.get(name) or ''}" for each in around for name in ("class", "id", "rel", "itemprop"))
-    said = excerpt(around[min(1, len(around) - 1)], _LONGEST_BYLINE)
-    marked = _AUTHOR.search(f"{marks} {author.href or ''}") is not None or _BY.match(said) is not None
+    nearby = excerpt(around[min(1, len(around) - 1)], _LONGEST_BYLINE)
+    marked = _AUTHOR.search(f"{marks} {author.href or ''}") is not None or _BY.match(nearby) is not None
     return marked and len(author.name.split()) <= _MOST_WORDS and _NO_NAME.search(author.name) is None
 
 
@@ -141,15 +147,20 @@ def _article_object(page: Page, article: Article) -> WebObject:
     return claims.undeclared(page, claims.permalink(page), article.text.plain, title, author, moment)
 
 
-def _heading(where: Surroundings, each: RecordSet) -> str:
-    outline = where.outline
+def _heading(page: Page, prepared: PreparedPage, each: RecordSet) -> str:
+    """Return what a page's records are about: the heading above them, else the subject in the page's title."""
+    outline = prepared.outline
     places = [outline.places[element] for record in each.records for element in record.elements]
-    found = page_heading(outline, where.names, min(places), ())
-    return found[0] if found else where.names.title
+    found = page_heading(outline, prepared.names, min(places), ())
+    if found and bare(found[0]) != bare(prepared.names.title):
+        return found[0]
+    return subject_of(page, prepared.names.title)
 
 
-def _records(page: Page, each: RecordSet, whole: WebObject | None, heading: str) -> dict[int, WebObject]:
-    """Return the objects that records are, by their places in the set."""
+def _records(
+    page: Page, each: RecordSet, whole: WebObject | None, heading: str, *, continued: bool = False
+) -> dict[int, WebObject]:
+    """Return the objects that records are, by their places in the set; all are replies where a thread is continued."""
     page_iri = claims.permalink(page)
     iris: list[str] = []
     found: dict[int, WebObject] = {}
@@ -160,7 +171,7 @@ def _records(page: Page, each: RecordSet, whole: WebObject | None, heading: str)
         if not body:
             continue
         author = _person(page, record.author)
-        first = whole is None and number == 0
+        first = whole is None and number == 0 and not continued
         title = record.title or (heading if first else "")
         properties: dict[str, tuple[Value, ...]] = {
             "title": (title,) if title else (),
@@ -182,14 +193,14 @@ def _iri(page_iri: str, record: Record, body: str) -> str:
         return record.permalink
     if record.key:
         return f"{page_iri}#{record.key}"
-    said = "\n".join(
+    joined = "\n".join(
         (
             record.author.name if record.author else "",
             str(record.date.moment.astimezone(UTC)) if record.date else "",
             body,
         )
     )
-    return f"{page_iri}#{sha256(said.encode()).hexdigest()[:16]}"
+    return f"{page_iri}#{sha256(joined.encode()).hexdigest()[:16]}"
 
 
 def _person(page: Page, byline: Byline | None) -> Person | None:

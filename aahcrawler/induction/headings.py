@@ -4,8 +4,8 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from aahcrawler.induction.addressing import is_front
 from aahcrawler.induction.outline import Outline
+from aahcrawler.induction.record_identity import is_front
 from aahcrawler.page import Page
 from aahcrawler.page.text import excerpt, fold
 from aahcrawler.urls import canonicalize, queue_of, resolve
@@ -20,10 +20,10 @@ _PARTS = re.compile(r"\s+(?:[-–—|•»«/·]|::)\s+")
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """The names and addresses that a page gives for itself.
+    """The names and URLs that a page gives for itself.
 
-    ``title`` is that of its head, ``base`` the base of references, ``own`` all addresses of the page, ``queue`` the
-    site. ``canonical`` is True if the page declares its own address as the canonical one.
+    ``title`` is that of its head, ``base`` the base of references, ``own`` all URLs of the page, ``queue`` the
+    site. ``canonical`` is True if the page declares its own URL as the canonical one.
     """
 
     title: str
@@ -34,7 +34,7 @@ class Names:
 
     @classmethod
     def of(cls, page: Page) -> "Names":
-        """Read the names and addresses of a page."""
+        """Read the names and URLs of a page."""
         title = next((excerpt(element, 500) for element in page.tree.iter("title")), "")
         here = canonicalize(page.url) or page.url
         links = (link.get("href") for link in page.tree.iter("link") if "canonical" in (link.get("rel") or "").split())
@@ -96,7 +96,7 @@ def headings(outline: Outline, names: Names, outside: Collection[str] = OUTSIDE)
 
 
 def heading_target(outline: Outline, place: int, base: str) -> str | None:
-    """Return the address that a heading links to."""
+    """Return the URL that a heading links to."""
     above = outline.parents[place]
     link = outline.elements[above] if above >= 0 and outline.tags[above] == "a" else None
     link = link if link is not None else next(outline.elements[place].iter("a"), None)

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from aahcrawler.induction.headings import Names, headed_places, page_heading
-from aahcrawler.induction.model import Byline, Dated, Nature, RecordSet, Region
 from aahcrawler.induction.outline import Outline
 from aahcrawler.induction.record_bodies import Content, Found, Part, bodies
 from aahcrawler.induction.record_fields import read_fields
+from aahcrawler.induction.record_sets import Byline, Dated, Nature, RecordSet, Region
 from aahcrawler.induction.shown_dates import Shown
 
 _MOSTLY = 0.75

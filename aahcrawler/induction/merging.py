@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from lxml.etree import _Element as Element
 
-from aahcrawler.induction.model import Record
+from aahcrawler.induction.record_sets import Record
 from aahcrawler.page.claims import Claim
 from aahcrawler.page.text import fold
 from aahcrawler.webobject import Reference, WebObject
@@ -33,9 +33,9 @@ def paired(declared: Sequence[Claim], records: Sequence[Record]) -> dict[int, in
             continue
         body = claim.object.first("body")
         element = claim.item.element
-        said = by_text.get(_compared(body)) if isinstance(body, str) else None
+        same_text = by_text.get(_compared(body)) if isinstance(body, str) else None
         standing = _record_at(element, holders, inside) if element is not None else None
-        number = next((one for one in (standing, said) if one is not None and one not in taken), None)
+        number = next((one for one in (standing, same_text) if one is not None and one not in taken), None)
         if number is not None:
             found[place] = number
             taken.add(number)
@@ -50,7 +50,7 @@ def merged(
 ) -> list[WebObject]:
     """Return the found objects, declared ones completed by their records.
 
-    An object that declares no address of its own gets the record's, and so do references to it.
+    An object that declares no URL of its own gets the record's, and so do references to it.
     """
     renamed: dict[str, str] = {}
     by_iri: dict[str, tuple[Claim, WebObject]] = {}

@@ -332,6 +332,12 @@ def _stripped(text: str) -> str:
     return " ".join(words).strip(" ,:;|»«·•–—-")
 
 
+def name_at(outline: Outline, place: int, number: int) -> Name | None:
+    """Return the name that an element shows for the record of a number, None if it shows none."""
+    text = outline.once(place, _name)
+    return Name(text, place, outline.once(place, _address), number) if text else None
+
+
 def _name(outline: Outline, place: int) -> str:
     """Return the text of an element that may be a person's name, empty if it cannot be one."""
     text = _stripped(excerpt(outline.elements[place], LONGEST_NAME + 1))
@@ -373,7 +379,7 @@ def _is_filed(outline: Outline, place: int) -> bool:
 
 
 def _is_button(outline: Outline, place: int) -> bool:
-    """Return whether an element, or its parent, is a control without an address, and so names no person."""
+    """Return whether an element, or its parent, is a control without a URL, and so names no person."""
     if outline.once(place, _names_user):
         return False
     around = [outline.elements[each] for each in (place, outline.parents[place]) if each >= 0]

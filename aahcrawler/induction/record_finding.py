@@ -3,27 +3,31 @@
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from lxml.etree import _Element as Element
 
-from aahcrawler.induction.addressing import addressed
 from aahcrawler.induction.asides import SIDE
 from aahcrawler.induction.candidates import Candidate, candidates, own_text
 from aahcrawler.induction.headings import headed_places
 from aahcrawler.induction.main_part import region
-from aahcrawler.induction.model import Byline, Dated, Nature, Record, RecordSet
 from aahcrawler.induction.outline import Outline
+from aahcrawler.induction.prepared_page import PreparedPage
 from aahcrawler.induction.record_bodies import Content, Found, Part, Slot, bodies
-from aahcrawler.induction.record_fields import Fields, Name, read_unsigned, sign
+from aahcrawler.induction.record_fields import Fields, Name, name_at, read_unsigned, sign
+from aahcrawler.induction.record_identity import RecordIdentity, Template, addresses
+from aahcrawler.induction.record_sets import Byline, Dated, Nature, Record, RecordSet
+from aahcrawler.induction.record_shapes import follow, matches
 from aahcrawler.induction.signed_contributions import signed_records
-from aahcrawler.induction.surroundings import Surroundings
 from aahcrawler.induction.teaser_detection import Leads
 from aahcrawler.page import Page
+from aahcrawler.page.record_shapes import RecordShape
 from aahcrawler.urls import resolve
 
 LEAST_CONFIDENCE = 0.5
+KNOWN = 0.95
+"""The confidence of records of a shape that other pages of the site have shown."""
 
 LEAST_BODIED = 0.7
 """The share of records that have a text."""
@@ -38,22 +42,23 @@ def records(page: Page) -> tuple[RecordSet, ...]:
     A set is several elements, or runs of elements, of one shape with a date or an author each. Deterministic; the time
     is linear in the size of the page, and the close examination is bounded.
     """
-    return find_records(page.once(Surroundings.of))
+    return find_records(page.once(PreparedPage.of))
 
 
-def find_records(where: Surroundings) -> tuple[RecordSet, ...]:
+def find_records(prepared: PreparedPage) -> tuple[RecordSet, ...]:
     """Return the sets of records, as `records` does, of a page that is prepared already."""
-    outline = where.outline
-    signed = signed_records(outline, where.shown, where.names.base)
+    outline = prepared.outline
+    signed = signed_records(outline, prepared.shown, prepared.names.base)
     judged = [_Judged(each, tuple(_places(outline, each)), signed=True) for each in signed]
-    headed = headed_places(outline, where.names)
-    for candidate in candidates(outline, where.shown):
+    headed = headed_places(outline, prepared.names)
+    for candidate in candidates(outline, prepared.shown):
         if candidate.sign == "single" and any(outline.contains(candidate.roots[0], place) for place in headed):
             continue
-        found = _Reading(where, candidate).judge()
+        found = _Reading(prepared, candidate).judge()
         if found is not None and found.confidence >= LEAST_CONFIDENCE:
             judged.append(_Judged(found, tuple(_places(outline, found))))
     most = max((each.text(outline) for each in judged), default=0) or 1
+    judged += _known(prepared, [each for each in judged if each.set.nature is Nature.POSTS])
     judged.sort(
         key=lambda each: (-each.set.confidence * (0.7 + 0.3 * each.text(outline) / most) - each.signed, each.places)
     )
@@ -63,6 +68,20 @@ def find_records(where: Surroundings) -> tuple[RecordSet, ...]:
             accepted.append(each)
     accepted.sort(key=lambda each: each.places)
     return tuple(each.set for each in accepted)
+
+
+def _known(prepared: PreparedPage, found: Sequence["_Judged"]) -> Iterator["_Judged"]:
+    """Yield records of the shapes that the site has shown on other pages, where no posts were found by other means."""
+    outline = prepared.outline
+    for shape in prepared.shapes:
+        roots = matches(outline, shape)
+        if not roots:
+            continue
+        read = _Reading(prepared, Candidate(roots, own_text(outline, roots), "known")).of_shape(shape)
+        judged = _Judged(read, tuple(_places(outline, read))) if read is not None else None
+        if judged is not None and not any(judged.overlaps(other, outline) for other in found):
+            yield judged
+            return
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,34 +122,73 @@ def _places(outline: Outline, found: RecordSet) -> list[int]:
 class _Reading:
     """One candidate being read."""
 
-    where: Surroundings
+    prepared: PreparedPage
     candidate: Candidate
 
     @property
     def _dated(self) -> frozenset[int]:
-        return frozenset(each.place for each in self.where.shown)
+        return frozenset(each.place for each in self.prepared.shown)
 
     def judge(self) -> RecordSet | None:
-        outline = self.where.outline
+        outline = self.prepared.outline
         roots = sorted(root for record in self.candidate.records for root in record)
         parts = [Part(record, _holes(outline, record, roots)) for record in self.candidate.records]
         content = Content(outline, parts)
-        fields = read_unsigned(content, self.where.shown, self.where.names.title)
+        fields = read_unsigned(content, self.prepared.shown, self.prepared.names.title)
         if _bodied(_bodies(content, fields)) < LEAST_BODIED:
             return None
-        sign(fields, content, self.where.shown)
+        sign(fields, content, self.prepared.shown)
         found = _bodies(content, fields)
         confidence = self._confidence(content, fields, found)
         if confidence < LEAST_CONFIDENCE:
             return None
-        records = tuple(self._record(number, part, fields, found[number]) for number, part in enumerate(parts))
-        records = _with_parents(outline, parts, records)
-        targets = Leads(content, fields, found, self.where.names, self._dated).targets()
+        records = self._records(parts, fields, found)
+        targets = Leads(content, fields, found, self.prepared.names, self._dated).targets()
         if self._is_list(records, len(targets) / len(parts), parts):
             listed = (replace(record, target=targets.get(number)) for number, record in enumerate(records))
             aside = self._is_aside(parts)
             return RecordSet(_container(outline, parts), tuple(listed), Nature.TEASERS, confidence, aside)
         return RecordSet(_container(outline, parts), records, Nature.POSTS, confidence)
+
+    def of_shape(self, shape: RecordShape) -> RecordSet | None:
+        """Return the records of a known shape that have a text and a date or an author; None where there are none."""
+        outline = self.prepared.outline
+        roots = sorted(root for record in self.candidate.records for root in record)
+        parts = [Part(record, _holes(outline, record, roots)) for record in self.candidate.records]
+        content = Content(outline, parts)
+        fields = read_unsigned(content, self.prepared.shown, self.prepared.names.title)
+        sign(fields, content, self.prepared.shown)
+        self._place_fields(fields, parts, shape)
+        found = _bodies(content, fields)
+        kept = [n for n, body in enumerate(found) if body is not None and (n in fields.dates or n in fields.names)]
+        if not kept or (shape.date is not None and not any(number in fields.dates for number in kept)):
+            return None
+        records = self._records(parts, fields, found, shape.permalink)
+        chosen = _with_parents(outline, [parts[n] for n in kept], [records[n] for n in kept])
+        return RecordSet(_container(outline, parts), chosen, Nature.POSTS, KNOWN)
+
+    def _place_fields(self, fields: Fields, parts: Sequence[Part], shape: RecordShape) -> None:
+        """Read dates and authors where records of the shape have shown them before."""
+        outline, at = self.prepared.outline, {each.place: each for each in self.prepared.shown}
+        for number, part in enumerate(parts):
+            dated = None if shape.date is None else follow(outline, part.roots, shape.date)
+            if shape.date is not None:
+                fields.dates.pop(number, None)
+            if dated in at:
+                fields.dates[number] = at[dated]
+            named = None if shape.author is None else follow(outline, part.roots, shape.author)
+            if shape.author is not None:
+                fields.names.pop(number, None)
+            if named is not None and (name := name_at(outline, named, number)) is not None:
+                fields.names[number] = name
+
+    def _records(
+        self, parts: Sequence[Part], fields: Fields, found: Sequence[Found | None], known: Template | None = None
+    ) -> tuple[Record, ...]:
+        outline, names = self.prepared.outline, self.prepared.names
+        given = addresses(outline, parts, names.base, names.own, known)
+        made = [self._record(n, part, fields, found[n], given[n]) for n, part in enumerate(parts)]
+        return _with_parents(outline, parts, made)
 
     def _is_list(self, records: Sequence[Record], led: float, parts: Sequence[Part]) -> bool:
         cut = sum(bool(record.body and _CUT.search(record.body.plain()[-30:])) for record in records) / len(parts)
@@ -140,13 +198,13 @@ class _Reading:
 
     def _confidence(self, content: Content, fields: Fields, found: Sequence[Found | None]) -> float:
         """Weigh the evidence that these are records that people wrote: dates, authors, texts of their own."""
-        outline, parts = self.where.outline, content.parts
+        outline, parts = self.prepared.outline, content.parts
         size = len(parts)
         bodied = _bodied(found)
         dated, named = len(fields.dates) / size, len(fields.names) / size
         if bodied < LEAST_BODIED or max(dated, named) < 0.6:
             return 0.0
-        keyed = sum(addressed(outline, part, "").key is not None for part in parts) / size
+        keyed = sum(each.key is not None for each in addresses(outline, parts, "", frozenset())) / size
         held = sum(content.weight(place) for each in found if each for place in each.elements)
         whole = sum(content.weight(root) for part in parts for root in part.roots) or 1.0
         mean = held / size
@@ -161,7 +219,7 @@ class _Reading:
 
     def _telling(self, found: Sequence[Found | None]) -> float:
         """Return the share of records whose body has a piece of text as long as a sentence."""
-        outline = self.where.outline
+        outline = self.prepared.outline
         telling = sum(
             any(
                 piece.weight >= 25 and not piece.linked and piece.text.count(" ") + piece.weight // 40 >= 3
@@ -176,17 +234,16 @@ class _Reading:
     def _dates_apiece(self, content: Content, fields: Fields) -> float:
         """Return the mean number of date places in a record: more than one if records are too large."""
         slots = {content.slots.get(each.place) for each in fields.dates.values()}
-        at = {each.place for each in self.where.shown}
+        at = {each.place for each in self.prepared.shown}
         counted: Counter[Slot | None] = Counter()
         for number in fields.dates:
-            places = content.parts[number].places(self.where.outline)
+            places = content.parts[number].places(self.prepared.outline)
             counted.update(slot for place in places if place in at and (slot := content.slots.get(place)) in slots)
         return max(counted.values(), default=0) / (len(fields.dates) or 1)
 
-    def _record(self, number: int, part: Part, fields: Fields, found: Found | None) -> Record:
-        outline, base = self.where.outline, self.where.names.base
+    def _record(self, number: int, part: Part, fields: Fields, found: Found | None, address: RecordIdentity) -> Record:
+        outline, base = self.prepared.outline, self.prepared.names.base
         name, dated = fields.names.get(number), fields.dates.get(number)
-        address = addressed(outline, part, base)
         href = resolve(base, name.href) if name is not None and name.href else None
         titled = fields.titles.get(number)
         title = self._title(titled, name, found)
@@ -198,12 +255,13 @@ class _Reading:
             title=title,
             permalink=address.permalink,
             key=address.key,
+            template=address.template,
             heading=outline.elements[titled[1]] if titled and title else None,
         )
 
     def _title(self, title: tuple[str, int] | None, name: Name | None, found: Found | None) -> str:
         """Return the title in a heading of the record; "" if it is in the body or has the author's name in it."""
-        outline = self.where.outline
+        outline = self.prepared.outline
         if title is None or found is None or any(outline.contains(place, title[1]) for place in found.elements):
             return ""
         text, place = title
@@ -215,11 +273,11 @@ class _Reading:
 
     def _stand_here(self, records: Sequence[Record]) -> bool:
         """Return whether records are addressed as parts of this page, and no sidebar by its name holds them."""
-        outline = self.where.outline
+        outline = self.prepared.outline
         above = [place for place in outline.ancestors(outline.places[records[0].element]) if place > 0]
         if any(outline.tags[place] == "nav" or self._is_named_aside(place) for place in above):
             return False
-        own = self.where.names.own
+        own = self.prepared.names.own
         here = sum(
             bool(each.permalink and each.permalink.partition("#")[0] in own) or self._refers_to_itself(each)
             for each in records
@@ -229,20 +287,20 @@ class _Reading:
     def _refers_to_itself(self, record: Record) -> bool:
         """Return whether a record has a link to a place in this very page: its own, or the form to answer with."""
         links = (link.get("href") or "" for element in record.elements for link in element.iter("a"))
-        base, own = self.where.names.base, self.where.names.own
+        base, own = self.prepared.names.base, self.prepared.names.own
         return any(len(href) > 1 and (href[0] == "#" or ("#" in href and _page(base, href) in own)) for href in links)
 
     def _is_aside(self, parts: Sequence[Part]) -> bool:
-        outline = self.where.outline
+        outline = self.prepared.outline
         around = (above for above in outline.ancestors(parts[0].roots[0]) if above > 0)
         return any(outline.tags[above] in _OUTSIDE or self._is_named_aside(above) for above in around)
 
     def _is_named_aside(self, place: int) -> bool:
-        return any(SIDE.search(word) for word in self.where.outline.tokens[place])
+        return any(SIDE.search(word) for word in self.prepared.outline.tokens[place])
 
 
 def _page(base: str, href: str) -> str:
-    """Return the address of the page that a reference leads to."""
+    """Return the URL of the page that a reference leads to."""
     return (resolve(base, href) or "").partition("#")[0]
 
 

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from aahcrawler.induction.model import Byline, Dated, Nature, Record, RecordSet, Region
 from aahcrawler.induction.outline import Outline, weight
+from aahcrawler.induction.record_sets import Byline, Dated, Nature, Record, RecordSet, Region
 from aahcrawler.induction.shown_dates import Shown
 from aahcrawler.page.text import BLOCKS, excerpt, plain_text
 from aahcrawler.urls import resolve

@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from aahcrawler.induction.addressing import addressed, is_front
 from aahcrawler.induction.headings import Names
 from aahcrawler.induction.outline import numbered
 from aahcrawler.induction.record_bodies import Content, Found, Part, Slot
 from aahcrawler.induction.record_fields import Fields, Name, subject
+from aahcrawler.induction.record_identity import addresses, is_front
 from aahcrawler.page.text import excerpt, fold
 from aahcrawler.urls import queue_of, resolve
 
@@ -40,10 +40,10 @@ class Leads:
     dated: frozenset[int]
 
     def targets(self) -> Mapping[int, str]:
-        """Return, for each record (by number) that leads to a page of its own, the address of that page.
+        """Return, for each record (by number) that leads to a page of its own, the URL of that page.
 
         That is the target of a heading, or of several links of one record, or a place in another page, or the target of
-        a link whose text differs in each record. Links of the author and of the record's own address do not count.
+        a link whose text differs in each record. Links of the author and of the record's own URL do not count.
         """
         links = [self._links(number, part) for number, part in enumerate(self.content.parts)]
         telling = self._telling(links)
@@ -61,6 +61,12 @@ class Leads:
     @cached_property
     def _heading(self) -> str:
         return fold(self.names.title).casefold()
+
+    @cached_property
+    def _own(self) -> list[str]:
+        """The URLs that the records give for themselves, without fragments; empty for those that give none."""
+        given = addresses(self.content.outline, self.content.parts, self.names.base, self.names.own)
+        return [(each.permalink or "").partition("#")[0] for each in given]
 
     def _slot(self, place: int) -> Slot:
         return self.content.slots.get(place, ())
@@ -93,7 +99,7 @@ class Leads:
         """Return the links of a record to other pages of the site, except those of its author and to itself."""
         outline = self.content.outline
         name = self.fields.names.get(number)
-        own = (addressed(outline, part, self.names.base).permalink or "").partition("#")[0]
+        own = self._own[number]
         found: list[_Link] = []
         for place in part.places(outline):
             element = outline.elements[place]

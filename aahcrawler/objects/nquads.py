@@ -1,28 +1,51 @@
 """N-Quads text, made of plain values so that every line parses whatever a page had in it. No blank nodes."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
+from hashlib import sha256
 from urllib.parse import quote, urlsplit
 
 from pyoxigraph import NamedNode
 
-from aahcrawler.objects.vocabulary import XSD_BOOLEAN, XSD_DATE_TIME, XSD_DOUBLE, XSD_INTEGER
+from aahcrawler.objects.vocabulary import SHORTENED, XSD_BOOLEAN, XSD_DATE_TIME, XSD_DOUBLE, XSD_INTEGER
 from aahcrawler.webobject import Person, Reference, Value
 
+LONGEST_LITERAL = 8 << 20
+"""Bytes of a literal's text as it is written; parsers take lines of at most 16 MiB."""
+LONGEST_IRI = 1 << 16
+"""Bytes of an IRI; a longer one is named by its digest."""
+
+_LONG = "urn:aahcrawler:long:"
+_LONG_IRI = re.compile(rb"(?<=<)[^<>\s]{%d,}(?=>)" % (LONGEST_IRI + 1))
+_LITERAL = re.compile(rb'(<[^>]*>) (<[^>]*>) "(.*)"((?:\^\^<[^>]*>)?)', re.DOTALL)
 _UNFIT = re.compile(r"%(?![0-9A-Fa-f]{2})|[^A-Za-z0-9\-._~:/?#@!$&'()*+,;=%]")
 _INVALID = "urn:aahcrawler:invalid:"
 _PERSON = "urn:aahcrawler:person:"
 
 
-@lru_cache(maxsize=4096)
 def iri(address: str) -> str:
     """Return an IRI term. An invalid IRI is percent-encoded where that helps, else named by a URN of ours.
 
     >>> iri("http://a.test/x y"), iri("no address")
     ('<http://a.test/x%20y>', '<urn:aahcrawler:invalid:no%20address>')
     """
+    return _iri(address) if len(address) <= LONGEST_IRI else f"<{bounded(address)}>"
+
+
+def bounded(name: str) -> str:
+    """Return an IRI, or a URN made of its digest where it is too long for parsers."""
+    written = name.encode(errors="replace")
+    return name if len(written) <= LONGEST_IRI else _digest(written).decode()
+
+
+@lru_cache(maxsize=4096)
+def _iri(address: str) -> str:
+    return f"<{bounded(_named(address)[1:-1])}>"
+
+
+def _named(address: str) -> str:
     return _valid(address) or _valid(_escaped(address)) or f"<{_INVALID}{quote(address, safe='', errors='replace')}>"
 
 
@@ -50,8 +73,40 @@ def quads(triples: Sequence[str], graph: str) -> bytes:
         lines = [triple.encode() for triple in triples]
     except UnicodeEncodeError:
         lines = [triple.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode() for triple in triples]
+    if any(len(line) > LONGEST_LITERAL for line in lines):
+        lines = [part for line in lines for part in shortened(line)]
     end = f" {graph} .\n".encode()
     return end.join(lines) + end
+
+
+def shortened(triple: bytes) -> Iterator[bytes]:
+    """Yield a triple, with its literal cut at ``LONGEST_LITERAL`` and a triple that says so where it is longer."""
+    parts = _LITERAL.fullmatch(triple) if len(triple) > LONGEST_LITERAL else None
+    if parts is None or len(parts[3]) <= LONGEST_LITERAL:
+        yield triple
+        return
+    subject, predicate, written, datatype = parts.groups()
+    yield b'%s %s "%s"%s' % (subject, predicate, _cut(written), datatype)
+    yield b"%s <%s> %s" % (subject, SHORTENED.encode(), predicate)
+
+
+def mended(graph: bytes) -> bytes:
+    """Return the lines of a graph with every IRI and literal bounded that is too long for parsers."""
+    lines = []
+    for line in _LONG_IRI.sub(lambda found: _digest(found[0]), graph).splitlines(keepends=True):
+        triple, space, name = line.rpartition(b" .")[0].rpartition(b" ")
+        lines += [part + space + name + b" .\n" for part in shortened(triple)]
+    return b"".join(lines)
+
+
+def _cut(written: bytes) -> bytes:
+    """Return the beginning of an escaped text, without half a character or half an escape at its end."""
+    kept = written[:LONGEST_LITERAL].decode(errors="ignore").encode()
+    return kept[:-1] if (len(kept) - len(kept.rstrip(b"\\"))) % 2 else kept
+
+
+def _digest(name: bytes) -> bytes:
+    return f"{_LONG}{sha256(name).hexdigest()}".encode()
 
 
 def moment(value: datetime) -> str:
@@ -103,7 +158,6 @@ def double(value: float) -> str:
     return f'"{str(value).upper() if value == value else "NaN"}"^^<{XSD_DOUBLE}>'
 
 
-@lru_cache(maxsize=1024)
 def person(somebody: Person, site: str) -> str:
     """Return the IRI of a person: the profile's URL with ``#person``, or a URN of site and name.
 
@@ -113,7 +167,8 @@ def person(somebody: Person, site: str) -> str:
     if somebody.url:
         return iri(somebody.url if "#" in somebody.url else somebody.url + "#person")
     name = " ".join(somebody.name.split())
-    return f"<{_PERSON}{quote(site, safe='.-', errors='replace')}:{quote(name, safe='', errors='replace')}>"
+    urn = f"{_PERSON}{quote(site, safe='.-', errors='replace')}:{quote(name, safe='', errors='replace')}"
+    return f"<{bounded(urn)}>"
 
 
 @lru_cache(maxsize=64)

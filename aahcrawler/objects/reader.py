@@ -3,7 +3,7 @@
 import gzip
 import re
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -11,17 +11,20 @@ from io import BufferedReader, RawIOBase
 from itertools import groupby, islice
 from operator import attrgetter
 from pathlib import Path
-from typing import BinaryIO, Literal, cast
+from typing import BinaryIO, Literal, Self, cast
 from urllib.parse import unquote
 
 import pyoxigraph as ox
 
+from aahcrawler.layout import OBJECTS
 from aahcrawler.objects import vocabulary as v
-from aahcrawler.objects.writer import EXTENSION
-from aahcrawler.segments import open_segment, segments
+from aahcrawler.objects.readings import Method, Reading, Readings, capture_of, first_segments, graph_of
+from aahcrawler.objects.writer import CaptureDescription
+from aahcrawler.segments import DamageError, open_segment
 
 _BATCH = 10_000
 _BUFFER = 1 << 16
+_PIECE = 1 << 20
 
 _Seen = tuple[datetime, int, str]
 """The time at which an object was seen, the ordinal of that capture, and the capture's name."""
@@ -43,7 +46,7 @@ class ReadError(Exception):
 class ObjectRow:
     """A web object as its newest capture has it.
 
-    ``url`` is its own address, else that of the page it was found on. ``author`` is a name. ``date`` is ISO 8601 with
+    ``url`` is its own URL, else that of the page it was found on. ``author`` is a name. ``date`` is ISO 8601 with
     the offset that the page names; a date that the application's rules could not read stands as the page has it. Of
     several values the first is given. ``part_of`` and ``iri`` are IRIs. ``deleted`` is the moment, ISO 8601 in UTC, at
     which a capture found the object gone, None while there is one that has it: posts move between the pages of a
@@ -68,7 +71,9 @@ class PageRow:
 
     ``fetched_at`` is ISO 8601 in UTC, ``capture`` the id of the WARC response or revisit record. ``crawl`` is the
     number of the crawl that fetched it, 1 where unknown. ``unchanged`` is the id of the former capture that holds the
-    same payload, and so its objects; that of a page that answered 304 is a page as well. The rest is as in
+    same payload, and so its objects; that of a page that answered 304 is a page as well. What was found on it is by its
+    latest reading, ``method`` tells how it came to be read so. ``trap`` says that it repeats another page of the site
+    (``near_duplicate``), or tells of an error with the status of a success (``soft_404``). The rest is as in
     ``CaptureDescription``, None where that is empty.
     """
 
@@ -87,30 +92,32 @@ class PageRow:
     capture: str
     crawl: int = 1
     unchanged: str | None = None
+    trap: str | None = None
+    reader: str | None = None
+    method: str = Method.FIRST
 
     @property
     def is_page(self) -> bool:
-        """Return whether there is a page to look at: no redirect, no error, and a body unless nothing changed."""
-        return self.status < 300 or self.unchanged is not None
+        """Return whether it counts as a page: no redirect, no error by status or by what it says, unless unchanged."""
+        return (self.status < 300 or self.unchanged is not None) and self.trap != v.SOFT_404
 
 
-def object_rows(crawl: Path) -> Iterator[ObjectRow]:
+def object_rows(crawl: Path, number: int | None = None) -> Iterator[ObjectRow]:
     """Yield each web object of a crawl's folder once, from its newest capture, in the order of these captures.
 
-    Deleted ones are among them. A crawl that is running is read as it was when the reading began. Raises
+    Deleted ones are among them. With ``number``, those that this crawl of the folder found: on a page that had not
+    changed, those that the page had before. A crawl that is running is read as it was when the reading began. Raises
     ``ReadError``.
     """
-    files = _files(crawl)
-    past = _past(files)
-    deleted = _deleted(files, past) if past.deletions else {}
+    kept = _Segments.of(crawl)
+    past = _past(kept, None if number is None else _holders(kept, number))
+    deleted = _deleted(kept, past) if past.deletions else {}
     newest = past.newest
-    for path in files:
-        with _decompressed(path) as stream:
-            for group in _grouped(ox.parse(stream, ox.RdfFormat.N_QUADS, lenient=True)):
-                for subject in group.objects():
-                    if newest.get(subject, _NEVER)[2] == group.name:
-                        del newest[subject]
-                        yield group.object_row(subject, deleted.get(subject))
+    for group in kept.graphs(lambda stream: ox.parse(stream, ox.RdfFormat.N_QUADS, lenient=True)):
+        for subject in group.objects():
+            if newest.get(subject, _NEVER)[2] == group.name:
+                del newest[subject]
+                yield group.object_row(subject, deleted.get(subject))
 
 
 def page_rows(crawl: Path, number: int | None = None) -> Iterator[PageRow]:
@@ -120,24 +127,52 @@ def page_rows(crawl: Path, number: int | None = None) -> Iterator[PageRow]:
     folder has captures and none of that crawl.
     """
     newest, found = 0, False
-    for path in _files(crawl):
-        with _decompressed(path) as stream:
-            for group in _grouped(_parsed(line for line in stream if _is_about_its_graph(line))):
-                row = group.page_row()
-                newest = max(newest, row.crawl)
-                if number in {None, row.crawl}:
-                    found = True
-                    yield row
+    for group in _Segments.of(crawl).graphs(lambda stream: _parsed(filter(_is_about_its_graph, stream))):
+        row = group.page_row()
+        newest = max(newest, row.crawl)
+        if number in {None, row.crawl}:
+            found = True
+            yield row
     if newest and not found:
         raise ReadError(f"{crawl}: has no pages of crawl {number}. Its newest crawl is number {newest}.")
 
 
 def statements(crawl: Path) -> Iterator[str]:
-    """Yield the lines of a crawl's segments as they are, line break included. Raises ``ReadError``."""
-    for path in _files(crawl):
-        with _decompressed(path) as stream:
-            for line in stream:
-                yield line.decode()
+    """Yield the statements of the latest reading of each capture as lines, line break included. Raises ``ReadError``.
+
+    The graph of every one is named like its capture.
+    """
+    return (line.decode() for line in _Segments.of(crawl).lines())
+
+
+def texts(crawl: Path) -> Iterator[bytes]:
+    """Yield the same in UTF-8, in pieces of whole lines. Raises ``ReadError``."""
+    return _Segments.of(crawl).texts()
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """What the latest reading of a capture states: its description, and all statements but on the reading itself.
+
+    What was found to have changed since a former capture is not in the description.
+    """
+
+    capture: CaptureDescription
+    row: PageRow
+    has_objects: bool
+    statements: frozenset[tuple[str, str, str]]
+
+    @classmethod
+    def of(cls, text: bytes) -> "Stated":
+        """Return what the statements of one reading of a capture state."""
+        (group,) = _grouped(ox.parse(text, ox.RdfFormat.N_QUADS, lenient=True))
+        return group.stated()
+
+
+def captures(crawl: Path) -> Iterator[Stated]:
+    """Yield the latest reading of each capture, in the order of capture. Raises ``ReadError``."""
+    for group in _Segments.of(crawl).graphs(lambda stream: ox.parse(stream, ox.RdfFormat.N_QUADS, lenient=True)):
+        yield group.stated()
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,14 +180,14 @@ class _Graph:
     """The statements of one capture: values by subject and predicate, in the order of writing."""
 
     name: str
-    said: dict[str, dict[str, list[str]]]
+    statements: dict[str, dict[str, list[str]]]
 
     def objects(self) -> Iterator[str]:
-        derived = (subject for subject, values in self.said.items() if v.DERIVED_FROM in values)
+        derived = (subject for subject, values in self.statements.items() if v.DERIVED_FROM in values)
         return (subject for subject in derived if not subject.startswith(v.VERSION))
 
     def first(self, subject: str, predicate: str) -> str | None:
-        values = self.said.get(subject, {}).get(predicate)
+        values = self.statements.get(subject, {}).get(predicate)
         return values[0] if values else None
 
     def seen(self, order: int) -> _Seen:
@@ -175,12 +210,57 @@ class _Graph:
 
     def _inferred(self, subject: str) -> str | None:
         """Return an object's inferred fields with their sources: ``date (generic reading)``; None without any."""
-        said = sorted(
+        statements = sorted(
             f"{unquote(name.removeprefix(v.INFERRED))} ({values[0]})"
-            for name, values in self.said.get(subject, {}).items()
+            for name, values in self.statements.get(subject, {}).items()
             if name.startswith(v.INFERRED)
         )
-        return ", ".join(said) or None
+        return ", ".join(statements) or None
+
+    def stated(self) -> Stated:
+        """Return all that is stated; who read it, and when, is no part of the statements."""
+        told = frozenset(
+            (subject, predicate, value)
+            for subject, values in self.statements.items()
+            if not subject.startswith(v.READING)
+            for predicate, found in values.items()
+            if predicate != v.READER
+            for value in found
+        )
+        return Stated(self.description(), self.page_row(), any(True for _ in self.objects()), told)
+
+    def description(self) -> CaptureDescription:
+        """Return what is stated of the capture, without what changed in it."""
+        row, own = self.page_row(), self.statements.get(self.name, {})
+        return CaptureDescription(
+            iri=self.name,
+            url=row.url,
+            status=row.status,
+            fetched_at=_time(row.fetched_at),
+            media_type=row.media_type or "",
+            application=row.application,
+            level=row.level_name,
+            role=row.level,
+            score=row.score,
+            relevant=row.relevant,
+            priority=row.priority,
+            depth=row.depth,
+            via=row.via or "",
+            crawl=self.first(self.name, v.GENERATED_BY) or "",
+            unchanged=row.unchanged,
+            revision_of=next(iter(own.get(v.REVISION_OF, ())), None),
+            trap=row.trap or "",
+            reader=row.reader or "",
+            reading=self._reading(),
+        )
+
+    def _reading(self) -> Reading | None:
+        """Return the reading that the statements are of, None for a first one."""
+        for subject, statements in self.statements.items():
+            if subject.startswith(v.READING):
+                (method,), (read_at,) = statements[v.METHOD], statements[v.GENERATED_AT]
+                return Reading(Method(method), _time(read_at), statements.get(v.REVISION_OF, [subject])[0])
+        return None
 
     def page_row(self) -> PageRow:
         score, priority = self.first(self.name, v.SCORE), self.first(self.name, v.PRIORITY)
@@ -200,26 +280,96 @@ class _Graph:
             depth=None if depth is None else int(depth),
             via=self.first(self.name, v.VIA),
             capture=self.name,
-            crawl=_number(self.first(self.name, v.GENERATED_BY)),
+            crawl=number_of(self.first(self.name, v.GENERATED_BY)),
             unchanged=self.first(self.name, v.UNCHANGED_SINCE),
+            trap=self.first(self.name, v.TRAP),
+            reader=self.first(self.name, v.READER),
+            method=Method.FIRST if (later := self._reading()) is None else later.method,
         )
 
 
-def _files(crawl: Path) -> tuple[Path, ...]:
-    folder = crawl / "objects"
-    if not folder.is_dir():
-        what = "holds no crawl (it has no folder objects)" if crawl.is_dir() else "is not a folder"
-        raise ReadError(f"{crawl}: {what}. Name the output folder of a crawl.")
-    return segments(folder, EXTENSION)
+@dataclass(frozen=True, slots=True)
+class _Segments:
+    """The segments of a crawl with the first readings of its captures, and their latest readings where these differ."""
+
+    files: tuple[Path, ...]
+    readings: Readings
+
+    @classmethod
+    def of(cls, crawl: Path) -> Self:
+        folder = crawl / OBJECTS
+        if not folder.is_dir():
+            what = "holds no crawl (it has no folder objects)" if crawl.is_dir() else "is not a folder"
+            raise ReadError(f"{crawl}: {what}. Name the output folder of a crawl.")
+        # A capture's later readings are written after its first one, and looked for before it.
+        with _explained(folder):
+            readings = Readings(folder)
+        return cls(first_segments(folder), readings)
+
+    def graphs(self, parsed: Callable[[BinaryIO], Iterable[ox.Quad]]) -> Iterator[_Graph]:
+        """Yield the latest reading of each capture, in the order of capture.
+
+        ``parsed`` gives the statements of a segment that are of interest; of later readings all are given.
+        """
+        waiting = set(self.readings)
+        for path in self.files:
+            with _decompressed(path) as stream:
+                for group in _grouped(parsed(stream)):
+                    if group.name not in self.readings:
+                        yield group
+                    elif group.name in waiting:
+                        waiting.discard(group.name)
+                        yield self._latest(group.name)
+        # Their first readings are lost.
+        for capture in sorted(waiting):
+            yield self._latest(capture)
+
+    def texts(self) -> Iterator[bytes]:
+        """Yield the statements of the latest reading of each capture in pieces of whole lines."""
+        if self.readings:
+            lines = self.lines()
+            while piece := b"".join(islice(lines, _BATCH)):
+                yield piece
+            return
+        for path in self.files:
+            with _decompressed(path) as stream:
+                while piece := stream.read(_PIECE):
+                    yield piece + stream.readline()
+
+    def lines(self) -> Iterator[bytes]:
+        """Yield the statements of the latest reading of each capture as lines."""
+        waiting, is_read_again = set(self.readings), bool(self.readings)
+        for path in self.files:
+            with _decompressed(path) as stream:
+                if not is_read_again:
+                    yield from stream
+                    continue
+                for line in stream:
+                    name = graph_of(line)
+                    if name not in self.readings:
+                        yield line
+                    elif name in waiting:
+                        waiting.discard(name)
+                        yield from self._text(name).splitlines(keepends=True)
+        for capture in sorted(waiting):
+            yield from self._text(capture).splitlines(keepends=True)
+
+    def _latest(self, capture: str) -> _Graph:
+        (group,) = _grouped(ox.parse(self._text(capture), ox.RdfFormat.N_QUADS, lenient=True))
+        return group
+
+    def _text(self, capture: str) -> bytes:
+        with _explained(Path(capture)):
+            return self.readings.statements(capture)
 
 
 def _grouped(quads: Iterable[ox.Quad]) -> Iterator[_Graph]:
     """Yield the graphs in order; statements of one graph stand together in a segment."""
     for name, group in groupby(quads, attrgetter("graph_name")):
-        said: dict[str, dict[str, list[str]]] = {}
+        statements: dict[str, dict[str, list[str]]] = {}
         for subject, predicate, value, _ in group:
-            said.setdefault(subject.value, {}).setdefault(predicate.value, []).append(value.value)
-        yield _Graph(name.value, said)
+            statements.setdefault(subject.value, {}).setdefault(predicate.value, []).append(value.value)
+        yield _Graph(capture_of(name.value), statements)
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +377,7 @@ class _Deletion:
     """A capture that found an object gone: when that was, in which crawl, and the capture that still had it."""
 
     time: datetime
-    said: str
+    deleted_at: str
     capture: str
     crawl: str | None
     former: str | None
@@ -258,28 +408,42 @@ class _Past:
     unchanged: dict[str, list[_Sighting]]
 
 
-def _past(files: Sequence[Path]) -> _Past:
+def _holders(kept: _Segments, number: int) -> frozenset[str]:
+    """Return the captures that state what one crawl of a folder found, those of pages that it found unchanged too."""
+    holders: set[str] = set()
+    stating: dict[str, _Seen] = {}
+    for order, group in enumerate(kept.graphs(_histories)):
+        former = group.first(group.name, v.UNCHANGED_SINCE)
+        if any(True for _ in group.objects()):
+            payload = former or group.name
+            stating[payload] = max(group.seen(order), stating.get(payload, _NEVER))
+        if number_of(group.first(group.name, v.GENERATED_BY)) == number:
+            holders.add(group.name if former is None else stating.get(former, _NEVER)[2])
+    return frozenset(holders)
+
+
+def _past(kept: _Segments, holders: Container[str] | None = None) -> _Past:
     past = _Past({}, {}, {})
-    for order, group in enumerate(_histories(files)):
+    for order, group in enumerate(kept.graphs(_histories)):
         seen = group.seen(order)
-        for subject in group.objects():
+        for subject in group.objects() if holders is None or group.name in holders else ():
             past.newest[subject] = max(seen, past.newest.get(subject, _NEVER))
-        own = group.said.get(group.name, {})
+        own = group.statements.get(group.name, {})
         crawl = group.first(group.name, v.GENERATED_BY)
         for former in own.get(v.UNCHANGED_SINCE, ()):
             past.unchanged.setdefault(former, []).append(_Sighting(seen[0], group.name, crawl))
         for subject in own.get(v.DELETED, ()):
-            said, former_one = group.first(group.name, v.GENERATED_AT), group.first(group.name, v.REVISION_OF)
-            deletion = _Deletion(seen[0], said or "", group.name, crawl, former_one)
+            deleted_at, former_one = group.first(group.name, v.GENERATED_AT), group.first(group.name, v.REVISION_OF)
+            deletion = _Deletion(seen[0], deleted_at or "", group.name, crawl, former_one)
             known = past.deletions.get(subject)
             past.deletions[subject] = deletion if known is None or known.time <= deletion.time else known
     return past
 
 
-def _deleted(files: Sequence[Path], past: _Past) -> dict[str, str]:
+def _deleted(kept: _Segments, past: _Past) -> dict[str, str]:
     """Return the time at which each deleted object was found gone."""
     gone = dict(past.deletions)
-    for group in _histories(files):
+    for group in kept.graphs(_histories):
         held = [subject for subject in group.objects() if subject in gone]
         if held:
             own = _Sighting(group.seen(0)[0], group.name, group.first(group.name, v.GENERATED_BY))
@@ -288,14 +452,12 @@ def _deleted(files: Sequence[Path], past: _Past) -> dict[str, str]:
             for subject in held:
                 if any(sighting.refutes(gone[subject]) for sighting in seen):
                     del gone[subject]
-    return {subject: deletion.said for subject, deletion in gone.items()}
+    return {subject: deletion.deleted_at for subject, deletion in gone.items()}
 
 
-def _histories(files: Sequence[Path]) -> Iterator[_Graph]:
-    """Yield the graphs with statements about the provenance of versions, and a few others."""
-    for path in files:
-        with _decompressed(path) as stream:
-            yield from _grouped(_parsed(line for line in stream if _PROVENANCE.search(line)))
+def _histories(stream: BinaryIO) -> Iterator[ox.Quad]:
+    """Parse the statements of a segment about the provenance of versions, and a few others."""
+    return _parsed(line for line in stream if _PROVENANCE.search(line))
 
 
 def _is_about_its_graph(line: bytes) -> bool:
@@ -308,8 +470,8 @@ def _parsed(lines: Iterator[bytes]) -> Iterator[ox.Quad]:
         yield from ox.parse(batch, ox.RdfFormat.N_QUADS, lenient=True)
 
 
-def _number(crawl: str | None) -> int:
-    """Return the number of a crawl by its IRI."""
+def number_of(crawl: str | None) -> int:
+    """Return the number of a crawl by its IRI, 1 where it has none."""
     number = (crawl or "").rpartition(":")[2]
     return int(number) if number.isascii() and number.isdecimal() else 1
 
@@ -322,10 +484,18 @@ def _time(value: str | None) -> datetime:
 @contextmanager
 def _decompressed(path: Path) -> Iterator[BinaryIO]:
     """Open a segment's text up to its last whole capture; trouble in reading it becomes a ``ReadError``."""
+    with _explained(path), open_segment(path) as file, gzip.GzipFile(fileobj=file) as text:
+        yield BufferedReader(cast("RawIOBase", text), _BUFFER)
+
+
+@contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    """Raise trouble in reading as a ``ReadError``."""
     try:
-        with open_segment(path) as file, gzip.GzipFile(fileobj=file) as text:
-            yield BufferedReader(cast("RawIOBase", text), _BUFFER)
-    except (OSError, EOFError, ValueError, SyntaxError, zlib.error) as error:
+        yield
+    except MemoryError as error:
+        raise ReadError(f"{path}: has a line too long to be read. Shorten it with aah archive repair.") from error
+    except (OSError, EOFError, ValueError, SyntaxError, zlib.error, DamageError) as error:
         raise ReadError(
             f"{path}: is damaged ({error}). Restore it from a copy, or take it out of the folder."
         ) from error

@@ -6,11 +6,12 @@ counters, profile URLs and everything else that a page shows of an object change
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, time
 from types import MappingProxyType
-from typing import Final
+from typing import Final, Self
 from urllib.parse import quote, urlsplit
 
 from aahcrawler.objects.nquads import iri, site_of
@@ -20,6 +21,8 @@ from aahcrawler.webobject import Person, Reference, Value, WebObject
 _SHOWN_BY_TEMPLATES: Final = ("title", "author", "date", "links")
 _RECORD: Final = "urn:uuid:"
 _INVISIBLE: Final = dict.fromkeys((0xAD, 0x200B, 0x2060, 0xFEFF))
+_TELLING: Final = ("author", "date", "body")
+"""The properties that tell an object from all others, whatever it is called."""
 _PICTURE: Final = re.compile(
     r"[^/]+\.(?:avif|bmp|gif|jpe?g|jfif|m4v|mov|mp4|ogv|png|svg|tiff?|webm|webp)$", re.IGNORECASE
 )
@@ -33,31 +36,97 @@ class Changes:
     edited: tuple[str, ...] = ()
     deleted: tuple[str, ...] = ()
 
+    def __bool__(self) -> bool:
+        """Return whether anything changed."""
+        return bool(self.added or self.edited or self.deleted)
+
+    def __and__(self, other: Self) -> Self:
+        """Return the changes that are in both.
+
+        >>> Changes(added=("a", "b")) & Changes(added=("b",), edited=("a",))
+        Changes(added=('b',), edited=(), deleted=())
+        """
+        return replace(
+            self,
+            added=tuple(name for name in self.added if name in other.added),
+            edited=tuple(name for name in self.edited if name in other.edited),
+            deleted=tuple(name for name in self.deleted if name in other.deleted),
+        )
+
 
 def compare(former: Sequence[WebObject], now: Sequence[WebObject]) -> Changes:
     """Return the changes from the objects of one capture of a page to those of the next (ARCOMEM, section 4.1).
 
     Added and edited ones come in the order of ``now``, deleted ones in that of ``former``. Objects are the same by
-    their IRIs; one that has another IRI and the same author, title and text as one that is gone is neither added nor
-    deleted, for pages that do not number their objects. A title, author, date or links that all had and none has now,
-    or the other way round, is the template's doing and no edit. Both captures have to be understood by the same
-    knowledge base: otherwise a field that only one of them could find is taken for an edit.
+    their IRIs, once each has the IRI that it was known by (``carried``). A title, author, date or links that all had
+    and none has now, or the other way round, is the template's doing and no edit. Both captures have to be understood
+    by the same knowledge base: otherwise a field that only one of them could find is taken for an edit.
     """
     before = {each.iri: each for each in reversed(former)}
-    after = {each.iri: each for each in reversed(now)}
-    gone = [each for each in reversed(before.values()) if each.iri not in after]
-    new = [each for each in reversed(after.values()) if each.iri not in before]
-    renamed = _renamed(gone, new) if gone and new else frozenset()
+    after = {each.iri: each for each in reversed(carried(former, now))}
     of_template = _of_template([(before[name], each) for name, each in after.items() if name in before])
     return Changes(
-        added=tuple(each.iri for each in new if each.iri not in renamed),
+        added=tuple(name for name in reversed(after) if name not in before),
         edited=tuple(
             name
             for name, each in reversed(after.items())
             if name in before and is_edited(before[name], each, of_template)
         ),
-        deleted=tuple(each.iri for each in gone if each.iri not in renamed),
+        deleted=tuple(name for name in reversed(before) if name not in after),
     )
+
+
+def carried(former: Sequence[WebObject], now: Sequence[WebObject]) -> tuple[WebObject, ...]:
+    """Return the objects of a page under the IRIs that they had in a former capture of it.
+
+    An object of another IRI is one that is gone if it has its former address, or says the same by the same author, or,
+    where no other does, is of the same author and moment: pages number their objects anew, or not at all. Its ``url``
+    stays that of today, and references to it follow.
+    """
+    names = _known_as(former, now)
+    return tuple(_under(names, each) for each in now) if names else tuple(now)
+
+
+def _known_as(former: Sequence[WebObject], now: Sequence[WebObject]) -> dict[str, str]:
+    """Return the former IRIs of objects that have others now."""
+    before, after = {each.iri: each for each in former}, {each.iri: each for each in now}
+    gone = [each for each in before.values() if each.iri not in after and "body" in each.properties]
+    new = [each for each in after.values() if each.iri not in before]
+    names: dict[str, str] = {}
+    for telling in (_address, identity, _content, _moment_of):
+        waiting: dict[object, list[str]] = {}
+        for each in gone:
+            waiting.setdefault(telling(each), []).append(each.iri)
+        counts = Counter(map(telling, new))
+        for each in new:
+            said = telling(each)
+            is_alone = telling is not _moment_of or (counts[said] == 1 and len(waiting.get(said, ())) == 1)
+            if said is not None and is_alone and waiting.get(said):
+                names[each.iri] = waiting[said].pop(0)
+        gone = [each for each in gone if each.iri not in names.values()]
+        new = [each for each in new if each.iri not in names]
+    return names
+
+
+def _under(names: Mapping[str, str], each: WebObject) -> WebObject:
+    """Return an object under its former IRI, with references to others by theirs."""
+    parents = tuple(
+        Reference(names.get(value.url, value.url)) if isinstance(value, Reference) else value
+        for value in each.properties.get("parent", ())
+    )
+    properties = {**each.properties, "parent": parents} if parents else each.properties
+    part_of = names.get(each.part_of, each.part_of) if each.part_of is not None else None
+    return replace(each, iri=names.get(each.iri, each.iri), properties=properties, part_of=part_of)
+
+
+def identity(web_object: WebObject) -> str:
+    """Return who said what when, as one text: the same for an object that another page shows under another IRI.
+
+    >>> one = WebObject("urn:x", "post", "http://a.test/", {"body": ("Hello  there",), "author": (Person("Ann"),)})
+    >>> identity(one) == identity(WebObject("urn:y", "reply", "http://a.test/?p=1", one.properties))
+    True
+    """
+    return repr(tuple(_read(web_object, name) for name in _TELLING))
 
 
 def is_edited(former: WebObject, now: WebObject, leaving_out: frozenset[str] = frozenset()) -> bool:
@@ -97,17 +166,16 @@ def version(capture: str, web_object: str) -> str:
     return f"{VERSION}{quote(capture.removeprefix(_RECORD), safe='')}:{quote(iri(web_object)[1:-1], safe='')}"
 
 
-def _renamed(gone: Sequence[WebObject], new: Sequence[WebObject]) -> frozenset[str]:
-    """Return the IRIs, old and new, of objects that have only changed their names."""
-    waiting: dict[tuple[object, ...], list[str]] = {}
-    for each in gone:
-        if "body" in each.properties:
-            waiting.setdefault(_content(each), []).append(each.iri)
-    renamed: set[str] = set()
-    for each in new:
-        if names := waiting.get(_content(each)):
-            renamed |= {each.iri, names.pop(0)}
-    return frozenset(renamed)
+def _address(web_object: WebObject) -> object:
+    address = web_object.first("url")
+    return address.url if isinstance(address, Reference) else None
+
+
+def _moment_of(web_object: WebObject) -> object:
+    """Return who wrote an object and at which minute; None where either is unknown, or the day alone is told."""
+    author, date = _read(web_object, "author"), web_object.first("date")
+    is_told = isinstance(date, datetime) and not date.microsecond and date.time() != time.min
+    return (author, _read(web_object, "date")) if author and is_told else None
 
 
 def _differs(name: str, former: tuple[str, ...], now: tuple[str, ...]) -> bool:

@@ -1,19 +1,19 @@
-"""Writes captures and their web objects as N-Quads, one graph a capture (ARCOMEM, sections 3.1 and 4.1)."""
+"""Writes captures and their web objects as N-Quads, one graph a reading (ARCOMEM, sections 3.1 and 4.1)."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from types import TracebackType
-from typing import Literal, Self
+from typing import Literal
 
+from aahcrawler.layout import NQUADS, READINGS
 from aahcrawler.objects import vocabulary as v
 from aahcrawler.objects.nquads import boolean, double, integer, iri, moment, quads, site_of, term, text, typed
+from aahcrawler.objects.readings import Method, Reading, reading
 from aahcrawler.objects.versions import Changes, version
-from aahcrawler.segments import Clock, Recovered, SegmentWriter, Series, recover
+from aahcrawler.segments import Clock, SegmentedOutput, SegmentWriter, Series
 from aahcrawler.webobject import Container, Person, Reference, Value, WebObject
 
-EXTENSION = "nq.gz"
 _LEVEL = 1
 """The gzip level: a page of ten posts takes 6.9 kB in 0.10 ms, where level 2 takes 0.18 ms for 5.2 kB."""
 
@@ -30,7 +30,10 @@ class CaptureDescription:
 
     ``unchanged`` is the id of the former capture whose payload this one has again, None where there is none: its
     objects are those of that capture, and are not stated again. ``revision_of`` is the id of the former capture whose
-    objects this one's were compared with, ``changes`` the result.
+    objects this one's were compared with, ``changes`` the result. ``trap`` is as in ``Metadata``.
+
+    ``reader`` identifies the reader (``aahcrawler.fingerprint``), empty where unknown. ``reading`` is None for a first
+    reading.
     """
 
     iri: str
@@ -50,9 +53,17 @@ class CaptureDescription:
     unchanged: str | None = None
     revision_of: str | None = None
     changes: Changes | None = None
+    trap: str = ""
+    reader: str = ""
+    reading: Reading | None = None
+
+    @property
+    def graph(self) -> str:
+        """The IRI of the reading, which names the graph of its statements."""
+        return reading(self.iri, self.reader, Method.FIRST if self.reading is None else self.reading.method)
 
 
-class ObjectWriter:
+class ObjectWriter(SegmentedOutput):
     """Writes N-Quads segments beside a crawl's WARC files.
 
     Each ``write`` is one gzip member, so that a reader of an open segment sees whole captures only. When ``write``
@@ -61,7 +72,9 @@ class ObjectWriter:
     """
 
     def __init__(self, folder: Path, crawl: str, clock: Clock, *, size: int = 1 << 30) -> None:
-        self._segments = SegmentWriter(Series(folder, crawl, EXTENSION, limit=size, level=_LEVEL), clock)
+        super().__init__(SegmentWriter(Series(folder, crawl, NQUADS, limit=size, level=_LEVEL), clock))
+        self._later = SegmentWriter(Series(folder, crawl, READINGS, limit=size, level=_LEVEL), clock)
+        self.now = clock
 
     def write(
         self, capture: CaptureDescription, objects: Iterable[WebObject] = (), containers: Iterable[Container] = ()
@@ -71,49 +84,50 @@ class ObjectWriter:
         Raises ``DiskFullError`` when there is no room, and ``SegmentError`` for other troubles of the disk; the
         segment is then as before.
         """
-        self._segments.append((statements(capture, objects, containers),))
+        segments = self._segments if capture.reading is None else self._later
+        segments.append((statements(capture, objects, containers),))
 
     def sync(self) -> None:
         """Force written statements to disk; in any thread."""
-        self._segments.sync()
+        super().sync()
+        self._later.sync()
 
     def close(self) -> None:
-        """Force the current segment to disk and give it its final name. Calling it twice does no harm."""
-        self._segments.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-
-def recover_objects(folder: Path) -> tuple[Recovered, ...]:
-    """Close the segments of a crawl that was killed: torn captures are cut off, untouched files removed.
-
-    Segments whose writer lives are left alone. Raises ``SegmentError`` where the folder cannot be written to.
-    """
-    return recover(folder, EXTENSION)
+        """Force the current segments to disk and give them their final names. Calling it twice does no harm."""
+        try:
+            super().close()
+        finally:
+            self._later.close()
 
 
 def statements(
     capture: CaptureDescription, objects: Iterable[WebObject] = (), containers: Iterable[Container] = ()
 ) -> bytes:
-    """Return the N-Quads of a capture, in UTF-8; the graph's name is the capture's IRI."""
+    """Return the N-Quads of a reading of a capture, in UTF-8; the graph's name is the reading's IRI."""
     graph = iri(capture.iri)
-    said = [f"{graph} <{predicate}> {value}" for predicate, value in _of_capture(capture) if value is not None]
+    statements = [] if capture.reading is None else list(_of_reading(capture, capture.reading))
+    statements += [f"{graph} <{predicate}> {value}" for predicate, value in _of_capture(capture) if value is not None]
     people: dict[str, Person] = {}
     if capture.changes is not None:
-        said += _of_changes(capture, capture.changes, graph)
+        statements += _of_changes(capture, capture.changes, graph)
     for web_object in objects:
-        said += _of_object(web_object, graph, people)
+        statements += _of_object(web_object, graph, people)
     for container in containers:
-        said += _of_container(container)
+        statements += _of_container(container)
     for subject, somebody in people.items():
-        said += _of_person(subject, somebody)
-    return quads(said, graph)
+        statements += _of_person(subject, somebody)
+    return quads(statements, iri(capture.graph))
+
+
+def _of_reading(capture: CaptureDescription, later: Reading) -> Iterator[str]:
+    """Yield statements on a later reading. Its time comes first, where ``Readings`` looks for it."""
+    subject, former = iri(capture.graph), later.revision_of
+    yield f"{subject} <{v.GENERATED_AT}> {moment(later.read_at.astimezone(UTC))}"
+    yield f"{subject} <{v.RDF_TYPE}> <{v.READING_TYPE}>"
+    yield f"{subject} <{v.PRIMARY_SOURCE}> {iri(capture.iri)}"
+    yield f"{subject} <{v.METHOD}> {text(later.method)}"
+    if former != capture.graph:
+        yield f"{subject} <{v.REVISION_OF}> {iri(former)}"
 
 
 def _of_capture(capture: CaptureDescription) -> tuple[tuple[str, str | None], ...]:
@@ -134,6 +148,8 @@ def _of_capture(capture: CaptureDescription) -> tuple[tuple[str, str | None], ..
         (v.GENERATED_BY, iri(capture.crawl) if capture.crawl else None),
         (v.UNCHANGED_SINCE, iri(capture.unchanged) if capture.unchanged else None),
         (v.REVISION_OF, iri(capture.revision_of) if capture.revision_of else None),
+        (v.TRAP, text(capture.trap) if capture.trap else None),
+        (v.READER, text(capture.reader) if capture.reader else None),
     )
 
 
@@ -159,21 +175,21 @@ def _of_version(subject: str, name: str, capture: str) -> Iterator[str]:
 def _of_object(web_object: WebObject, capture: str, people: dict[str, Person]) -> list[str]:
     subject = iri(web_object.iri)
     site = site_of(web_object.source_url)
-    said = [f"{subject} <{v.RDF_TYPE}> <{name}>" for name in v.classes(web_object.type)]
-    said.append(f"{subject} <{v.OBJECT_TYPE}> {text(web_object.type)}")
-    said.append(f"{subject} <{v.DERIVED_FROM}> {capture}")
+    statements = [f"{subject} <{v.RDF_TYPE}> <{name}>" for name in v.classes(web_object.type)]
+    statements.append(f"{subject} <{v.OBJECT_TYPE}> {text(web_object.type)}")
+    statements.append(f"{subject} <{v.DERIVED_FROM}> {capture}")
     if web_object.part_of is not None:
-        said.append(f"{subject} <{v.PART_OF}> {iri(web_object.part_of)}")
+        statements.append(f"{subject} <{v.PART_OF}> {iri(web_object.part_of)}")
     for name, source in web_object.inferred.items():
-        said.append(f"{subject} <{v.inferred(name)}> {text(source)}")
+        statements.append(f"{subject} <{v.inferred(name)}> {text(source)}")
     for name, values in web_object.properties.items():
         predicate = v.predicate(name)
         for value in values:
             stated = _address(value, site) if predicate == v.URL else term(value, site)
-            said.append(f"{subject} <{predicate}> {stated}")
+            statements.append(f"{subject} <{predicate}> {stated}")
             if isinstance(value, Person):
                 people.setdefault(stated, value)
-    return said
+    return statements
 
 
 def _of_container(container: Container) -> Iterator[str]:
@@ -194,7 +210,7 @@ def _of_person(subject: str, somebody: Person) -> Iterator[str]:
 
 
 def _address(value: Value, site: str) -> str:
-    """Return an object's own address literally: an IRI may have had to be escaped."""
+    """Return an object's own URL literally: an IRI may have had to be escaped."""
     match value:
         case Reference(address) | str(address):
             return typed(address, v.XSD_ANY_URI)

@@ -30,7 +30,7 @@ Host = Annotated[
     typer.Option("--host", help="The domain of this host alone, in all crawls that share the server; else the crawl."),
 ]
 Urls = Annotated[list[str] | None, typer.Option("--url", help="A URL. Each option may be given several times.")]
-Prefixes = Annotated[list[str] | None, typer.Option("--prefix", help="All URLs that begin so.")]
+Prefixes = Annotated[list[str] | None, typer.Option("--prefix", help="All URLs that begin with this text.")]
 Hosts = Annotated[list[str] | None, typer.Option("--host", help="All URLs of a host, and of those below it.")]
 Patterns = Annotated[
     list[str] | None, typer.Option("--pattern", help="All URLs that a pattern with * matches, or that hold a text.")
@@ -52,7 +52,7 @@ def counts(crawl: Crawl, as_json: AsJson = False) -> None:
 @frontier_app.command()
 def top(
     crawl: Crawl,
-    number: Annotated[int, typer.Option("-n", "--number", min=1, max=100_000, help="How many.")] = 20,
+    number: Annotated[int, typer.Option("-n", "--number", min=1, max=100_000, help="The number of URLs.")] = 20,
     as_json: AsJson = False,
 ) -> None:
     """List the URLs that are to be fetched next: score, depth, kind and URL, the best first."""
@@ -127,7 +127,8 @@ def unblock(
 
 @frontier_app.command()
 def snapshot(
-    crawl: Crawl, file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to; it takes the place of another.")]
+    crawl: Crawl,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The file to write; one that exists is replaced.")],
 ) -> None:
     """Write the whole state of a frontier to a file. Pause the crawl before, and it is the state of one moment."""
     from aahcrawler.frontier.control import SnapshotError
@@ -157,8 +158,8 @@ def restore(
 def revisit(
     crawl: Crawl,
     urls: Annotated[list[str], typer.Argument(metavar="URL...", help="Pages that have been fetched.")],
-    wait: Annotated[str, typer.Option("--in", help="How long from now: 30 min, 2 h, 1 day.")] = "0",
-    score: Annotated[float, typer.Option("--score", min=0.0, help="With which score they are queued then.")] = 1.0,
+    wait: Annotated[str, typer.Option("--in", help="The time from now: 30 min, 2 h, 1 day.")] = "0",
+    score: Annotated[float, typer.Option("--score", min=0.0, help="The score with which they are queued then.")] = 1.0,
 ) -> None:
     """Fetch pages again that have been fetched in this crawl, now or later."""
     from aahcrawler.frontier.control import Revisit

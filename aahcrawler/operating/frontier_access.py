@@ -5,13 +5,14 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from aahcrawler.crawls import DEFINITION, frontier_name, frontier_settings
+from aahcrawler.crawls import frontier_name, frontier_settings
 from aahcrawler.definition_bundle import unpacked
 from aahcrawler.definitions import read_definition
 from aahcrawler.frontier.redis.control import RedisControl
 from aahcrawler.frontier.redis.registry import RedisRegistry
 from aahcrawler.frontier.server.environment import REDIS_URL
 from aahcrawler.frontiers import NoCrawlError, crawl_of, server_of
+from aahcrawler.layout import DEFINITION
 from online_analysis.icd import Icd
 
 

@@ -71,7 +71,7 @@ def _meta(page: Page) -> Mapping[str, str]:
 
 
 def permalink(page: Page) -> str:
-    """Return the address the page gives itself (``rel=canonical``, then ``og:url``) within its site, else its URL.
+    """Return the URL the page gives itself (``rel=canonical``, then ``og:url``) within its site, else its URL.
 
     Templates that name the front page on every page are not believed.
     """
@@ -88,7 +88,7 @@ def permalink(page: Page) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """An object that a page declares, and the item that declares it; ``own`` if that gives it an address."""
+    """An object that a page declares, and the item that declares it; ``own`` if that gives it a URL."""
 
     object: WebObject
     item: Item | None = None
@@ -116,7 +116,7 @@ def declared(page: Page, given: Sequence[Item], content: str, title: str) -> tup
 
 
 def _is_addressed(page: Page, item: Item, claimed: WebObject) -> bool:
-    """Return whether an object is named by an address that was declared, or is the page's own."""
+    """Return whether an object is named by a URL that was declared, or is the page's own."""
     return claimed.iri == permalink(page) or claimed.iri == _declared_address(item, page)
 
 
@@ -143,7 +143,7 @@ def _names(page: Page, item: Item) -> bool:
 
 
 def _address(page: Page, item: Item) -> str | None:
-    """Return the address of a work that is marked up: its own, else where its headline leads; without a fragment."""
+    """Return the URL of a work that is marked up: its own, else where its headline leads; without a fragment."""
     given = item.url(page.base_url, "url", "mainEntityOfPage", "@id")
     if given is None or given == permalink(page):
         for heading in item.element.iter("h1", "h2", "h3", "h4") if item.element is not None else ():
@@ -169,7 +169,7 @@ def is_front_page(page: Page) -> bool:
 
 
 def is_front(url: str) -> bool:
-    """Return whether an address is that of the first page of its site."""
+    """Return whether a URL is that of the first page of its site."""
     return _FRONT_PAGE.fullmatch(url, len(origin(url))) is not None
 
 
@@ -230,7 +230,7 @@ def _main_work(works: Sequence[Item], page: Page, lines: Sequence[str]) -> Item 
 
 
 def _identity(item: Item, page: Page, text: str) -> str:
-    """Return an item's own address, else one within the page: of its element, else one that its text makes."""
+    """Return an item's own URL, else one within the page: of its element, else one that its text makes."""
     address = _declared_address(item, page)
     if address is not None:
         return address
@@ -267,7 +267,7 @@ def undeclared(
 ) -> WebObject:
     """Return the article that a page plainly is; an author in its meta elements comes before the one that was found.
 
-    A date that was found is replaced by the date in the page's address if they are of different days.
+    A date that was found is replaced by the date in the page's URL if they are of different days.
     """
     addressed = address_date(page)
     if addressed and moment and abs(datetime.fromisoformat(addressed) - moment) > timedelta(days=2):
@@ -385,15 +385,15 @@ def publication_moments(page: Page, item: Item | None = None) -> Publication:
     """Return the publication times that a page declares, none after the capture; ``item`` declares its text."""
     found = meta(page)
     pages = (each for each in page.once(items) if not _PAGES.isdisjoint(each.types))
-    said = [item.text("datePublished", "dateCreated", "uploadDate")] if item is not None else []
-    said += [found[name] for name in DATE_NAMES if name in found and name not in _VAGUE]
-    said += [each.text("datePublished") for each in islice(pages, 1)]
+    texts = [item.text("datePublished", "dateCreated", "uploadDate")] if item is not None else []
+    texts += [found[name] for name in DATE_NAMES if name in found and name not in _VAGUE]
+    texts += [each.text("datePublished") for each in islice(pages, 1)]
     vague = [found[name] for name in DATE_NAMES if name in found and name in _VAGUE]
-    return Publication(_moments(page, said), _moments(page, vague))
+    return Publication(_moments(page, texts), _moments(page, vague))
 
 
-def _moments(page: Page, said: Iterable[str]) -> tuple[datetime, ...]:
-    read = (_moment(page, text, ahead=False) for text in said if text)
+def _moments(page: Page, texts: Iterable[str]) -> tuple[datetime, ...]:
+    read = (_moment(page, text, ahead=False) for text in texts if text)
     return tuple(moment for moment in read if moment is not None)
 
 
@@ -403,7 +403,7 @@ def publication_date(found: Mapping[str, str]) -> str:
 
 
 def address_date(page: Page) -> str:
-    """Return the day that is a part of the page's address, in ISO 8601 with its zone; empty if there is none."""
+    """Return the day that is a part of the page's URL, in ISO 8601 with its zone; empty if there is none."""
     match = _DAY.search(urlsplit(page.url).path)
     try:
         moment = datetime(int(match[1]), int(match[2]), int(match[3]), tzinfo=UTC) if match else None
@@ -442,5 +442,5 @@ def _meta_people(page: Page) -> tuple[Person, ...]:
 
 
 def _is_author(page: Page, name: str) -> bool:
-    """Return whether a declared name may be a person's: not the site's, an address, or an administrator account's."""
+    """Return whether a declared name may be a person's: not the site's, a URL, or an administrator account's."""
     return bare(name) not in page.once(site_names) and _NOBODY.fullmatch(name.strip()) is None

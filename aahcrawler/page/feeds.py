@@ -36,7 +36,7 @@ _SUMMARIES = ("description", "summary", "encoded", "content")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An entry: the absolute address of its page, its title and the beginning of its text in the feed.
+    """An entry: the absolute URL of its page, its title and the beginning of its text in the feed.
 
     ``published`` is the time of publication, else of the last change, aware and in UTC; None if neither is given.
     """
@@ -49,14 +49,14 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Feed:
-    """A feed and its entries in their order, each address once."""
+    """A feed and its entries in their order, each URL once."""
 
     title: str
     entries: tuple[Entry, ...]
 
 
 def announced(page: Page) -> tuple[str, ...]:
-    """Return the addresses of the first feeds that an HTML page names as its own, those of comments left out.
+    """Return the URLs of the first feeds that an HTML page names as its own, those of comments left out.
 
     https://html.spec.whatwg.org/multipage/links.html#rel-alternate
     """
@@ -158,7 +158,7 @@ def _first(parts: Mapping[str, etree._Element], names: Iterable[str]) -> str:
 
 
 def _link(entry: etree._Element) -> str:
-    """Return the address of an entry's page: the one before a counter was put into it, its link, or its identifier."""
+    """Return the URL of an entry's page: the one before a counter was put into it, its link, or its identifier."""
     ranked: dict[int, str] = {}
     for child in entry:
         match _name(child):

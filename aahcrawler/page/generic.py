@@ -41,6 +41,8 @@ _FEW = 60
 _SAMPLE = 1_000
 _NEAR = 400
 _NEIGHBOURS = 8
+_PAGED = frozenset({"next", "prev", "previous"})
+"""Relations of ``link`` elements that lead to pages of the same sequence."""
 _CONTEXTS = BLOCKS | {"td", "th"}
 
 # The extractor's time grows with the sum of its elements' depths: two million take about a second.
@@ -68,6 +70,8 @@ class PageLink:
 
 def links(page: Page) -> tuple[PageLink, ...]:
     """Return the http(s) links of ``a`` and ``area`` elements, each URL once, in document order.
+
+    Elements ``link`` that name the next or the previous page count as well.
 
     Of several links to a URL the first one that has text is described, at the place of the first. At most
     ``MAX_LINKS`` URLs are kept; time is linear in the number of links.
@@ -159,8 +163,10 @@ def published(page: Page, now: datetime) -> datetime | None:
 def _references(page: Page) -> Iterator[tuple[Element, str]]:
     resolved: dict[str, str | None] = {}
     base = page.base_url
-    for element in page.tree.iter("a", "area"):
-        reference = element.get("href")
+    for element in page.tree.iter("a", "area", "link"):
+        if element.tag == "link" and _PAGED.isdisjoint((element.get("rel") or "").lower().split()):
+            continue
+        reference = element.get("href") or element.get("xlink:href")
         if reference is None:
             continue
         if reference not in resolved:

@@ -66,7 +66,7 @@ class Collection:
         return ElementText(element, self.apart)
 
     def linked(self, element: HtmlElement, address: str) -> Node:
-        """Return a link as a value, with its address and, if it has text, a name."""
+        """Return a link as a value, with its URL and, if it has text, a name."""
         return {"url": address, "name": self.written(element)}
 
 

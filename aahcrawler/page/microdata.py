@@ -19,7 +19,7 @@ def nodes(tree: HtmlElement) -> list[Node]:
 
     An item belongs to the first one that refers to it, so that no item contains itself. Time is linear in the size of
     the page, ``itemref`` bounded by ``MAX_REFERENCED``. Unlike the standard, a link that is a property other than an
-    address keeps its text beside its address, and ``content`` and ``datetime`` are read on any element, since pages are
+    URL keeps its text beside its URL, and ``content`` and ``datetime`` are read on any element, since pages are
     written that way.
     """
     if not _has_items(tree):

@@ -13,6 +13,7 @@ from lxml.html import HtmlElement
 
 from aahcrawler.page import charset, jsontree, markup
 from aahcrawler.page.dates import Order
+from aahcrawler.page.record_shapes import RecordShape
 from aahcrawler.page.sniffing import JSON, TEXT, sniff
 from aahcrawler.page.transcript import Transcript
 from aahcrawler.urls import resolve
@@ -25,6 +26,9 @@ PARSED_BYTES = 10_000_000
 
 MOST_HELD = 20_000
 """Elements of a page that are kept as objects while the page is."""
+
+_NEAR = 10_000
+"""Bytes before the end of a beginning within which a tag is looked for."""
 
 _HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
 _UNKNOWN_TYPES = frozenset({"unknown/unknown", "application/unknown", "*/*"})
@@ -48,13 +52,14 @@ class Headers:
     @property
     def media_type(self) -> str:
         """The declared type and subtype in lower case; the last of several, empty if none is declared."""
-        declared = ""
-        for field in self.all("content-type"):
-            for value in field.split(","):
-                essence = value.partition(";")[0].strip().lower()
-                if _MEDIA_TYPE.fullmatch(essence) and essence not in _UNKNOWN_TYPES:
-                    declared = essence
-        return declared
+        return next(reversed(self.media_types), "")
+
+    @property
+    def media_types(self) -> tuple[str, ...]:
+        """All declared types and subtypes, in lower case and in their order."""
+        values = (value for field in self.all("content-type") for value in field.split(","))
+        named = (value.partition(";")[0].strip().lower() for value in values)
+        return tuple(each for each in named if _MEDIA_TYPE.fullmatch(each) and each not in _UNKNOWN_TYPES)
 
 
 @dataclass(frozen=True)
@@ -66,7 +71,7 @@ class Page:
     read-only. Only the first ``PARSED_BYTES`` of a body are decoded and parsed. ``transcript`` is the text and the
     links of a document such as PDF, None if it was not read. ``order`` is that of day and month in the dates of the
     page's site, None if unknown. ``shared_titles`` are the parts that the titles of its site have in common, in lower
-    case without spaces and signs.
+    case without spaces and signs, ``record_shapes`` those of the records that pages like it have shown.
     """
 
     url: str
@@ -78,11 +83,19 @@ class Page:
     transcript: Transcript | None = None
     order: Order | None = None
     shared_titles: frozenset[str] = frozenset()
+    record_shapes: tuple[RecordShape, ...] = ()
 
     @cached_property
     def media_type(self) -> str:
-        """Return type and subtype in lower case, sniffed if the header is missing: ``text/html``."""
-        return self.headers.media_type or _undeclared(self.body)
+        """Return type and subtype in lower case, sniffed if the header is missing: ``text/html``.
+
+        Of several declared ones the last holds, unless one of them is HTML and the body looks like it.
+        """
+        declared = self.headers.media_types
+        html = _HTML_TYPES.intersection(declared)
+        if html and declared[-1] not in html and sniff(self.body) == "text/html":
+            return min(html)
+        return declared[-1] if declared else _undeclared(self.body)
 
     @cached_property
     def encoding(self) -> str:
@@ -138,9 +151,14 @@ class Page:
             return markup.parse(self.body[:PARSED_BYTES])
         return markup.parse(self.text.encode("utf-8", "replace"))
 
-    def of_site(self, order: Order | None, shared_titles: frozenset[str] = frozenset()) -> "Page":
-        """Return the page with the date order and the shared titles of its site. The parsed tree is shared."""
-        page = replace(self, order=order, shared_titles=shared_titles)
+    def of_site(
+        self,
+        order: Order | None,
+        shared_titles: frozenset[str] = frozenset(),
+        record_shapes: tuple[RecordShape, ...] = (),
+    ) -> "Page":
+        """Return the page with what is known of its site. The parsed tree is shared."""
+        page = replace(self, order=order, shared_titles=shared_titles, record_shapes=record_shapes)
         page.__dict__["tree"], page.__dict__["_met"] = self.tree, self.__dict__.get("_met")
         return page
 
@@ -149,6 +167,21 @@ class Page:
         """The language that the document element declares, in lower case: ``de``, ``en-gb``; None without one."""
         declared = (self.tree.get("lang") or self.tree.get("xml:lang") or "").strip().lower().replace("_", "-")
         return declared or None
+
+    def beginning(self, size: int) -> "Page":
+        """Return the page as if it ended after ``size`` bytes, before a tag if one is near; itself if it is shorter.
+
+        Such a page is incomplete, and its encoding that of the whole.
+        """
+        if len(self.body) <= size:
+            return self
+        end = max(self.body.rfind(b"<", size - _NEAR, size), 0) or size
+        while end and self.body[end] & 0xC0 == 0x80:  # Within a character of UTF-8.
+            end -= 1
+        end -= end % 2 if self.encoding.startswith("utf-16") else 0
+        page = replace(self, body=self.body[:end], complete=False)
+        page.__dict__["media_type"], page.__dict__["encoding"] = self.media_type, self.encoding
+        return page
 
     def once(self, make: Callable[["Page"], T]) -> T:
         """Return the result of a function of the page, computed once and kept as long as the page. Do not change it."""
@@ -168,7 +201,7 @@ class Page:
 
     @cached_property
     def base_url(self) -> str:
-        """The base of relative links: the address of the first ``base`` element, else that of the page."""
+        """The base of relative links: the URL of the first ``base`` element, else that of the page."""
         for element in self.tree.iter("base"):
             reference = element.get("href")
             if reference is not None:

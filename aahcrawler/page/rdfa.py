@@ -125,7 +125,7 @@ class _Reading:
         return self._related(element, relations, context, about)
 
     def _related(self, element: HtmlElement, relations: tuple[str, ...], context: _Context, about: Node) -> _Context:
-        """Add the targets of ``rel``; without an address of its own, the target is the content of the element."""
+        """Add the targets of ``rel``; without a URL of its own, the target is the content of the element."""
         address = element.get("resource") or element.get("href")
         if relations and address is not None:
             for name in relations:
@@ -186,7 +186,7 @@ def _declared(element: HtmlElement, context: _Context) -> _Context:
 
 
 def _bare(iri: str) -> str:
-    """Return an address of a vocabulary without its scheme, with the sign at its end that names follow."""
+    """Return a URL of a vocabulary without its scheme, with the sign at its end that names follow."""
     bare = iri.partition("://")[2].removeprefix("www.") if "://" in iri else iri
     return bare if not bare or bare.endswith(("/", "#")) else f"{bare}/"
 

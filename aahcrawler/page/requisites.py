@@ -73,9 +73,9 @@ def of_elements(elements: Iterable[Element], base: str) -> tuple[str, ...]:
 
 
 def shown_by(image: Element) -> str | None:
-    """Return the address, as written, of the picture that an ``img`` shows, None if it shows none.
+    """Return the URL, as written, of the picture that an ``img`` shows, None if it shows none.
 
-    An address for a script to insert comes before the placeholder.
+    A URL for a script to insert comes before the placeholder.
     """
     reference = next((reference for name in _LAZY_ATTRIBUTES if (reference := image.get(name, "").strip())), "")
     reference = reference or image.get("src", "").strip()
@@ -88,7 +88,7 @@ def shown_by(image: Element) -> str | None:
 def of_stylesheet(css_text: str, base: str) -> tuple[str, ...]:
     """Return the absolute canonical URLs that a style sheet imports or shows, in order, each once.
 
-    ``base`` is the address of the style sheet. Addresses in comments and strings do not count, except for the string of
+    ``base`` is the URL of the style sheet. URLs in comments and strings do not count, except for the string of
     an ``@import``. Time is linear; at most ``MAX_STYLESHEET`` characters are read.
     """
     return _resolved(base, dict.fromkeys(reference for _, reference in _of_css(css_text)))
@@ -178,7 +178,7 @@ def _of_srcset(srcset: str) -> Found:
 
 
 def _of_css(css: str) -> Found:
-    """Yield the addresses in a style sheet, cached since many pages of a site share one."""
+    """Yield the URLs in a style sheet, cached since many pages of a site share one."""
     if not css:
         return iter(())
     return iter(_told_of_css(css) if len(css) <= _LONGEST_KEPT else _read_css(css))

@@ -79,7 +79,7 @@ class Item:
         return ""
 
     def url(self, base: str, *names: str) -> str | None:
-        """Return the first of these properties that is an address."""
+        """Return the first of these properties that is a URL."""
         for name in names:
             for value in self.values(name):
                 given = value.get("url") or value.get("@id") if isinstance(value, Mapping) else value

@@ -45,9 +45,9 @@ def _texts(value: object, depth: int) -> Iterator[str]:
         for each in value:
             yield from _texts(each, depth)
     elif isinstance(value, Mapping) and depth < MOST_DEPTH:
-        said = [plain(part) for name in _SAYING if (part := value.get(name)) is not None]
-        for number, text in enumerate(said):
-            if text and not any(text in other for other in said[number + 1 :]):
+        texts = [plain(part) for name in _SAYING if (part := value.get(name)) is not None]
+        for number, text in enumerate(texts):
+            if text and not any(text in other for other in texts[number + 1 :]):
                 yield text
         for name in _HOLDING:
             yield from _texts(value.get(name), depth + 1)

@@ -33,7 +33,7 @@ _TITLES = ("title", "caption")
 
 @dataclass(frozen=True, slots=True)
 class SitemapEntry:
-    """An entry of a sitemap: an absolute, canonical address and its description.
+    """An entry of a sitemap: an absolute, canonical URL and its description.
 
     ``title`` is that of a news article, an image or a video that the entry describes, mostly empty; ``summary`` comes
     from feeds alone. ``changed`` is the time of publication or of the last change, aware, None if not given.
@@ -101,7 +101,7 @@ def _plain(body: bytes) -> Iterator[bytes]:
 
 
 def _lines(pieces: Iterable[bytes]) -> Iterator[SitemapEntry]:
-    """Yield the addresses of a list in plain text; a line that is no address ends it."""
+    """Yield the URLs of a list in plain text; a line that is no URL ends it."""
     rest = b""
     for piece in pieces:
         *lines, rest = (rest + piece).removeprefix(b"\xef\xbb\xbf").split(b"\n")
@@ -153,16 +153,16 @@ def _elements(pieces: Iterable[bytes], now: datetime) -> Iterator[SitemapEntry]:
 def _listed(element: etree._Element, now: datetime) -> SitemapEntry | None:
     if _name(element) not in ("url", "sitemap"):
         return None
-    said: dict[str, str] = {}
+    fields: dict[str, str] = {}
     for child in element.iter(etree.Element):
-        if child.text and len(said) < 16:
-            said.setdefault(_name(child), child.text)
-    url = canonicalize(said.get("loc", "").strip())
+        if child.text and len(fields) < 16:
+            fields.setdefault(_name(child), child.text)
+    url = canonicalize(fields.get("loc", "").strip())
     if url is None:
         return None
-    written = (said.get("publication_date") or said.get("lastmod") or "").strip()
+    written = (fields.get("publication_date") or fields.get("lastmod") or "").strip()
     changed = dates.parse(written, now=now) if written[:1].isdigit() else None
-    title = next((said[name] for name in _TITLES if name in said), "")[:MAX_TITLE]
+    title = next((fields[name] for name in _TITLES if name in fields), "")[:MAX_TITLE]
     return SitemapEntry(url, fold(title), "", changed, _name(element) == "sitemap")
 
 

@@ -20,10 +20,11 @@ TELLING = 12
 """Characters of a heading that no other title has in it by chance."""
 
 MOST_HEADINGS = 300
+MOST_LINKS = 2_000
 LONGEST = 320
 
 _LEAST = 4
-_SEPARATOR = re.compile(r"(\s+(?:[-–—|•»«·/]|::)\s+|\s*\|\s*)")
+_SEPARATOR = re.compile(r"(\s+(?:[-–—|•»«·/›‹→~]|::)\s+|\s*\|\s*)")
 _KICKER = re.compile(
     r"kicker|over-?line|roof-?line|dach-?zeile|spitz-?marke|top-?line|eyebrow|pre-?(?:title|head)|super-?title|sur-?titre",
     re.IGNORECASE,
@@ -83,6 +84,37 @@ def title_of(page: Page, found: str) -> str:
     return _own(page, found)
 
 
+def subject_of(page: Page, title: str) -> str:
+    """Return the part of a page's title that names its subject, without the names of its site and of what it lies in.
+
+    What a page lies in are the lists that it links to by their names: ``The harbour - Ports - Boats and ports`` on a
+    page with links to "Ports" is called "The harbour". One part is always left.
+    """
+    pieces = _SEPARATOR.split(title)
+    if len(pieces) < 3:
+        return title
+    above = page.once(claims.site_names) | page.once(_linked)
+    while len(pieces) > 2 and bare(pieces[-1]) in above:
+        pieces = pieces[:-2]
+    while len(pieces) > 2 and bare(pieces[0]) in above:
+        pieces = pieces[2:]
+    return "".join(pieces).strip()
+
+
+def _linked(page: Page) -> frozenset[str]:
+    """Return what the links of a page to others of its site are called, in lower case without spaces and signs."""
+    own = {url.partition("#")[0].rstrip("/") for url in (claims.permalink(page), page.url)}
+    below = tuple(url + mark for url in own for mark in "?&;/")
+    called: set[str] = set()
+    for link in islice(page.tree.iter("a"), MOST_LINKS):
+        target = resolve(page.base_url, link.get("href") or "")
+        if target is None or target.partition("#")[0].rstrip("/") in own or target.startswith(below):
+            continue
+        if queue_of(target) == queue_of(page.url):
+            called.add(bare(excerpt(link, LONGEST)))
+    return frozenset(called - {""})
+
+
 def parts(title: str) -> tuple[str, ...]:
     """Return the parts of a title that dashes, bars and points set off, each without white space and signs.
 
@@ -101,9 +133,9 @@ def _own(page: Page, title: str) -> str:
     """Return a title without the name of its site, or that part of it which the page declares to be its title."""
     pieces = _SEPARATOR.split(title)
     declared = frozenset(map(bare, page.once(_declared)))
-    said = next((piece for piece in pieces[::2] if len(piece) >= TELLING and bare(piece) in declared), "")
-    if said and len(pieces) > 1:
-        return said
+    shown_title = next((piece for piece in pieces[::2] if len(piece) >= TELLING and bare(piece) in declared), "")
+    if shown_title and len(pieces) > 1:
+        return shown_title
     return _without_site(page, title)
 
 
@@ -125,30 +157,30 @@ def _agreed(page: Page) -> Sequence[_Agreed]:
     found: list[_Agreed] = []
     for heading in headings:
         alone = heading.rank == 1 and first == 1
-        how = (one for said in declared if (one := _agreement(heading, said, alone=alone)) is not None)
+        how = (one for title in declared if (one := _agreement(heading, title, alone=alone)) is not None)
         best = max(how, key=lambda one: one[0], default=None)
         if best is not None:
             found.append(_Agreed(heading, *best))
     return sorted(found, key=lambda each: (each.heading.rank, -each.how))
 
 
-def _agreement(heading: _Heading, said: str, *, alone: bool) -> tuple[_Agreement, str] | None:
+def _agreement(heading: _Heading, title: str, *, alone: bool) -> tuple[_Agreement, str] | None:
     """Return how a heading agrees with a declared title and their shared text; ``alone`` if no other has its rank."""
-    shown, declared = bare(heading.text), bare(said)
+    shown, declared = bare(heading.text), bare(title)
     if shown == declared:
         return _Agreement.EQUAL, heading.text
     if heading.away:
         return None
-    if len(heading.text) >= TELLING and shown in parts(said):
+    if len(heading.text) >= TELLING and shown in parts(title):
         return _Agreement.PART, heading.text
-    if len(said) >= TELLING and declared in parts(heading.text):
+    if len(title) >= TELLING and declared in parts(heading.text):
         return _Agreement.PART, next(part for part in _SEPARATOR.split(heading.text)[::2] if bare(part) == declared)
-    if len(heading.text) >= TELLING and _borders(_words(heading.text), _words(said)):
+    if len(heading.text) >= TELLING and _borders(_words(heading.text), _words(title)):
         return _Agreement.BORDERS, heading.text
-    if len(said) >= TELLING and _is_set_apart(said, heading.text):
-        return _Agreement.HOLDS, said
+    if len(title) >= TELLING and _is_set_apart(title, heading.text):
+        return _Agreement.HOLDS, title
     words = _words(heading.text)
-    if alone and 2 * len(set(words) & set(_words(said))) >= len(set(words)):
+    if alone and 2 * len(set(words) & set(_words(title))) >= len(set(words)):
         return _Agreement.WORDS, heading.text
     return None
 

@@ -6,7 +6,7 @@ from datetime import datetime
 
 @dataclass(frozen=True, slots=True)
 class TranscriptLink:
-    """A link of a document: an address as it is written, the text that it lies on, and the text around that."""
+    """A link of a document: a URL as it is written, the text that it lies on, and the text around that."""
 
     address: str
     anchor: str = ""

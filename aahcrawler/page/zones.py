@@ -79,24 +79,24 @@ class Zones:
     def _below(self, above: Zone, element: Element) -> Zone:
         """Return the zone of an element from the zone of its parent and its own markup."""
         get = element.get
-        said = _said(str(element.tag), get("role"), _unnumbered(get("class")), _unnumbered(get("id")))
-        if said is _NOTHING or above is Zone.CONTENT:
+        declaration = _declaration(str(element.tag), get("role"), _unnumbered(get("class")), _unnumbered(get("id")))
+        if declaration is _NOTHING or above is Zone.CONTENT:
             return above
         if above is Zone.DROPPED:
-            return Zone.SIDE if said.is_aside and element not in self._holders else above
+            return Zone.SIDE if declaration.is_aside and element not in self._holders else above
         if element in self._holders:
-            return Zone.MAIN if said.declared is Zone.MAIN else above
-        declared = said.declared if not said.of_section or not _is_in_section(element) else None
+            return Zone.MAIN if declaration.declared is Zone.MAIN else above
+        declared = declaration.declared if not declaration.of_section or not _is_in_section(element) else None
         if declared is not None:
             return Zone.SIDE if above is Zone.SIDE and declared is not Zone.DROPPED else declared
-        holders = self._mains if said.of_header else self._headed
-        if said.named is None or element in holders or (said.weak and self._lists and above is Zone.MAIN):
+        holders = self._mains if declaration.of_header else self._headed
+        if declaration.named is None or element in holders or (declaration.weak and self._lists and above is Zone.MAIN):
             return above
-        return said.named if said.named is Zone.DROPPED or above in (Zone.OPEN, Zone.MAIN) else above
+        return declaration.named if declaration.named is Zone.DROPPED or above in (Zone.OPEN, Zone.MAIN) else above
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
+class _Declaration:
     """The zone that an element's tag or role and its names suggest.
 
     Entries of lists may have ``weak`` names as well. ``of_section`` elements belong to their section, if any. An
@@ -111,7 +111,7 @@ class _Said:
     of_header: bool = False
 
 
-_NOTHING = _Said()
+_NOTHING = _Declaration()
 
 
 def _is_in_section(element: Element) -> bool:
@@ -212,7 +212,7 @@ def _unnumbered(names: str | None) -> str | None:
 
 
 @lru_cache(maxsize=20_000)
-def _said(tag: str, role: str | None, classes: str | None, key: str | None) -> _Said:
+def _declaration(tag: str, role: str | None, classes: str | None, key: str | None) -> _Declaration:
     """Return the zone that an element's tag, role, classes and id suggest."""
     by_role = _ROLES.get(role or "")
     declared = by_role or _TAGS.get(tag)
@@ -226,7 +226,7 @@ def _said(tag: str, role: str | None, classes: str | None, key: str | None) -> _
         return _NOTHING
     of_section = by_role is None and tag in ("header", "footer")
     named = Zone.SIDE if weak else named
-    return _Said(declared, named, weak, of_section, declared is Zone.SIDE, is_header and named is Zone.MENU)
+    return _Declaration(declared, named, weak, of_section, declared is Zone.SIDE, is_header and named is Zone.MENU)
 
 
 def _words_of(names: str) -> str:

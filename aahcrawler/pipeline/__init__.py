@@ -1,4 +1,4 @@
-"""What is done with a page between its answer and its links' queues (ARCOMEM, section 4.2, figure 3).
+"""Turn a page into scored links and web objects (ARCOMEM, section 4.2, figure 3).
 
 ``understand`` a page, ``score`` it and its links, ``rank`` the links by what other pages taught, gather pages whose
 links are scored together in a ``batch``, and turn ``links`` into offers. Nothing here waits, reads or writes: a live

@@ -1,4 +1,4 @@
-"""What is understood of an answer, as its metadata record keeps it. Nothing here reads, writes or tells the time."""
+"""Make the metadata of a page that was understood and scored. Nothing here reads, writes or tells the time."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -7,6 +7,7 @@ from aahcrawler import urls
 from aahcrawler.frontier.protocol import Lease
 from aahcrawler.helper.assistance import FailedAction, Failure, Refused
 from aahcrawler.metadata import Link, LinkType, Metadata
+from aahcrawler.objects.versions import Changes, compare
 from aahcrawler.page import Page, requisites
 from aahcrawler.pipeline.score import ScoredPage
 from aahcrawler.scores import Lesson
@@ -19,7 +20,7 @@ from online_analysis.document import Document
 
 @dataclass(frozen=True, slots=True)
 class PageAnalysis:
-    """What was understood of one answer. ``refused`` are the links that the knowledge base calls junk.
+    """The analysis of one answer. ``refused`` are the links that the knowledge base calls junk.
 
     ``containers`` are the threads and forums that its objects are parts of, ``failed`` the actions that did not do
     their work, and ``learned`` names a learned action that did. ``error`` is the type of what was raised where nothing
@@ -101,6 +102,18 @@ def needs_requisites(metadata: Metadata) -> bool:
 def is_doubtful(metadata: Metadata) -> bool:
     """Say whether objects may have been on a page that were not found; a form that was not sent hides none."""
     return any(f": {Failure.NOT_SENT}" not in failure for failure in metadata.failures)
+
+
+def changes(before: Metadata, now: Metadata, *, complete: bool) -> Changes:
+    """Return what became of the objects of a page; both must have been understood by the same knowledge base.
+
+    What was not found because an action failed, or because the page did not come whole (``complete``), is not taken
+    for deleted, nor for added where an action failed before.
+    """
+    found = compare(before.objects, now.objects)
+    if is_doubtful(now) or not complete:
+        found = replace(found, deleted=())
+    return replace(found, added=()) if is_doubtful(before) else found
 
 
 def _links(processed: ScoredPage) -> Iterator[Link]:

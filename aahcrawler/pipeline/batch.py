@@ -47,7 +47,7 @@ class OpenBatch:
     def end(self) -> EndedBatch:
         """Score all links; the batch is not to be used any more."""
         scores = self._batch.scores()
-        offers = tuple(replace(self._offers[url], score=said.score) for url, said in scores.items())
+        offers = tuple(replace(self._offers[url], score=scored.score) for url, scored in scores.items())
         return EndedBatch(len(self._batch), scores, offers)
 
 

@@ -1,4 +1,4 @@
-"""Where an answer leads: its links as offers to the frontier, as far as the crawl wants them."""
+"""Turn the links of an answer into offers to the frontier, as far as the crawl wants them."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,13 +16,16 @@ SCOPE = "scope:"
 MOST_REDIRECTS = 20
 """How many redirects in a row are followed, as by browsers (WHATWG Fetch, section 4.4)."""
 
-_TYPES = (LinkType.PAGE, LinkType.REQUISITE, LinkType.REDIRECT, LinkType.FEED)
+MOST_FRAMES = 4
+"""How many frames within one another are followed."""
+
+_TYPES = (LinkType.PAGE, LinkType.REQUISITE, LinkType.REDIRECT, LinkType.FRAME, LinkType.FEED)
 _SOURCES = {"feed": Hop.FEED, "document": Hop.DOCUMENT}
 
 
 @dataclass(frozen=True, slots=True)
 class LinkRules:
-    """What decides which links are offered: scope, traps, and whether links of feeds are followed."""
+    """The rules for links: scope, traps, and whether links of feeds are followed."""
 
     scope: Scope
     traps: Traps
@@ -73,13 +76,13 @@ class Admitted:
 
     @property
     def counts(self) -> dict[str, float]:
-        """How many were refused, by statistic."""
+        """The numbers of refused links, by statistic."""
         return {f"refused:{reason}": len(offers) for reason, offers in self.rejected.items()}
 
 
 @dataclass(frozen=True, slots=True)
 class DiscoveredLinks:
-    """Where an answer leads: what is offered, requisites too.
+    """The links discovered in an answer: those offered, requisites included.
 
     ``pages`` are its links to pages in their order, and ``refused`` the positions of those that are not offered, by
     reason. ``redirect`` is what it redirects to, None where that is nothing or is refused. ``rejected`` are the offers
@@ -99,7 +102,7 @@ NO_LINKS = DiscoveredLinks()
 
 def discover_links(
     lease: Lease,
-    said: Metadata,
+    metadata: Metadata,
     rules: LinkRules,
     announced: Callable[[Iterable[str]], Iterable[Offer]] = lambda _: (),
     *,
@@ -109,16 +112,20 @@ def discover_links(
 
     ``announced`` returns offers of those of some feeds that are to be asked for.
     """
-    pages, needed, targets, feeds = ([link for link in said.links if link.type is kind] for kind in _TYPES)
-    offers, positions, rejected = _follow(lease, said, pages, rules)
+    pages, needed, targets, frames, feeds = ([link for link in metadata.links if link.type is kind] for kind in _TYPES)
+    offers, positions, rejected = _follow(lease, metadata, pages, rules)
     others = Admitted()
     loops = bool(targets) and redirects_in_a_row(lease.path) >= MOST_REDIRECTS
     redirects = others.add(() if loops else _redirects(lease, targets, rules), rules)
+    others.add(_frames(lease, frames, rules), rules)
     others.add(announced([link.url for link in feeds]), rules)
     if wants_requisites:
         wanted = (rules.offer(link.url, lease, lease.score, kind="requisite", hop=Hop.REQUISITE) for link in needed)
         others.add(wanted, rules)
     counts: dict[str, float] = {f"refused:{reason}": len(where) for reason, where in positions.items()}
+    for offer in rejected.get(Trap.BARREN, ()):
+        avoided = f"avoided:{rules.traps.barren(offer.url)}"
+        counts[avoided] = counts.get(avoided, 0) + 1
     for name, number in others.counts.items():
         counts[name] = counts.get(name, 0) + number
     if loops:
@@ -130,23 +137,34 @@ def discover_links(
 
 
 def _follow(
-    lease: Lease, said: Metadata, links: Sequence[Link], rules: LinkRules
+    lease: Lease, metadata: Metadata, links: Sequence[Link], rules: LinkRules
 ) -> tuple[list[Offer], dict[str, list[int]], dict[str, list[Offer]]]:
     """Return the offers that links to pages become, and by reason the positions, and the offers, of those refused.
 
-    Links of a source that is not wanted at all are no offers that another scope could admit.
+    Links of a source that is not wanted at all are no offers that another scope could admit. A link with a part that
+    changes nothing counts as refused, and what it leads to without that part is offered.
     """
-    unwanted = SourceRefusal.SOURCE if said.source == "feed" and not rules.follows_feeds else None
+    unwanted = SourceRefusal.SOURCE if metadata.source == "feed" and not rules.follows_feeds else None
     offers: list[Offer] = []
     positions: dict[str, list[int]] = {}
     rejected: dict[str, list[Offer]] = {}
     for position, link in enumerate(links):
-        offer = rules.offer(link.url, lease, link.score or 0.0, depth=lease.depth + 1, hop=_hop(said, link))
-        refusal = unwanted or rules.scope.admit(offer, said.language) or rules.trap(offer, said.trap)
+        shorter = rules.traps.shorter(link.url) if link.action is None else None
+        if shorter is not None:
+            positions.setdefault(Trap.COPY, []).append(position)
+            copy = rules.offer(link.url, lease, link.score or 0.0, depth=lease.depth + 1, hop=_hop(metadata, link))
+            rejected.setdefault(Trap.COPY, []).append(copy)
+            if shorter == lease.url:
+                continue
+        url = shorter or link.url
+        worth = 1.0 if link.action is not None else rules.traps.worth(url)
+        offer = rules.offer(url, lease, worth * (link.score or 0.0), depth=lease.depth + 1, hop=_hop(metadata, link))
+        refusal = unwanted or rules.scope.admit(offer, metadata.language) or rules.trap(offer, metadata.trap)
         if refusal is None:
             offers.append(offer)
             continue
-        positions.setdefault(refusal, []).append(position)
+        if shorter is None:
+            positions.setdefault(refusal, []).append(position)
         if unwanted is None:
             rejected.setdefault(refusal, []).append(offer)
     return offers, positions, rejected
@@ -162,8 +180,19 @@ def _redirects(lease: Lease, targets: Sequence[Link], rules: LinkRules) -> list[
     return offers
 
 
-def _hop(said: Metadata, link: Link) -> Hop:
-    return _SOURCES.get(said.source) or (Hop.LINK if link.action is None else Hop.NAVIGATION)
+def _frames(lease: Lease, frames: Sequence[Link], rules: LinkRules) -> list[Offer]:
+    """Return the documents within a page, which are parts of it: as deep, and of the same priority.
+
+    Of frames within frames ``MOST_FRAMES`` are followed.
+    """
+    if lease.path[-MOST_FRAMES:].upper() == Hop.FRAME * MOST_FRAMES:
+        return []
+    urls_of = (rules.scope.spelling(link.url) for link in frames)
+    return [rules.offer(url, lease, lease.score, hop=Hop.FRAME) for url in urls_of if url != lease.url]
+
+
+def _hop(metadata: Metadata, link: Link) -> Hop:
+    return _SOURCES.get(metadata.source) or (Hop.LINK if link.action is None else Hop.NAVIGATION)
 
 
 def is_chosen(path: str) -> bool:

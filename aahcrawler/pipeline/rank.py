@@ -17,8 +17,8 @@ def rank(page: ScoredPage, weights: Mapping[str, float], ranker: LinkRanker, dep
     The ranker is one more analyser, and the only one that learns: each page of a crawl is to be ranked once. ``depth``
     counts the links from a seed to the page.
     """
-    said = ranker.follow(page.assistance.document, page.score, page.links, depth)
-    return replace(page, links=joined(page.links, said, weights), scores=(*page.scores, said))
+    scores = ranker.follow(page.assistance.document, page.score, page.links, depth)
+    return replace(page, links=joined(page.links, scores, weights), scores=(*page.scores, scores))
 
 
 def rank_error(url: str, ranker: LinkRanker, depth: int) -> None:

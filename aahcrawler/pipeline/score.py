@@ -9,7 +9,7 @@ from online_analysis.aggregation import OnlineAnalyser, ScoredLink, Scores, aggr
 
 @dataclass(frozen=True, slots=True)
 class ScoredPage:
-    """What a page turned out to be: its relevance in [0, 1], its links with their scores, and the helper's findings.
+    """A page with its relevance in [0, 1], its links with their scores, and the helper's findings.
 
     ``scores`` are what each analyser said of the page and its links, the ranker last; ``links`` and theirs run parallel
     to the document's outlinks.

@@ -1,30 +1,48 @@
-"""What a page shows of traps, and what finding one means for what is kept of the page."""
+"""Find the evidence of traps on a page, and mark the metadata of a page in one."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from aahcrawler.helper import Assistance
 from aahcrawler.metadata import Metadata
+from aahcrawler.objects.versions import identity
 from aahcrawler.traps import Seen, Trap, Verdict
 from aahcrawler.webobject import WebObject
 from online_analysis.document import Document
 
 
-def marked(said: Metadata, verdict: Verdict | None) -> Metadata:
-    """Return what is kept of a page with what was found of traps; a soft 404 has no score."""
-    if verdict is None or verdict.trap is None:
-        return said
+def marked(metadata: Metadata, verdict: Verdict | None, *, keeps_objects: bool = False) -> Metadata:
+    """Return what is kept of a page with what was found of traps.
+
+    A soft 404 has no score, and a near duplicate none of the objects that pages before it had, unless it
+    ``keeps_objects``, which a former crawl read from it.
+    """
+    if verdict is None:
+        return metadata
+    if verdict.repeated and not keeps_objects:
+        kept = tuple(each for number, each in enumerate(metadata.objects) if number not in verdict.repeated)
+        metadata = replace(metadata, objects=kept)
+    if verdict.trap is None:
+        return metadata
     if verdict.trap is Trap.SOFT_404:
-        said = replace(said, score=None, relevant=None)
-    return replace(said, trap=verdict.trap, like=verdict.like)
+        metadata = replace(metadata, score=None, relevant=None)
+    return replace(metadata, trap=verdict.trap, like=verdict.like)
+
+
+def are_of(objects: Sequence[WebObject], original: Sequence[WebObject]) -> bool:
+    """Return whether at least half of the objects of a page are those of another page, under whatever IRIs."""
+    known = set(map(identity, original))
+    return 2 * sum(identity(each) in known for each in objects) >= len(objects) > 0
 
 
 def seen(url: str, queue: str, assistance: Assistance, *, relevant: bool = False) -> Seen:
     """Return what traps learn from a page: its URL, its pay-level domain, and what it was understood to show."""
     document = assistance.document
     beside = (document.rest, *(part.text for part in document.parts if part.role == "navigation"))
-    objects = tuple(map(_said, assistance.objects))
+    objects = tuple(map(_content_of, assistance.objects))
     anchors = " ".join(link.anchor for link in document.outlinks)
-    return Seen(url, queue, content(document), " ".join(beside), objects, relevant, anchors)
+    identities = tuple(map(identity, assistance.objects))
+    return Seen(url, queue, content(document), " ".join(beside), objects, identities, relevant, anchors)
 
 
 def content(document: Document) -> str:
@@ -32,7 +50,7 @@ def content(document: Document) -> str:
     return " ".join(part.text for part in document.parts if part.role == "content")
 
 
-def _said(web_object: WebObject) -> str:
+def _content_of(web_object: WebObject) -> str:
     """Return what an object says, empty where that is no text."""
     body = web_object.first("body") or web_object.first("description")
     return body if isinstance(body, str) else ""

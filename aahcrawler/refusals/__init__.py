@@ -4,15 +4,13 @@ Files of a crawl that only grow, in ``refused/``: gzip-compressed lines of JSON.
 crawl it is of; each other one is of a page, and has the links of it that were refused, by reason.
 """
 
-from aahcrawler.refusals.log import MOST_A_PAGE, MOST_REMEMBERED, RefusalLog, recover_refusals
-from aahcrawler.refusals.reader import RefusalLogError, Refused, read
+from aahcrawler.refusals.log import MOST_A_PAGE, MOST_REMEMBERED, RefusalLog
+from aahcrawler.refusals.reader import Refused, read
 
 __all__ = [
     "MOST_A_PAGE",
     "MOST_REMEMBERED",
     "RefusalLog",
-    "RefusalLogError",
     "Refused",
     "read",
-    "recover_refusals",
 ]

@@ -4,16 +4,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from pydantic import BaseModel
 
 from aahcrawler.frontier.protocol import Offer
+from aahcrawler.layout import REFUSAL_LOG
 from aahcrawler.refusals.entries import Begin, Link, Page
-from aahcrawler.segments import Recovered, SegmentWriter, Series, recover
+from aahcrawler.segments import SegmentedOutput, SegmentWriter, Series
 
-EXTENSION = "refused.gz"
 MOST_A_PAGE = 1_000
 """Refused links of one page that are kept, the first ones that are new."""
 MOST_REMEMBERED = 1 << 16
@@ -22,7 +20,7 @@ _LEVEL = 1
 _DECIMALS = 4
 
 
-class RefusalLog:
+class RefusalLog(SegmentedOutput):
     """Appends the refused links of pages to segments of a crawl's folder; each page is a gzip member of its own.
 
     A link is written once for each reason, however many pages have it, as long as it is remembered. When a method
@@ -32,8 +30,8 @@ class RefusalLog:
     def __init__(
         self, folder: Path, crawl: str, number: int, clock: Callable[[], datetime], *, size: int = 1 << 30
     ) -> None:
-        series = Series(folder, crawl, EXTENSION, limit=size, level=_LEVEL)
-        self._segments = SegmentWriter(series, clock, lambda _: (_line(Begin(crawl=number)),))
+        series = Series(folder, crawl, REFUSAL_LOG, limit=size, level=_LEVEL)
+        super().__init__(SegmentWriter(series, clock, lambda _: (_line(Begin(crawl=number)),)))
         self._remembered: dict[int, None] = {}
 
     def refused(self, via: str, language: str | None, refused: Mapping[str, Sequence[Offer]]) -> None:
@@ -53,18 +51,6 @@ class RefusalLog:
             self._segments.append((_line(Page(via=via, language=language, refused=found)),))
             self._remember(new)
 
-    def close(self) -> None:
-        """Force the current segment to disk and give it its final name. Calling it twice does no harm."""
-        self._segments.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
     def _fresh(self, reason: str, offers: Sequence[Offer]) -> Iterator[tuple[int, Offer]]:
         keyed = ((hash((reason, offer.url)), offer) for offer in offers)
         return ((key, offer) for key, offer in keyed if key not in self._remembered)
@@ -74,14 +60,6 @@ class RefusalLog:
         excess = len(self._remembered) - MOST_REMEMBERED
         if excess > 0:
             self._remembered = dict.fromkeys(list(self._remembered)[excess + MOST_REMEMBERED // 8 :])
-
-
-def recover_refusals(folder: Path) -> tuple[Recovered, ...]:
-    """Close the segments of a crawl that was killed: torn lines are cut off, untouched files removed.
-
-    Segments whose writer lives are left alone. Raises ``SegmentError`` where the folder cannot be written to.
-    """
-    return recover(folder, EXTENSION)
 
 
 def _link(offer: Offer) -> Link:

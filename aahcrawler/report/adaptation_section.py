@@ -47,11 +47,10 @@ def failures(failed: Mapping[str, int], mended: Mapping[str, int]) -> str:
 
 def _failure(place: str, count: int, mended: int) -> str:
     where, _, reason = place.rpartition(": ")
-    said = _FAILURES.get(reason, reason)
+    words = _FAILURES.get(reason, reason)
     found = f"{mended:,}" if mended else "nothing"
-    return (
-        f"<tr><th>{escape(where)}</th><th>{escape(said)} ({escape(reason)})</th><td>{count:,}</td><td>{found}</td></tr>"
-    )
+    failed = f"<th>{escape(where)}</th><th>{escape(words)} ({escape(reason)})</th>"
+    return f"<tr>{failed}<td>{count:,}</td><td>{found}</td></tr>"
 
 
 def learned(known: Sequence[Evidence], used: Mapping[str, int], begun: str) -> str:

@@ -11,11 +11,14 @@ from pathlib import Path
 
 from pydantic import BaseModel, ValidationError
 
-from aahcrawler.adaptation.store.overlay import LEARNED, Evidence, Overlay
+from aahcrawler.adaptation.store.overlay import Evidence, Overlay
+from aahcrawler.layout import FORMER, LEARNED, REPORT, SUMMARY
 from aahcrawler.objects.reader import PageRow, ReadError, page_rows
 from aahcrawler.report import adaptation_section
 from aahcrawler.report.chart import Line, bars, line_chart
+from aahcrawler.report.seed_section import Seed, seed_table
 from aahcrawler.report.topic_section import learned_topic, read_learned
+from aahcrawler.segments import no_link
 from aahcrawler.urls import queue_of
 from online_analysis.topic_learning import NOTHING, Learned
 
@@ -55,6 +58,7 @@ class Summary(BaseModel):
     changed: int = 0
     new: int = 0
     gone: int = 0
+    requests: int = 0
     answers: int
     objects: int
     bytes: int
@@ -66,6 +70,7 @@ class Summary(BaseModel):
     object: dict[str, int]
     status: dict[str, int]
     refused: dict[str, int]
+    avoided: dict[str, int] = {}
     blocked: dict[str, int]
     error: dict[str, int]
     failed: dict[str, int] = {}
@@ -74,6 +79,7 @@ class Summary(BaseModel):
     listing: dict[str, int] = {}
     no_object: dict[str, int] = {}
     frontier: dict[str, int]
+    seeds: list[Seed] = []
     delivery: Delivery | None = None
 
 
@@ -83,19 +89,31 @@ def write_report(crawl: Path) -> Path:
     Raise ``ReportError``.
     """
     try:
-        summary = _read(crawl / "crawl.json")
-        before = crawl / "former" / str(summary.crawl - 1) / "crawl.json"
+        summary = _read(crawl / SUMMARY)
+        before = crawl / FORMER / str(summary.crawl - 1) / SUMMARY
         former = _read(before) if before.exists() else None
-        rows = tuple(row for row in page_rows(crawl) if row.is_page and row.crawl == summary.crawl)
+        # One that was fetched again after a kill, or by two workers, is one page.
+        rows = tuple({row.url: row for row in page_rows(crawl) if row.is_page and row.crawl == summary.crawl}.values())
         learned = Overlay(crawl / LEARNED).evidence()
         topic = read_learned(crawl)
     except FileNotFoundError:
         raise ReportError(f"{crawl}: no crawl.json here; name the output folder of a crawl") from None
     except (ValueError, ValidationError, ReadError, OSError) as error:
         raise ReportError(f"{crawl}: cannot be read: {error}") from error
-    target = crawl / "report.html"
-    target.write_text(report(summary, rows, former, learned, topic), "utf-8")
+    target = crawl / REPORT
+    with open(target, "w", encoding="utf-8", opener=no_link) as file:
+        file.write(report(summary, rows, former, learned, topic))
     return target
+
+
+def read_seeds(crawl: Path) -> Sequence[Seed]:
+    """Return what became of each seed of the last crawl of a folder. Raise ``ReportError``."""
+    try:
+        return _read(crawl / "crawl.json").seeds
+    except FileNotFoundError:
+        raise ReportError(f"{crawl}: no crawl.json here; name the output folder of a crawl") from None
+    except (ValueError, OSError) as error:
+        raise ReportError(f"{crawl}: cannot be read: {error}") from error
 
 
 def _read(path: Path) -> Summary:
@@ -117,6 +135,7 @@ def report(
     """
     css = resources.files(__package__).joinpath("report.css").read_text("utf-8")
     sections = (
+        *((("Seeds", seed_table(summary.seeds)),) if summary.seeds else ()),
         *((("Since the crawl before", _since(summary, former)),) if former is not None else ()),
         ("Relevance over time", _relevance(rows)),
         *((("Learned terms of the topic", learned_topic(topic)),) if not topic.is_empty else ()),
@@ -127,6 +146,7 @@ def report(
         ("Domains", bars(_domains(rows), "No page yet.")),
         ("Complete listings, asked for where links ran out", bars(summary.listing, "None was asked for.")),
         ("Links not followed, by reason", bars(summary.refused, "Every link was followed.")),
+        ("Links not followed since pages like theirs led to no content", bars(summary.avoided, "There were none.")),
         ("URLs not fetched, by reason", bars(summary.blocked, "None was blocked.")),
         ("Errors", bars(summary.error, "No URL failed.")),
         ("Answers by status", bars(summary.status, "No answer yet.")),
@@ -181,7 +201,7 @@ def _figures(summary: Summary) -> str:
         "harvest ratio": ratio,
         "web objects": f"{summary.objects:,}",
         "page requisites": f"{summary.requisites:,}",
-        "answers": f"{summary.answers:,}",
+        "requests": f"{summary.requests or summary.answers:,}",
         "MB received": f"{summary.bytes / 1e6:,.1f}",
         "retries": f"{summary.retries:,}",
         "time": str(timedelta(seconds=round(summary.seconds))),

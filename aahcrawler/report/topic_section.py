@@ -3,23 +3,25 @@
 from html import escape
 from pathlib import Path
 
+from aahcrawler.layout import TOPIC
 from online_analysis.topic_learning import KeptRefinement, Learned
 from online_analysis.topic_state import TopicState
 
 
 def read_learned(crawl: Path) -> Learned:
     """Return the learned terms of ``topic.json`` in a crawl's folder. Raise ``OSError`` or ``ValueError``."""
-    kept = crawl / "topic.json"
-    return (TopicState.parse(kept.read_bytes()) if kept.exists() else TopicState()).learned
+    return TopicState.read(crawl / TOPIC).learned
 
 
 def learned_topic(learned: Learned) -> str:
     """Return the learned terms as HTML, empty where there are none."""
-    said = _refinement(learned.refinement) if learned.refinement is not None else ""
+    section = _refinement(learned.refinement) if learned.refinement is not None else ""
     if learned.frequencies:
         languages = ", ".join(f"{escape(code)} ({kept.pages:,})" for code, kept in learned.frequencies.items())
-        said += f"<p>How much a term says was learned from the crawl's own pages in these languages: {languages}.</p>"
-    return said
+        section += (
+            f"<p>How much a term says was learned from the crawl's own pages in these languages: {languages}.</p>"
+        )
+    return section
 
 
 def _refinement(refinement: KeptRefinement) -> str:

@@ -36,7 +36,7 @@ class Spelling:
         self._steps = tuple(steps)
 
     def __call__(self, url: str) -> str:
-        """Return the spelling of an address that ``urls.canonicalize`` has made; doing it twice changes nothing."""
+        """Return the spelling of a URL that ``urls.canonicalize`` has made; doing it twice changes nothing."""
         for step in self._steps:
             url = step(url)
         return url

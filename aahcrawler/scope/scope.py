@@ -74,7 +74,7 @@ class Candidate(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
+class ExternalUrl:
     """A candidate known by its URL only: one from outside of the crawl."""
 
     url: str

@@ -2,11 +2,11 @@
 
 from aahcrawler.scores.entries import Lesson, Source
 from aahcrawler.scores.ranker_lessons import Lessons
-from aahcrawler.scores.reader import ScoreLogError, count_lessons
+from aahcrawler.scores.reader import count_lessons
 from aahcrawler.scores.retraining import MOST_PAGES, Remembered, never_wanted, remember
 from aahcrawler.scores.reweighting import Share, weighed
 from aahcrawler.scores.unscored_links import Leftover, left_over
-from aahcrawler.scores.writer import Findings, Leads, ScoreLog, Terms, recover_scores
+from aahcrawler.scores.writer import Findings, Leads, ScoreLog, Terms
 
 __all__ = [
     "MOST_PAGES",
@@ -17,14 +17,12 @@ __all__ = [
     "Lessons",
     "Remembered",
     "ScoreLog",
-    "ScoreLogError",
     "Share",
     "Source",
     "Terms",
     "count_lessons",
     "left_over",
     "never_wanted",
-    "recover_scores",
     "remember",
     "weighed",
 ]

@@ -35,9 +35,9 @@ class Lessons:
     def follow(self, document: Document, worth: float, links: Sequence[ScoredLink], depth: int) -> Scores:
         """See ``LinkRanker.follow``."""
         document, worth = _cut(document), round(worth, DECIMALS)
-        said = self._ranker.follow(document, worth, links, depth)
+        scores = self._ranker.follow(document, worth, links, depth)
         self._last = lesson(document, worth, links)
-        return said
+        return scores
 
     def revised(self, n: int) -> Sequence[Revision]:
         """See ``LinkRanker.revised``."""

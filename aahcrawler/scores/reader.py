@@ -1,10 +1,8 @@
 """Reads a score log, the files of all workers as one sequence."""
 
-import gzip
 import heapq
 import re
-import zlib
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -14,16 +12,12 @@ from typing import cast
 from pydantic import ValidationError
 from pydantic_core import to_json
 
+from aahcrawler.layout import SCORE_LOG
 from aahcrawler.scores.entries import ENTRY, FORMAT, Begin, Entry
-from aahcrawler.scores.writer import EXTENSION
-from aahcrawler.segments import OPEN, SegmentError, open_segment, segments
+from aahcrawler.segments import OPEN, DamageError, lines, segments
 
 _LESSON = b'"lesson":{'
 _BEGUN = re.compile(r"-(\d{14})-\d+\.[^-]*$")
-
-
-class ScoreLogError(Exception):
-    """Raised for a damaged file of a score log; the message tells the file and the remedy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +33,9 @@ def read(folder: Path, *, crawl: int | None = None, about: str | None = None) ->
 
     ``crawl`` is the number of the only one that is read; ``about`` a URL without which an entry is passed over. A
     folder that does not exist has no entries. Files that are being written are read up to their last whole entry. Raise
-    ``ScoreLogError`` for damage, after the entries before it.
+    ``DamageError`` for damage, after the entries before it.
     """
-    files = segments(folder, EXTENSION)
+    files = segments(folder, SCORE_LOG)
     needle = None if about is None else to_json(about)
     pending: list[tuple[int, int, Read, Iterator[Read]]] = []
     for number, (begun, path) in enumerate((_begun(path), path) for path in files):
@@ -53,22 +47,22 @@ def read(folder: Path, *, crawl: int | None = None, about: str | None = None) ->
 
 
 def begins(folder: Path, crawl: int) -> Iterator[Begin]:
-    """Yield the first entry of each file of a crawl, in the order in which they were begun. Raise ``ScoreLogError``."""
-    for path in segments(folder, EXTENSION):
-        with closing(_lines(path)) as lines:
-            first = next(lines, None)
+    """Yield the first entry of each file of a crawl, in the order in which they were begun. Raise ``DamageError``."""
+    for path in segments(folder, SCORE_LOG):
+        with closing(lines(path)) as text:
+            first = next(text, None)
             if first is not None and (begin := _begin(path, first)).crawl == crawl:
                 yield begin
 
 
 def count_lessons(folder: Path, crawl: int) -> int:
-    """Return the number of pages of a crawl that a ranker learned from. Raise ``ScoreLogError``."""
+    """Return the number of pages of a crawl that a ranker learned from. Raise ``DamageError``."""
     found = 0
-    for path in segments(folder, EXTENSION):
-        with closing(_lines(path)) as lines:
-            first = next(lines, None)
+    for path in segments(folder, SCORE_LOG):
+        with closing(lines(path)) as text:
+            first = next(text, None)
             if first is not None and _begin(path, first).crawl == crawl:
-                found += sum(_LESSON in line for line in lines)
+                found += sum(_LESSON in line for line in text)
     return found
 
 
@@ -85,14 +79,14 @@ def _take(pending: list[tuple[int, int, Read, Iterator[Read]]], number: int, res
 
 
 def _file(path: Path, crawl: int | None, needle: bytes | None) -> Iterator[Read]:
-    lines = _lines(path)
-    first = next(lines, None)
+    found = lines(path)
+    first = next(found, None)
     if first is None:
         return
     begin = _begin(path, first)
     if crawl is not None and begin.crawl != crawl:
         return
-    for line in lines:
+    for line in found:
         if needle is None or needle in line:
             yield Read(begin, cast("Entry", _parsed(path, line)))
 
@@ -100,23 +94,15 @@ def _file(path: Path, crawl: int | None, needle: bytes | None) -> Iterator[Read]
 def _begin(path: Path, line: bytes) -> Begin:
     begin = _parsed(path, line)
     if not isinstance(begin, Begin) or begin.format != FORMAT:
-        raise ScoreLogError(f"{path}: does not begin as a score log of this version does; move it elsewhere")
+        raise DamageError(f"{path}: does not begin as a score log of this version does; move it elsewhere")
     return begin
-
-
-def _lines(path: Path) -> Generator[bytes, None, None]:
-    try:
-        with closing(open_segment(path)) as raw, gzip.GzipFile(fileobj=raw) as lines:
-            yield from lines
-    except (OSError, EOFError, zlib.error, SegmentError) as error:
-        raise ScoreLogError(f"{path}: is damaged ({error}); move it elsewhere, the rest can still be read") from error
 
 
 def _parsed(path: Path, line: bytes) -> Begin | Entry:
     try:
         return ENTRY.validate_json(line)
     except ValidationError as error:
-        raise ScoreLogError(f"{path}: holds a line that is no entry of a score log; move it elsewhere") from error
+        raise DamageError(f"{path}: holds a line that is no entry of a score log; move it elsewhere") from error
 
 
 def _begun(path: Path) -> int:

@@ -44,7 +44,7 @@ def remember(
     """Make the calls to a new ranker again that the workers of a crawl made to theirs, in their order.
 
     The log of one worker restores its ranker, but for entries lost in a power failure. It ends before the first entry
-    that ``until`` is true of. Raise ``ScoreLogError`` for damage; the entries before it have been learned then, as
+    that ``until`` is true of. Raise ``DamageError`` for damage; the entries before it have been learned then, as
     ``remembered`` tells.
     """
     for found in read(folder, crawl=crawl):

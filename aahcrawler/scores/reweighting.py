@@ -32,60 +32,64 @@ class Share:
 class _Waits:
     """A queued URL: its score so far, and the scores that the analysers, without the ranker, gave the links to it.
 
-    ``said`` and ``weight`` are under the new weights, ``said_then`` and ``weight_then`` under those of the time.
+    ``analyser_mean`` and ``weight`` are under the new weights, ``former_mean`` and ``former_weight`` under those of the
+    time.
     """
 
     total: float = 0.0
     offers: int = 0
     links: int = 0
-    said: float = 0.0
+    analyser_mean: float = 0.0
     weight: float = 0.0
-    said_then: float = 0.0
-    weight_then: float = 0.0
+    former_mean: float = 0.0
+    former_weight: float = 0.0
 
     def offer(self, update: str, score: float) -> None:
         self.total, self.offers = updated(update, self.total, self.offers, score)
 
     def link(self, now: tuple[float, float], then: tuple[float, float]) -> None:
         self.links += 1
-        self.said += (now[0] - self.said) / self.links
-        self.said_then += (then[0] - self.said_then) / self.links
-        self.weight, self.weight_then = max(self.weight, now[1]), max(self.weight_then, then[1])
+        self.analyser_mean += (now[0] - self.analyser_mean) / self.links
+        self.former_mean += (then[0] - self.former_mean) / self.links
+        self.weight, self.former_weight = max(self.weight, now[1]), max(self.former_weight, then[1])
 
     def rescore(self, score: float, ranker: float, ranker_then: float) -> None:
         """Take over the ranker's part: its prediction is the part of the score beyond the other analysers'."""
         if not self.links or not ranker_then:
             self.total, self.offers = score, 1
             return
-        others = self.said_then * self.weight_then
-        prediction = max(0.0, (score * (self.weight_then + ranker_then) - others) / ranker_then)
+        others = self.former_mean * self.former_weight
+        prediction = max(0.0, (score * (self.former_weight + ranker_then) - others) / ranker_then)
         weight = self.weight + ranker
-        self.total, self.offers = ((self.said * self.weight + prediction * ranker) / weight if weight else 0.0), 1
+        self.total, self.offers = (
+            ((self.analyser_mean * self.weight + prediction * ranker) / weight if weight else 0.0),
+            1,
+        )
 
 
 def weighed(folder: Path, crawl: int, weights: Weights, share: Share = Share()) -> dict[str, Weighed]:
     """Return the scores of a share's queued URLs in a crawl, had they had these weights from the beginning.
 
-    A URL that was offered without any parts keeps its score. Reads the whole log of the crawl. Raise ``ScoreLogError``
+    A URL that was offered without any parts keeps its score. Reads the whole log of the crawl. Raise ``DamageError``
     for damage.
     """
     weighing = _Weighing(weights, share)
     for found in read(folder, crawl=crawl):
         weighing.take(found)
     offered = ((url, each) for url, each in weighing.waiting.items() if each.offers)
-    return {url: Weighed(each.said, each.weight, each.total / each.offers) for url, each in offered}
+    return {url: Weighed(each.analyser_mean, each.weight, each.total / each.offers) for url, each in offered}
 
 
 def lesson(page: Judged, kept: Lesson, weights: Weights) -> Lesson:
     """Return a page's lesson for a ranker as it would have been under other weights."""
     urls = page.links.url if page.links is not None else []
     parts = page.links.parts if page.links is not None else {}
-    said = [_average(row, weights) for row in _rows(parts, len(urls))] if parts else []
+    averages = [_average(row, weights) for row in _rows(parts, len(urls))] if parts else []
     return kept.model_copy(
         update={
             "worth": _average(page.parts, weights)[0] if page.parts else kept.worth,
-            "score": [score for score, _ in said] if said else kept.score,
-            "weight": [weight for _, weight in said] if said else kept.weight,
+            "score": [score for score, _ in averages] if averages else kept.score,
+            "weight": [weight for _, weight in averages] if averages else kept.weight,
         }
     )
 
@@ -115,9 +119,9 @@ class _Weighing:
 
     def _offer(self, begin: Begin, offers: Iterable[tuple[str, float, Mapping[str, float]]]) -> None:
         """Take in URLs that are offered with a score, and the analysers' scores of each."""
-        for url, score, said in offers:
+        for url, score, parts in offers:
             if self._share.holds(url):
-                now = _average(said, self._weights, ranker=True)[0] if said else score
+                now = _average(parts, self._weights, ranker=True)[0] if parts else score
                 self._of(url).offer(begin.update, now)
 
     def _judged(self, begin: Begin, page: Judged) -> None:
@@ -127,8 +131,8 @@ class _Weighing:
         if links is None:
             return
         offered = [link for link in _links(links) if self._share.holds(link[0])]
-        for url, _, said in offered:
-            self._of(url).link(_average(said, self._weights), _average(said, begin.weights))
+        for url, _, parts in offered:
+            self._of(url).link(_average(parts, self._weights), _average(parts, begin.weights))
         if not links.unscored:
             self._offer(begin, offered)
 
@@ -159,8 +163,10 @@ def _rows(parts: Mapping[str, Column], n: int) -> Sequence[Mapping[str, float]]:
     ]
 
 
-def _average(said: Mapping[str, float], weights: Weights, *, ranker: bool = False) -> tuple[float, float]:
+def _average(parts: Mapping[str, float], weights: Weights, *, ranker: bool = False) -> tuple[float, float]:
     """Return the weighted average of scores, and their total weight, with the ranker or without."""
-    counted = [(weights.get(name, 1.0), value) for name, value in said.items() if ranker or name != LearningRanker.name]
+    counted = [
+        (weights.get(name, 1.0), value) for name, value in parts.items() if ranker or name != LearningRanker.name
+    ]
     total = sum(weight for weight, _ in counted)
     return (sum(weight * value for weight, value in counted) / total if total else 0.0), total

@@ -28,7 +28,7 @@ class Leftover:
 def left_over(folder: Path, crawl: int) -> dict[str, Leftover]:
     """Return the URLs linked to in a crawl that were neither scored with a batch nor ended since.
 
-    Raise ``ScoreLogError`` where the log is damaged.
+    Raise ``DamageError`` where the log is damaged.
     """
     found: dict[str, Leftover] = {}
     for each in read(folder, crawl=crawl):

@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
-from types import TracebackType
-from typing import Literal, Self
+from typing import Literal
 
+from aahcrawler.layout import SCORE_LOG
 from aahcrawler.scores.columns import packed, rounded
 from aahcrawler.scores.entries import (
     DECIMALS,
@@ -23,12 +23,11 @@ from aahcrawler.scores.entries import (
     Rescored,
     Source,
 )
-from aahcrawler.segments import Recovered, SegmentWriter, Series, recover
+from aahcrawler.segments import SegmentedOutput, SegmentWriter, Series
 from online_analysis.aggregation import Revision, Scores
 from online_analysis.batching import BatchScore
 from online_analysis.icd.scoring import Scoring
 
-EXTENSION = "scores.gz"
 _LEVEL = 1
 
 
@@ -72,7 +71,7 @@ class Findings:
     status: int = 200
 
 
-class ScoreLog:
+class ScoreLog(SegmentedOutput):
     """Appends entries to segments of a crawl's folder; each is a gzip member of its own.
 
     When a method returns, its entry is with the operating system: see ``aahcrawler.segments`` for what survives. All
@@ -85,8 +84,8 @@ class ScoreLog:
     ) -> None:
         self._terms = terms
         self._clock = clock
-        series = Series(folder, crawl, EXTENSION, limit=size, level=_LEVEL)
-        self._segments = SegmentWriter(series, clock, lambda _: (_line(self._begin()),))
+        series = Series(folder, crawl, SCORE_LOG, limit=size, level=_LEVEL)
+        super().__init__(SegmentWriter(series, clock, lambda _: (_line(self._begin()),)))
 
     @property
     def weights(self) -> Mapping[str, float]:
@@ -143,22 +142,6 @@ class ScoreLog:
         """Note that a URL will not be fetched any more."""
         self._append(Ended.model_construct(at=self._now(), url=url, state=state, reason=reason))
 
-    def sync(self) -> None:
-        """Force appended entries to disk; in any thread."""
-        self._segments.sync()
-
-    def close(self) -> None:
-        """Force the current segment to disk and give it its final name. Calling it twice does no harm."""
-        self._segments.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
     def _begin(self) -> Begin:
         scoring = self._terms.scoring
         return Begin(
@@ -175,14 +158,6 @@ class ScoreLog:
 
     def _now(self) -> int:
         return round(self._clock().timestamp() * 1000)
-
-
-def recover_scores(folder: Path) -> tuple[Recovered, ...]:
-    """Close the segments of a crawl that was killed: torn entries are cut off, untouched files removed.
-
-    Segments whose writer lives are left alone. Raises ``SegmentError`` where the folder cannot be written to.
-    """
-    return recover(folder, EXTENSION)
 
 
 def judged(found: Findings, at: int) -> Judged:

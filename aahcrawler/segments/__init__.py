@@ -10,21 +10,29 @@ off again, so that the file always ends with a complete member; a process killed
 member, which ``recover`` cuts.
 """
 
-from aahcrawler.segments.reader import is_open, open_segment, segments
+from aahcrawler.segments.members import Members, identity
+from aahcrawler.segments.output import SegmentedOutput
+from aahcrawler.segments.reader import is_open, lines, open_segment, segments
 from aahcrawler.segments.recovery import Recovered, recover
-from aahcrawler.segments.series import OPEN, DiskFullError, SegmentError, Series
+from aahcrawler.segments.series import OPEN, DamageError, DiskFullError, SegmentError, Series, no_link
 from aahcrawler.segments.writer import Clock, SegmentWriter, Span
 
 __all__ = [
     "OPEN",
     "Clock",
+    "DamageError",
     "DiskFullError",
+    "Members",
     "Recovered",
     "SegmentError",
     "SegmentWriter",
+    "SegmentedOutput",
     "Series",
     "Span",
+    "identity",
     "is_open",
+    "lines",
+    "no_link",
     "open_segment",
     "recover",
     "segments",

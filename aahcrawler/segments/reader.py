@@ -1,13 +1,16 @@
 """Finds segments and reads them, those that are still being written too."""
 
+import gzip
 import io
 import os
 import re
 import zlib
+from collections.abc import Generator
+from contextlib import closing
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from aahcrawler.segments.series import CHUNK, MARK, OPEN, beside
+from aahcrawler.segments.series import CHUNK, MARK, OPEN, DamageError, beside
 
 _MAGIC = b"\x1f\x8b\x08"
 _INFLATED = 1 << 20
@@ -44,6 +47,19 @@ def open_segment(path: Path) -> BinaryIO:
     size = complete_size(path, file)
     file.seek(0)
     return io.BufferedReader(_Head(file, size), CHUNK)
+
+
+def lines(path: Path) -> Generator[bytes, None, None]:
+    """Yield the lines of a segment's text up to its last complete member, line breaks included.
+
+    Raises ``DamageError``, after the lines before the damage.
+    """
+    try:
+        with closing(open_segment(path)) as raw, gzip.GzipFile(fileobj=raw) as text:
+            yield from text
+    except (OSError, EOFError, zlib.error) as error:
+        message = f"{path}: is damaged ({error}); move it elsewhere, the rest can still be read"
+        raise DamageError(message) from error
 
 
 class _Head(io.RawIOBase):

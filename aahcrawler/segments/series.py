@@ -21,6 +21,10 @@ class SegmentError(Exception):
     """Raised where a segment cannot be written or read; the message tells the file and the remedy."""
 
 
+class DamageError(Exception):
+    """Raised for a segment that holds what it should not; the message tells the file and the remedy."""
+
+
 class DiskFullError(SegmentError):
     """Raised where the disk is full. Nothing written before is lost, and the same write may be tried again."""
 
@@ -59,6 +63,14 @@ class Series:
     @property
     def _prefix(self) -> str:
         return re.sub(r"[^\w.-]|^\.", "_", self.crawl, flags=re.ASCII)
+
+
+def no_link(path: str, flags: int) -> int:
+    """Open a file as ``open`` does (its ``opener``), and raise ``OSError`` where the name is a symbolic link.
+
+    Whoever may write to a folder must not have us write elsewhere by a link.
+    """
+    return os.open(path, flags | os.O_NOFOLLOW, 0o644)
 
 
 def beside(path: Path, suffix: str) -> Path:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from fastwarc.stream_io import GzipWriter
 
-from aahcrawler.segments.series import CHUNK, MARK, OPEN, SegmentError, Series, beside, sync_folder, typed
+from aahcrawler.segments.series import CHUNK, MARK, OPEN, SegmentError, Series, beside, no_link, sync_folder, typed
 
 _TOGETHER = 1 << 18
 """Bytes of an append that are held back at most."""
@@ -195,8 +195,9 @@ class _Segment:
         os.fsync(self._fd)
         self._checkpoint = self.size
         # Without its mark the segment is as good, and only slower to recover.
-        with suppress(OSError):
-            beside(self._open_path, MARK).write_text(f"{self.size}\n", "ascii")
+        mark = beside(self._open_path, MARK)
+        with suppress(OSError), open(mark, "w", encoding="ascii", opener=no_link) as file:
+            file.write(f"{self.size}\n")
 
 
 class _Sink:

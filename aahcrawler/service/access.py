@@ -53,7 +53,7 @@ def is_loopback(host: str) -> bool:
 
 
 class Door:
-    """Admits requests with the token; without a token, those that address this machine by a loopback name.
+    """Admits requests with the token; without a token, those that name this machine by a loopback name.
 
     The latter keeps web pages in a browser on this machine from reaching the service under a name of their own.
     """

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from aahcrawler.crawls import DEFINITION, FRONTIER, SUMMARY, frontier_name, number
+from aahcrawler.crawls import frontier_name, number
 from aahcrawler.definitions import DefinitionError, read_definition
 from aahcrawler.frontier.server.server_process import served_at
+from aahcrawler.layout import DEFINITION, FRONTIER, SUMMARY
 from aahcrawler.service.url_admission import Admission
 from online_analysis.icd import Icd
 
@@ -36,7 +37,7 @@ class Crawl:
         return frontier_name(self.icd.id, self.number)
 
     def own_server(self) -> str | None:
-        """Return the address of the server that the crawl itself started, None where it is not running with one."""
+        """Return the URL of the server that the crawl itself started, None where it is not running with one."""
         return served_at(self.folder / FRONTIER)
 
     def ending(self) -> str:

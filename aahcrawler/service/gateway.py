@@ -20,7 +20,7 @@ _logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """The server's address, the name and the settings of a frontier."""
+    """The server's URL, the name and the settings of a frontier."""
 
     address: str
     name: str

@@ -52,9 +52,9 @@ class Intake:
         posts = [each for each in results if isinstance(each, Post)]
         with self._gateway.frontier(crawl, to_post=True) as frontier:
             answers = iter(frontier.post(posts))
-        said = [_result(each, next(answers)) if isinstance(each, Post) else each for each in results]
-        self._journal.keep(crawl.folder, _entries(crawl, batch.items, said))
-        return said
+        answered = [_result(each, next(answers)) if isinstance(each, Post) else each for each in results]
+        self._journal.keep(crawl.folder, _entries(crawl, batch.items, answered))
+        return answered
 
     def _judge(self, crawl: Crawl, entry: Item | Result, batch: Batch, position: int) -> Post | Result:
         if isinstance(entry, Result):
@@ -67,7 +67,7 @@ class Intake:
             return Result(url=target.url, outcome=Outcome.OUT_OF_SCOPE, reason=refusal)
         source = crawl.admission.target(entry.source) if entry.source else None
         via = source.url if isinstance(source, Target) else ""
-        key, content = identity(entry.said(target.url), batch.key, position)
+        key, content = identity(entry.content_for(target.url), batch.key, position)
         path = crawl.admission.path(target)
         offer = Offer(target.url, target.queue, entry.score or 0.0, via=via, path=path)
         return Post(offer, key, content, entry.wish)
@@ -85,5 +85,5 @@ def _entries(crawl: Crawl, items: Sequence[Item | Result], results: Sequence[Res
     for item, result in zip(items, results, strict=True):
         changed = result.outcome in (Outcome.ACCEPTED, Outcome.RESCORED, Outcome.BLACKLISTED)
         if changed and not result.repeated and isinstance(item, Item):
-            said = item.model_dump(exclude={"url"}, exclude_defaults=True)
-            yield {"at": now, "crawl": crawl.number, "url": result.url, "outcome": result.outcome, **said}
+            item_fields = item.model_dump(exclude={"url"}, exclude_defaults=True)
+            yield {"at": now, "crawl": crawl.number, "url": result.url, "outcome": result.outcome, **item_fields}

@@ -6,7 +6,8 @@ import threading
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-POSTED = "posted.jsonl"
+from aahcrawler.layout import POSTED
+
 _logger = logging.getLogger(__name__)
 
 

@@ -64,10 +64,10 @@ class Overview:
                 counts = frontier.counts()
         except ProblemError as problem:
             return shown.model_copy(update={"detail": problem.detail})
-        said = CountsShown(
+        shown_counts = CountsShown(
             pages=counts.pages, requisites=counts.requisites, queues=counts.queues, reasons=counts.reasons
         )
-        return shown.model_copy(update={"reachable": True, "counts": said})
+        return shown.model_copy(update={"reachable": True, "counts": shown_counts})
 
     def url(self, crawl: Crawl, text: str) -> UrlShown:
         """Return the state of a URL. Raise ``ProblemError`` for an invalid one, or one unknown to the crawl."""

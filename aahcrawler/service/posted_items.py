@@ -72,7 +72,7 @@ class Item(BaseModel):
             return Wish.BLOCK
         return Wish.FRONT if self.immediate else Wish.SCORE
 
-    def said(self, url: str) -> bytes:
+    def content_for(self, url: str) -> bytes:
         """Return all that the item says, ``url`` being its canonical URL: equal for items that say the same."""
         score = None if self.blacklist else round((self.score or 0.0) * 1_000_000)
         return json.dumps([url, score, self.wish, self.anchor, self.source]).encode()
@@ -124,11 +124,11 @@ def read_line(line: bytes) -> Item | Result:
         return invalid("", "json", str(error))
 
 
-def identity(said: bytes, key: str, position: int) -> tuple[bytes, bytes]:
+def identity(posted: bytes, key: str, position: int) -> tuple[bytes, bytes]:
     """Return key and content of the post an item becomes.
 
     With an idempotency key it is known by that and its position in the request, else by all that it says.
     """
-    content = blake2b(said, digest_size=CONTENT_BYTES).digest()
-    known_by = b"key\0%d\0%s" % (position, key.encode()) if key else b"said\0" + said
+    content = blake2b(posted, digest_size=CONTENT_BYTES).digest()
+    known_by = b"key\0%d\0%s" % (position, key.encode()) if key else b"said\0" + posted
     return blake2b(known_by, digest_size=KEY_BYTES).digest(), content

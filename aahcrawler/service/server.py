@@ -7,8 +7,9 @@ import sys
 from collections.abc import Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import uvicorn
 
@@ -16,6 +17,7 @@ from aahcrawler.frontier.server.environment import REDIS_URL
 from aahcrawler.service.access import TokenError, is_loopback, read_token
 from aahcrawler.service.app import ServiceSettings, create_app
 from aahcrawler.service.catalog import Catalog
+from aahcrawler.service.unfinished_heads import HttpProtocol, UnfinishedHeads
 
 TOKEN = "AAH_SERVICE_TOKEN"  # noqa: S105 (the name of a variable)
 HOST, PORT = "127.0.0.1", 8380
@@ -30,7 +32,7 @@ class RefusedToServeError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Listening:
-    """The address to listen on, and the file that holds the token, if there is one."""
+    """The IP address or host name to listen on, and the file that holds the token, if there is one."""
 
     host: str = HOST
     port: int = PORT
@@ -41,26 +43,34 @@ def serve(places: Sequence[Path], listening: Listening) -> None:
     """Serve the crawls in ``places`` until the process is told to end; requests in progress are then answered.
 
     Raise ``RefusedToServeError`` where a place is not a crawl's, where other machines could ask without a token, or
-    where the address cannot be listened on.
+    where that cannot be listened on.
     """
     settings = prepare(places, listening)
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format=_LOG, force=True)
-    config = uvicorn.Config(
-        create_app(settings),
-        host=listening.host.removeprefix("[").removesuffix("]"),
-        port=listening.port,
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        timeout_graceful_shutdown=_GRACE,
-    )
-    server = _Server(config)
+    server = _Server(server_config(settings, listening, UnfinishedHeads()))
     try:
         asyncio.run(server.serve())
     except SystemExit:
         raise RefusedToServeError(
             f"{listening.host}:{listening.port} cannot be listened on, see above; choose another --host or --port"
         ) from None
+
+
+def server_config(settings: ServiceSettings, listening: Listening, heads: UnfinishedHeads) -> uvicorn.Config:
+    """Return how HTTP is spoken. Clients are those who connect, whatever a request says of whom it is forwarded for."""
+    return uvicorn.Config(
+        create_app(settings),
+        host=listening.host.removeprefix("[").removesuffix("]"),
+        port=listening.port,
+        http=cast("type[asyncio.Protocol]", partial(HttpProtocol, heads)),
+        ws="none",
+        proxy_headers=False,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        limit_concurrency=2 * heads.most,
+        timeout_graceful_shutdown=_GRACE,
+    )
 
 
 def prepare(places: Sequence[Path], listening: Listening) -> ServiceSettings:

@@ -7,12 +7,12 @@ from urllib.parse import urlsplit
 
 from aahcrawler import urls
 from aahcrawler.frontier.hops import Hop, extended
-from aahcrawler.scope import Address, Scope
+from aahcrawler.scope import ExternalUrl, Scope
 from aahcrawler.wire.ip_policy import IpPolicy
 from online_analysis.icd import Icd
 
 PRIVATE = "private_address"
-"""The reason for refusing a URL that leads to an address the crawl must not connect to."""
+"""The reason for refusing a URL that leads to an IP address the crawl must not connect to."""
 
 _LOOPBACK = "127.0.0.1"
 _HOSTS = 4096
@@ -37,7 +37,7 @@ class Target:
 
 
 class Admission:
-    """The rules of one definition. Names are not looked up: a name's address is judged when it is fetched."""
+    """The rules of one definition. Names are not looked up: a name's IP address is judged when it is fetched."""
 
     def __init__(self, icd: Icd) -> None:
         self._scope = Scope(icd)
@@ -57,7 +57,7 @@ class Admission:
 
     def refusal(self, target: Target) -> str | None:
         """Return why the crawl does not fetch a URL, as ``Scope.admit`` does, or ``PRIVATE``; None when it may."""
-        refused = self._scope.admit(Address(target.url, target.queue, path=self.path(target)))
+        refused = self._scope.admit(ExternalUrl(target.url, target.queue, path=self.path(target)))
         if refused is not None:
             return str(refused)
         return PRIVATE if self._is_private_host(urlsplit(target.url).hostname or "") else None

@@ -1,10 +1,10 @@
 """Crawler traps: parts of sites that are endless, or that show the same again and again.
 
-Pure logic over addresses and texts: nothing here reads, writes or tells the time.
+Pure logic over URLs and texts: nothing here reads, writes or tells the time.
 """
 
 from aahcrawler.traps.reasons import Trap
 from aahcrawler.traps.soft_errors import is_probe
-from aahcrawler.traps.traps import Seen, Traps, Verdict
+from aahcrawler.traps.traps import NO_PAGE, Seen, Traps, Verdict
 
-__all__ = ["Seen", "Trap", "Traps", "Verdict", "is_probe"]
+__all__ = ["NO_PAGE", "Seen", "Trap", "Traps", "Verdict", "is_probe"]

@@ -1,44 +1,68 @@
-"""Detects undocumented session ids: parts of URLs that change while the page stays the same.
+"""Learns which parts of URLs change nothing: ids of sessions, and parts that name the first page of a list once more.
 
 Which parts do not matter can be told from pages that were found to be near duplicates (Bar-Yossef, Keidar and
-Schonfeld, "Do not crawl in the DUST", WWW 2007). Here only parts count that look like ids.
+Schonfeld, "Do not crawl in the DUST", WWW 2007). Here only parts count that look like ids, and parts with one value
+without which another URL shows the same, such as ``?page=1``.
 """
 
 import re
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 EVIDENCE = 3
-"""The pairs of near duplicates that must differ in one part alone before it counts as a session id."""
+"""The pairs of near duplicates that must differ in one part alone before it is left out."""
 MOST_HOSTS = 10_000
 MOST_PAGES = 100_000
 """Pages of hosts with such ids that are remembered."""
+MOST_PARTS = 1_000
+"""The most parts of a host's URLs that are remembered."""
 
 _ID = re.compile(r"(?=[A-Za-z_-]*[0-9])(?=[0-9_-]*[A-Za-z])[0-9A-Za-z_-]{16,256}")
 _SEPARATOR = re.compile("([/?&;])")
+_FOLDERS = 2
+"""The most segments at the end of a path that are left out together: ``page/1``."""
 
 
 class Aliases:
-    """The session ids in a host's URLs, and the URL under which each of its pages is known."""
+    """The parts of a host's URLs that change nothing, and the URL under which each of its pages is known."""
 
     def __init__(self) -> None:
         self._evidence: OrderedDict[str, dict[str, int]] = OrderedDict()
         self._known: OrderedDict[str, str] = OrderedDict()
 
     def learn(self, url: str, like: str) -> None:
-        """Note that two addresses of a host show the same."""
-        part = _difference(url, like)
+        """Note that two URLs of a host show the same."""
+        part = _difference(url, like) or _surplus(url, like)
         if part is None:
             return
         counts = self._evidence.setdefault(_host(url), {})
         counts[part] = counts.get(part, 0) + 1
-        if counts[part] == EVIDENCE:
+        if counts[part] == EVIDENCE and not part.startswith("-"):
             self.other(like)
+        if len(counts) > MOST_PARTS:
+            del counts[next(iter(counts))]
         if len(self._evidence) > MOST_HOSTS:
             self._evidence.popitem(last=False)
 
+    def unlearn(self, url: str, fetched: Callable[[str], bool]) -> None:
+        """Note that a page is like no other: a part without which another page was ``fetched`` makes a difference."""
+        counts = self._evidence.get(_host(url), {})
+        for part, rest in _without(url) if counts else ():
+            if part in counts and fetched(rest):
+                del counts[part]
+
+    def shorter(self, url: str) -> str | None:
+        """Return the URL without a part that changes nothing, None where it has none.
+
+        Costs next to nothing for hosts without such parts.
+        """
+        counts = self._evidence.get(_host(url))
+        if counts is None or max(counts.values(), default=0) < EVIDENCE:
+            return None
+        return next((rest for part, rest in _without(url) if counts.get(part, 0) >= EVIDENCE), None)
+
     def other(self, url: str) -> str | None:
-        """Return the address that a page is known under with another id; None for a new one, which it is known by now.
+        """Return the URL that a page is known under with another id; None for a new one, which it is known by now.
 
         Costs next to nothing for hosts without such ids.
         """
@@ -47,13 +71,15 @@ class Aliases:
             return None
         parts = _parts(url)
         page = "".join("" if counts.get(name, 0) >= EVIDENCE and _ID.fullmatch(text) else text for name, text in parts)
+        if page == url:
+            return None
         known = self._known.setdefault(page, url)
         if len(self._known) > MOST_PAGES:
             self._known.popitem(last=False)
         return known if known != url else None
 
     def state(self) -> Mapping[str, Mapping[str, int]]:
-        """Return the parts that are ids, by host; pages are found again. ``restore`` takes it."""
+        """Return the parts that change nothing, by host; pages are found again. ``restore`` takes it."""
         return dict(self._evidence)
 
     def restore(self, state: Mapping[str, Mapping[str, int]]) -> None:
@@ -85,6 +111,32 @@ def _difference(one: str, other: str) -> str | None:
         return None
     ((name, value), (same, another)) = differing[0]
     return name if name == same and _ID.fullmatch(value) and _ID.fullmatch(another) else None
+
+
+def _surplus(one: str, other: str) -> str | None:
+    """Return the part that the longer of two URLs has and the other has not, None where they differ by more."""
+    longer, shorter = (one, other) if len(one) > len(other) else (other, one)
+    return next((part for part, rest in _without(longer) if rest == shorter), None)
+
+
+def _without(url: str) -> Iterator[tuple[str, str]]:
+    """Yield the parts that may be left out of a URL, each with what remains: parameters, and ends of the path.
+
+    A part is named with its value.
+    """
+    base, mark, query = url.partition("?")
+    parameters = query.split("&") if mark else []
+    for number, parameter in enumerate(parameters):
+        rest = "&".join((*parameters[:number], *parameters[number + 1 :]))
+        yield f"-{parameter}", f"{base}?{rest}" if rest else base
+    slash = "/" if base.endswith("/") else ""
+    segments = base.removesuffix("/").split("/")
+    for count in range(1, _FOLDERS + 1):
+        if len(segments) - count < 3:
+            return
+        end = "/".join(segments[-count:])
+        for closing in dict.fromkeys((slash, "/", "")):
+            yield f"-/{end}", "/".join(segments[:-count]) + closing + mark + query
 
 
 def _host(url: str) -> str:

@@ -64,18 +64,21 @@ class BloomFilters:
 
     def news(self, hashes: Hashes) -> int:
         """Add hashes, each given once; return how many of them were not known."""
+        return int(np.count_nonzero(self.new(hashes)))
+
+    def new(self, hashes: Hashes) -> NDArray[np.bool_]:
+        """Add hashes; return of each whether it was not known."""
         if not len(hashes):
-            return 0
+            return np.zeros(0, np.bool_)
         probes = _probes(hashes)
         known = np.zeros(len(hashes), np.bool_)
         for each in self._filters:
             known |= each.has(probes)
-        new = len(hashes) - int(np.count_nonzero(known))
-        if new:
+        if not known.all():
             self._filters[-1].add(probes[:, ~known])
             if self._filters[-1].is_full:
                 self._grow()
-        return new
+        return ~known
 
     def _grow(self) -> None:
         size = min(self._most // 8, 2 * len(self._filters[-1].bits))
@@ -128,3 +131,6 @@ class RecentSet:
             self._before, self._now = self._now, set()
         self._now.add(number)
         return number in self._before
+
+    def __contains__(self, number: int) -> bool:
+        return number in self._now or number in self._before

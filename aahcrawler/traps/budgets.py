@@ -49,7 +49,7 @@ class Budget:
         return self.worthwhile > 0 and self.worthwhile * GAIN >= self.fetched
 
     def trial(self) -> bool:
-        """Count a refusal; say whether this address is let through all the same."""
+        """Count a refusal; say whether this URL is let through all the same."""
         self.refused += 1
         return self.refused >= FIRST_TRIAL and self.refused & (self.refused - 1) == 0
 

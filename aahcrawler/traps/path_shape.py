@@ -1,4 +1,4 @@
-"""Addresses that are traps by their looks alone, whatever is behind them."""
+"""URLs that are traps by their looks alone, whatever is behind them."""
 
 from collections.abc import Iterator, Sequence
 

@@ -5,7 +5,7 @@ pattern is abstract enough for that, and no more: ``/wiki/X`` is one for all X.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -13,6 +13,8 @@ LONGEST_WORD = 24
 """Characters of a segment, or of the name of a parameter, beyond which it is a value."""
 MOST_DIRECTORIES = 6
 """The most directories of a path that have a family of their own."""
+LONGEST_VALUE = 200
+"""Characters of a parameter's value that are looked at."""
 MOST_NAMES = 24
 """The most parameters that tell patterns apart."""
 
@@ -37,11 +39,13 @@ class Pattern:
     """The pattern of a URL: ``shape`` is that of the whole, ``families`` are wider and wider patterns around it.
 
     The families of a URL are its directories, the widest first. A URL with a query is also in the family of its path,
-    whatever its query, and in that of the script's action that its query names.
+    whatever its query, and in that of the script's action that its query names. ``detail`` tells the values of
+    parameters apart as well, by their shapes, and what is asked for behind a number: ``/comment/7/history``.
     """
 
     shape: str
     families: tuple[str, ...]
+    detail: str
 
 
 @lru_cache(maxsize=16_384)
@@ -54,6 +58,8 @@ def pattern_of(url: str) -> Pattern:
     'a.test/shop/list.php?do=find&colour&size'
     >>> pattern_of("http://a.test/2024/05/a-walk/").families
     ('a.test/**', 'a.test/#/**', 'a.test/#/#/**')
+    >>> pattern_of("http://a.test/index.php?topic=7.msg12").detail
+    'a.test/index.php?topic=#.*'
     """
     host, _, rest = url.partition("://")[2].partition("/")
     path, _, query = rest.partition("?")
@@ -64,13 +70,16 @@ def pattern_of(url: str) -> Pattern:
     families = [
         "/".join((*directories[:depth], "**")) for depth in range(1, min(len(directories), MOST_DIRECTORIES) + 1)
     ]
+    deed = last if directories[-1].endswith("#") and _WORD.fullmatch(last) else ""
     if not query:
-        return Pattern(shape, tuple(families))
+        return Pattern(shape, tuple(families), f"{'/'.join((*directories, deed))}{slash}" if deed else shape)
     done, names = _asked(query)
     families.append(f"{shape}?**")
     if done:
         families.append(f"{shape}?{'&'.join(done)}&**")
-    return Pattern(f"{shape}?{'&'.join((*done, *names))}", tuple(families))
+    return Pattern(
+        f"{shape}?{'&'.join((*done, *names))}", tuple(families), f"{shape}?{'&'.join((*done, *_valued(query, done)))}"
+    )
 
 
 def _directory(segment: str) -> str:
@@ -117,6 +126,17 @@ def _asked(query: str) -> tuple[list[str], list[str]]:
         elif parameter:
             names.add("/".join(_pieces(parameter)))
     return sorted(done), sorted(names)
+
+
+def _valued(query: str, done: Sequence[str]) -> list[str]:
+    """Return the parameters of a query with the shapes of their values, without the actions that it asks for."""
+    found = {
+        f"{_INDEX.sub('#', name) if len(name) <= LONGEST_WORD else '*'}{mark}{_value(value[:LONGEST_VALUE])}"
+        for parameter in _SEPARATOR.split(query, maxsplit=MOST_NAMES)[:MOST_NAMES]
+        if parameter and parameter not in done
+        for name, mark, value in (parameter.partition("="),)
+    }
+    return sorted(found)
 
 
 def _pieces(path: str) -> Iterator[str]:

@@ -38,13 +38,13 @@ _LONGEST_LOWER = 3 * LONGEST + 2
 class Sketch:
     """A text in numbers. ``size`` counts its different shingles, ``fingerprint`` is their simhash.
 
-    ``said`` is a sample of the shingles of the text without its numbers, so that texts that differ in dates and numbers
-    alone have equal samples: sorted hashes, each shingle being in the sample of every text or of none.
+    ``shingle_sample`` is a sample of the shingles of the text without its numbers, so that texts that differ in dates
+    and numbers alone have equal samples: sorted hashes, each shingle being in the sample of every text or of none.
     """
 
     fingerprint: int
     size: int
-    said: Hashes
+    shingle_sample: Hashes
 
 
 def sketch(text: str) -> Sketch:
@@ -59,7 +59,7 @@ def sketch(text: str) -> Sketch:
     """
     characters = _characters(text)
     hashes = _distinct(_shingles(characters, characters.kinds > 0))
-    return Sketch(_simhash(hashes), len(hashes), _said(characters))
+    return Sketch(_simhash(hashes), len(hashes), _shingle_sample(characters))
 
 
 def fingerprint(text: str) -> int:
@@ -68,9 +68,9 @@ def fingerprint(text: str) -> int:
     return _simhash(_distinct(_shingles(characters, characters.kinds > 0)))
 
 
-def said(text: str) -> Hashes:
+def shingle_sample(text: str) -> Hashes:
     """Return the sample of a text's shingles, at less cost than its whole sketch."""
-    return _said(_characters(text))
+    return _shingle_sample(_characters(text))
 
 
 def distance(one: int, other: int) -> int:
@@ -94,7 +94,7 @@ def _characters(text: str) -> _Characters:
     return _Characters((codes * powers[: len(codes)]).cumsum(), _kinds().take(codes, mode="clip"))
 
 
-def _said(characters: _Characters) -> Hashes:
+def _shingle_sample(characters: _Characters) -> Hashes:
     hashes = _shingles(characters, characters.kinds > _DIGIT)
     return _distinct(hashes[(hashes & SAMPLE) == 0])
 

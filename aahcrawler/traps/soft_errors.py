@@ -63,7 +63,7 @@ class SoftErrors:
         return f"{directory(url)}{PROBE}{name}"
 
     def answered(self, url: str, sketch: Sketch | None) -> None:
-        """Take the answer to an address that cannot exist: the sketch of the page, None for an honest answer."""
+        """Take the answer to a URL that cannot exist: the sketch of the page, None for an honest answer."""
         host = self._host(_host_of(url))
         if sketch is None or not sketch.size:
             host.standing = Standing.HONEST

@@ -8,7 +8,7 @@ import numpy as np
 
 from aahcrawler.traps.bloom_filters import Arrays
 
-FORMAT = 1
+FORMAT = 2
 """The version of the bytes; others are refused."""
 
 

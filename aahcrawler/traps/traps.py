@@ -15,10 +15,11 @@ from aahcrawler.traps.bloom_filters import Arrays, BloomFilters, RecentSet
 from aahcrawler.traps.budgets import Budgets
 from aahcrawler.traps.neighbours import Neighbours
 from aahcrawler.traps.path_shape import misshapen
-from aahcrawler.traps.patterns import pattern_of
+from aahcrawler.traps.patterns import Pattern, pattern_of
 from aahcrawler.traps.reasons import Trap
-from aahcrawler.traps.sketch import Hashes, distance, fingerprint, said, sketch
+from aahcrawler.traps.sketch import Hashes, distance, fingerprint, shingle_sample, sketch
 from aahcrawler.traps.soft_errors import SoftErrors
+from aahcrawler.traps.yields import Brought, Yields
 from online_analysis.icd.sections import Traps as TrapsSection
 
 NEW_SHARE = 0.25
@@ -32,6 +33,8 @@ ALIKE = 6
 """The most bits of 64 in which the fingerprints of near duplicates' anchor texts differ: a list with other entries
 below the same words is not a duplicate.
 """
+ALIKE_OF_SAME = 16
+"""The most such bits where both pages show the same web objects: of few anchors each link counts much."""
 MOST_LINKS = 200_000
 """Links that are remembered, the last ones."""
 MOST_TRIALS = 1_000
@@ -39,7 +42,7 @@ MOST_TRIALS = 1_000
 _SHORTEST_OBJECT, _LONGEST_OBJECT = 20, 500
 """Characters of an object that tell it from others: "Thanks!" says nothing new."""
 _LONG_ENOUGH = 8
-"""Characters of an address that are not in a text by chance."""
+"""Characters of a URL that are not in a text by chance."""
 _DIGITS = b"0123456789"
 
 
@@ -48,7 +51,8 @@ class Seen:
     """A page that was answered with success: its canonical URL, its pay-level domain, and its content.
 
     ``text`` is that of its content parts, ``other_text`` its other own text, such as the entries of a list. ``objects``
-    are the texts of its web objects, ``anchors`` those of its links.
+    are the texts of its web objects, ``identities`` say who wrote each of these when and what, and ``anchors`` are the
+    texts of its links.
     """
 
     url: str
@@ -56,6 +60,7 @@ class Seen:
     text: str
     other_text: str = ""
     objects: tuple[str, ...] = ()
+    identities: tuple[str, ...] = ()
     relevant: bool = False
     anchors: str = ""
 
@@ -64,14 +69,23 @@ class Seen:
 class Verdict:
     """The verdict on a page: ``trap`` is SOFT_404, NEAR_DUPLICATE of the page ``like``, or None for an original page.
 
-    ``is_new`` says that its content is new to the crawl. ``probe`` is a URL that cannot exist, to be asked for because
-    the host is under suspicion; mostly empty.
+    ``is_new`` says that its content is new to the crawl, ``has_objects`` that web objects of it are. ``repeated`` are
+    the places of those objects of a near duplicate that were on pages before it. ``probe`` is a URL that cannot exist,
+    to be asked for because the host is under suspicion; mostly empty. ``is_empty`` says that there is nothing to judge,
+    or nothing but what another page shows.
     """
 
     trap: Trap | None = None
     like: str = ""
     is_new: bool = False
+    has_objects: bool = False
+    repeated: frozenset[int] = frozenset()
     probe: str = ""
+    is_empty: bool = False
+
+
+NO_PAGE = Verdict(is_empty=True)
+"""The verdict on an error or a redirect."""
 
 
 class Traps:
@@ -83,17 +97,20 @@ class Traps:
     def __init__(self, settings: TrapsSection) -> None:
         self._settings = settings
         self._budgets = Budgets(settings.pages)
+        self._yields = Yields(settings.barren)
         self._neighbours = Neighbours()
         self._soft_errors = SoftErrors()
         self._aliases = Aliases()
         self._heard = BloomFilters()
         self._links = RecentSet(MOST_LINKS)
+        self._fetched = RecentSet(MOST_LINKS)
         self._trials: OrderedDict[str, None] = OrderedDict()
 
     def use(self, settings: TrapsSection) -> None:
         """Judge by other settings from now on; learned state stays."""
         self._settings = settings
         self._budgets.minimum = settings.pages
+        self._yields.bound = settings.barren
 
     def admit(self, url: str, *, trusted: bool = False) -> Trap | None:
         """Return the trap for which a link is not followed, or a queued page not fetched; None where it is admitted.
@@ -106,20 +123,46 @@ class Traps:
             return trap
         if of.pages and self._budgets.may_refuse(_host(url)) and self._is_spent(url, trusted=trusted):
             return Trap.NOVELTY
-        if of.duplicates == "skip" and self._aliases.other(url) is not None:
+        if of.barren and not trusted and self._is_barren(url):
+            return Trap.BARREN
+        if of.duplicates != "skip":
+            return None
+        if self._aliases.other(url) is not None:
             return Trap.SESSION
-        return None
+        shorter = self.shorter(url)
+        is_known = shorter is not None and (hash(shorter) in self._links or hash(shorter) in self._fetched)
+        return Trap.COPY if is_known else None
+
+    def shorter(self, url: str) -> str | None:
+        """Return the URL without a part that was found to change nothing, None where it has none."""
+        return self._aliases.shorter(url) if self._settings.duplicates == "skip" else None
+
+    def _is_barren(self, url: str) -> bool:
+        name = self._yields.barren(pattern_of(url))
+        return name != "" and url not in self._trials and not self._tried(url, self._yields.trial(name))
+
+    def _tried(self, url: str, let_through: bool) -> bool:
+        """Remember a URL that is let through although others of its pattern are refused; return whether it is one."""
+        if let_through:
+            self._trials[url] = None
+            if len(self._trials) > MOST_TRIALS:
+                self._trials.popitem(last=False)
+        return let_through
+
+    def barren(self, url: str) -> str:
+        """Return the pattern for which a URL is not followed, or would not be, since it led to no content; or empty."""
+        return self._yields.barren(pattern_of(url))
+
+    def worth(self, url: str) -> float:
+        """Return what part of its score a link is worth by what pages like it have brought, in (0, 1].
+
+        It falls to a tenth until a pattern without content is refused.
+        """
+        return 1.0 - 0.9 * self._yields.share(pattern_of(url))
 
     def _is_spent(self, url: str, *, trusted: bool) -> bool:
         budget = self._budgets.refusing(pattern_of(url), trusted=trusted)
-        if budget is None or url in self._trials:
-            return False
-        if not budget.trial():
-            return True
-        self._trials[url] = None
-        if len(self._trials) > MOST_TRIALS:
-            self._trials.popitem(last=False)
-        return False
+        return budget is not None and url not in self._trials and not self._tried(url, budget.trial())
 
     def judge(self, seen: Seen, name: str) -> Verdict:
         """Compare a page with all that were judged before, and remember it.
@@ -130,21 +173,26 @@ class Traps:
         text = _without_address(seen.text, seen.url)
         drawn = sketch(text)
         has_new_objects = self._heard.news(_hashes(seen.objects)) > 0
-        heard = said(f"{text} {seen.other_text}") if seen.other_text else drawn.said
+        identities = self._heard.new(_identified(seen.identities))
+        heard = shingle_sample(f"{text} {seen.other_text}") if seen.other_text else drawn.shingle_sample
         is_new = self._says_new(heard, relevant=seen.relevant) or has_new_objects
         probes = self._settings.soft_404 == "probe"
         if probes and not has_new_objects and self._soft_errors.is_like_none(seen.url, drawn):
-            return Verdict(Trap.SOFT_404)
+            return Verdict(Trap.SOFT_404, is_empty=True)
         like = self._neighbours.nearest(seen.site, drawn)
         anchors = fingerprint(seen.anchors)
         self._neighbours.add(seen.url, seen.site, drawn, anchors)
         if like is None or has_new_objects:
-            return Verdict(is_new=is_new)
+            self._aliases.unlearn(seen.url, lambda url: hash(url) in self._fetched)
+            return Verdict(is_new=is_new, has_objects=has_new_objects)
         probe = self._soft_errors.suspect(seen.url, name) if probes else ""
-        if not like.is_near or distance(anchors, like.anchors) > ALIKE:
-            return Verdict(is_new=is_new, probe=probe)
+        repeated = frozenset(number for number, is_new in enumerate(identities) if not is_new)
+        shows_same = 0 < len(repeated) == len(identities)
+        if not like.is_near or distance(anchors, like.anchors) > (ALIKE_OF_SAME if shows_same else ALIKE):
+            return Verdict(is_new=is_new, repeated=repeated if like.is_near else frozenset(), probe=probe)
         self._aliases.learn(seen.url, like.url)
-        return Verdict(Trap.NEAR_DUPLICATE if self._settings.duplicates == "skip" else None, like.url, probe=probe)
+        trap = Trap.NEAR_DUPLICATE if self._settings.duplicates == "skip" else None
+        return Verdict(trap, like.url, repeated=repeated, probe=probe, is_empty=True)
 
     def _says_new(self, heard: Hashes, *, relevant: bool) -> bool:
         new = self._heard.news(heard)
@@ -154,18 +202,30 @@ class Traps:
         """Take the text of the answer to a probe, None for an answer that reports a missing page."""
         self._soft_errors.answered(url, None if text is None else sketch(_without_address(text, url)))
 
-    def fetched(self, url: str, verdict: Verdict, links: Iterable[str]) -> None:
+    def fetched(self, url: str, verdict: Verdict, links: Iterable[str], *, is_page: bool = True) -> str:
         """Note the verdict on a fetched page, and the ``links`` that are followed from it.
 
-        An error or a redirect is a page that shows nothing (``Verdict()``).
+        An error or a redirect shows nothing (``NO_PAGE``); an image or a document is none
+        (``is_page``), and says nothing of what its pattern leads to. Return the pattern that is found to be barren by
+        this page, mostly empty.
         """
         pattern = pattern_of(url)
+        self._fetched.knows(hash(url))
         unseen = [link for link in links if not self._links.knows(hash(link))]
         kept = 0
         if verdict.trap is None and not verdict.is_new:
             promises = (self._budgets.promise(pattern_of(link), pattern) for link in unseen)
             kept = sum(1 for _ in islice(filter(None, promises), NEW_LINKS))
         self._budgets.charge(pattern, is_new=verdict.is_new, promises=kept / NEW_LINKS)
+        return self._yields.note(pattern, self._brought(pattern, verdict, unseen)) if is_page else ""
+
+    def _brought(self, pattern: Pattern, verdict: Verdict, unseen: Sequence[str]) -> Brought:
+        others = (pattern_of(link) for link in unseen)
+        if verdict.has_objects or any(self._yields.has_content(each) for each in others if each != pattern):
+            return Brought.CONTENT
+        if unseen:
+            return Brought.LINKS
+        return Brought.NOTHING if verdict.is_empty else Brought.TEXT
 
     # Kept from one start to the next
 
@@ -175,6 +235,7 @@ class Traps:
             "budgets": self._budgets.state(),
             "hosts": self._soft_errors.state(),
             "aliases": self._aliases.state(),
+            "yields": self._yields.state(),
         }
         text = np.frombuffer(json.dumps(tables, separators=(",", ":")).encode(), np.uint8)
         return {"tables": text, **self._neighbours.state(), **self._heard.state()}
@@ -182,16 +243,27 @@ class Traps:
     def restore(self, state: Arrays) -> None:
         """Restore a result of ``state``. Raise ``ValueError`` for anything else, and change nothing then."""
         budgets, soft_errors, aliases = Budgets(self._settings.pages), SoftErrors(), Aliases()
+        yields = Yields(self._settings.barren)
         try:
             tables = json.loads(state["tables"].tobytes())
             budgets.restore(tables["budgets"])
             soft_errors.restore(tables["hosts"])
             aliases.restore(tables["aliases"])
+            yields.restore(tables["yields"])
             neighbours, heard = Neighbours.restored(state), BloomFilters.restored(state)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"it is no state of traps ({error!r})") from error
-        self._budgets, self._soft_errors, self._aliases = budgets, soft_errors, aliases
+        self._budgets, self._soft_errors, self._aliases, self._yields = budgets, soft_errors, aliases, yields
         self._neighbours, self._heard = neighbours, heard
+
+    def inherit(self, state: Arrays) -> None:
+        """Take over the rules that another crawl of the definition learned: its ``state`` but for what it had read.
+
+        Raise ``ValueError`` for anything else, and change nothing then.
+        """
+        other = Traps(self._settings)
+        other.restore(state)
+        self._aliases, self._yields = other._aliases, other._yields
 
 
 def _host(url: str) -> str:
@@ -210,8 +282,17 @@ def _hashes(texts: Sequence[str]) -> Hashes:
     return np.fromiter(found, np.uint64, len(found))
 
 
+def _identified(identities: Sequence[str]) -> Hashes:
+    """Return a hash of each identity, other than those of texts."""
+    found = [
+        int.from_bytes(blake2b(each.encode("utf-8", "replace"), digest_size=8, person=b"identity").digest())
+        for each in identities
+    ]
+    return np.array(found, np.uint64)
+
+
 def _without_address(text: str, url: str) -> str:
-    """Leave a page's own address out of its text: pages that tell of errors often repeat it."""
+    """Leave a page's own URL out of its text: pages that tell of errors often repeat it."""
     path = url.split("/", 3)[3]
     for name in (url, path, path.partition("?")[0].rstrip("/").rpartition("/")[2]):
         if len(name) >= _LONG_ENOUGH:

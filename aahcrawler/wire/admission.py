@@ -1,4 +1,4 @@
-"""Who is asked before a request goes to an IP address."""
+"""Define who is asked before a request goes to an IP address."""
 
 import asyncio
 from typing import Protocol

@@ -28,7 +28,7 @@ from aahcrawler.wire.errors import (
 from aahcrawler.wire.ip_policy import IpPolicy
 from aahcrawler.wire.pool import Pool
 from aahcrawler.wire.reception import Bounds, Reception
-from aahcrawler.wire.request import IDEMPOTENT, Origin, Target, WireRequest, serialise, target_of
+from aahcrawler.wire.request import Origin, Target, WireRequest, serialise, target_of
 from aahcrawler.wire.settings import KeepAlive, Limits, Timeouts, WireSettings
 
 __all__ = [
@@ -118,9 +118,9 @@ class WireClient:
     async def fetch(self, request: WireRequest) -> Answer:
         """Return the answer to a request, whatever its status.
 
-        A connection that the server had kept open, and that gives no response, is replaced by a fresh one once where
-        the method is idempotent. Raise ``WireError`` or an exception of the request's ``admission``; nothing else, but
-        for cancellation.
+        Every request is sent once: when the answer does not come, asking again is up to the caller, also where the
+        server had kept the connection open and closed it as the request came. Raise ``WireError`` or an exception of
+        the request's ``admission``; nothing else, but for cancellation.
         """
         target = target_of(request.url)
         started = asyncio.get_running_loop().time()
@@ -131,9 +131,9 @@ class WireClient:
         if kept is not None:
             try:
                 return await self._converse(kept, sent.later(admission.seconds))
-            except (DisconnectError, ProtocolError) as error:
-                if error.exchange is not None or request.method not in IDEMPOTENT:
-                    raise
+            except ProtocolError as error:  # What came may be the rest of the answer before.
+                error.retryable = error.exchange is None
+                raise
         left = sent.later(admission.seconds).deadline - asyncio.get_running_loop().time()
         patience = min(self._settings.timeouts.connect, left)
         fresh = await self._dialler.dial(target.origin, patience, admission)
@@ -145,14 +145,16 @@ class WireClient:
         self._executor.shutdown(wait=False)
 
     async def _kept(self, origin: Origin, admission: Waiting) -> Connection | None:
-        connection = self._pool.take(origin)
-        if connection is not None:
+        while (connection := self._pool.take(origin)) is not None:
             try:
                 await admission.enter(connection.address, connection.port)
             except BaseException:
                 self._pool.put(origin, connection)
                 raise
-        return connection
+            if connection.usable:
+                return connection
+            connection.close()
+        return None
 
     def _new_connection(self) -> Connection:
         return Connection(self._executor, self._pool)
@@ -211,6 +213,7 @@ class WireClient:
             ip_address=connection.address,
             started_at=started_at,
             truncated=reception.truncated,
+            head_size=reception.head_size,
         )
 
 

@@ -89,7 +89,7 @@ class DisconnectError(WireError):
 
 
 class ProtocolError(WireError):
-    """Raised where the answer is not an HTTP/1 response."""
+    """Raised where the answer is not an HTTP/1 response. Retryable where it may be what was left of another one."""
 
     reason = WireReason.PROTOCOL
 

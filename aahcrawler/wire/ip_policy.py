@@ -1,4 +1,4 @@
-"""Which IP addresses a crawl may connect to, and how host names become IP addresses."""
+"""Decide which IP addresses a crawl may connect to, and resolve host names."""
 
 import asyncio
 import ipaddress

@@ -50,6 +50,7 @@ class Reception:
         self._bounds = bounds
         self._framing: Framing | None = None
         self._pending = bytearray()
+        self.head_size = 0
         self._head_bytes = 0
         self._line_checked = False
         self._body_bytes = 0
@@ -144,6 +145,7 @@ class Reception:
         if 100 <= head.line.status < 200 and head.line.status != SWITCHING_PROTOCOLS:
             return
         self.capture.write(raw)
+        self.head_size = len(raw)
         if head.line.status == SWITCHING_PROTOCOLS:
             raise ProtocolError("the server switched to another protocol without being asked")
         self.head = head

@@ -9,12 +9,14 @@ from aahcrawler.wire.capture import Capture
 from aahcrawler.wire.errors import WireError
 from aahcrawler.wire.reception import Bounds, Reception
 
+PAGE_BYTES = 10_000_000
+"""The most bytes of an archived answer that are read where nothing else is said; the archive may hold more."""
 _PIECE = 1 << 16
 _HEAD = 1 << 20
 """Bytes and lines that a head may have: more than any that was archived."""
 
 
-def replayed(exchange: Exchange, page_bytes: int) -> Page | None:
+def replayed(exchange: Exchange, page_bytes: int = PAGE_BYTES) -> Page | None:
     """Read an exchange from its start as if it came over a connection; None where it has no readable head.
 
     ``page_bytes`` bounds the body before and after content decoding; ``Page.complete`` tells whether that cut it. The

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from aahcrawler.wire.admission import Admission
 from aahcrawler.wire.errors import InvalidRequestError
 
-IDEMPOTENT = frozenset({"GET", "HEAD", "OPTIONS", "PUT", "DELETE", "TRACE"})
 WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
 ACCEPT_ENCODING = "gzip, deflate"
 

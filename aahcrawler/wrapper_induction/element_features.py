@@ -52,7 +52,7 @@ _SAID = re.compile(r"author|user|name|title|lang|tag|categor|status|state|time|d
 
 _HREF_WORD = re.compile(r"(?<![A-Za-z])[A-Za-z][A-Za-z_-]{2,}[/=.?]")
 _PROGRAMS = frozenset({"php", "html", "htm", "asp", "aspx", "jsp", "cgi", "index", "www"})
-"""Words that addresses of all kinds contain."""
+"""Words that URLs of all kinds contain."""
 
 _ADDRESS_WORD = re.compile(r"(?<![A-Za-z])[A-Za-z][A-Za-z_-]{2,}")
 _ABBREVIATION = 4
@@ -284,7 +284,7 @@ def _is_foreign(word: str, foreign: Collection[str]) -> bool:
 
 
 def words_of_pages(urls: Collection[str]) -> frozenset[str]:
-    """Return the words that addresses of pages do not share, since these name the subject of a page.
+    """Return the words that URLs of pages do not share, since these name the subject of a page.
 
     >>> sorted(words_of_pages(["http://a.test/post/ice.html", "http://a.test/post/ferry.html"]))
     ['ferry', 'ice']

@@ -14,7 +14,7 @@ class Method(StrEnum):
     """The ways in which the objects of an example are found."""
 
     MEMORY = "memory"
-    """The objects formerly extracted at this address were found again (ARCOMEM, section 4.1, recrawl)."""
+    """The objects formerly extracted at this URL were found again (ARCOMEM, section 4.1, recrawl)."""
     RELAXED = "relaxed"
     """Relaxed expressions of the knowledge base (ARCOMEM, section 4.1, new crawl)."""
     INDUCED = "induced"

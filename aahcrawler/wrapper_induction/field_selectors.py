@@ -65,7 +65,7 @@ class _Tally:
         return self.outcomes.count(outcome)
 
     @property
-    def worth(self) -> float:
+    def merit(self) -> float:
         right = self.count(Outcome.RIGHT) + 0.4 * self.count(Outcome.NEAR) - 0.15 * len(self.form.without)
         return right - 0.5 * self.count(Outcome.BEYOND) - self.count(Outcome.WRONG)
 
@@ -171,10 +171,10 @@ class FieldInduction:
             if number == MOST_TRIED or (best is not None and self._is_enough(best, samples)):
                 break
             tally = self._try(form, cost, samples)
-            if tally is not None and (best is None or tally.worth > best.worth):
+            if tally is not None and (best is None or tally.merit > best.merit):
                 best = tally
         best = self._clearer(best, samples) if best is not None else None
-        return best if best is not None and best.worth > 0 else None
+        return best if best is not None and best.merit > 0 else None
 
     def _clearer(self, best: _Tally, samples: Sequence[Sample]) -> _Tally:
         """Return an expression that reads as many and finds nothing else, if it costs hardly more.
@@ -187,7 +187,7 @@ class FieldInduction:
             if number == MOST_CLEARER or cost > best.cost + LITTLE_DEARER:
                 break
             tally = self._try(form, cost, samples) if form.expression != best.form.expression else None
-            if tally is not None and tally.worth >= best.worth and not self._is_vague(form, samples):
+            if tally is not None and tally.merit >= best.merit and not self._is_vague(form, samples):
                 return tally
         return best
 

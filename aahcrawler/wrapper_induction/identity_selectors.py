@@ -1,4 +1,4 @@
-"""Find where a template keeps the numbers of objects, of which the fragments of their addresses are made."""
+"""Find where a template keeps the numbers of objects, of which the fragments of their URLs are made."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -64,7 +64,7 @@ class IdentityInduction:
     def run(self) -> Identity | None:
         """Return the identity; None if nothing distinguishes the objects of a page.
 
-        The prefix stays that of the schema, so that the addresses of objects do not change.
+        The prefix stays that of the schema, so that the URLs of objects do not change.
         """
         before = self._as_before()
         if before is not None:
@@ -240,7 +240,7 @@ def _attributes(elements: Sequence[HtmlElement]) -> Iterator[tuple[str, str]]:
 
 
 def _keys(element: HtmlElement) -> Iterator[tuple[str, str, str, str]]:
-    """Yield tag, attribute, mark and stem of the numbers of an element; addresses have marks."""
+    """Yield tag, attribute, mark and stem of the numbers of an element; URLs have marks."""
     tag = str(element.tag)
     for attribute, value in element.attrib.items():
         if not isinstance(attribute, str) or not isinstance(value, str) or len(value) > 2_000:
@@ -254,7 +254,7 @@ def _keys(element: HtmlElement) -> Iterator[tuple[str, str, str, str]]:
 
 
 def _marks(reference: str) -> Iterator[tuple[str, str]]:
-    """Yield the text before the number at the end of an address: ``#`` and ``post-``, or ``?p=`` and nothing."""
+    """Yield the text before the number at the end of a URL: ``#`` and ``post-``, or ``?p=`` and nothing."""
     found = re.search(r"#([A-Za-z_-]*)\d{1,19}$", reference)
     if found:
         yield "#", found[1]

@@ -54,7 +54,7 @@ def induce(examples: Sequence[LabelledExample], schema: Extract) -> Wrapper | No
 
     The ``schema`` is an action with the names and kinds of the fields that are wanted; its expressions that still work
     are kept. Type, ``always``, ``instead``, ``parent``, how the text of each field is read and the prefix of the
-    identity are the schema's, so that the addresses of objects do not change. A field that would be wrong on any object
+    identity are the schema's, so that the URLs of objects do not change. A field that would be wrong on any object
     is left out and noted; without a body, if the schema has one, there is no action. If no expression fits all
     examples, one that fits most may be used; the others are named in ``support.dissenting``. Examples without objects
     are pages on which nothing may be found.

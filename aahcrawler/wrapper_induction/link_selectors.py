@@ -36,7 +36,7 @@ class LabelledLinks:
     size: int
 
     def found(self, elements: Sequence[HtmlElement]) -> frozenset[str]:
-        """Return the addresses among links that count."""
+        """Return the URLs among links that count."""
         urls = (self.counted(element.get("href") or "", element) for element in elements)
         return frozenset(url for url in urls if url is not None)
 
@@ -44,7 +44,7 @@ class LabelledLinks:
 def induce_links(examples: Sequence[LabelledLinks], *, documented: bool) -> tuple[Expression, bool] | None:
     """Return an expression that finds the links of all examples and no others, None if there is none.
 
-    If ``documented`` addresses identify the level, the last resort is any link with such an address; the second value
+    If ``documented`` URLs identify the level, the last resort is any link with such a URL; the second value
     is True then.
     """
     if len(examples) < LEAST_PAGES or any(not example.links for example in examples):
@@ -81,7 +81,7 @@ def _candidates(targets: Sequence[tuple[HtmlElement, HtmlElement]]) -> Iterator[
 
 
 def _is_place(path: Path) -> bool:
-    """Return whether a path describes the place of links; the knowledge base describes their addresses."""
+    """Return whether a path describes the place of links; the knowledge base describes their URLs."""
     return all(feature.attribute != "href" for step in path.steps for feature in step.features)
 
 

@@ -52,8 +52,8 @@ def proven(wrapper: Wrapper, schema: Extract, examples: Sequence[LabelledExample
 
 def run(action: Extract, page: Page) -> list[WebObject] | None:
     """Return the objects that an action extracts from a page; None if it fails on it."""
-    where = page_location(page)
-    extraction = Extraction(action, where, FieldReader(where, PLENTY))
+    location = page_location(page)
+    extraction = Extraction(action, location, FieldReader(location, PLENTY))
     try:
         return [each.object for each in extraction.objects()]
     except XPathError:

@@ -224,7 +224,7 @@ def _parts_found(selectors: Sequence[Selector], element: HtmlElement) -> Iterato
 
 
 def page_location(page: Page) -> PageLocation:
-    """Take a page for the first one of what it is a page of, named by its own address."""
+    """Take a page for the first one of what it is a page of, named by its own URL."""
     return PageLocation(page, page.url, ParsedUrl.parse(page.url), True, literals_on(page))
 
 

@@ -32,7 +32,7 @@ class Support:
     """The examples of an action, and how far it agrees with them.
 
     ``pages`` are examples with objects on which exactly these were found, ``absent`` examples without any on which none
-    was found, ``dissenting`` the addresses of pages on which it found others; ``objects`` counts objects.
+    was found, ``dissenting`` the URLs of pages on which it found others; ``objects`` counts objects.
     """
 
     pages: int = 0

@@ -27,7 +27,7 @@ def pattern(element: etree._Element, notes: Notes) -> Pattern:
     if names_url(element):
         given.append(Signal.URL)
     if len(given) != 1:
-        wanted = "css, xpath, host, generator, script, link, header, cookie, text or an address"
+        wanted = "css, xpath, host, generator, script, link, header, cookie, text or a URL"
         notes.add(element, f"a sign needs exactly one of {wanted}; write several pattern elements for several signs")
         return Pattern(Signal.TEXT, Strength.HINT, "")
     signal = given[0]

@@ -78,7 +78,7 @@ class Levels:
 
     def _address(self, element: etree._Element) -> UrlRule:
         if not text(element, "path"):
-            self._notes.add(element, "an address needs a path, such as **/viewtopic.php or ** for any")
+            self._notes.add(element, "an <address> needs a path, such as **/viewtopic.php or ** for any")
         return url_rule(element, self._notes, frozenset(words(element, "optional")))
 
     def _paging(self, element: etree._Element) -> Paging:
@@ -177,7 +177,7 @@ class Levels:
         elif action.pages and not target.paging:
             self._notes.add(element, f"level {action.to} does not say how its pages are numbered; add <paging> to it")
         elif any(source.documented for source in action.sources) and not target.addresses:
-            message = f"documented links need addresses, and level {action.to} has none; add <address>"
+            message = f"documented links need URLs, and level {action.to} has none; add <address>"
             self._notes.add(element, message)
 
 

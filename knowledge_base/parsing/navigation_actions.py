@@ -45,7 +45,7 @@ def _request(element: etree._Element, notes: Notes) -> RequestTemplate:
             notes.add(element, f'nothing says what goes in the place of {{{name}}}; add <value name="{name}" .../>')
     for filler in fillers:
         if filler.name not in used:
-            message = f"the value {filler.name} is used nowhere; write {{{filler.name}}} in the address or take it out"
+            message = f"the value {filler.name} is used nowhere; write {{{filler.name}}} in the URL or take it out"
             notes.add(named(element, filler.name), message)
     _check_address(element, address, notes)
     return RequestTemplate(address, fillers, conditions(element, "when", notes))
@@ -55,12 +55,12 @@ def _check_address(element: etree._Element, address: str, notes: Notes) -> None:
     if set("{}").intersection(_PLACEHOLDER.sub("", address)):
         notes.add(element, "a brace has no partner; write each name between two of them: {next}")
     elif re.search(r"[\s#]", _PLACEHOLDER.sub("", address)):
-        notes.add(element, "an address has no blanks and no #; write %20 for a blank and take out what # begins")
+        notes.add(element, "a URL has no blanks and no #; write %20 for a blank and take out what # begins")
     host = _HOST.match(address)
     if host is None:
         return
     if not re.match(r"(?:https?:)?//[^/]", host[0], re.IGNORECASE):
-        notes.add(element, "an address starts with a slash, with ?, or with http:// or https:// and a host")
+        notes.add(element, "a URL starts with a slash, with ?, or with http:// or https:// and a host")
     elif "{" in host[0]:
         notes.add(element, "values can stand only behind the host; write the host itself, or start with a slash")
 

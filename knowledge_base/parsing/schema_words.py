@@ -77,8 +77,8 @@ class SchemaWords:
         element, attribute = found["element"], found["attribute"]
         type_name = next(iter(self._types(element, attribute)), "")
         choices = self._strings("//xs:simpleType[@name=$name]//xs:enumeration/@value", name=type_name)
-        said = self._strings("//xs:simpleType[@name=$name]/xs:annotation/xs:documentation/text()", name=type_name)
-        wanted = " ".join(" ".join(said).split())
+        texts = self._strings("//xs:simpleType[@name=$name]/xs:annotation/xs:documentation/text()", name=type_name)
+        wanted = " ".join(" ".join(texts).split())
         advice = f"write {_either(choices)}" if choices else f"what must stand there: {wanted}"
         place = f"{attribute} of <{element}>" if attribute else f"<{element}>"
         return f'{place} cannot be "{found["value"]}"; {advice}'

@@ -10,9 +10,10 @@ from pathlib import Path
 from aahcrawler import urls
 from aahcrawler.archive.reader import captures, revisits
 from aahcrawler.helper import ApplicationAwareHelper
+from aahcrawler.layout import ARCHIVE, OBJECTS, WARC
 from aahcrawler.objects.reader import page_rows
 from aahcrawler.segments import segments
-from offline.archived_pages import page_of
+from aahcrawler.wire.replay import replayed
 from offline.evaluation.relevance_metrics import EvaluationError, Reference, RelevanceMetrics
 from online_analysis.document import Document
 
@@ -93,7 +94,7 @@ def documents(crawl: Path, helper: ApplicationAwareHelper, number: int | None = 
     ``ReadError`` and ``SegmentError``.
     """
     archive = _archive(crawl)
-    described = (crawl / "objects").is_dir()
+    described = (crawl / OBJECTS).is_dir()
     if number is not None and not described:
         raise EvaluationError(f"{crawl}: is not of this crawler, so nobody can tell which pages are of crawl {number}.")
     with closing(_pages(crawl, number, archive) if described else sqlite3.connect("")) as known:
@@ -101,7 +102,7 @@ def documents(crawl: Path, helper: ApplicationAwareHelper, number: int | None = 
             with closing(exchange):
                 if described and not _is_known(known, capture.record_id):
                     continue
-                page = page_of(exchange)
+                page = replayed(exchange)
             if page is not None and 200 <= page.status < 300 and page.is_html:
                 yield helper.assist(page).document
 
@@ -137,9 +138,9 @@ def measure(
 
 
 def _archive(crawl: Path) -> Path:
-    folder = crawl / "archive" if (crawl / "archive").is_dir() else crawl
-    if not segments(folder, "warc.gz"):
-        raise EvaluationError(f"{crawl}: holds no WARC files (*.warc.gz). Name the folder of a crawl.")
+    folder = crawl / ARCHIVE if (crawl / ARCHIVE).is_dir() else crawl
+    if not segments(folder, WARC):
+        raise EvaluationError(f"{crawl}: holds no WARC files (*.{WARC}). Name the folder of a crawl.")
     return folder
 
 
@@ -147,7 +148,7 @@ def _pages(crawl: Path, number: int | None, archive: Path) -> sqlite3.Connection
     """Return the captures that hold the pages in a table on disk that goes with its connection."""
     known = sqlite3.connect("")
     known.execute("CREATE TABLE page (id TEXT PRIMARY KEY) WITHOUT ROWID")
-    holders = ((row.unchanged or row.capture,) for row in page_rows(crawl, number))
+    holders = ((row.unchanged or row.capture,) for row in page_rows(crawl, number) if row.is_page)
     known.executemany("INSERT OR IGNORE INTO page VALUES (?)", holders)
     originals = ((original, capture) for capture, original in revisits(archive))
     known.executemany("INSERT OR IGNORE INTO page SELECT ? FROM page WHERE id = ?", originals)

@@ -1,22 +1,23 @@
 """Relevance metrics for pages: the words of a definition, and the most telling words of its seed pages."""
 
-import json
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from aahcrawler.definitions import DefinitionError, read_definition
+from aahcrawler.layout import DEFINITION, TOPIC
 from online_analysis.analysers.text import TextAnalyser
 from online_analysis.document import Document
 from online_analysis.icd import Icd, IcdError
 from online_analysis.terms import Lexicon, tokenize
 from online_analysis.topic import Topic
+from online_analysis.topic_state import TopicState
 
 SEED_TERMS = (10, 50, 100)
 """The numbers of terms of the seed pages that are compared with, as in the paper's tables 4 and 5."""
-DEFINITION = "ICD"
-_RELEVANT = 0.2
+BY_DEFINITION = "ICD"
 
 
 class EvaluationError(Exception):
@@ -42,19 +43,12 @@ def kept_reference(crawl: Path) -> Reference:
 
     Texts of reference documents on the web are kept there, those of files are not.
     """
+    if not (crawl / DEFINITION).exists():
+        raise EvaluationError(f"{crawl}: holds no definition ({DEFINITION}); name one with --icd FILE")
     try:
-        meaning: Mapping[str, str] = json.loads((crawl / "icd.json").read_text("utf-8"))
-        words = (*_list(meaning, "topic.keywords"), *_list(meaning, "topic.entities"))
-        seeds, documents = _list(meaning, "seeds"), _list(meaning, "topic.documents")
-        relevant = float(json.loads(meaning.get("scoring.relevant", str(_RELEVANT))))
-        kept = crawl / "topic.json"
-        texts: Mapping[str, str] = json.loads(kept.read_text("utf-8")) if kept.exists() else {}
-    except FileNotFoundError:
-        raise EvaluationError(f"{crawl}: holds no definition (icd.json); name one with --icd FILE") from None
-    except (OSError, ValueError, TypeError, AttributeError) as error:
-        raise EvaluationError(f"{crawl}: its definition cannot be read ({error}); name one with --icd FILE") from error
-    missing = tuple(name for name in documents if name not in texts)
-    return Reference(words, tuple(texts[name] for name in documents if name in texts), seeds, relevant, missing)
+        return _reference(read_definition(crawl / DEFINITION), crawl)
+    except DefinitionError as error:
+        raise EvaluationError(f"{error}, or name a definition with --icd FILE") from error
 
 
 def reference_of(icd: Path, crawl: Path) -> Reference:
@@ -63,20 +57,22 @@ def reference_of(icd: Path, crawl: Path) -> Reference:
     Raises ``EvaluationError``.
     """
     try:
-        read = Icd.load(icd)
-        kept = crawl / "topic.json"
-        texts = dict(json.loads(kept.read_text("utf-8"))) if kept.exists() else {}
+        return _reference(Icd.load(icd), crawl)
     except IcdError as error:
         raise EvaluationError(str(error)) from error
-    except (OSError, ValueError, TypeError) as error:
+
+
+def _reference(icd: Icd, crawl: Path) -> Reference:
+    try:
+        texts = {**TopicState.read(crawl / TOPIC).texts, **icd.file_texts}
+    except (OSError, ValueError) as error:
         raise EvaluationError(f"{crawl}: its reference documents cannot be read ({error})") from error
-    texts |= read.file_texts
     return Reference(
-        (*read.topic.keywords, *read.topic.entities),
-        tuple(texts[name] for name in read.topic.documents if name in texts),
-        read.seeds,
-        read.scoring.relevant,
-        tuple(name for name in read.topic.documents if name not in texts),
+        (*icd.topic.keywords, *icd.topic.entities),
+        tuple(texts[name] for name in icd.topic.documents if name in texts),
+        icd.seeds,
+        icd.scoring.relevant,
+        tuple(name for name in icd.topic.documents if name not in texts),
     )
 
 
@@ -86,7 +82,7 @@ class RelevanceMetrics:
     def __init__(self, reference: Reference, seeds: Iterable[Document]) -> None:
         self.words = tuple(dict.fromkeys(reference.words))
         self._lexicon = Lexicon()
-        topics = {DEFINITION: Topic(reference.words, reference.texts, self._lexicon)}
+        topics = {BY_DEFINITION: Topic(reference.words, reference.texts, self._lexicon)}
         telling = telling_words(seeds, self._lexicon, max(SEED_TERMS))
         for count in SEED_TERMS if telling else ():
             topics[f"Seeds, {count} terms"] = Topic(telling[:count], (), self._lexicon)
@@ -134,8 +130,3 @@ def telling_words(documents: Iterable[Document], lexicon: Lexicon, most: int) ->
         weights.update({term: weight / length for term, weight in found.items() if not term.isdigit()})
     ranked = sorted(weights.items(), key=lambda item: (-item[1], item[0]))
     return tuple(spelled[term] for term, _ in ranked[:most])
-
-
-def _list(meaning: Mapping[str, str], name: str) -> tuple[str, ...]:
-    """Return a list of the kept meaning, whose items are JSON themselves."""
-    return tuple(str(json.loads(item)) for item in json.loads(meaning.get(name, "[]")))

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from aahcrawler.crawls import SCORES
 from aahcrawler.frontiers import Crawl
+from aahcrawler.layout import SCORES
 from aahcrawler.scores import Remembered, remember
 from aahcrawler.scores.entries import Begin, Ended, Entry, Judged
 from aahcrawler.scores.reader import begins
@@ -28,7 +28,7 @@ class Ranked:
 def ranked(crawl: Crawl, url: str) -> Ranked:
     """Return the ranker's part for a queued URL, or for a fetched one as it was when it was fetched.
 
-    Takes a millisecond or two for each page of the crawl. Raise ``ScoreLogError`` where the log is damaged.
+    Takes a millisecond or two for each page of the crawl. Raise ``DamageError`` where the log is damaged.
     """
     log = crawl.folder / SCORES
     begin = max(begins(log, crawl.number), key=lambda begin: begin.at, default=None)

@@ -21,7 +21,7 @@ def write_json(explained: Explanation, out: TextIO) -> None:
     """Write everything as one JSON object; unknown values are null."""
     offer = explained.present.offer if explained.present is not None else None
     fetched = explained.fetched
-    said = {
+    fields = {
         "url": explained.url,
         "crawl": explained.crawl.id,
         "number": explained.crawl.number,
@@ -38,7 +38,7 @@ def write_json(explained: Explanation, out: TextIO) -> None:
         "reasons": [_reason_json(reason) for reason in explained.reasons],
         "history": [_event_json(event) for event in explained.events],
     }
-    out.write(json.dumps(said, ensure_ascii=False, indent=1) + "\n")
+    out.write(json.dumps(fields, ensure_ascii=False, indent=1) + "\n")
 
 
 def write_tables(explained: Explanation, out: TextIO) -> None:

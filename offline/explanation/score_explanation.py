@@ -68,7 +68,7 @@ class Explanation:
 def explain(folder: Path, url: str, *, quick: bool = False) -> Explanation:
     """Explain a URL of a crawl; ``quick`` leaves out the ranker's part, for which the ranker has to be trained.
 
-    Raise ``NoCrawlError`` for a folder without a crawl, ``ScoreLogError`` for a damaged log, and ``UnknownUrlError``.
+    Raise ``NoCrawlError`` for a folder without a crawl, ``DamageError`` for a damaged log, and ``UnknownUrlError``.
     """
     crawl = crawl_of(folder)
     canonical = urls.canonicalize(url)
@@ -79,8 +79,8 @@ def explain(folder: Path, url: str, *, quick: bool = False) -> Explanation:
     if present is None and not events:
         raise UnknownUrlError(f"{canonical}: {crawl.id} has never met this URL{f' ({unasked})' if unasked else ''}")
     own = [event for event in events if event.crawl == crawl.number]
-    said = ranked(crawl, canonical) if own and not quick else Ranked()
-    return Explanation(canonical, crawl, present, unasked, events, made_of(own, said), said.reasons)
+    prediction = ranked(crawl, canonical) if own and not quick else Ranked()
+    return Explanation(canonical, crawl, present, unasked, events, made_of(own, prediction), prediction.reasons)
 
 
 def made_of(events: Sequence[Event], ranked: Ranked) -> tuple[Part, ...]:
@@ -95,12 +95,12 @@ def made_of(events: Sequence[Event], ranked: Ranked) -> tuple[Part, ...]:
             changing, before = (event if event.queued != before else changing), event.queued
     if changing is None or not changing.is_set:
         return changing.parts if changing is not None else ()
-    said: dict[str, list[Part]] = {}
+    by_analyser: dict[str, list[Part]] = {}
     for part in chain.from_iterable(event.parts for event in events if event.what is Happened.LINKED):
-        said.setdefault(part.analyser, []).append(part)
+        by_analyser.setdefault(part.analyser, []).append(part)
     if ranked.reasons:
-        said[LearningRanker.name] = [Part(LearningRanker.name, ranked.weight, ranked.prediction)]
-    return tuple(_mean(name, parts, changing.weights) for name, parts in said.items())
+        by_analyser[LearningRanker.name] = [Part(LearningRanker.name, ranked.weight, ranked.prediction)]
+    return tuple(_mean(name, parts, changing.weights) for name, parts in by_analyser.items())
 
 
 def _mean(analyser: str, parts: Sequence[Part], weights: Mapping[str, float]) -> Part:

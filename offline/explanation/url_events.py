@@ -7,14 +7,13 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 
-from aahcrawler.crawls import SCORES
 from aahcrawler.frontier.protocol import State
+from aahcrawler.layout import POSTED, SCORES
 from aahcrawler.scores.columns import unpacked
 from aahcrawler.scores.entries import Batched, Begin, Column, Ended, Judged, Links, Offered, Rescored
 from aahcrawler.scores.reader import Read, read
 from aahcrawler.scores.update_function import updated
 
-POSTED = "posted.jsonl"
 BLACKLISTED = "blacklisted"
 """The web service's note for a URL that is not to be fetched."""
 
@@ -94,7 +93,7 @@ class Event:
 def history(folder: Path, url: str) -> tuple[Event, ...]:
     """Return the events of a canonical URL in all crawls of a folder, in order.
 
-    Raise ``ScoreLogError`` where the log is damaged.
+    Raise ``DamageError`` where the log is damaged.
     """
     logged = [event for found in read(folder / SCORES, about=url) for event in _events(found, url)]
     events = sorted((*logged, *_posted(folder / POSTED, url)), key=lambda event: (event.crawl, event.at))
@@ -144,8 +143,8 @@ def _batched(event: Event, begin: Begin, batch: Batched, at: int) -> Event:
 
 
 def _parts_at(begin: Begin, columns: Mapping[str, Column], n: int, at: int) -> tuple[Part, ...]:
-    said = ((name, unpacked(column, n)[at]) for name, column in columns.items())
-    return tuple(_part(begin, name, value) for name, value in said if value is not None)
+    values = ((name, unpacked(column, n)[at]) for name, column in columns.items())
+    return tuple(_part(begin, name, value) for name, value in values if value is not None)
 
 
 def _linked(event: Event, begin: Begin, links: Links, at: int) -> Event:
@@ -182,19 +181,19 @@ def _posted(file: Path, url: str) -> Iterator[Event]:
 
 def _post(line: str, url: str) -> Event | None:
     try:
-        said: Mapping[str, object] = json.loads(line)
-        if said["url"] != url:
+        entry: Mapping[str, object] = json.loads(line)
+        if entry["url"] != url:
             return None
-        score = said.get("score")
+        score = entry.get("score")
         return Event(
-            datetime.fromisoformat(str(said["at"])),
-            int(str(said["crawl"])),
+            datetime.fromisoformat(str(entry["at"])),
+            int(str(entry["crawl"])),
             Happened.POSTED,
             float(str(score)) if score is not None else None,
-            str(said.get("source", "")),
-            note=str(said["outcome"]),
-            immediate=bool(said.get("immediate", False)),
-            state=State.BLOCKED if said["outcome"] == BLACKLISTED else State.QUEUED,
+            str(entry.get("source", "")),
+            note=str(entry["outcome"]),
+            immediate=bool(entry.get("immediate", False)),
+            state=State.BLOCKED if entry["outcome"] == BLACKLISTED else State.QUEUED,
         )
     except (ValueError, KeyError, TypeError):
         return None

@@ -62,7 +62,7 @@ class Criteria:
 
     ``begin`` is the first moment wanted, ``end`` the first that is not, both in UTC. ``applications`` are names in any
     case, of which one has to fit; ``level`` names a page level or a role. ``urls`` are canonical; None: no list was
-    given. ``sparql`` is a SELECT query for captures or addresses of pages.
+    given. ``sparql`` is a SELECT query for captures or URLs of pages.
     """
 
     scores: tuple[Threshold, ...] = ()
@@ -104,9 +104,9 @@ class Criteria:
         return (self.begin is None or self.begin <= found) and (self.end is None or found < self.end)
 
     def __str__(self) -> str:
-        return "; ".join(self._said())
+        return "; ".join(self._phrases())
 
-    def _said(self) -> Iterator[str]:
+    def _phrases(self) -> Iterator[str]:
         yield from (f"score {bound}" for bound in self.scores)
         if self.begin is not None:
             yield f"{self.date_of} from {self.begin.isoformat()}"
@@ -117,7 +117,7 @@ class Criteria:
         if self.level:
             yield f"level {self.level}"
         if self.urls is not None:
-            yield f"a list of {len(self.urls)} addresses"
+            yield f"a list of {len(self.urls)} URLs"
         if self.sparql:
             yield f"SPARQL {' '.join(self.sparql.split())}"
 
@@ -139,20 +139,20 @@ def moment(text: str, option: str, *, end: bool = False) -> datetime:
 
 
 def read_urls(file: Path) -> frozenset[str]:
-    """Read a list of addresses, one a line; empty lines and lines that begin with # are passed over.
+    """Read a list of URLs, one a line; empty lines and lines that begin with # are passed over.
 
-    Raises ``CriteriaError`` for a file that cannot be read and for a line that is no http(s) address.
+    Raises ``CriteriaError`` for a file that cannot be read and for a line that is no http(s) URL.
     """
     try:
         lines = file.read_text("utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise CriteriaError(f"{file}: cannot be read ({error}); name a text file with an address a line") from error
+        raise CriteriaError(f"{file}: cannot be read ({error}); name a text file with a URL a line") from error
     found = set()
     for number, line in enumerate(lines, 1):
         if line.strip() and not line.lstrip().startswith("#"):
             address = urls.canonicalize(line.strip())
             if address is None:
-                raise CriteriaError(f"{file}:{number}: {line.strip()[:200]!r} is no http(s) address")
+                raise CriteriaError(f"{file}:{number}: {line.strip()[:200]!r} is no http(s) URL")
             found.add(address)
     return frozenset(found)
 

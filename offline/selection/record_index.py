@@ -3,22 +3,24 @@
 import re
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from datetime import UTC
 from io import BytesIO
 from pathlib import Path
-from types import TracebackType
 from typing import Any, BinaryIO, Self, cast
 
 from fastwarc.warc import ArchiveIterator, WarcRecord
 
-from aahcrawler import urls
+from aahcrawler import metadata, urls
 from aahcrawler.archive.gzip_members import Member, MemberError
+from aahcrawler.archive.record_access import LONGEST_METADATA
 from aahcrawler.exchange import Exchange, Truncation
+from aahcrawler.layout import WARC
+from aahcrawler.metadata import MEDIA_TYPE, Metadata, MetadataError
 from aahcrawler.page import Page
 from aahcrawler.segments import SegmentError, open_segment, segments
-from offline.archived_pages import PAGE_BYTES, page_of
+from aahcrawler.wire.replay import PAGE_BYTES, replayed
 
-_EXTENSION = "warc.gz"
 _HEAD = 1 << 16
 _PIECE = 1 << 20
 _HEAD_END = re.compile(rb"\n\r?\n")
@@ -60,7 +62,7 @@ class Records:
     """
 
     def __init__(self, folder: Path, seen: Callable[[], object]) -> None:
-        self._files = segments(folder, _EXTENSION)
+        self._files = segments(folder, WARC)
         self._known = sqlite3.connect("")
         self._known.executescript(_SCHEMA)
         for number, path in enumerate(self._files):
@@ -69,9 +71,7 @@ class Records:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._known.close()
 
     def take(self, ids: Iterable[str]) -> Iterator[str]:
@@ -97,11 +97,11 @@ class Records:
         return str(found[0]) if found else ""
 
     def at(self, address: str) -> list[str]:
-        """Return the captures of an address, in their order."""
+        """Return the captures of a URL, in their order."""
         return self._ids("SELECT id FROM record WHERE url = ? AND kind IN ('response', 'revisit')", address)
 
     def leading_to(self, address: str) -> list[tuple[str, str]]:
-        """Return the captures of redirects to an address, and the addresses redirected."""
+        """Return the captures of redirects to a URL, and the URLs redirected."""
         rows = self._known.execute("SELECT id, url FROM record WHERE target = ? AND url <> target", (address,))
         return [(str(capture), str(url)) for capture, url in rows.fetchall()]
 
@@ -124,7 +124,20 @@ class Records:
             return None
         with open_segment(self._files[found[0]]) as stream:
             stream.seek(found[1])
-            return page_of(_exchange(next(iter(ArchiveIterator(stream, parse_http=False))), named[0]))
+            return replayed(_exchange(next(iter(ArchiveIterator(stream, parse_http=False))), named[0]))
+
+    def metadata(self, capture: str) -> Metadata | None:
+        """Return what the crawl understood of a capture when it was made; None where that was not kept."""
+        found = self._known.execute("SELECT file, begin FROM record WHERE beside = ? AND kind = 'metadata'", (capture,))
+        for number, begin in found.fetchall():
+            with open_segment(self._files[number]) as stream:
+                stream.seek(begin)
+                record = next(iter(ArchiveIterator(stream, parse_http=False)))
+                if record.headers.get("Content-Type") != MEDIA_TYPE:
+                    continue
+                with suppress(MetadataError):
+                    return metadata.read(record.reader.read(LONGEST_METADATA))
+        return None
 
     def taken(self, *kinds: str) -> int:
         """Count the taken records of some types."""

@@ -21,13 +21,14 @@ from aahcrawler import __version__
 from aahcrawler.archive.index import SORTED, LineSorter, replace_lines, scanned_lines
 from aahcrawler.archive.records import CrawlInfo, header, warcinfo_block, warcinfo_fields
 from aahcrawler.archive.writer import Identity
+from aahcrawler.layout import WARC
 from aahcrawler.objects.reader import PageRow, page_rows
 from aahcrawler.page import requisites
 from offline.selection.criteria import Criteria
 from offline.selection.rdf_queries import Names, answers, published
 from offline.selection.record_index import Records
 
-EXTENSION = ".warc.gz"
+EXTENSION = f".{WARC}"
 
 
 class SelectionError(Exception):
@@ -47,8 +48,8 @@ def chosen(crawl: Path, criteria: Criteria, records: Records) -> Iterator[PageRo
     """Yield the pages that fulfil all criteria, in the order of capture.
 
     Redirects are no pages: one that is listed or found by SPARQL stands for the page it leads to. Pages that a later
-    crawl found unchanged count as pages. Error answers are chosen by lists and SPARQL only. Raises ``ReadError`` and
-    the errors of ``answers``.
+    crawl found unchanged count as pages. Errors, by status or by what they say, are chosen by lists and SPARQL only.
+    Raises ``ReadError`` and the errors of ``answers``.
     """
     listed = [criteria.urls] if criteria.urls is not None else []
     found = [answers(crawl, criteria.sparql)] if criteria.sparql else []
@@ -58,8 +59,11 @@ def chosen(crawl: Path, criteria: Criteria, records: Records) -> Iterator[PageRo
         if criteria.by_publication:
             dated = stack.enter_context(closing(published(crawl, criteria)))
         for row in page_rows(crawl):
-            is_unmodified = row.status == HTTPStatus.NOT_MODIFIED and bool(records.original(row.capture))
-            is_page = row.status < 300 or is_unmodified or (row.status >= 400 and bool(named))
+            is_unmodified = row.status == HTTPStatus.NOT_MODIFIED
+            is_error = row.status >= 400 or row.trap is not None
+            is_page = (
+                bool(records.original(row.capture)) if is_unmodified else row.is_page or (is_error and bool(named))
+            )
             in_time = dated is None or row.capture in dated
             is_named = all(row.url in names or row.capture in names for names in named)
             if is_page and in_time and is_named and criteria.admit(row):
@@ -112,7 +116,7 @@ def refuse(target: Path) -> None:
 
 
 def _expanded(names: Iterable[str], records: Records) -> Container[str]:
-    """Add to addresses those that they redirect to."""
+    """Add to URLs those that they redirect to."""
     known, waiting = set(names), list(names)
     while waiting:
         name = waiting.pop()
@@ -139,7 +143,7 @@ def _take(capture: str, records: Records, *, with_requisites: bool) -> int:
 
 
 def _take_redirects(url: str, records: Records) -> None:
-    """Take the redirects that led to an address, and those that led to them."""
+    """Take the redirects that led to a URL, and those that led to them."""
     waiting = [url]
     while waiting:
         for capture, origin in records.leading_to(waiting.pop()):

@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from offline.simulation.seeds_first import SeedsFirst
 from offline.simulation.visits import Visit
 
 EXPLORATION = 0.5
@@ -29,27 +30,17 @@ class _Arm:
         return self.rewards / self.trials + EXPLORATION * math.sqrt(2 * math.log(trials) / self.trials)
 
 
-class TagPathBandit:
+class TagPathBandit(SeedsFirst):
     """Fetches the oldest link of the arm with the highest bound; of equal arms, of the one that was met first."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._arms: dict[str, _Arm] = {}
         self._awake: dict[str, _Arm] = {}
-        self._known: set[int] = set()
         self._chosen: dict[int, _Arm] = {}
         self._trials = 0
-        self._seeds: Sequence[int] = ()
 
-    def begin(self, seeds: Sequence[int]) -> None:
-        """Take the seeds."""
-        self._seeds = seeds
-        self._known.update(seeds)
-
-    def following(self) -> Sequence[int]:
-        """Return all seeds, then one page at a time."""
-        if self._seeds:
-            seeds, self._seeds = self._seeds, ()
-            return seeds
+    def _next(self) -> Sequence[int]:
         if not self._awake:
             return ()
         path, arm = max(self._awake.items(), key=lambda item: item[1].bound(self._trials))

@@ -12,8 +12,8 @@ from itertools import repeat
 
 from aahcrawler.frontier.protocol import FrontierSettings
 from offline.simulation.best_first import SEED_SCORE, FrontierQueue
+from offline.simulation.crawl_strategy import Briefing
 from offline.simulation.page_data import Understood
-from offline.simulation.strategy import Briefing
 from offline.simulation.visits import Direction, Visit
 from offline.simulation.world import World
 

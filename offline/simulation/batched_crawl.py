@@ -7,8 +7,8 @@ from itertools import repeat
 from aahcrawler.frontier.protocol import UNSCORED, FrontierSettings
 from aahcrawler.pipeline.batch import OpenBatch, contribution_of
 from offline.simulation.best_first import SEED_SCORE, FrontierQueue
+from offline.simulation.crawl_strategy import Briefing
 from offline.simulation.ranked_crawl import Ranking, scored_page
-from offline.simulation.strategy import Briefing
 from offline.simulation.visits import Visit
 from online_analysis.aggregation import LinkRanker
 
@@ -50,7 +50,7 @@ class BatchedCrawl:
             page = self._ranking.learned(page, self._queue.depth(visit.number))
         unscored = repeat(UNSCORED, len(visit.targets))
         links = self._queue.finish(visit.number, visit.targets, unscored)
-        # The analysers have just counted the document, with its own addresses: its texts are the same.
+        # The analysers have just counted the document, with its own URLs: its texts are the same.
         counted = self._world.understood(visit.number).document
         self._batch.add(contribution_of(page, self._briefing.analysis.topic, counted), links)
         if self._batch.is_full:

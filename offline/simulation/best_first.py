@@ -7,7 +7,7 @@ from typing import Protocol
 from aahcrawler.frontier.memory.frontier import MemoryFrontier
 from aahcrawler.frontier.memory.queue_slots import QueueSlots
 from aahcrawler.frontier.protocol import FrontierSettings, Lease, Offer, Rescore, State
-from offline.simulation.strategy import Briefing
+from offline.simulation.crawl_strategy import Briefing
 from offline.simulation.visits import Visit
 from offline.simulation.world import World
 

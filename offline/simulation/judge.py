@@ -87,13 +87,17 @@ class Bench:
 
     def relevance(self, sample: Sample) -> "array[float]":
         """Return the relevance of each page; one that the judge does not know has none."""
-        said = self._relevance.by_sample[sample.name]
-        return array("d", [0.0 if position is None else said[position] for position in self._positions])
+        relevance = self._relevance.by_sample[sample.name]
+        return array("d", [0.0 if position is None else relevance[position] for position in self._positions])
 
     def relevant(self, sample: Sample) -> int:
         """Return the number of the world's pages relevant to a sample: its budget."""
-        said = self._relevance.by_sample[sample.name]
-        return round(self._judge.harvest(range(len(said)), said, len(said)) * len(said)) if said else 0
+        relevance = self._relevance.by_sample[sample.name]
+        return (
+            round(self._judge.harvest(range(len(relevance)), relevance, len(relevance)) * len(relevance))
+            if relevance
+            else 0
+        )
 
     def harvest(self, order: Sequence[int], relevance: Sequence[float], budget: int) -> float:
         """Return the share of relevant pages among the first of an order."""
@@ -110,6 +114,6 @@ def judged_rows(path: Path, folder: Path, orders: Path) -> Sequence[JudgedRow]:
     try:
         rows: Sequence[JudgedRow] = json.loads(ended.stdout)["rows"]
     except (ValueError, KeyError, TypeError):
-        said = (ended.stderr.strip().splitlines() or ["nothing"])[-1]
-        raise WorldError(f"{path}: has not judged {orders}; it said: {said}") from None
+        last_line = (ended.stderr.strip().splitlines() or ["nothing"])[-1]
+        raise WorldError(f"{path}: has not judged {orders}; it said: {last_line}") from None
     return rows

@@ -11,12 +11,13 @@ from aahcrawler.archive.reader import captures
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.helper.sites import Sites
 from aahcrawler.helper.time_limits import Stopwatch
+from aahcrawler.layout import WARC
 from aahcrawler.page import Page
 from aahcrawler.segments import SegmentError, segments
 from aahcrawler.urls import canonicalize, resolve
+from aahcrawler.wire.replay import replayed
 from knowledge_base.loader import load
 from knowledge_base.model import KnowledgeBase
-from offline.archived_pages import page_of
 from offline.simulation.page_data import Understood, understand
 from offline.simulation.sample import Sample, WorldError
 from offline.simulation.world import Catalogue, WorldWriter, key
@@ -53,8 +54,8 @@ class Gathering:
 
     def run(self, samples: Sequence[Sample]) -> float:
         """Gather all pages; return the seconds of processor time that took. Raises ``WorldError``."""
-        if not segments(self.folder, "warc.gz"):
-            raise WorldError(f"{self.folder}: holds no WARC files (*.warc.gz)")
+        if not segments(self.folder, WARC):
+            raise WorldError(f"{self.folder}: holds no WARC files (*.{WARC})")
         began = process_time()
         writer = WorldWriter(self.target)
         for page in self._pages():
@@ -72,11 +73,11 @@ class Gathering:
                 raise WorldError(f"{self.folder}: the seed {missing[0]} of {sample.name} is no page of its WARC files")
 
     def _pages(self) -> Iterator[Page]:
-        """Yield the HTML pages that were answered well, each address once."""
+        """Yield the HTML pages that were answered well, each URL once."""
         try:
             for _, exchange in captures(self.folder):
                 with closing(exchange):
-                    page = page_of(exchange)
+                    page = replayed(exchange)
                 if page is None:
                     continue
                 location = page.headers.get("Location")

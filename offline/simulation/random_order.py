@@ -3,28 +3,19 @@
 from collections.abc import Sequence
 from random import Random
 
+from offline.simulation.seeds_first import SeedsFirst
 from offline.simulation.visits import Visit
 
 
-class RandomOrder:
+class RandomOrder(SeedsFirst):
     """Fetches any of the pages that are known and not yet fetched, each as likely as the others; seeds first."""
 
     def __init__(self, random: Random) -> None:
+        super().__init__()
         self._random = random
         self._waiting: list[int] = []
-        self._known: set[int] = set()
-        self._seeds: Sequence[int] = ()
 
-    def begin(self, seeds: Sequence[int]) -> None:
-        """Take the seeds."""
-        self._seeds = seeds
-        self._known.update(seeds)
-
-    def following(self) -> Sequence[int]:
-        """Return all seeds, then one page at a time."""
-        if self._seeds:
-            seeds, self._seeds = self._seeds, ()
-            return seeds
+    def _next(self) -> Sequence[int]:
         if not self._waiting:
             return ()
         position = self._random.randrange(len(self._waiting))

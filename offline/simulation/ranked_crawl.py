@@ -8,7 +8,7 @@ from aahcrawler.helper import Assistance
 from aahcrawler.pipeline.rank import AT_ONCE, finish, rank
 from aahcrawler.pipeline.score import ScoredPage
 from offline.simulation.best_first import SEED_SCORE, FrontierQueue
-from offline.simulation.strategy import Briefing
+from offline.simulation.crawl_strategy import Briefing
 from offline.simulation.visits import Visit
 from offline.simulation.world import World
 from online_analysis.aggregation import LinkRanker, ScoredLink
@@ -66,7 +66,7 @@ class Ranking:
 def scored_page(visit: Visit, world: World) -> ScoredPage:
     """Return what was made of a visited page before any ranker looked at it.
 
-    Links have the addresses that the pages of the world have, as different ones may lead to one page.
+    Links have the URLs that the pages of the world have, as different ones may lead to one page.
     """
     document = _addressed(world.understood(visit.number).document, visit, world)
     judged = visit.judged

@@ -9,8 +9,8 @@ from pathlib import Path
 from offline.simulation.judge import JudgedRow, judged_rows
 from offline.simulation.measures import Row, rows, write_orders
 from offline.simulation.plot import chart
+from offline.simulation.result_tables import all_cells, as_text, tables
 from offline.simulation.simulation import Finished, Simulation
-from offline.simulation.tables import all_cells, as_text, tables
 
 
 @dataclass(frozen=True, slots=True)

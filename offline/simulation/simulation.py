@@ -10,13 +10,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
 
+from offline.simulation.crawl_strategy import Briefing, crawl
 from offline.simulation.judge import Bench, Relevance, judge_samples, load_judge
 from offline.simulation.page_reader import Gathering, reader
 from offline.simulation.progress import Watcher
 from offline.simulation.sample import Sample
 from offline.simulation.sample_definition import AnalyserJudge, definition, frontier_settings
 from offline.simulation.strategies import Named, StrategyError, chosen
-from offline.simulation.strategy import Briefing, crawl
 from offline.simulation.visits import Visits
 from offline.simulation.worker_processes import own_processes
 from offline.simulation.world import World, recorded
@@ -67,7 +67,7 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A simulation that ended: its orders by sample and strategy, and the addresses of pages by their numbers."""
+    """A simulation that ended: its orders by sample and strategy, and the URLs of pages by their numbers."""
 
     orders: tuple[Order, ...]
     urls: Sequence[str]

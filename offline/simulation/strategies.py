@@ -16,10 +16,10 @@ from offline.simulation.best_first import (
     MeanCosineScoring,
     Scoring,
 )
+from offline.simulation.crawl_strategy import Briefing, MakeStrategy, Strategy
 from offline.simulation.random_order import RandomOrder
 from offline.simulation.ranked_crawl import RankedCrawl
 from offline.simulation.shark import SharkScoring
-from offline.simulation.strategy import Briefing, MakeStrategy, Strategy
 from online_analysis.ranking import link_ranker
 
 SHIPPED = "aahcrawler"

@@ -45,7 +45,7 @@ class Catalogue:
     numbers: dict[str, int] = field(default_factory=dict)
 
     def add(self, url: str) -> int | None:
-        """Give a page the next number and return it; None for one whose address is known."""
+        """Give a page the next number and return it; None for one whose URL is known."""
         canonical = urls.canonicalize(url)
         if canonical is None or key(canonical) in self.numbers:
             return None
@@ -94,7 +94,7 @@ class WorldWriter:
 
 
 def recorded(folder: Path) -> Sequence[str]:
-    """Return the addresses of the pages of a world that was written, as the records have them."""
+    """Return the URLs of the pages of a world that was written, as the records have them."""
     return _catalogue(folder)[0].recorded
 
 
@@ -134,7 +134,7 @@ class World:
         self._file.close()
 
     def number(self, url: str) -> int | None:
-        """Return the number of the page at an address, None where the world has none."""
+        """Return the number of the page at a URL, None where the world has none."""
         return self._numbers.get(key(url))
 
     def seeds(self, addresses: Sequence[str]) -> tuple[int, ...]:

@@ -39,8 +39,8 @@ def write(answer: Answer, output_format: AnswerFormat, out: TextIO) -> int:
             return _write_rows(answer, output_format, out)
         case _:
             yes = bool(answer)
-            said = json.dumps({"head": {}, "boolean": yes}) if output_format is AnswerFormat.JSON else str(yes).lower()
-            out.write(said + "\n")
+            truth = json.dumps({"head": {}, "boolean": yes}) if output_format is AnswerFormat.JSON else str(yes).lower()
+            out.write(truth + "\n")
             return 1
 
 
@@ -91,10 +91,10 @@ def _json(term: Term) -> dict[str, str]:
         case ox.NamedNode():
             return {"type": "uri", "value": term.value}
         case ox.Literal():
-            said = {"type": "literal", "value": term.value}
+            fields = {"type": "literal", "value": term.value}
             if term.language:
-                return said | {"xml:lang": term.language}
-            return said if term.datatype.value in _TEXTS else said | {"datatype": term.datatype.value}
+                return fields | {"xml:lang": term.language}
+            return fields if term.datatype.value in _TEXTS else fields | {"datatype": term.datatype.value}
         case ox.BlankNode():
             return {"type": "bnode", "value": term.value}
         case _:

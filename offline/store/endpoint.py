@@ -5,15 +5,15 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from itertools import groupby
 from operator import attrgetter
-from types import TracebackType
 from typing import Self
 from urllib.parse import quote
 
 import pyoxigraph as ox
 
+from aahcrawler.objects.readings import capture_of, graph_of, renamed
+from aahcrawler.segments import Members
 from offline.store.http import HttpError, HttpService
 from offline.store.loading import LOADED_BYTES, SEGMENT, LoadError
-from offline.store.segment_text import Members
 
 LEDGER = "urn:aahcrawler:loaded"
 """The graph in which an endpoint remembers up to where each segment has been loaded."""
@@ -40,9 +40,7 @@ class Endpoint:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._updates.close()
         self._queries.close()
 
@@ -59,18 +57,21 @@ class Endpoint:
             raise LoadError(f"{error} (asked what has been loaded before)") from error
         except (SyntaxError, ValueError) as error:
             what = "did not answer a query with SPARQL results in JSON"
-            raise LoadError(f"{self._queries.name}: {what}; name the address of its queries") from error
+            raise LoadError(f"{self._queries.name}: {what}; name the URL of its queries") from error
 
     def add(self, segment: str, members: Members) -> None:
         """Add a batch and remember it, as ``Destination`` has it. Raises ``LoadError``."""
         with members.stream(_BATCH) as stream:
             text = stream.read()
-        quads = list(ox.parse(text, ox.RdfFormat.N_QUADS))
-        updates = [_insertion(quads[begin : begin + _STATEMENTS]) for begin in range(0, len(quads), _STATEMENTS)] or [
-            ""
-        ]
-        updates[-1] += _note(segment, members.end)
-        for update in updates:
+        self._update([*_insertions(text, _STATEMENTS)], _note(segment, members.end))
+
+    def replace(self, segment: str, members: Members) -> None:
+        """Put a later reading in the place of what there was, as ``Destination`` has it. Raises ``LoadError``."""
+        self._update([*replacements(members.member(), _STATEMENTS)], _note(segment, members.end))
+
+    def _update(self, updates: list[str], note: str) -> None:
+        """Send updates, the last one with a note."""
+        for update in [*updates[:-1], "".join(updates[-1:]) + note]:
             try:
                 self._updates.post(update.encode(), "application/sparql-update", "*/*")
             except HttpError as error:
@@ -93,6 +94,22 @@ def _solutions(body: bytes) -> Iterator[tuple[str, str]]:
         segment, value = solution["segment"], solution["bytes"]
         if isinstance(segment, ox.NamedNode) and isinstance(value, ox.Literal):
             yield segment.value, value.value
+
+
+def replacements(text: bytes, most: int) -> Iterator[str]:
+    """Yield updates that replace what there is of a capture by a later reading, in N-Quads, the first by removing it.
+
+    Each inserts at most so many statements.
+    """
+    removal = f"DROP SILENT GRAPH <{capture_of(graph_of(text))}> ;\n" if text else ""
+    for insertion in _insertions(renamed(text), most):
+        yield removal + insertion
+        removal = ""
+
+
+def _insertions(text: bytes, most: int) -> Iterator[str]:
+    quads = list(ox.parse(text, ox.RdfFormat.N_QUADS))
+    return (_insertion(quads[begin : begin + most]) for begin in range(0, len(quads), most))
 
 
 def _insertion(quads: list[ox.Quad]) -> str:

@@ -16,12 +16,12 @@ _BUSY = frozenset({408, 425, 429, 500, 502, 503, 504})
 _SAID = 300
 _ADVICE = {
     400: "it does not understand the request",
-    401: "it wants a user and a password: write them into the address, http://user:password@...",
+    401: "it wants a user and a password: write them into the URL, http://user:password@...",
     403: "this user may not do that there",
-    404: "there is nothing at this address: stores often have one for updates and another for queries",
-    405: "this address does not take that: stores often have one for updates and another for queries",
+    404: "there is nothing at this URL: stores often have one for updates and another for queries",
+    405: "this URL does not take that: stores often have one for updates and another for queries",
     413: "it does not take as much at once: raise its limit for the size of a request",
-    415: "this address does not take that: stores often have one for updates and another for queries",
+    415: "this URL does not take that: stores often have one for updates and another for queries",
 }
 
 
@@ -37,9 +37,9 @@ class _Reply:
 
 
 class HttpService:
-    """One address of a store, over a connection that is kept. ``name`` is the address without user and password.
+    """One URL of a store, over a connection that is kept. ``name`` is the URL without user and password.
 
-    Raises ``HttpError`` for an address that is not one of HTTP.
+    Raises ``HttpError`` for a URL that is not one of HTTP.
     """
 
     def __init__(self, url: str, sleep: Callable[[float], None]) -> None:
@@ -49,7 +49,7 @@ class HttpService:
         except ValueError:
             host, port = None, None
         if not host or parts.scheme not in {"http", "https"}:
-            raise HttpError(f"{url}: is no address of a store; write one such as http://localhost:7878/update")
+            raise HttpError(f"{url}: is no URL of a store; write one such as http://localhost:7878/update")
         self._path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
         self.name = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{self._path}"
         self._connection = (
@@ -104,7 +104,9 @@ def _authorization(user: str | None, password: str | None) -> dict[str, str]:
 
 def _told(reply: _Reply) -> str:
     if 300 <= reply.status < 400:
-        return f"answered {reply.status}, a redirect; name the address that it leads to"
-    said = " ".join(reply.body.decode("utf-8", "replace").split())[:_SAID]
+        return f"answered {reply.status}, a redirect; name the URL that it leads to"
+    message = " ".join(reply.body.decode("utf-8", "replace").split())[:_SAID]
     advice = _ADVICE.get(reply.status, "")
-    return f"answered {reply.status}" + (f", {advice}" if advice else "") + (f'. It says: "{said}"' if said else "")
+    return (
+        f"answered {reply.status}" + (f", {advice}" if advice else "") + (f'. It says: "{message}"' if message else "")
+    )

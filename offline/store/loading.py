@@ -5,15 +5,17 @@ up to there are in: after a kill in between a part is loaded a second time, whic
 a set and none has a blank node.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
+from aahcrawler.layout import OBJECTS
+from aahcrawler.objects.readings import Readings, first_segments, is_later
 from aahcrawler.objects.vocabulary import AAH
-from aahcrawler.objects.writer import EXTENSION
-from aahcrawler.segments import open_segment, segments
-from offline.store.segment_text import DamagedError, Members, identity
+from aahcrawler.segments import DamageError, Members, identity, open_segment
 
 SEGMENT = "urn:aahcrawler:segment:"
 """The beginning of the IRI of a segment in the store's records; its identity follows."""
@@ -51,45 +53,69 @@ class Destination(Protocol):
         them, ``SyntaxError`` where the text is no N-Quads, and the errors of reading ``members``.
         """
 
+    def replace(self, segment: str, members: Members) -> None:
+        """Put the next member, a later reading, in the place of what the graph of its capture holds.
+
+        Promises, and raises, the same as ``add``.
+        """
+
 
 def load(crawl: Path, destination: Destination) -> Loaded:
     """Load the statements written since the last time, up to the last whole capture of segments still open.
 
-    Raises ``LoadError``; everything before the fault is loaded and remembered.
+    Of captures that were read again the latest reading is loaded, and replaces those before it: whatever the order, the
+    interruptions and the repetitions, the graph of a capture holds one reading. Raises ``LoadError``; everything before
+    the fault is loaded and remembered.
     """
     folder = objects_folder(crawl)
     known = destination.loaded()
-    counts = [count for path in segments(folder, EXTENSION) if (count := _load(path, known, destination)) is not None]
+    with _explained(folder):
+        readings = Readings(folder)
+    paths = (*first_segments(folder), *readings.ends)
+    counts = [count for path in paths if (count := _load(path, known, destination, readings)) is not None]
     return Loaded(len(counts), sum(counts))
 
 
 def objects_folder(crawl: Path) -> Path:
     """Return the folder of a crawl's segments. Raises ``LoadError`` where there is none."""
-    folder = crawl / "objects"
+    folder = crawl / OBJECTS
     if not folder.is_dir():
         what = "holds no crawl (it has no folder objects)" if crawl.is_dir() else "is not a folder"
         raise LoadError(f"{crawl}: {what}. Name the output folder of a crawl.")
     return folder
 
 
-def _load(path: Path, known: Mapping[str, int], destination: Destination) -> int | None:
+def _load(path: Path, known: Mapping[str, int], destination: Destination, readings: Readings) -> int | None:
     """Load the new part of a segment; return the number of statements, None where nothing is new."""
     try:
-        with open_segment(path) as file:
+        with _explained(path), open_segment(path) as file:
             name = identity(path, file)
-            members = Members(file, known.get(name, 0))
+            members = Members(file, known.get(name, 0), partial(readings.is_latest, path) if readings else None)
+            members.size = readings.ends.get(path, members.size)
             if members.end >= members.size:
                 return None
+            bring = destination.replace if is_later(path) else destination.add
             while members.end < members.size:
-                destination.add(name, members)
+                bring(name, members)
             return members.statements
     except FileNotFoundError:
         return None  # its writer had died before its first capture was whole, and another worker removed it
+
+
+@contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    """Raise trouble in reading as a ``LoadError``."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise
     except OSError as error:
         raise LoadError(
             f"{path}: cannot be read ({error.strerror or error}). Check the disk and its permissions."
         ) from error
-    except (DamagedError, SyntaxError) as error:
+    except MemoryError as error:
+        raise LoadError(f"{path}: has a line too long to be read. Shorten it with aah archive repair.") from error
+    except (DamageError, SyntaxError) as error:
         raise LoadError(
             f"{path}: is damaged ({error}). Restore it from a copy, or take it out of the folder."
         ) from error

@@ -1,18 +1,18 @@
 """The store of a crawl on disk: Oxigraph in a folder, which one process at a time owns."""
 
 import os
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 import pyoxigraph as ox
 from filelock import FileLock, Timeout
 
 from aahcrawler.objects.vocabulary import XSD_INTEGER
+from aahcrawler.segments import Members
+from offline.store.endpoint import replacements
 from offline.store.loading import LOADED_BYTES, SEGMENT, LoadError
-from offline.store.segment_text import Members
 
 FOLDER = "store"
 """The name of the folder, within that of a crawl, where its store is unless another is named."""
@@ -62,9 +62,7 @@ class LocalStore:
             raise StoreError(_refused(self._folder / _DATABASE, error)) from error
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         try:
             self.rdf.flush()
         finally:
@@ -89,9 +87,21 @@ class LocalStore:
         their order.
         """
         put = self.rdf.bulk_load if members.size - members.end >= _BULK else self.rdf.load
+        with self._writing(segment, members), members.stream(_ROUND) as text:
+            put(text, ox.RdfFormat.N_QUADS)
+
+    def replace(self, segment: str, members: Members) -> None:
+        """Put a later reading in the place of what there was, in one transaction, then remember it."""
+        with self._writing(segment, members):
+            text = members.member()
+            for update in replacements(text, text.count(b"\n")) if text else ():
+                self.rdf.update(update)
+
+    @contextmanager
+    def _writing(self, segment: str, members: Members) -> Iterator[None]:
+        """Remember how far a segment is loaded when the body has ended; explain why it cannot be."""
         try:
-            with members.stream(_ROUND) as text:
-                put(text, ox.RdfFormat.N_QUADS)
+            yield
             self._remember(ox.NamedNode(SEGMENT + segment), members.end)
         except (OSError, RuntimeError) as error:
             raise LoadError(

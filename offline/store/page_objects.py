@@ -22,7 +22,7 @@ class Known:
     """A web object as one capture has it: its IRI, and the values of each property, by the property's IRI.
 
     Its classes and the capture it comes from are left out (``aah:objectType`` tells its type). Values are the text of
-    literals and the addresses of IRIs. The name of an author is with the author's IRI, in the same graph.
+    literals and the URLs of IRIs. The name of an author is with the author's IRI, in the same graph.
     """
 
     iri: str
@@ -41,17 +41,17 @@ def captures_of(store: ox.Store, url: str) -> tuple[str, ...]:
 
 def objects_of(store: ox.Store, capture: str) -> tuple[Known, ...]:
     """Return the web objects of a capture, by IRI: where its page had not changed, those that it still has."""
-    said: dict[str, dict[str, tuple[str, ...]]] = {}
+    by_iri: dict[str, dict[str, tuple[str, ...]]] = {}
     found = store.query(_OBJECTS.format(capture=_stating(store, ox.NamedNode(capture))))
     for subject, predicate, value in found if isinstance(found, ox.QuerySolutions) else ():
         # What is asked of a term costs as much as reading it, so each is asked once.
         iri, name = subject.value, predicate.value
-        values = said.get(iri)
+        values = by_iri.get(iri)
         if values is None:
-            values = said[iri] = {}
+            values = by_iri[iri] = {}
         known = values.get(name)
         values[name] = (value.value,) if known is None else (*known, value.value)
-    return tuple(Known(iri, said[iri]) for iri in sorted(said))
+    return tuple(Known(iri, by_iri[iri]) for iri in sorted(by_iri))
 
 
 def page_objects(store: ox.Store, url: str) -> tuple[Known, ...]:

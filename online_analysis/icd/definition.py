@@ -14,8 +14,8 @@ from typing import Annotated, Any, Self
 import yaml
 from pydantic import AfterValidator, Field, PrivateAttr
 
-from online_analysis.icd.checking import Loaded, Place, load_parts
 from online_analysis.icd.mistakes import IcdError, Mistake
+from online_analysis.icd.part_loading import Loaded, Place, load_parts
 from online_analysis.icd.postings import Post
 from online_analysis.icd.scoping import Scope
 from online_analysis.icd.scoring import ANALYSERS, Scoring
@@ -53,7 +53,7 @@ def _folded(text: str) -> str:
 
 def _some_seeds(seeds: tuple[str, ...]) -> tuple[str, ...]:
     if not seeds:
-        raise refuse("is an empty list", "write at least one address to begin with")
+        raise refuse("is an empty list", "write at least one URL to begin with")
     return seeds
 
 
@@ -160,11 +160,11 @@ class Icd(Section):
     def document_mistake(self, url: str, problem: str) -> Mistake:
         """Report a reference document that could not be had; ``problem`` completes "the document ..."."""
         position = self.topic.documents.index(url)
-        advice = "check the address, or save the page and name the file"
+        advice = "check the URL, or save the page and name the file"
         return self._source.mistake(("topic", "documents", position), problem, advice)
 
     def target_mistake(self, problem: str, advice: str) -> Mistake:
-        """Report a delivery address that is of no use on this machine."""
+        """Report a delivery URL that is of no use on this machine."""
         return self._source.mistake(("archive", "target"), problem, advice)
 
     def analyser_mistake(self, name: str, problem: str, advice: str) -> Mistake:

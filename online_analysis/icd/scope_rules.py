@@ -102,10 +102,10 @@ def _every(tests: Iterable[Test]) -> Test:
     def test(facts: Facts) -> Truth:
         result: Truth = True
         for part in parts:
-            said = part(facts)
-            if said is False:
+            truth = part(facts)
+            if truth is False:
                 return False
-            if said is None:
+            if truth is None:
                 result = None
         return result
 
@@ -118,8 +118,8 @@ def _some(tests: Iterable[Test]) -> Test:
 
 def _negated(test: Test) -> Test:
     def negated(facts: Facts) -> Truth:
-        said = test(facts)
-        return None if said is None else not said
+        truth = test(facts)
+        return None if truth is None else not truth
 
     return negated
 

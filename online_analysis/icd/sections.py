@@ -95,13 +95,13 @@ def _web_address(text: str) -> str:
     try:
         url = ada_url.URL(text.strip())
     except ValueError:
-        raise refuse("is no URL", "write the whole address, with http:// or https://") from None
+        raise refuse("is no URL", "write the whole URL, with http:// or https://") from None
     if url.protocol not in {"http:", "https:"}:
-        raise refuse(f"is a {url.protocol} address, and only http and https are crawled", "write an http(s) address")
+        raise refuse(f"is a {url.protocol} URL, and only http and https are crawled", "write an http(s) URL")
     if url.username or url.password:
         raise refuse("holds a user name", "remove what stands before the @")
     if re.search(r"\s", text.strip()):
-        raise refuse("holds a space", "write one address an entry")
+        raise refuse("holds a space", "write one URL an entry")
     url.hash = ""
     return str(url.href)
 
@@ -136,10 +136,10 @@ def as_host(name: str) -> str:
 
 
 def _delivery_address(text: str) -> str:
-    """Return an address for files, a path, or nothing; none that tells a secret, since it is written into logs."""
+    """Return a URL for files, a path, or nothing; none that tells a secret, since it is written into logs."""
     address = text.strip()
     if (text and not address) or re.search(r"[\x00-\x1f\x7f]", address):
-        raise refuse("is no address", "write a folder, or an address such as s3://bucket/crawls")
+        raise refuse("is no URL", "write a folder, or a URL such as s3://bucket/crawls")
     if problem := secret_in(address):
         raise refuse(problem, WHERE_SECRETS_ARE)
     return address
@@ -210,6 +210,7 @@ class Traps(Section):
     repeats: Annotated[Count, Field(le=100)] = Field(default=2, examples=["2"])
     segments: Annotated[Count, Field(le=1000)] = Field(default=20, examples=["20"])
     parameters: Annotated[Count, Field(le=1000)] = Field(default=20, examples=["20"])
+    barren: Annotated[Count, Field(le=10**6)] = Field(default=5, examples=["20"])
     duplicates: Literal["skip", "follow"] = Field(default="skip", examples=["follow"])
     soft_404: Literal["probe", "ignore"] = Field(default="probe", examples=["ignore"])
 
@@ -275,7 +276,7 @@ class Politeness(Section):
 
 
 class Endpoint(Section):
-    """The address to connect to for a host, and the port where it is not the URL's."""
+    """The IP address to connect to for a host, and the port where it is not the URL's."""
 
     address: str
     port: int | None = None
@@ -295,7 +296,7 @@ class Endpoint(Section):
                 raise ValueError
         except ValueError:
             advice = "write 127.0.0.1, 127.0.0.1:8080, ::1 or [::1]:8080"
-            raise refuse("is no address", advice) from None
+            raise refuse("is no IP address", advice) from None
         return {"address": str(address), "port": port}
 
     def __str__(self) -> str:
@@ -305,7 +306,7 @@ class Endpoint(Section):
 
 
 class Network(Section):
-    """Names and addresses for closed worlds. Private, loopback and link-local addresses are refused by default."""
+    """Names and IP addresses for closed worlds. Private, loopback and link-local addresses are refused by default."""
 
     resolve: Mapping[Host, Annotated[Endpoint, PlainSerializer(str, when_used="json")]] = Field(
         default={}, examples=['{forum.test: "127.0.0.1:8080"}']

@@ -18,8 +18,8 @@ _GROWTH = 1.5
 _DEEPEST = 8
 
 SCALES: Mapping[str, float] = {
-    "address": 1.0,
-    "steps": 1.0,
+    "URL words": 1.0,
+    "URL steps": 1.0,
     "anchors": 1.0,
     "pages": 1.0,
     "lists": 1.0,
@@ -38,7 +38,7 @@ class Seen(NamedTuple):
     list: int
     places: Mapping[int, None]
     anchor: Mapping[int, None]
-    worth: float
+    relevance: float
 
 
 class Group(NamedTuple):
@@ -52,7 +52,7 @@ class Group(NamedTuple):
 class LinkStatistics:
     """A URL and the links to it; ``value`` is what it is or seems to be worth, in the units of the ranker.
 
-    ``said`` is the mean of the analysers' scores of the links, and ``weight`` their weight. ``score`` is the
+    ``analyser_mean`` is the mean of the analysers' scores of the links, and ``weight`` their weight. ``score`` is the
     prediction, None as long as there is none; ``told`` is the score in the frontier, after the last ``offers`` offers.
     ``is_explored``: it is to be fetched whatever its predicted worth. ``made`` is its row, None where that lacks so
     many links that it is to be made anew: the more links it has, the less one more changes.
@@ -60,7 +60,7 @@ class LinkStatistics:
 
     url: str
     value: float = 0.0
-    said: float = 0.0
+    analyser_mean: float = 0.0
     weight: float = 0.0
     is_hub: bool = False
     score: float | None = None
@@ -71,10 +71,10 @@ class LinkStatistics:
     _lists: list[int] = field(default_factory=list)
     _anchors: dict[int, None] = field(default_factory=dict)
     _places: dict[int, None] = field(default_factory=dict)
-    _worth: float = 0.0
+    _relevance: float = 0.0
     _best_page: float = 0.0
     _best_link: float = 0.0
-    _address: tuple[Columns, Columns] | None = None
+    _url_columns: tuple[Columns, Columns] | None = None
     made: Row | None = None
     _rowed: int = 0
 
@@ -99,9 +99,9 @@ class LinkStatistics:
         self._lists.append(seen.list)
         self._anchors.update(seen.anchor)
         self._places.update(seen.places)
-        self._worth += (seen.worth - self._worth) / n
-        self.said += (link.score - self.said) / n
-        self._best_page = max(self._best_page, seen.worth)
+        self._relevance += (seen.relevance - self._relevance) / n
+        self.analyser_mean += (link.score - self.analyser_mean) / n
+        self._best_page = max(self._best_page, seen.relevance)
         self._best_link = max(self._best_link, link.score)
         self.weight = max(self.weight, link.weight)
         if n > self._rowed * _GROWTH:
@@ -109,14 +109,14 @@ class LinkStatistics:
 
     def reweigh(self, now: Weighed) -> None:
         """Take over the scores of the links under other weights, and the score in the frontier."""
-        self.said, self.weight, self.told, self.offers = now.said, now.weight, now.score, 1
+        self.analyser_mean, self.weight, self.told, self.offers = now.analyser_mean, now.weight, now.score, 1
         self.made = None
 
     def forget(self) -> None:
         """Drop the features of a URL that will not be fetched: it is worth nothing to the pages that led to it."""
         for each in (self._pages, self._lists, self._anchors, self._places):
             each.clear()
-        self.value, self.score, self.made, self._address = 0.0, None, None, None
+        self.value, self.score, self.made, self._url_columns = 0.0, None, None, None
 
     def row(self, unit: float) -> Row:
         """Return its features; worths are counted in units."""
@@ -140,9 +140,9 @@ class LinkStatistics:
         return {**groups, "figures": Group(_FIGURE_COLUMNS, self._figures(unit))} if self._pages else groups
 
     def _columns(self) -> Iterator[tuple[str, Sequence[int]]]:
-        if self._address is None:
-            self._address = url_words(self.url), url_steps(self.url)
-        yield from zip(("address", "steps"), self._address, strict=True)
+        if self._url_columns is None:
+            self._url_columns = url_words(self.url), url_steps(self.url)
+        yield from zip(("URL words", "URL steps"), self._url_columns, strict=True)
         if self._pages:
             yield "anchors", list(self._anchors)[:_MOST_WORDS]
             yield "pages", self._pages
@@ -151,10 +151,10 @@ class LinkStatistics:
 
     def _figures(self, unit: float) -> Sequence[float]:
         figures = (
-            self._worth / unit,
+            self._relevance / unit,
             self._best_page / unit,
             0.2 * math.log1p(len(self._pages)),
-            self.said / unit,
+            self.analyser_mean / unit,
             self._best_link / unit,
             float(self.is_hub),
         )
@@ -169,9 +169,9 @@ def rows_of(sightings: Iterable[LinkStatistics], unit: float) -> Rows:
 class View:
     """The features that a page gives to each of its links."""
 
-    def __init__(self, document: Document, worth: float, depth: int) -> None:
+    def __init__(self, document: Document, relevance: float, depth: int) -> None:
         self._document = document
-        self._worth = worth
+        self._relevance = relevance
         self._page = column("page", document.url)
         self._depth = column("depth", str(min(depth, _DEEPEST)))
         self._places: dict[tuple[str, str, str], tuple[int, Mapping[int, None]]] = {}
@@ -183,7 +183,7 @@ class View:
         known = self._places.get(place)
         if known is None:
             known = self._places[place] = self._stands(*place)
-        return Seen(self._page, known[0], known[1], anchor_words(link.anchor), self._worth)
+        return Seen(self._page, known[0], known[1], anchor_words(link.anchor), self._relevance)
 
     def _stands(self, place: str, action: str, role: str) -> tuple[int, Mapping[int, None]]:
         document = self._document

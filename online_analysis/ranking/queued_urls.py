@@ -25,13 +25,13 @@ class Standing:
     weight: float = 1.0
     update: Update = "max"
 
-    def joined(self, said: float, weight: float, prediction: float) -> float:
+    def joined(self, analyser_mean: float, weight: float, prediction: float) -> float:
         """Return the average of the others' score, with their weight, and of a prediction."""
-        return (said * weight + prediction * self.weight) / (weight + self.weight)
+        return (analyser_mean * weight + prediction * self.weight) / (weight + self.weight)
 
-    def joined_all(self, said: Floats, weights: Floats, predictions: Floats) -> Floats:
+    def joined_all(self, analyser_mean: Floats, weights: Floats, predictions: Floats) -> Floats:
         """Return the averages of many at once."""
-        return (said * weights + predictions * self.weight) / (weights + self.weight)
+        return (analyser_mean * weights + predictions * self.weight) / (weights + self.weight)
 
     def updated(self, sighting: LinkStatistics, score: float) -> None:
         """Take note that a URL was offered with a score: the frontier has what the update function makes of it."""
@@ -120,8 +120,11 @@ class Waiting:
         urls = [sighting for sighting in self._urls.values() if sighting.score is not None]
         told = np.array([-1.0 if each.told is None else each.told for each in urls])
         weights = np.array([each.weight for each in urls])
-        said, predicted = np.array([each.said for each in urls]), np.array([each.score for each in urls], np.float64)
-        scores = self._standing.joined_all(said, weights, predicted)
+        analyser_mean, predicted = (
+            np.array([each.analyser_mean for each in urls]),
+            np.array([each.score for each in urls], np.float64),
+        )
+        scores = self._standing.joined_all(analyser_mean, weights, predicted)
         changed = np.flatnonzero(np.abs(scores - told) > _SLIGHT * scores)
         order = changed[np.argsort(-np.maximum(scores, told)[changed], kind="stable")]
         self._changed = deque(urls[index] for index in order.tolist())
@@ -147,4 +150,4 @@ class Waiting:
     def _score(self, sighting: LinkStatistics) -> float:
         if sighting.is_explored:
             return 1.0
-        return self._standing.joined(sighting.said, sighting.weight, sighting.score or 0.0)
+        return self._standing.joined(sighting.analyser_mean, sighting.weight, sighting.score or 0.0)

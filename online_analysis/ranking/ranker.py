@@ -11,9 +11,9 @@ from random import Random
 from online_analysis.aggregation import Reason, Revision, ScoredLink, Scores, Weighed
 from online_analysis.document import Document
 from online_analysis.ranking.link_statistics import LinkStatistics, View
-from online_analysis.ranking.model import Lesson, Model
 from online_analysis.ranking.queued_urls import Standing, Waiting
 from online_analysis.ranking.settled_urls import Gone
+from online_analysis.ranking.url_model import Lesson, Model
 
 _FEWEST = 5
 _GROWTH = 0.05
@@ -51,9 +51,9 @@ class LearningRanker:
         self._owed = 0.0
         self._random = Random(seed)
 
-    def follow(self, document: Document, worth: float, links: Sequence[ScoredLink], depth: int) -> Scores:
+    def follow(self, document: Document, relevance: float, links: Sequence[ScoredLink], depth: int) -> Scores:
         """Learn from a page, and predict the worth of its links."""
-        found = self._see(document, worth, links, depth)
+        found = self._see(document, relevance, links, depth)
         self._since += 1
         if self._is_time():
             self._learn()
@@ -83,14 +83,16 @@ class LearningRanker:
         sighting = self._waiting.get(url)
         return self._model.explain(sighting) if sighting is not None and sighting.score is not None else ()
 
-    def _see(self, document: Document, worth: float, links: Sequence[ScoredLink], depth: int) -> list[LinkStatistics]:
+    def _see(
+        self, document: Document, relevance: float, links: Sequence[ScoredLink], depth: int
+    ) -> list[LinkStatistics]:
         """Keep what a page shows, and return the URLs among its links that wait."""
         former = self._lessons.pop(document.url, None)
         page = self._waiting.take(document.url) or (former.sighting if former else LinkStatistics(document.url))
-        lesson = self._lessons[document.url] = Lesson(page, worth)
+        lesson = self._lessons[document.url] = Lesson(page, relevance)
         if len(self._lessons) > _MOST_LESSONS:
             del self._lessons[next(iter(self._lessons))]
-        view = View(document, worth, depth)
+        view = View(document, relevance, depth)
         found: list[LinkStatistics] = []
         met = {document.url}
         for link, scored in zip(document.outlinks, links, strict=True):

@@ -9,7 +9,7 @@ from lxml.html import HtmlElement
 from aahcrawler.adaptation.adapter import Adaptation
 from aahcrawler.adaptation.store.learned import LearnedAction
 from aahcrawler.helper import ApplicationAwareHelper, Assistance
-from aahcrawler.helper.adapter import Question
+from aahcrawler.helper.adaptation_protocol import Question
 from aahcrawler.metadata import Metadata
 from aahcrawler.page import Page
 from aahcrawler.page.text import plain_text

@@ -10,7 +10,7 @@ from aahcrawler.adaptation.adapter import Adaptation
 from aahcrawler.adaptation.store.learned import LearnedAction
 from aahcrawler.adaptation.wiring import adaptation
 from aahcrawler.helper import ApplicationAwareHelper
-from aahcrawler.helper.adapter import Question
+from aahcrawler.helper.adaptation_protocol import Question
 from aahcrawler.helper.assistance import Failure
 from aahcrawler.metadata import Link, Metadata
 from aahcrawler.webobject import Person

@@ -10,16 +10,16 @@ from hypothesis import strategies as st
 
 from aahcrawler.adaptation.repair.alignment import WordTable, placed, words
 from aahcrawler.adaptation.repair.memory import MemoryStrategy, recall
-from aahcrawler.helper.adapter import Question
+from aahcrawler.helper.adaptation_protocol import Question
 from aahcrawler.induction.outline import Outline
 from aahcrawler.metadata import Metadata
 from aahcrawler.page.text import excerpt
 from aahcrawler.webobject import Person, Value, WebObject
 from aahcrawler.wrapper_induction.examples import LabelledExample, LabelledObject, Method
-from knowledge_base.loader import load
 from knowledge_base.model import Extract
 from tests.pace import at_most
 from tests.page.building import page_of
+from tests.shipped import shipped
 
 URL = "http://forum.test/viewtopic.php?t=7"
 POSTS: Sequence[tuple[str, str, datetime]] = (
@@ -36,7 +36,7 @@ POSTS: Sequence[tuple[str, str, datetime]] = (
     ("Ann Boyd", "+1", datetime(2022, 1, 15, 8, 0, tzinfo=UTC)),
     ("王小明", "港口結冰了，每個人都走在冰上，渡輪停開三天。", datetime(2022, 1, 16, 9, 45, tzinfo=UTC)),
 )
-APPLICATION = load().application("phpBB")
+APPLICATION = shipped().application("phpBB")
 LEVEL = next(level for level in APPLICATION.levels if level.role == "terminal")
 ACTION = next(action for action in LEVEL.actions if isinstance(action, Extract))
 

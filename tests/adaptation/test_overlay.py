@@ -11,10 +11,11 @@ from lxml import etree
 from typer.testing import CliRunner
 
 from aahcrawler.adaptation.store.learned import LearnedAction, LearnedLinks, LearnedSign
-from aahcrawler.adaptation.store.overlay import LEARNED, Overlay
+from aahcrawler.adaptation.store.overlay import Overlay
 from aahcrawler.authoring.promotion import PromotionError, chosen, compared, promote
 from aahcrawler.cli import app
 from aahcrawler.helper import ApplicationAwareHelper
+from aahcrawler.layout import LEARNED
 from aahcrawler.wrapper_induction.examples import Method
 from aahcrawler.wrapper_induction.robust_paths import Expression
 from aahcrawler.wrapper_induction.wrapper import Wrapper
@@ -23,8 +24,9 @@ from knowledge_base.loader import SCHEMA, load
 from knowledge_base.model import DateFormat, Extract, Field, FieldKind, Identity, Navigate
 from knowledge_base.selectors import compile_selector
 from tests.page.building import page_of
+from tests.shipped import shipped
 
-BASE = load()
+BASE = shipped()
 URL = "http://forum.test/viewtopic.php?t=7"
 REDESIGNED = page_of(
     """<html><head><meta name="generator" content="phpBB"><title>Ice</title></head><body id="phpbb"><h2>Ice</h2>

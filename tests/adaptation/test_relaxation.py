@@ -6,16 +6,16 @@ import pytest
 
 from aahcrawler.adaptation.detection.name_hints import NameTable, hints, named, similarity
 from aahcrawler.adaptation.repair.relaxation import RelaxationStrategy
-from aahcrawler.helper.adapter import Question
+from aahcrawler.helper.adaptation_protocol import Question
 from aahcrawler.induction.outline import Outline
 from aahcrawler.webobject import Person
 from aahcrawler.wrapper_induction.examples import LabelledExample, Method
-from knowledge_base.loader import load
 from knowledge_base.model import DateFormat, Extract, Field, FieldKind, Identity
 from knowledge_base.selectors import Selector, compile_selector
 from tests.page.building import page_of
+from tests.shipped import shipped
 
-APPLICATION = load().application("phpBB")
+APPLICATION = shipped().application("phpBB")
 LEVEL = next(level for level in APPLICATION.levels if level.role == "terminal")
 TEXTS = (
     "The harbour froze over in January, and everybody in town walked across it at least once.",
@@ -50,7 +50,7 @@ ARTICLE = Extract(
 
 def example(markup: str, action: Extract = POSTS) -> LabelledExample | None:
     page = page_of(f"<html><head><title>Ice - Forum</title></head><body>{markup}</body></html>")
-    return RelaxationStrategy(load()).label(Question(page, APPLICATION, LEVEL, action))
+    return RelaxationStrategy(shipped()).label(Question(page, APPLICATION, LEVEL, action))
 
 
 def posts(item: str, body: str, author: str) -> str:
@@ -170,7 +170,7 @@ def test_what_holds_the_article_is_no_comment_on_it() -> None:
     assert example(markup) is not None
     level = replace(LEVEL, actions=(ARTICLE, POSTS))
     page = page_of(f"<html><head><title>Ice - Forum</title></head><body>{markup}</body></html>")
-    assert RelaxationStrategy(load()).label(Question(page, APPLICATION, level, POSTS)) is None
+    assert RelaxationStrategy(shipped()).label(Question(page, APPLICATION, level, POSTS)) is None
 
 
 def test_nothing_is_claimed_where_nothing_is_named_like_it() -> None:
@@ -181,7 +181,7 @@ def test_nothing_is_claimed_where_nothing_is_named_like_it() -> None:
 
 def test_pages_without_markup_teach_nothing() -> None:
     page = page_of("{}", "application/json")
-    assert RelaxationStrategy(load()).label(Question(page, APPLICATION, LEVEL, POSTS)) is None
+    assert RelaxationStrategy(shipped()).label(Question(page, APPLICATION, LEVEL, POSTS)) is None
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from aahcrawler.adaptation.repair.structure_induction import StructureStrategy
-from aahcrawler.helper.adapter import Question
+from aahcrawler.helper.adaptation_protocol import Question
 from aahcrawler.page import Page
 from aahcrawler.webobject import Person
 from aahcrawler.wrapper_induction.examples import LabelledExample, Method

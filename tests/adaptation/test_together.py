@@ -7,7 +7,7 @@ from aahcrawler.adaptation.adapter import Adaptation
 from aahcrawler.adaptation.repair.supplements import supplemented
 from aahcrawler.adaptation.store.learned import LearnedAction
 from aahcrawler.helper import ApplicationAwareHelper
-from aahcrawler.helper.adapter import Question
+from aahcrawler.helper.adaptation_protocol import Question
 from aahcrawler.helper.extraction import Extracted
 from aahcrawler.page.text import plain_text
 from aahcrawler.webobject import Person, WebObject

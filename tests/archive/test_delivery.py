@@ -15,9 +15,9 @@ from fsspec import filesystem, register_implementation
 from fsspec.implementations.memory import MemoryFileSystem
 
 from aahcrawler.archive.delivery import Delivery, DeliveryError, Progress, Rhythm, deliver
-from aahcrawler.archive.delivery_record import DELIVERED
 from aahcrawler.archive.folders import ArchiveError
 from aahcrawler.archive.target import DamagedCopyError, Target, TargetError, check_address, first_line, target_mistakes
+from aahcrawler.layout import DELIVERED
 from online_analysis.icd import Icd
 from tests.crawl.articles import article_site
 from tests.crawl.crawling import aah, running, summary, until, write_icd

@@ -18,12 +18,14 @@ from pathlib import Path
 import pytest
 
 from aahcrawler import metadata
-from aahcrawler.archive import Capture, Identity, WarcWriter, recover_archive
-from aahcrawler.archive.history import HISTORY, Former, History, HistoryRecord
+from aahcrawler.archive import Capture, Identity, WarcWriter
+from aahcrawler.archive.history import Former, History, HistoryRecord
 from aahcrawler.archive.ledger import Ledger
 from aahcrawler.archive.records import Original
 from aahcrawler.exchange import Exchange, Truncation
+from aahcrawler.layout import HISTORY, WARC
 from aahcrawler.metadata import Metadata
+from aahcrawler.segments import recover
 from tests.archive.exchanges import INFO, STARTED, exchange_of
 from tests.archive.test_segments import ROOT
 
@@ -571,7 +573,7 @@ def test_a_kill_loses_nothing(tmp_path: Path, after: int) -> None:
                 child.send_signal(signal.SIGKILL)
                 break
         acknowledged = int(([line, *child.stdout])[-1])
-    recover_archive(tmp_path / "archive")
+    recover(tmp_path / "archive", WARC)
     with History(tmp_path / "archive", tmp_path / "indexes") as history:
         known = {number: history.former(f"http://a.test/{number}") for number in range(400)}
         assert all(known[number] for number in range(min(400, acknowledged + 1)))

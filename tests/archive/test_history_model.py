@@ -12,9 +12,10 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from aahcrawler.archive.history import HISTORY, Former, History, HistoryRecord
+from aahcrawler.archive.history import Former, History, HistoryRecord
 from aahcrawler.archive.scanning import scan
 from aahcrawler.exchange import Truncation
+from aahcrawler.layout import HISTORY
 from aahcrawler.metadata import Metadata
 from tests.archive.test_history import EMPTY, Crawled
 

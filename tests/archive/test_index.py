@@ -13,10 +13,12 @@ from fastwarc.warc import ArchiveIterator
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aahcrawler.archive import WarcWriter, recover_archive
+from aahcrawler.archive import WarcWriter
 from aahcrawler.archive import index as cdxj
 from aahcrawler.archive.index import IndexWriter, LineSorter, rebuild, update
 from aahcrawler.archive.surt import surt
+from aahcrawler.layout import WARC
+from aahcrawler.segments import recover
 from tests.archive.exchanges import INFO, exchange_of, page_exchange
 from tests.archive.test_segments import ROOT, files_up_to
 from tests.pace import at_most
@@ -126,7 +128,7 @@ def test_answers_without_a_type_or_even_a_head_and_those_with_nothing_to_replay(
     index = IndexWriter(files, folder)
     answers = [b"HTTP/1.1 204 None\r\n\r\n", b"HTTP/1.1 500 Of\r\nContent-Ty", b"nothing of the kind", b""]
     answers.append(b"HTTP/1.1 304 Not Modified\r\nETag: x\r\n\r\n")
-    answers.append(b"HTTP/1.1 200 OK\r\nX: " + bytes(200_000) + b"\r\ncontent-type: text/plain\r\n\r\nx")
+    answers.append(b"HTTP/1.1 200 OK\r\nX: " + bytes(600_000) + b"\r\ncontent-type: text/plain\r\n\r\nx")
     answers.append(b"HTTP/1.1 200 OK\nContent-TYPE:a/b;x\n\nx")
     with WarcWriter(files, INFO, index=index) as writer:
         for number, answer in enumerate(answers):
@@ -203,7 +205,7 @@ def test_a_kill_costs_nothing(tmp_path: Path, seed: int) -> None:
         time.sleep(random.Random(seed).uniform(0, 0.4))
         process.kill()
         told = 1 + len(process.stdout.readlines())
-    recover_archive(files)
+    recover(files, WARC)
     assert list(folder.glob("*.lines"))
     update(files, folder)
     assert told <= only(folder).count(b"\n") <= told + 1

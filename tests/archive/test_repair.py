@@ -8,9 +8,9 @@ from filelock import FileLock
 from typer.testing import CliRunner
 
 from aahcrawler.archive.checking import Tally, check
-from aahcrawler.archive.commands import archive_app
 from aahcrawler.archive.folders import ArchiveError
 from aahcrawler.archive.repair import Repaired, repair
+from aahcrawler.cli import app
 from aahcrawler.segments import SegmentError
 from tests.archive.test_checking import check_members, crawl_of, only_file
 from tests.archive.test_segments import files_up_to
@@ -117,13 +117,13 @@ def test_a_running_crawl_is_left_alone(tmp_path: Path) -> None:
         with pytest.raises(ArchiveError, match="a crawl is running"):
             list(repair(crawl))
         for command in ("repair", "index"):
-            ended = CliRunner().invoke(archive_app, [command, str(crawl)])
+            ended = CliRunner().invoke(app, ["archive", command, str(crawl)])
             assert ended.exit_code == 2
             assert "stop it or wait" in ended.output
     assert path.read_bytes() == content
-    ended = CliRunner().invoke(archive_app, ["repair", str(crawl)])
+    ended = CliRunner().invoke(app, ["archive", "repair", str(crawl)])
     assert (ended.exit_code, len(ended.output.splitlines())) == (0, 2)
-    again = CliRunner().invoke(archive_app, ["repair", str(crawl)])
+    again = CliRunner().invoke(app, ["archive", "repair", str(crawl)])
     assert again.output == "no file had to be mended; the index was made anew\n"
 
 

@@ -15,7 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from aahcrawler.archive import WarcWriter, captures, recover_archive
+from aahcrawler.archive import WarcWriter, captures
+from aahcrawler.layout import WARC
 from aahcrawler.segments import (
     DiskFullError,
     Recovered,
@@ -208,7 +209,7 @@ def test_killed_process_loses_nothing_it_had_written(tmp_path: Path, seed: int) 
         time.sleep(random.Random(seed).uniform(0, 0.3))
         process.kill()
         told = [line.decode().strip() for line in (first, *process.stdout)]
-    recover_archive(tmp_path)
+    recover(tmp_path, WARC)
     assert not list(tmp_path.glob("*.open*"))
     kept = []
     for capture, exchange in captures(tmp_path):

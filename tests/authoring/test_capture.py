@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from aahcrawler.authoring.capture import CaptureError, Wish, capture, doubts
+from aahcrawler.authoring.page_capture import CaptureError, Wish, capture, doubts
 from aahcrawler.authoring.page_source import Source, SourceError
 from aahcrawler.authoring.saved_pages import SavedPage, as_json, read_expectation, read_page
 from aahcrawler.cli import app
 from aahcrawler.page import Headers, Page
-from knowledge_base.loader import load
 from knowledge_base.model import KnowledgeBase
 from tests.helper.saved_pages import FOLDER, html_page
+from tests.shipped import shipped
 
 THREAD = read_page(FOLDER / "phpbb" / "thread-prosilver-3.3.html")
 FORM = read_page(FOLDER / "phpbb" / "login-form.html")
@@ -24,7 +24,7 @@ LATER = datetime(2027, 1, 2, 3, 4, 5, 678, tzinfo=UTC)
 
 @pytest.fixture(scope="module")
 def knowledge_base() -> KnowledgeBase:
-    return load()
+    return shipped()
 
 
 @pytest.fixture

@@ -11,20 +11,20 @@ from hypothesis import strategies as st
 from lxml import etree
 from typer.testing import CliRunner
 
-from aahcrawler.authoring.drafting.address_shapes import avoided, paging_of, shape_of
 from aahcrawler.authoring.drafting.begin import Begun, Wish, begin, lines_of
-from aahcrawler.authoring.drafting.detection_patterns import Known, signs
 from aahcrawler.authoring.drafting.draft import DraftError
 from aahcrawler.authoring.drafting.level_plans import TERMS, Given, plan_levels
+from aahcrawler.authoring.drafting.pattern_drafting import Known, signs
+from aahcrawler.authoring.drafting.url_generalisation import avoided, paging_of, shape_of
 from aahcrawler.cli import app
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.page import generic
 from aahcrawler.urls import canonicalize
-from knowledge_base.loader import load
 from knowledge_base.model import KnowledgeBase
 from knowledge_base.url_rules import Paging, ParsedUrl
 from tests.authoring.tinyforum import BOARD, FORM, POSTS, SITE, TOPIC, topic
 from tests.helper.saved_pages import html_page, plain, saved_pages
+from tests.shipped import shipped
 
 PARAGRAPH = "Boil the wheat for an hour, drain it, and let it rest until the next morning in a cool place. " * 8
 ARTICLE = f"""<html><head><title>Wheat beer | Brewing</title><meta name="generator" content="Quillpress"></head>
@@ -167,7 +167,7 @@ def test_the_command_says_what_to_mend(tmp_path: Path) -> None:
 
 
 def test_signs_of_known_applications_are_no_signs() -> None:
-    knowledge_base: KnowledgeBase = load()
+    knowledge_base: KnowledgeBase = shipped()
     page = html_page(
         f"{SITE}/x", '<html><head><meta name="generator" content="WordPress 6"></head><body id="phpbb">x</body></html>'
     )
@@ -209,6 +209,7 @@ def test_shapes_of_any_address_fit_it_and_can_be_written(
     assert set(" ".join(written.attrib.values())).isdisjoint("\"'<>\t\n")
 
 
+@pytest.mark.slow
 def test_hostile_pages_are_drafted_or_refused(tmp_path: Path) -> None:
     body = (
         topic()

@@ -21,6 +21,7 @@ from knowledge_base.loader import FOLDER, load
 from tests.archive.exchanges import INFO, identity, page_exchange
 from tests.crawl.site import Reply, Site, serving
 from tests.helper.saved_pages import html_page
+from tests.shipped import shipped
 
 TINY = """<?xml version="1.0"?>
 <application name="Tiny" kind="web-forum">
@@ -83,7 +84,7 @@ def line_of(place: str) -> int:
 
 
 def test_the_front_page_tells_where_everything_is_listed() -> None:
-    knowledge_base, places = load(), FileLines(read_files(chosen_files((FOLDER,)).applications))
+    knowledge_base, places = shipped(), FileLines(read_files(chosen_files((FOLDER,)).applications))
     head = '<head><meta name=generator content="WordPress 6.4"></head>'
     generator = f'<html>{head}<body class="{{}}"><p>Knots</p></body></html>'
     front = explain(html_page("http://a.test/blog/", generator.format("blog")), knowledge_base, places)

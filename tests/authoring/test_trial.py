@@ -11,9 +11,9 @@ from typer.testing import CliRunner
 from aahcrawler.authoring.saved_pages import Expectation, SavedPage, SavedPageError, read_page
 from aahcrawler.authoring.trial import Selection, Trial, TrialError, levels_without_page, without_negative_page
 from aahcrawler.cli import app
-from knowledge_base.loader import load
 from knowledge_base.model import KnowledgeBase
 from tests.helper.saved_pages import FOLDER, saved_pages
+from tests.shipped import shipped
 
 THREAD = read_page(FOLDER / "phpbb" / "thread-prosilver-3.3.html")
 FORM = read_page(FOLDER / "phpbb" / "login-form.html")
@@ -22,7 +22,7 @@ FIRST, SECOND = THREAD.expected.objects
 
 @pytest.fixture(scope="module")
 def knowledge_base() -> KnowledgeBase:
-    return load()
+    return shipped()
 
 
 @pytest.fixture(scope="module")

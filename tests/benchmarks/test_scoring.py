@@ -32,6 +32,7 @@ def test_every_way_scores_the_page_and_all_of_its_links(found: list[Case]) -> No
             assert all(score is not None and 0 <= score <= 1.000001 for score in (page, *links)), name
 
 
+@pytest.mark.slow
 def test_every_way_finds_pages_about_the_topic(found: list[Case]) -> None:
     for name, make in METHODS.items():
         method = make(TOPIC, ())
@@ -41,6 +42,7 @@ def test_every_way_finds_pages_about_the_topic(found: list[Case]) -> None:
         assert min(about) > max(others), name
 
 
+@pytest.mark.slow
 def test_rows_are_written_by_method(found: list[Case], tmp_path: Path) -> None:
     rows = measure(found, 2)
     results.report(rows, tmp_path / "rows.json")

@@ -1,4 +1,4 @@
-"""Running ``aah`` as its users do, in a process of its own."""
+"""Running ``aah`` as its users do, in a process of its own (``tests.forking``)."""
 
 import json
 import os
@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from tests.forking import Forked
 
 ICD = """\
 id: test
@@ -49,15 +51,15 @@ class EndedRun:
 
 def aah(*arguments: str | Path, timeout: float = PATIENCE) -> EndedRun:
     """Run ``aah`` to its end."""
-    done = subprocess.run(command(*arguments), capture_output=True, text=True, timeout=timeout, check=False)
-    return EndedRun(done.returncode, done.stdout, done.stderr)
+    with running(*arguments) as process:
+        return process.ended(timeout)
 
 
 @dataclass(frozen=True, slots=True)
 class Running:
     """A command that runs in a process group of its own, as what a shell starts does."""
 
-    process: subprocess.Popen[str]
+    process: Forked
 
     @property
     def runs(self) -> bool:
@@ -88,16 +90,7 @@ def running(
     *arguments: str | Path, environment: Mapping[str, str] = os.environ, cwd: Path | None = None, code: str = ""
 ) -> Iterator[Running]:
     """Run ``aah`` beside the block, or ``code`` in its place; it is killed at the end if it has not ended by then."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", code, *map(str, arguments)] if code else command(*arguments),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-        env=environment,
-        cwd=cwd,
-    )
-    with process:
+    with Forked(list(map(str, arguments)), environment, cwd, code) as process:
         try:
             yield Running(process)
         finally:

@@ -12,7 +12,6 @@ import pytest
 from aahcrawler.frontier.protocol import UNSCORED, FrontierUnavailableError, Lease, Offer, Offered, Outcome, State
 from aahcrawler.scores.entries import Batched, Judged
 from aahcrawler.scores.reader import read
-from knowledge_base.loader import load
 from online_analysis.batching import Batch, BatchScore
 from online_analysis.icd import Icd
 from online_analysis.topic import build_topic
@@ -23,6 +22,7 @@ from tests.crawl.site import Site, html, serving
 from tests.crawl.test_response_handler import DEFINITION, Bench, Flood, answer, lease
 from tests.crawl.test_scores import told
 from tests.crawl.world import crawl, network
+from tests.shipped import shipped
 
 PLAIN = "<p>The bakery sells rye bread, and on Sundays there are rolls with poppy seeds.</p>"
 NEIGHBOURS = 8
@@ -123,7 +123,7 @@ class BatchBench(Bench):
     """A response handler with batches of two pages, and a frontier that keeps what it is offered."""
 
     def __init__(self, tmp_path: Path) -> None:
-        super().__init__(tmp_path, load(), Flood())
+        super().__init__(tmp_path, shipped(), Flood())
         icd = Icd.parse(f"{DEFINITION}\nscoring: {{batch: 2}}\n".encode())
         context = replace(self.job.context.now, icd=icd, topic=build_topic(icd, {}))
         self.job.context.use(context)
@@ -138,11 +138,9 @@ class BatchBench(Bench):
         writing: Any = log
         writing.batched = lambda pages, scores: self.logged.append((pages, scores))
 
-    def _finish_with(
-        self, of: Lease, state: State, *, delay: float, learned: float, links: Sequence[Offer], outcome: Outcome
-    ) -> bool:
+    def _finish_with(self, of: Lease, state: State, outcome: Outcome, links: Sequence[Offer]) -> bool:
         self.offered += links
-        return self._finish(of, state, delay=delay, learned=learned, links=links, outcome=outcome)
+        return self._finish(of, state, outcome, links)
 
     def _offer(self, offers: Sequence[Offer]) -> tuple[Offered, ...]:
         self.recorder.did("offer")
@@ -211,7 +209,7 @@ def test_a_frontier_that_is_gone_when_the_last_batch_ends_ends_the_crawl(bench: 
 
 
 def test_without_batches_nothing_is_kept(tmp_path: Path) -> None:
-    bench = Bench(tmp_path, load(), Flood())
+    bench = Bench(tmp_path, shipped(), Flood())
     with bench.history:
         bench.answer(lease(), answer())
         asyncio.run(bench.response_handler.close())

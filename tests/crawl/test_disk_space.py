@@ -23,7 +23,7 @@ from aahcrawler.crawl.directory.folder import CrawlFolder
 from aahcrawler.crawl.directory.folder_lock import FolderLock
 from aahcrawler.crawl.health.disk_space import DiskSpace
 from aahcrawler.crawl.health.error_classification import is_full
-from aahcrawler.crawl.startup.job import Job, Surroundings, assemble
+from aahcrawler.crawl.startup.job import Job, JobOptions, assemble
 from aahcrawler.frontier.protocol import (
     Counts,
     FrontierFullError,
@@ -196,7 +196,7 @@ class Books:
     def release(self, leases: Sequence[Lease]) -> None:
         self.done += [f"released {lease.url}" for lease in leases]
 
-    def retry(self, lease: Lease, **_: object) -> State:
+    def retry(self, lease: Lease, _: object) -> State:
         self.done.append(f"retried {lease.url}")
         return State.QUEUED
 
@@ -220,8 +220,8 @@ def job_with(books: Books, disk: Disk, folder: Path) -> Job:
     root = folder / "crawl"
     root.mkdir()
     stores = Stores(CrawlFolder(root, FolderLock(root)), *(anything,) * 5, ExitStack())
-    around = Surroundings(measure=lambda _: disk)
-    return assemble(CrawlContext(icd, anything, (), Scope(icd)), stores, around=around)
+    options = JobOptions(measure=lambda _: disk)
+    return assemble(CrawlContext(icd, anything, (), Scope(icd)), stores, options=options)
 
 
 @pytest.mark.parametrize(("free", "least", "most"), [(0, 0.0, 0.0), (GB, 1.0, 60.0)])

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from aahcrawler.crawl.startup.fingerprint import files_digest, fingerprint
+from aahcrawler.fingerprint import files_digest, fingerprint
 from online_analysis.icd import Icd
 from tests.crawl.board import FIELDS, know
 
@@ -47,7 +47,7 @@ def test_what_they_do_depend_on_changes_it(more: str) -> None:
 
 def test_so_do_the_versions_of_what_scores(monkeypatch: pytest.MonkeyPatch) -> None:
     before = of()
-    monkeypatch.setattr("aahcrawler.crawl.startup.fingerprint.versions", lambda _: {"shouting": "shouting 2.0"})
+    monkeypatch.setattr("aahcrawler.fingerprint.versions", lambda _: {"shouting": "shouting 2.0"})
     assert of() != before
 
 

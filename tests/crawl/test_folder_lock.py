@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 from filelock import FileLock, Timeout
 
-from aahcrawler.crawl.directory.folder_lock import LOCK, FolderLock
+from aahcrawler.crawl.directory.folder_lock import FolderLock
+from aahcrawler.layout import LOCK
 
 
 @pytest.fixture

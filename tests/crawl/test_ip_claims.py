@@ -37,7 +37,7 @@ class Clock:
 def turns(
     executor: FrontierExecutor, delay: float, clock: Clock, shared: IpLocks | None = None, worker: str = "one"
 ) -> IpClaims:
-    return IpClaims(ClaimHolder(worker, 60.0), lambda _: delay, executor, shared, clock)
+    return IpClaims(ClaimHolder(worker, 60.0), lambda _: delay, executor, shared or LocalIpLocks(clock))
 
 
 def test_what_cannot_be_had_soon_is_busy(executor: FrontierExecutor) -> None:
@@ -64,7 +64,7 @@ def test_what_cannot_be_had_soon_is_busy(executor: FrontierExecutor) -> None:
 def test_what_can_be_had_soon_is_waited_for(executor: FrontierExecutor) -> None:
     async def run() -> float:
         loop = asyncio.get_running_loop()
-        of = IpClaims(ClaimHolder("one", 60.0), lambda _: 0.2, executor, clock=loop.time)
+        of = IpClaims(ClaimHolder("one", 60.0), lambda _: 0.2, executor, LocalIpLocks(loop.time))
         began = loop.time()
         await of.of(A).enter("192.0.2.1", 80)
         await of.of(B).enter("192.0.2.1", 80)

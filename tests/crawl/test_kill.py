@@ -7,14 +7,23 @@ import re
 import signal
 import time
 from collections import Counter
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
+from aahcrawler.crawl.fetch.ip_claims import machine
+from aahcrawler.crawl.startup.frontier_connection import FrontierConnection
+from aahcrawler.crawls import frontier_name, frontier_settings
+from aahcrawler.frontier.redis.control import RedisControl
+from aahcrawler.frontier.redis.redis_client import connect
+from aahcrawler.frontier.server.embedded import EmbeddedServer
+from online_analysis.icd import Icd
 from tests.crawl.articles import article_site
 from tests.crawl.crawling import EndedRun, Running, aah, rows, running, summary, write_icd
 from tests.crawl.gate import Gate
-from tests.crawl.site import Site, serving
+from tests.crawl.site import Site, html, serving
 from tests.crawl.verifying import archived, assert_counts, assert_whole
+from tests.crawl.world import define, network
 
 PAGES = 110
 PAUSE = 0.1
@@ -173,3 +182,28 @@ def test_nothing_is_lost_whatever_is_killed_and_whenever(tmp_path: Path) -> None
     assert "URLs were being fetched when the crawl ended; they are queued again" in log
     assert len(re.findall("has died .*; starting it again", log)) == 2
     assert [socket for socket in rounds.sockets if socket.parent.exists()] == []
+
+
+DELAY = 60.0
+
+
+def test_a_site_is_left_in_peace_after_a_kill_while_it_was_asked(tmp_path: Path) -> None:
+    """Nothing has been answered yet: all that is known of the site's pause was said before it was asked."""
+    gate = Gate()
+    with serving(Site(other=gate.holding(html("Page")))) as site:
+        icd = define(tmp_path, ["http://a.test/"], politeness={"delay": f"{DELAY} s"}, network=network(site, "a.test"))
+        with running("crawl", icd) as crawler:
+            crawler.until(lambda: gate.held > 0)
+            os.kill(server_of(tmp_path / "crawl").pid, signal.SIGKILL)
+            crawler.kill()
+            crawler.ended()
+        gate.open()
+        known = Icd.load(icd)
+        with ExitStack() as opening:
+            server = opening.enter_context(EmbeddedServer(tmp_path / "crawl" / "frontier"))
+            frontier = RedisControl(connect(server.url), frontier_name(known.id, 1), frontier_settings(known))
+            opening.callback(frontier.close)
+            assert frontier.recover() == 1
+            assert 0.9 * DELAY < (frontier.next_ready() or 0) <= DELAY
+            locks = FrontierConnection(frontier, server.url, is_shared=False).ip_locks(opening)
+            assert locks.claim(machine("127.0.0.1", site.port), "next", DELAY, 600.0) > 0.9 * DELAY

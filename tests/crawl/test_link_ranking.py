@@ -17,13 +17,13 @@ from aahcrawler.pipeline.rank import AT_ONCE
 from aahcrawler.scores import Findings, Leads, Lessons
 from aahcrawler.segments import DiskFullError, SegmentError
 from aahcrawler.wire.errors import ProtocolError
-from knowledge_base.loader import load
 from online_analysis.aggregation import Revision, ScoredLink
 from online_analysis.document import Document, Outlink
 from tests.crawl.test_response_handler import PAGE, Bench, Broken, Flood, answer, lease
 from tests.scores.logs import BEGUN, HostRanker, Ticking, score_log
+from tests.shipped import shipped
 
-KNOWN = load()
+KNOWN = shipped()
 
 
 class RankedBench(Bench):

@@ -30,9 +30,9 @@ CHANGES = ["new", "changed", "unchanged", "gone"]
 SINGLE = ["relevant", "objects", "requisites", "robots", "sitemaps", "feeds", "listed", "probes"]
 CALLS = ["documents", "documents_cut", "conditional", "asked_again", "retries", "address_busy", "rescored", "batches"]
 BYTES = ["bytes", "requisite_bytes"]
-DERIVED = ["seconds", "failed_actions", "harvest_ratio"]
+DERIVED = ["seconds", "failed_actions", "reread", "harvest_ratio"]
 GROUPS = ["application", "level", "object", "status", "type", "refused", "blocked", "error"]
-ADAPTED = ["failure", "failed", "mended", "learned", "trap", "listing", "no_object"]
+ADAPTED = ["failure", "failed", "mended", "learned", "trap", "listing", "no_object", "avoided"]
 FOLDERS = ["archive", "indexes", "objects", "scores", "frontier", "traps", "refused"]
 REQUISITES = ["/style.css", "/more.css", "/back.png", "/photo.jpg", "/app.js"]
 
@@ -104,9 +104,10 @@ def test_the_summary_has_every_count(crawl: Path) -> None:
     found = summary(crawl)
     assert list(found) == [
         *(*ABOUT, *TIMES, "relevant_at"),
-        *("answers", "pages", *CHANGES, *SINGLE, *CALLS, *BYTES, *DERIVED),
+        *("requests", "answers", "pages", *CHANGES, *SINGLE, *CALLS, *BYTES, *DERIVED),
         *GROUPS,
         *ADAPTED,
+        "seeds",
         "frontier",
     ]
     assert [found[name] for name in ("crawl", *CHANGES, "conditional")] == [1, found["pages"], 0, 0, 0, 0]

@@ -273,3 +273,27 @@ def test_as_many_connections_as_the_definition_allows(tmp_path: Path) -> None:
     assert taken.summary["pages"] == 10
     assert site.busiest == {"127.0.0.1": 2}
     assert taken.summary["frontier"]["pages_leased"] == 0
+
+
+def test_a_connection_that_is_closed_without_an_answer_is_no_reason_to_hurry(tmp_path: Path) -> None:
+    dropped = Reply(raw=lambda: iter(()))
+    answers = iter([dropped, html("Page")])
+    pages: dict[str, Answer] = {
+        "/robots.txt": Reply(b"", 404),
+        "/": html("Front", links("/page")),
+        "/page": lambda _: next(answers),
+    }
+    with serving(Site(pages)) as site:
+        done = crawl(tmp_path, [site.url], politeness={"delay": "1500 ms", "retries": "2"})
+    assert site.paths() == ["/", "/page", "/page"]
+    assert min(gaps(site.asked)) >= EXACT * 1.5
+    assert (done.summary["pages"], done.summary["retries"]) == (2, 1)
+
+
+def test_a_304_that_nobody_asked_for_is_asked_about_again(tmp_path: Path) -> None:
+    answers = iter([Reply(status=304), html("Front", links("/page"))])
+    pages: dict[str, Answer] = {"/robots.txt": Reply(b"", 404), "/": lambda _: next(answers), "/page": html("Page")}
+    with serving(Site(pages)) as site:
+        done = crawl(tmp_path, [site.url], politeness={"retries": "2"})
+    assert site.paths() == ["/", "/", "/page"]
+    assert done.statuses() == {site.url: 200, f"{site.url}page": 200}

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from aahcrawler.crawl.reporting.progress import Rate, display, facts_of, time_left
+from aahcrawler.crawl.reporting.live_display import Rate, display, facts_of, time_left
 from aahcrawler.crawl.stats.collector import Stats
 from aahcrawler.frontier.protocol import Counts, State
 from online_analysis.icd import Icd
@@ -100,7 +100,7 @@ def test_the_rate_is_that_of_the_last_seconds() -> None:
 
 def test_plain_lines_come_at_intervals(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [1000.0]
-    monkeypatch.setattr("aahcrawler.crawl.reporting.progress.time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr("aahcrawler.crawl.reporting.live_display.time", SimpleNamespace(monotonic=lambda: now[0]))
     job, out = crawl("A [b]title[/]"), StringIO()
     with display(Console(file=out, width=40)) as show:
         for _ in range(11):

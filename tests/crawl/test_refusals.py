@@ -137,9 +137,9 @@ def test_without_a_server_for_the_frontier_it_says_what_to_install(tmp_path: Pat
     (line,) = refused(crawl_with(icd, empty))
     assert line.startswith("no server for the frontier was found: install redis-server or valkey-server")
     (line,) = refused(crawl_with(icd, {"AAH_REDIS_URL": f"redis://127.0.0.1:{closed_port}/0"}))
-    assert line.startswith("the frontier's server cannot be reached; see that it runs at this address")
+    assert line.startswith("the frontier's server cannot be reached; see that it runs at this URL")
     (line,) = refused(crawl_with(icd, {"AAH_REDIS_URL": "localhost"}))
-    assert line.startswith("'localhost' is no address of a frontier's server")
+    assert line.startswith("'localhost' is no URL of a frontier's server")
 
 
 @pytest.mark.parametrize("table", ["objects", "pages", "report"])

@@ -52,11 +52,11 @@ from aahcrawler.wire.errors import (
     WireError,
     WireTimeoutError,
 )
-from knowledge_base.loader import load
 from knowledge_base.model import KnowledgeBase
 from online_analysis.aggregation import OnlineAnalyser, Revision, Scores
 from online_analysis.document import Document
 from online_analysis.icd import Icd
+from tests.shipped import shipped
 
 DEFINITION = """
 id: test
@@ -76,10 +76,10 @@ class Recorder:
 
     done: list[str] = field(default_factory=list)
     finished: list[tuple[State, float, list[str], Outcome]] = field(default_factory=list)
-    retried: list[tuple[float, Outcome]] = field(default_factory=list)
+    retried: list[Outcome] = field(default_factory=list)
     released: list[str] = field(default_factory=list)
     rested: list[float] = field(default_factory=list)
-    learned: list[float] = field(default_factory=list)
+    learned: list[float | None] = field(default_factory=list)
     archived: list[bytes] = field(default_factory=list)
     originals: list[Original | None] = field(default_factory=list)
     told: list[Metadata | None] = field(default_factory=list)
@@ -97,18 +97,16 @@ class Recorder:
 
     # The frontier
 
-    def finish(
-        self, _: Lease, state: State, *, delay: float, learned: float, links: Sequence[Offer], outcome: Outcome
-    ) -> bool:
+    def finish(self, _: Lease, state: State, outcome: Outcome, links: Sequence[Offer]) -> bool:
         self.did("finish")
-        self.learned.append(learned)
-        self.finished.append((state, delay, [link.url for link in links], outcome))
+        self.learned.append(outcome.learned)
+        self.finished.append((state, outcome.delay, [link.url for link in links], outcome))
         return self.held
 
-    def retry(self, _: Lease, *, delay: float, learned: float, outcome: Outcome) -> State:
+    def retry(self, _: Lease, outcome: Outcome) -> State:
         self.did("retry")
-        self.learned.append(learned)
-        self.retried.append((delay, outcome))
+        self.learned.append(outcome.learned)
+        self.retried.append(outcome)
         return State.QUEUED
 
     def release(self, leases: Sequence[Lease], *, delay: float = 0.0) -> None:
@@ -236,7 +234,7 @@ class Bench:
 
 @pytest.fixture(scope="module")
 def known() -> KnowledgeBase:
-    return load()
+    return shipped()
 
 
 @pytest.fixture
@@ -371,13 +369,13 @@ def test_a_304_that_stands_for_nothing_is_archived_and_asked_again_at_once(bench
     recorder = bench.recorder
     assert (recorder.done, recorder.released) == (["archive", "release"], ["http://a.test/"])
     assert (recorder.originals, recorder.told) == ([None], [None])
-    assert recorder.counted == {"bytes": 0, "conditional": 1, "asked_again": 1}
+    assert recorder.counted == {"requests": 1, "bytes": 0, "conditional": 1, "asked_again": 1}
     assert bench.job.writer.stats["asked_again"] == 1
     assert not bench.job.recrawl.asked("http://a.test/").conditional
 
 
 def test_a_304_that_nobody_asked_for_is_an_error(bench: Bench) -> None:
-    bench.answer(lease(), answer(b"", 304))
+    bench.answer(lease(attempt=3), answer(b"", 304))
     state, _, links, outcome = bench.recorder.finished[0]
     assert (state, links) == (State.DONE, [])
     assert "pages" not in outcome.stats
@@ -425,10 +423,10 @@ def test_too_many_redirects_in_a_row_are_refused(bench: Bench) -> None:
 def test_an_answer_that_may_be_another_one_later_is_archived_and_asked_for_again(bench: Bench, status: int) -> None:
     bench.answer(lease(attempt=2), answer(b"busy", status, Retry_After="30"))
     assert bench.recorder.archived == [b"busy"]
-    delay, outcome = bench.recorder.retried[0]
-    assert (delay, outcome.reason) == (30.0, f"status {status}")
+    outcome = bench.recorder.retried[0]
+    assert (outcome.delay, outcome.reason) == (30.0, f"status {status}")
     assert outcome.stats == {"retries": 1}
-    assert bench.recorder.counted == {"bytes": 4}
+    assert bench.recorder.counted == {"requests": 1, "bytes": 4}
     assert bench.recorder.finished == []
 
 
@@ -444,12 +442,12 @@ def test_what_a_site_needs_is_told_to_the_frontier_for_the_next_worker(bench: Be
     bench.answer(lease(), answer(b"busy", 429))
     bench.answer(lease(attempt=3), answer())
     assert bench.recorder.learned == [0, 4, pytest.approx(3.2)]
-    assert bench.recorder.retried[0][0] == 4
+    assert bench.recorder.retried[0].delay == 4
 
 
 def test_a_body_that_was_broken_off_is_asked_for_again(bench: Bench) -> None:
     bench.answer(lease(), answer(truncated=Truncation.DISCONNECT))
-    assert bench.recorder.retried[0][1].reason == "disconnect"
+    assert bench.recorder.retried[0].reason == "disconnect"
     bench.answer(lease(attempt=3), answer(truncated=Truncation.DISCONNECT))
     assert bench.recorder.finished[0][0] is State.DONE
 
@@ -463,8 +461,11 @@ def test_a_body_that_we_cut_is_not(bench: Bench, truncated: Truncation) -> None:
 def test_a_site_rests_longer_with_every_attempt(bench: Bench) -> None:
     for attempt in (1, 2, 3):
         bench.fail(lease(attempt=attempt), ConnectError("refused"))
-    assert [delay for delay, _ in bench.recorder.retried] == [2.0, 2.0, 4.0]
-    assert [outcome.stats for _, outcome in bench.recorder.retried][1:] == [{"retries": 1}, {"error:connect": 1}]
+    assert [outcome.delay for outcome in bench.recorder.retried] == [2.0, 2.0, 4.0]
+    assert [outcome.stats for outcome in bench.recorder.retried][1:] == [
+        {"retries": 1},
+        {"error:connect": 1, "seed:REFUSED:http://a.test/": 1},
+    ]
 
 
 # Without an answer
@@ -487,7 +488,7 @@ def test_some_errors_are_final(bench: Bench, error: Exception, state: State, cou
     bench.fail(lease(), error)
     ended, _, _, outcome = bench.recorder.finished[0]
     assert ended is state
-    assert outcome.stats == {count: 1}
+    assert outcome.stats[count] == 1
     assert outcome.reason == count.partition(":")[2]
 
 
@@ -503,7 +504,7 @@ def test_some_errors_are_final(bench: Bench, error: Exception, state: State, cou
 )
 def test_other_errors_are_not(bench: Bench, error: Exception, reason: str) -> None:
     bench.fail(lease(), error)
-    assert bench.recorder.retried == [(2.0, Outcome(reason, {"retries": 1.0}))]
+    assert bench.recorder.retried == [Outcome(reason, {"retries": 1.0}, 2.0, 0.0)]
 
 
 def test_what_had_to_be_let_go_at_the_end_goes_back(bench: Bench) -> None:
@@ -532,7 +533,7 @@ def test_the_remains_of_an_answer_are_archived_as_far_as_readers_take_them(bench
     bench.fail(lease(), error)
     assert exchange.response.closed
     assert [len(came) for came in bench.recorder.archived] == [16_000]
-    assert bench.recorder.counted == {"bytes": 16_000}
+    assert bench.recorder.counted == {"requests": 1, "bytes": 16_000}
 
 
 # Retry-After

@@ -191,14 +191,17 @@ class Bench:
         self.context = SimpleNamespace(now=now)
         self.ip_claims = SimpleNamespace(of=lambda url: f"claim of {url}")
         self.leases = SimpleNamespace(holds=self.holds)
-        self.writer = self.fetching = self
+
         engine = SimpleNamespace(download_async=self.download_async)
         crawler: Any = SimpleNamespace(engine=engine)
-        job: Any = self
-        self.middleware = RobotsMiddleware(crawler, job)
+        own: Any = self
+        self.middleware = RobotsMiddleware(crawler, own.context, own, own, own.recrawl)
 
     async def holds(self, _: Lease) -> bool:
         return True
+
+    async def remember_delay(self, lease: object) -> None:
+        """Have nobody remember."""
 
     async def wait_for_slot(self, url: str) -> None:
         if self.stopped:

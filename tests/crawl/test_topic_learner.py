@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from aahcrawler.crawl.core.topic_learner import NOTES
+from aahcrawler.layout import TOPIC_NOTES
 from tests.crawl.crawling import aah, rows
 from tests.crawl.site import Answer, Reply, Site, html, links, serving
 from tests.crawl.world import Crawled, crawl, define, network
@@ -72,7 +72,7 @@ def taught(site: Site, tmp_path_factory: pytest.TempPathFactory) -> Crawled:
     folder = tmp_path_factory.mktemp("taught")
     cut = crawl(folder, **sections(site, pages=11))
     assert not (cut.folder / "topic.json").exists()
-    with (cut.folder / NOTES).open("a", encoding="utf-8") as file:
+    with (cut.folder / TOPIC_NOTES).open("a", encoding="utf-8") as file:
         file.write('{"url": "http://a.test/to')
     return Crawled(aah("crawl", define(folder, **sections(site)), "--accept-changes"), cut.folder)
 
@@ -83,7 +83,7 @@ def test_a_refined_topic_finds_pages_that_the_keywords_miss(plain: Crawled, taug
     assert sum(found(taught.folder).get(url, False) for url in SPEAKING) >= 4
     assert not any(found(taught.folder).get(url) for url in DECOYS)
     assert not (plain.folder / "topic.json").exists()
-    assert not (plain.folder / NOTES).exists()
+    assert not (plain.folder / TOPIC_NOTES).exists()
 
 
 def test_log_file_and_report_say_what_was_learned(taught: Crawled) -> None:
@@ -106,6 +106,6 @@ def test_the_next_crawl_keeps_what_was_learned(taught: Crawled) -> None:
     assert again.code == 0, again.err
     assert "begun anew" in taught.log
     assert "reference crawl" not in taught.log
-    assert not (taught.folder / NOTES).exists()
+    assert not (taught.folder / TOPIC_NOTES).exists()
     assert learned(taught.folder) == before == learned(taught.folder / "former" / "1")
     assert {row["score"] for row in rows(taught.folder) if row["url"] == SPEAKING[0]} != {0.0}

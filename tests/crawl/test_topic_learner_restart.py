@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from aahcrawler.crawl.core.topic_learner import NOTES, TopicLearner
+from aahcrawler.crawl.core.topic_learner import TopicLearner
 from aahcrawler.crawl.directory.folder import CrawlFolder
 from aahcrawler.crawl.directory.folder_lock import FolderLock
+from aahcrawler.layout import TOPIC_NOTES
 from online_analysis.analysers import TextAnalyser
 from online_analysis.document import Document
 from online_analysis.icd import Icd
@@ -86,24 +87,24 @@ def test_notes_that_came_to_something_before_it_was_kept_are_enough(tmp_path: Pa
     crawled(topic_learner, PAGES)
     kept = topic_learner.kept
     (tmp_path / "topic.json").unlink()
-    assert (tmp_path / NOTES).exists()
+    assert (tmp_path / TOPIC_NOTES).exists()
     again = opened(tmp_path)
     assert again.kept == kept
     assert TopicState.parse((tmp_path / "topic.json").read_bytes()) == kept
-    assert not (tmp_path / NOTES).exists()
+    assert not (tmp_path / TOPIC_NOTES).exists()
 
 
 def test_notes_for_another_topic_are_left_aside(tmp_path: Path) -> None:
     crawled(opened(tmp_path), PAGES[:20])
     another = opened(tmp_path, ("violin",))
-    assert not (tmp_path / NOTES).exists()
+    assert not (tmp_path / TOPIC_NOTES).exists()
     crawled(another, PAGES[:10])
     assert another.kept.learned.is_empty
 
 
 def test_lines_that_a_crash_has_torn_are_left_aside(tmp_path: Path) -> None:
     crawled(opened(tmp_path), PAGES[:12])
-    notes = tmp_path / NOTES
+    notes = tmp_path / TOPIC_NOTES
     notes.write_bytes(notes.read_bytes()[:-40])
     topic_learner = opened(tmp_path)
     assert len(notes.read_bytes().splitlines()) == 12
@@ -114,7 +115,7 @@ def test_lines_that_a_crash_has_torn_are_left_aside(tmp_path: Path) -> None:
 def test_a_full_disk_loses_no_note_and_tears_no_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     topic_learner = opened(tmp_path)
     crawled(topic_learner, PAGES[:5])
-    notes = tmp_path / NOTES
+    notes = tmp_path / TOPIC_NOTES
     before = notes.read_bytes()
     appended: Callable[[str], None] = topic_learner._append
     refusals = iter([True, False])

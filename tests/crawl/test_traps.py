@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from aahcrawler.crawl.response.trap_detection import FOLDER, TrapsFile
+from aahcrawler.crawl.response.trap_detection import TrapsFile
+from aahcrawler.layout import TRAPS
 from aahcrawler.traps import Seen, Trap, Traps
 from aahcrawler.traps.soft_errors import PROBE
 from online_analysis.icd.sections import Traps as Section
@@ -109,15 +110,15 @@ def test_workers_of_one_folder_have_a_file_each(tmp_path: Path) -> None:
     with closing(TrapsFile(tmp_path, 1)) as one, closing(TrapsFile(tmp_path, 1)) as other:
         keep(one, Traps(Section()))
         keep(other, Traps(Section()))
-    names = sorted(path.name for path in (tmp_path / FOLDER).glob("*.npz"))
+    names = sorted(path.name for path in (tmp_path / TRAPS).glob("*.npz"))
     with closing(TrapsFile(tmp_path, 1)) as again:
         keep(again, Traps(Section()))
-    assert sorted(path.name for path in (tmp_path / FOLDER).glob("*.npz")) == names == ["0.npz", "1.npz"]
+    assert sorted(path.name for path in (tmp_path / TRAPS).glob("*.npz")) == names == ["0.npz", "1.npz"]
 
 
 def test_a_damaged_file_is_reported_and_not_used(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    (tmp_path / FOLDER).mkdir()
-    (tmp_path / FOLDER / "0.npz").write_bytes(b"PK\3\4 and then nothing of the kind")
+    (tmp_path / TRAPS).mkdir()
+    (tmp_path / TRAPS / "0.npz").write_bytes(b"PK\3\4 and then nothing of the kind")
     traps = Traps(Section())
     with caplog.at_level(logging.ERROR), closing(TrapsFile(tmp_path, 1)) as file:
         file.recall(traps)

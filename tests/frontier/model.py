@@ -283,34 +283,25 @@ class ModelFrontier:
         else:
             self._unlease(url)
 
-    def finish(
-        self,
-        lease: Lease,
-        state: State,
-        *,
-        delay: float = 0.0,
-        learned: float | None = None,
-        links: Sequence[Offer] = (),
-        outcome: Outcome = QUIET,
-    ) -> bool:
+    def finish(self, lease: Lease, state: State, outcome: Outcome = QUIET, links: Sequence[Offer] = ()) -> bool:
         url = self._held(lease)
         if url is None:
             return (lease.url, lease.token) in self.finished
-        self.server.rest(url.queue, delay)
-        self.server.learn(url.queue, learned)
+        self.server.rest(url.queue, outcome.delay)
+        self.server.learn(url.queue, outcome.learned)
         if state is State.DONE:
-            self.server.polite(url.queue).delay = delay
+            self.server.polite(url.queue).delay = outcome.delay
         self._conclude(url, state, outcome.reason)
         self.count(outcome.stats)
         self.finished.add((lease.url, lease.token))
         self.offer(links)
         return True
 
-    def retry(self, lease: Lease, *, delay: float, learned: float | None = None, outcome: Outcome = QUIET) -> State:
+    def retry(self, lease: Lease, outcome: Outcome = QUIET) -> State:
         url = self._held(lease)
         if url is not None:
-            self.server.rest(url.queue, delay)
-            self.server.learn(url.queue, learned)
+            self.server.rest(url.queue, outcome.delay)
+            self.server.learn(url.queue, outcome.learned)
             self._requeue(url, last=outcome.reason or RETRIES_USED_UP)
             self.count(outcome.stats)
         return self.urls[lease.url].state
@@ -335,6 +326,11 @@ class ModelFrontier:
         if slot in self.server.slots:
             self.server.slots[slot] = url.expires
         return True
+
+    def remember_delay(self, lease: Lease, delay: float) -> None:
+        url = self._held(lease)
+        if url is not None:
+            self.server.polite(url.queue).delay = delay
 
     def recover(self) -> int:
         lost = self._in(State.LEASED)

@@ -79,7 +79,7 @@ def test_a_queue_rests_for_its_delay_in_every_crawl(make_frontier: Make, clock: 
     two.offer([offer("b")])
     (lease,) = one.lease("worker", 1)
     assert paths(two) == []
-    one.finish(lease, State.DONE, delay=2.0)
+    one.finish(lease, State.DONE, Outcome(delay=2.0))
     assert (paths(two), two.next_ready()) == ([], 2.0)
     clock.now += 1.75
     assert paths(two) == []
@@ -91,8 +91,8 @@ def test_connections_start_a_delay_apart(make_frontier: Make, clock: Clock) -> N
     frontier = make_frontier(connections=2)
     frontier.offer([offer(name) for name in "abcd"])
     first, second = frontier.lease("worker", 10)
-    frontier.finish(first, State.DONE, delay=5.0)
-    frontier.finish(second, State.DONE, delay=5.0)
+    frontier.finish(first, State.DONE, Outcome(delay=5.0))
+    frontier.finish(second, State.DONE, Outcome(delay=5.0))
     clock.now += 5.0
     assert paths(frontier) == ["c"]
     clock.now += 5.0
@@ -115,7 +115,7 @@ def test_finish_takes_links_counts_and_reason_together_and_once(make_frontier: M
     (lease,) = frontier.lease("worker", 1)
     outcome = Outcome("robots", {"pages": 1.0, "bytes": 1.5})
     for _ in range(2):
-        assert frontier.finish(lease, State.BLOCKED, links=[offer("b")], outcome=outcome)
+        assert frontier.finish(lease, State.BLOCKED, outcome, [offer("b")])
     assert frontier.stats() == {"pages": 1.0, "bytes": 1.5}
     assert frontier.counts().reasons == {"robots": 1}
     assert paths(frontier) == ["b"]
@@ -128,8 +128,8 @@ def test_a_lost_lease_changes_nothing(make_frontier: Make, clock: Clock) -> None
     clock.now += 10.0
     (held,) = frontier.lease("other", 1)
     assert held.attempt == 2
-    assert not frontier.finish(lost, State.DONE, links=[offer("b")], outcome=Outcome(stats={"pages": 1.0}))
-    assert frontier.retry(lost, delay=0.0) is State.LEASED
+    assert not frontier.finish(lost, State.DONE, Outcome(stats={"pages": 1.0}), [offer("b")])
+    assert frontier.retry(lost) is State.LEASED
     frontier.release([lost])
     assert frontier.renew([lost, held]) == (False, True)
     assert (frontier.state("http://a.test/b"), frontier.stats()) == (None, {})
@@ -140,7 +140,7 @@ def test_a_url_fails_after_its_last_attempt(make_frontier: Make, clock: Clock) -
     frontier = make_frontier(attempts=2, lease_seconds=10.0, balance=2)
     frontier.offer([offer("retried"), offer("lost")])
     for expected in (State.QUEUED, State.FAILED):
-        assert frontier.retry(frontier.lease("worker", 2)[0], delay=0.0) is expected
+        assert frontier.retry(frontier.lease("worker", 2)[0]) is expected
         clock.now += 10.0
     assert len(frontier.lease("worker", 2)) == 1  # A lease may run out three times.
     clock.now += 10.0
@@ -268,7 +268,7 @@ def test_a_retried_url_keeps_the_score_that_was_set(make_frontier: Make) -> None
     (lease,) = frontier.lease("worker", 1)
     assert lease.score == 0.7
     assert frontier.rescore([rescore("a", 0.1)]) == (False,)
-    frontier.retry(lease, delay=0.0)
+    frontier.retry(lease)
     assert frontier.iterate(1)[0].score == 0.7
 
 
@@ -316,8 +316,8 @@ def test_a_shorter_delay_never_cuts_a_longer_one_short(make_frontier: Make, cloc
     frontier = make_frontier(connections=2)
     frontier.offer([offer(name) for name in "abc"])
     first, second = frontier.lease("worker", 2)
-    frontier.finish(first, State.FAILED, delay=10.0)
-    frontier.finish(second, State.FAILED, delay=1.0)
+    frontier.finish(first, State.FAILED, Outcome(delay=10.0))
+    frontier.finish(second, State.FAILED, Outcome(delay=1.0))
     clock.now += 9.0
     assert (paths(frontier), frontier.next_ready()) == ([], 1.0)
 
@@ -328,7 +328,7 @@ def test_a_connection_another_crawl_holds_may_come_back_before_a_rest_ends(make_
     one.offer([offer("held")])
     one.lease("worker", 1)
     (lease,) = two.lease("worker", 10)
-    two.finish(lease, State.DONE, delay=50.0)
+    two.finish(lease, State.DONE, Outcome(delay=50.0))
     assert two.next_ready() == 5.0
 
 
@@ -336,7 +336,7 @@ def test_a_queue_rests_after_another_crawl_lost_its_lease(make_frontier: Make, c
     one, two = make_frontier("one", lease_seconds=5.0), make_frontier("two")
     one.offer([offer("a"), offer("b")])
     two.offer([offer("c")])
-    one.finish(one.lease("worker", 1)[0], State.DONE, delay=3.0)
+    one.finish(one.lease("worker", 1)[0], State.DONE, Outcome(delay=3.0))
     clock.now += 3.0
     one.lease("worker that dies", 1)
     clock.now += 5.0
@@ -379,13 +379,13 @@ def test_what_was_learned_of_a_queue_is_told_to_whoever_leases_from_it_next(make
     one.offer([offer("a"), offer("b")])
     two.offer([offer("c"), offer("d")])
     (first,) = one.lease("worker", 1)
-    one.finish(first, State.DONE, learned=2.5)
+    one.finish(first, State.DONE, Outcome(learned=2.5))
     (second,) = two.lease("another", 1)
     assert (first.learned, second.learned) == (0.0, 2.5)
-    two.retry(second, delay=0.0)
+    two.retry(second)
     (third,) = one.lease("worker", 1)
     assert third.learned == 2.5
-    one.retry(third, delay=0.0, learned=0.0)
+    one.retry(third, Outcome(learned=0.0))
     assert two.lease("another", 1)[0].learned == 0.0
 
 
@@ -396,3 +396,19 @@ def test_what_is_given_back_may_rest(make_frontier: Make, clock: Clock) -> None:
     assert (paths(frontier), frontier.next_ready()) == ([], 4.0)
     clock.now += 4.0
     assert frontier.lease("worker", 1)[0].attempt == 1
+
+
+def test_a_queue_rests_after_a_death_even_where_nothing_of_it_was_done_yet(make_frontier: Make, clock: Clock) -> None:
+    frontier = make_frontier()
+    frontier.offer([offer("x"), offer("y", queue="b.test")])
+    first, second = frontier.lease("worker", 2)
+    frontier.remember_delay(first, 25.0)
+    clock.now += 10.0
+    assert frontier.recover() == 2
+    (again,) = frontier.lease("worker", 2)
+    assert again.url == second.url
+    clock.now += 25.0
+    (again,) = frontier.lease("worker", 2)
+    assert again.url == first.url
+    frontier.remember_delay(second, 99.0)
+    frontier.finish(again, State.FAILED)

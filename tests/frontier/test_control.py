@@ -12,7 +12,7 @@ import pytest
 from aahcrawler.frontier.blocking_rules import Rule, RuleKind
 from aahcrawler.frontier.control import Blocking, Pausing, Revisit, Revisiting
 from aahcrawler.frontier.posting import Effect, Post, Posted, Posting, UrlStatus, Wish
-from aahcrawler.frontier.protocol import Frontier, FrontierSettings, Kind, Lease, Offer, Offered, State
+from aahcrawler.frontier.protocol import Frontier, FrontierSettings, Kind, Lease, Offer, Offered, Outcome, State
 from aahcrawler.frontier.redis.control import RedisControl
 from aahcrawler.frontier.redis.frontier import RedisFrontier
 from aahcrawler.frontier.redis.redis_client import connect
@@ -93,7 +93,7 @@ def test_a_queue_can_be_paused_before_it_is_known_and_while_it_is_fetched(make_f
     frontier.resume_queue("a.test")
     (lease,) = frontier.lease("worker", 1)
     frontier.pause_queue("a.test")
-    assert frontier.finish(lease, State.DONE, delay=2.0)
+    assert frontier.finish(lease, State.DONE, Outcome(delay=2.0))
     assert (frontier.lease("worker", 1), frontier.next_ready()) == ((), inf)
     frontier.resume_queue("a.test")
     assert (frontier.lease("worker", 1), frontier.next_ready()) == ((), 2.0)
@@ -369,7 +369,7 @@ def test_delays_and_what_was_learned_survive_workers_and_a_restart_of_the_server
             one.offer([offer("a"), offer("b")])
             two.offer([offer("c")])
             (lease,) = one.lease("worker", 1)
-            one.finish(lease, State.DONE, delay=30.0, learned=7.0)
+            one.finish(lease, State.DONE, Outcome(delay=30.0, learned=7.0))
             assert two.lease("another", 1) == ()
     with EmbeddedServer(folder) as second, closing(RedisControl(second.url, "two", FrontierSettings())) as two:
         wait = two.next_ready()

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from redis import exceptions
 
-from aahcrawler.frontier.protocol import FrontierAwayError, FrontierSettings, Offer, State
+from aahcrawler.frontier.protocol import FrontierAwayError, FrontierSettings, Offer, Outcome, State
 from aahcrawler.frontier.redis import url_records
 from aahcrawler.frontier.redis.frontier import RedisFrontier
 from aahcrawler.frontier.redis.redis_client import connect
@@ -79,7 +79,7 @@ def test_leases_and_delays_outlive_a_clock_that_jumps(jump: int, client: Any) ->
     frontier = frontier_on(client, lease_seconds=3000.0)
     done, held, _ = frontier.lease("worker", 3)
     begun = time.monotonic()
-    frontier.finish(done, State.DONE, delay=2000.0)
+    frontier.finish(done, State.DONE, Outcome(delay=2000.0))
     wall, now = struct.unpack(">dd", client.get(CLOCK))
     client.set(CLOCK, struct.pack(">dd", wall - jump, now))
     left = frontier.next_ready() or 0

@@ -73,6 +73,18 @@ def test_the_claim_of_a_worker_that_died_ends_by_itself(addresses: IpLocks, cloc
     assert addresses.claim(HERE, "two", 1.0, 60.0) == 0
 
 
+def test_claims_of_dead_workers_become_pauses(clock: Clock, request: pytest.FixtureRequest) -> None:
+    with closing(connect(address_of("redis", request))) as client:
+        client.flushall()
+        locks = RedisIpLocks(client, clock)
+        assert locks.claim(HERE, "dead", 25.0, 600.0) == 0
+        clock.now += 100.0
+        locks.recover()
+        clock.now += 1.0
+        assert locks.claim(HERE, "one", 25.0, 600.0) == 24.0
+        assert locks.claim(THERE, "one", 25.0, 600.0) == 0
+
+
 def test_a_claim_that_is_renewed_holds_on_and_no_other(addresses: IpLocks, clock: Clock) -> None:
     addresses.claim(HERE, "one", 1.0, 30.0)
     addresses.claim(THERE, "one", 1.0, 30.0)

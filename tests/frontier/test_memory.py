@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from aahcrawler.frontier.memory.frontier import MemoryFrontier
 from aahcrawler.frontier.memory.queue_slots import QueueSlots
-from aahcrawler.frontier.protocol import Frontier, FrontierSettings, Lease, Offer, Rescore, State, Update
+from aahcrawler.frontier.protocol import Frontier, FrontierSettings, Lease, Offer, Outcome, Rescore, State, Update
 from tests.frontier.conftest import Clock
 from tests.frontier.model import ModelFrontier, ModelServer
 from tests.frontier.test_contract import *  # noqa: F403 - one suite, every implementation
@@ -77,9 +77,9 @@ def step(frontier: Frontier, leases: Sequence[Lease], taken: Step) -> object:
         return frontier.recover()
     if leases and what == "finish":
         state = (State.DONE, State.FAILED, State.BLOCKED)[number % 3]
-        return frontier.finish(leases[-number % len(leases)], state, delay=seconds, links=links)
+        return frontier.finish(leases[-number % len(leases)], state, Outcome(delay=seconds), links)
     if leases and what == "retry":
-        return frontier.retry(leases[-number % len(leases)], delay=seconds)
+        return frontier.retry(leases[-number % len(leases)], Outcome(delay=seconds))
     if leases and what == "release":
         frontier.release(leases[-number:])
     return None

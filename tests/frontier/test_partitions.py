@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from aahcrawler.frontier.protocol import FrontierSettings, FrontierUnavailableError, Offer, State, Update
+from aahcrawler.frontier.protocol import FrontierSettings, FrontierUnavailableError, Offer, Outcome, State, Update
 from aahcrawler.frontier.redis.frontier import RedisFrontier
 from aahcrawler.frontier.redis.partitioning import partition_of
 from aahcrawler.frontier.redis.redis_client import connect
@@ -35,7 +35,7 @@ def test_queues_are_spread_and_every_key_has_a_tag(address: str) -> None:
     frontier = RedisFrontier(address, "crawl", FrontierSettings())
     frontier.offer(offers())
     for lease in frontier.lease("worker", 20):
-        frontier.finish(lease, State.DONE, delay=1.0)
+        frontier.finish(lease, State.DONE, Outcome(delay=1.0))
     counts = frontier.counts()
     assert (counts.pages[State.QUEUED], counts.pages[State.DONE], counts.queues) == (20, 20, 20)
     assert set(frontier.queue_counts()) == set(QUEUES)

@@ -95,7 +95,7 @@ def test_what_is_at_the_front_stays_there_through_later_scores_and_retries(make_
     frontier.offer([offer("x", 0.2), offer("y", 0.9)])
     (lease, other) = frontier.lease("worker", 2)
     assert (lease.url[-1], lease.score) == ("x", 0.2)
-    frontier.retry(lease, delay=0.0)
+    frontier.retry(lease)
     frontier.release([other])
     assert frontier.status(lease.url) == UrlStatus(State.QUEUED, offer("x", 0.2), at_front=True)
     assert frontier.lease("worker", 1)[0].url == lease.url

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from aahcrawler.frontier.protocol import FrontierSettings, FrontierUnavailableError, Lease, Offer, State
+from aahcrawler.frontier.protocol import FrontierSettings, FrontierUnavailableError, Lease, Offer, Outcome, State
 from aahcrawler.frontier.redis.frontier import RedisFrontier
 from aahcrawler.frontier.redis.redis_client import connect
 from aahcrawler.frontier.server.embedded import EmbeddedServer
@@ -83,12 +83,12 @@ def test_misuse_is_refused(client: Any) -> None:
     with pytest.raises(ValueError, match="done, failed or blocked"):
         frontier.finish(lease, State.QUEUED)
     with pytest.raises(ValueError, match="seconds"):
-        frontier.finish(lease, State.DONE, delay=-1)
+        frontier.finish(lease, State.DONE, Outcome(delay=-1))
     with pytest.raises(ValueError, match="at least 1"):
         FrontierSettings(balance=0)
     unknown = Lease("http://never.test/", "never.test", 0, 0, "page", "", 1, "1-1")
     with pytest.raises(LookupError, match=r"never\.test"):
-        frontier.retry(unknown, delay=0)
+        frontier.retry(unknown)
 
 
 def test_the_servers_own_clock_serves_where_none_is_given(client: Any) -> None:
@@ -96,5 +96,5 @@ def test_the_servers_own_clock_serves_where_none_is_given(client: Any) -> None:
     frontier.offer([OFFER])
     (lease,) = frontier.lease("worker", 1)
     assert 90 < (frontier.next_ready() or 0) <= 100
-    frontier.finish(lease, State.DONE, delay=50.0, links=[Offer("http://a.test/2", "a.test", 0.5)])
+    frontier.finish(lease, State.DONE, Outcome(delay=50.0), [Offer("http://a.test/2", "a.test", 0.5)])
     assert 40 < (frontier.next_ready() or 0) <= 50

@@ -163,9 +163,9 @@ class FrontierMachine(RuleBasedStateMachine):
         if pair.leases:
             real, model = pair.any_lease(number)
             was = pair.model.urls[real.url].token == model.token and pair.model.state(real.url)
-            outcome = Outcome(f"{state}!", {"ended": 1.0, "waited": delay})
-            held = pair.real.finish(real, state, delay=delay, learned=learned, links=links, outcome=outcome)
-            assert held == pair.model.finish(model, state, delay=delay, learned=learned, links=links, outcome=outcome)
+            outcome = Outcome(f"{state}!", {"ended": 1.0, "waited": delay}, delay, learned)
+            held = pair.real.finish(real, state, outcome, links)
+            assert held == pair.model.finish(model, state, outcome, links)
             if held and was is State.LEASED:
                 self._rest(real.queue, delay)
 
@@ -175,9 +175,8 @@ class FrontierMachine(RuleBasedStateMachine):
         pair = self.pairs[crawl % len(self.pairs)]
         if pair.leases:
             real, model = pair.any_lease(number)
-            outcome = Outcome(stats={"retries": 1.0})
-            got = pair.real.retry(real, delay=delay, learned=learned, outcome=outcome)
-            assert got == pair.model.retry(model, delay=delay, learned=learned, outcome=outcome)
+            outcome = Outcome("", {"retries": 1.0}, delay, learned)
+            assert pair.real.retry(real, outcome) == pair.model.retry(model, outcome)
 
     @precondition(lambda self: any(pair.leases for pair in self.pairs))
     @rule(crawl=crawls, number=numbers, n=st.integers(1, 3), delay=delays)
@@ -193,6 +192,13 @@ class FrontierMachine(RuleBasedStateMachine):
         pair = self.pairs[crawl % len(self.pairs)]
         chosen = pair.leases[-3:]
         assert pair.real.renew([real for real, _ in chosen]) == pair.model.renew([model for _, model in chosen])
+
+    @rule(crawl=crawls, delay=st.sampled_from([0.0, 0.5, 2.0]))
+    def remember_delay(self, crawl: int, delay: float) -> None:
+        pair = self.pairs[crawl % len(self.pairs)]
+        for real, model in pair.leases[-1:]:
+            pair.real.remember_delay(real, delay)
+            pair.model.remember_delay(model, delay)
 
     @rule(crawl=crawls, paused=st.booleans())
     def pause(self, crawl: int, paused: bool) -> None:

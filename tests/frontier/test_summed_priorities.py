@@ -49,7 +49,7 @@ def test_frontiers_add_up_order_and_give_back(frontier: Frontier) -> None:
 def test_a_retry_and_a_redirect_keep_them(frontier: Frontier) -> None:
     frontier.offer([Offer("http://a.test/often", "a.test", 0.8) for _ in range(4)])
     (lease,) = frontier.lease("worker", 1)
-    assert frontier.retry(lease, delay=0.0, outcome=Outcome("timeout")) is State.QUEUED
+    assert frontier.retry(lease, Outcome("timeout")) is State.QUEUED
     (lease,) = frontier.lease("worker", 1)
     frontier.finish(lease, State.DONE, links=[Offer("http://a.test/moved", "a.test", lease.score)])
     assert scores(frontier) == [3.2]

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from aahcrawler.frontier.protocol import FrontierSettings, Offer, Rescore, State
 from aahcrawler.frontier.redis.frontier import RedisFrontier
-from aahcrawler.frontier.redis.record_bodies import Body, pack_body, unpack_body
 from aahcrawler.frontier.redis.redis_client import connect
+from aahcrawler.frontier.redis.url_record_bodies import Body, pack_body, unpack_body
 from aahcrawler.frontier.redis.url_records import pack_offers
 from aahcrawler.frontier.server.embedded import EmbeddedServer
 

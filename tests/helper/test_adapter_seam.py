@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from lxml.html import HtmlElement
 
 from aahcrawler.helper import ApplicationAwareHelper, Assistance
-from aahcrawler.helper.adapter import Followed, Kept, Question, Taken
+from aahcrawler.helper.adaptation_protocol import Followed, Kept, Question, Taken
 from aahcrawler.helper.assistance import Failure
 from aahcrawler.helper.navigation import Chosen, Links
 from aahcrawler.helper.object_building import Sketch
@@ -56,7 +56,7 @@ class Scripted:
         return self.instead or question.action
 
     def check_outcome(self, question: Question, outcome: Outcome, runner: Runner) -> Outcome:
-        assert runner.where.page is question.page
+        assert runner.location.page is question.page
         self.outcomes.append(outcome)
         return self.outcome or outcome
 

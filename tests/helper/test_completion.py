@@ -5,10 +5,10 @@ from aahcrawler.helper.completion import EVERY, FIRST_PAGES, Completion
 from aahcrawler.helper.extraction import Extracted
 from aahcrawler.page import Page
 from aahcrawler.webobject import WebObject
-from knowledge_base.loader import load
 from tests.helper.building import application, article, helper_of, level
 from tests.helper.saved_pages import html_page
 from tests.induction.test_article_text import ICE, TEXT
+from tests.shipped import shipped
 
 URL = "http://blog.test/2022/01/ice/"
 WORDPRESS = '<meta name="generator" content="WordPress 6.1">'
@@ -27,7 +27,7 @@ def hentry(content: str) -> str:
 def test_a_theme_that_no_file_knows_gives_the_post_all_the_same() -> None:
     byline = '<div class="x-author">By Eve Frost</div><time datetime="2022-01-10T09:00:00+00:00">10 January 2022</time>'
     markup = f'<div class="x1"><h1>Ice</h1>{byline}<div class="x2">{TEXT}</div></div>'
-    found = ApplicationAwareHelper(load()).assist(page(markup))
+    found = ApplicationAwareHelper(shipped()).assist(page(markup))
     [post] = found.objects
     assert (post.type, post.first("title"), post.first("body")) == ("post", "Ice", "\n".join(ICE))
     assert post.inferred["body"] == "generic reading"
@@ -37,14 +37,14 @@ def test_a_theme_that_no_file_knows_gives_the_post_all_the_same() -> None:
 
 
 def test_a_theme_that_the_file_knows_is_read_by_the_file() -> None:
-    [post] = ApplicationAwareHelper(load()).assist(page(hentry(TEXT))).objects
+    [post] = ApplicationAwareHelper(shipped()).assist(page(hentry(TEXT))).objects
     assert post.first("body") == "\n".join(ICE)
     assert "body" not in post.inferred
 
 
 def test_what_stands_around_the_text_in_its_element_is_cut_off() -> None:
     junk = '<ul><li><a href="/tweet">Tweet</a></li><li><a href="/print">Print</a></li></ul>'
-    [post] = ApplicationAwareHelper(load()).assist(page(hentry(TEXT + junk))).objects
+    [post] = ApplicationAwareHelper(shipped()).assist(page(hentry(TEXT + junk))).objects
     assert post.first("body") == "\n".join(ICE)
 
 
@@ -54,7 +54,7 @@ def test_a_list_where_the_text_is_expected_gives_way_to_the_text() -> None:
         f"In {year}, so the records of the harbour say, it froze for {year % 50} days." for year in range(1901, 1906)
     )
     text = TEXT + "".join(f"<p>{line}</p>" for line in more)
-    [post] = ApplicationAwareHelper(load()).assist(page(f"{hentry(menu)}<section>{text}</section>")).objects
+    [post] = ApplicationAwareHelper(shipped()).assist(page(f"{hentry(menu)}<section>{text}</section>")).objects
     assert str(post.first("body")).endswith("\n".join((*ICE, *more)))
     assert post.inferred["body"] == "generic reading"
 

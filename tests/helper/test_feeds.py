@@ -6,12 +6,12 @@ import pytest
 
 from aahcrawler.helper import ApplicationAwareHelper, Assistance
 from aahcrawler.page import Headers, Page, feeds
-from knowledge_base.loader import load
 from tests.helper.saved_pages import FOLDER as PAGES
 from tests.helper.saved_pages import NOW, html_page
 from tests.pace import at_most
+from tests.shipped import shipped
 
-KNOWLEDGE_BASE = load()
+KNOWLEDGE_BASE = shipped()
 HERE = "http://news.example/all.xml"
 
 RSS = """<?xml version="1.0"?><rss version="2.0"><channel><title>News</title><link>http://news.example/</link>

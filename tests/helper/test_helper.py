@@ -8,14 +8,15 @@ import pytest
 from aahcrawler.helper import ApplicationAwareHelper, Failure
 from aahcrawler.helper.sites import Sites, site_of
 from aahcrawler.page import Headers, Page
-from knowledge_base.loader import FOLDER, load, load_files
+from knowledge_base.loader import FOLDER, load_files
 from knowledge_base.matching import Detector
 from online_analysis.document import Document
 from tests.helper.saved_pages import FOLDER as PAGES
 from tests.helper.saved_pages import NOW, html_page
 from tests.pace import at_most
+from tests.shipped import shipped
 
-KNOWLEDGE_BASE = load()
+KNOWLEDGE_BASE = shipped()
 THREAD = "http://board.example/viewtopic.php?t=11"
 MARKUP = (PAGES / "phpbb" / "thread-prosilver-3.3.html").read_text(encoding="utf-8")
 
@@ -151,6 +152,7 @@ def test_an_expression_that_fails_on_a_page_is_no_crash(tmp_path: Path) -> None:
     assert [(f.action, f.failure) for f in assistance.failed_actions] == [("posts", Failure.ERROR)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "hostile",
     [

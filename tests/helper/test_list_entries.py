@@ -3,10 +3,10 @@
 import pytest
 
 from aahcrawler.helper import ApplicationAwareHelper, Assistance
-from knowledge_base.loader import load
 from knowledge_base.model import KnowledgeBase
 from online_analysis.document import Document, Outlink
 from tests.helper.saved_pages import html_page
+from tests.shipped import shipped
 
 STORIES = (
     (
@@ -26,7 +26,7 @@ LONG = "The harbour master wrote down the level of the water every morning befor
 
 def read(url: str, head: str, body: str, known: KnowledgeBase | None = None) -> Assistance:
     page = html_page(url, f"<html><head><title>Notes</title>{head}</head>{body}</html>")
-    return ApplicationAwareHelper(known if known is not None else load()).assist(page)
+    return ApplicationAwareHelper(known if known is not None else shipped()).assist(page)
 
 
 def link(document: Document, path: str) -> Outlink:

@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 
 from aahcrawler.helper import Assistance, Failure
-from knowledge_base.loader import load
 from knowledge_base.model import Condition
 from tests.helper.building import application, article, assist, css, helper_of, level, links
 from tests.helper.saved_pages import html_page, saved_pages
+from tests.shipped import shipped
 
 SCRIPT = '<script src="/static/main.3f.js"></script>'
 
@@ -54,8 +54,9 @@ def test_what_can_be_read_without_a_browser(markup: str) -> None:
     assert not reported(helper_of().assist(html_page("http://app.test/", f"<html>{markup}</html>")))
 
 
+@pytest.mark.slow
 def test_saved_pages_can_all_be_read() -> None:
-    helper = helper_of(*load().applications)
+    helper = helper_of(*shipped().applications)
     assert not any(reported(helper.assist(saved.page)) for saved in saved_pages())
 
 

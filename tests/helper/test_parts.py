@@ -212,6 +212,7 @@ def test_links_that_the_page_hides_are_told() -> None:
     assert [link(document, path).hidden for path in ("/x", "/y")] == [True, False]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "hostile",
     [

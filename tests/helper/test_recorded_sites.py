@@ -16,8 +16,8 @@ from aahcrawler.helper import ApplicationAwareHelper, Assistance
 from aahcrawler.page import Headers, Page
 from aahcrawler.webobject import Person, WebObject
 from benchmarks import recorded
-from knowledge_base.loader import load
 from tests.recorded_site import recorded_site
+from tests.shipped import shipped
 
 RECORDED = datetime(2026, 11, 21, 0, 30, tzinfo=UTC)
 MOST_REQUESTS = 400
@@ -111,7 +111,7 @@ def test_everything_is_collected_and_little_else_requested(name: str, tmp_path: 
     objects: dict[str, WebObject] = {}
     requests: list[dict[str, object]] = []
     levels: list[dict[str, object]] = []
-    for url, assistance in crawl(Recording(site.folder), ApplicationAwareHelper(load())):
+    for url, assistance in crawl(Recording(site.folder), ApplicationAwareHelper(shipped())):
         level = assistance.match.level if assistance.match else None
         requests.append({"url": url})
         levels.append({"url": url, "level": level.role if level else None})
@@ -137,7 +137,7 @@ def test_everything_is_collected_and_little_else_requested(name: str, tmp_path: 
 
 @pytest.mark.parametrize("name", SITES)
 def test_no_other_application_claims_a_page(name: str) -> None:
-    recording, knowledge_base = Recording(recorded_site(name).folder), load()
+    recording, knowledge_base = Recording(recorded_site(name).folder), shipped()
     pages = [recording.page(row["url"]) for row in list(rows(recording.folder / "index.jsonl"))[:15]]
     everything = ApplicationAwareHelper(knowledge_base)
     own = next((match for page in pages if (match := everything.assist(page).match) is not None), None)

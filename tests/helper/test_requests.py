@@ -218,7 +218,7 @@ def test_a_form_without_action_asks_its_own_page() -> None:
         ('<form method="dialog"></form>', "its method is dialog"),
         ('<form><input name="q"><input type="password" name="p"></form>', "password"),
         ('<form><input type=" FILE "></form>', "password or a file"),
-        ('<form action="javascript:go()"></form>', "no web address"),
+        ('<form action="javascript:go()"></form>', "no URL"),
         ('<form action="http://evil.test/find"></form>', "leads to another site"),
     ],
 )

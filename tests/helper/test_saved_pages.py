@@ -6,16 +6,16 @@ These are the checks of ``aah kb test``.
 import pytest
 
 from aahcrawler.authoring.trial import Trial, levels_without_page, without_negative_page
-from knowledge_base.loader import load
 from knowledge_base.model import KnowledgeBase
 from tests.helper.saved_pages import SavedPage, saved_pages
+from tests.shipped import shipped
 
 SAVED = saved_pages()
 
 
 @pytest.fixture(scope="module")
 def knowledge_base() -> KnowledgeBase:
-    return load()
+    return shipped()
 
 
 @pytest.fixture(scope="module")

@@ -32,3 +32,13 @@ def test_a_title_loses_what_the_titles_of_its_site_share() -> None:
         [one] = helper.assist(page_of(markup, url=f"http://site.test/news/{number}")).objects
         found = str(one.first("title"))
     assert found == "Early ice"
+
+
+def test_ends_within_ends_are_shared_by_a_part_of_a_site() -> None:
+    sites = Sites()
+    for number in range(9):
+        sites.shared_titles(f"http://a.test/list/{number}", (f"list{chr(97 + number)}", "harbourforum"))
+    for number in range(LEAST_TITLES):
+        found = sites.shared_titles("http://a.test/topic/7", (f"title{chr(97 + number)}", "topic", "harbourforum"))
+    assert found == {"harbourforum", "topic"}
+    assert sites.shared_titles("http://a.test/list/77", ("more", "harbourforum")) == {"harbourforum"}

@@ -2,10 +2,10 @@
 
 import pytest
 
-from knowledge_base.loader import load
 from knowledge_base.url_rules import ParsedUrl
+from tests.shipped import shipped
 
-KNOWLEDGE_BASE = load()
+KNOWLEDGE_BASE = shipped()
 
 SAME = [
     ("phpBB", "/viewtopic.php?f=2&t=5", "/viewtopic.php?t=5"),

@@ -7,10 +7,10 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from aahcrawler.helper import ApplicationAwareHelper
-from knowledge_base.loader import load
 from tests.helper.saved_pages import html_page
+from tests.shipped import shipped
 
-KNOWLEDGE_BASE = load()
+KNOWLEDGE_BASE = shipped()
 POSTS_A_PAGE = 10
 MOST_REQUESTS = 300
 Site = Callable[[str], str | None]

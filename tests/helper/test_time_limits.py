@@ -10,10 +10,10 @@ from lxml.html import document_fromstring, tostring
 
 from aahcrawler.helper import ApplicationAwareHelper, Failure
 from aahcrawler.helper.time_limits import REGULAR_BYTES, Attempts, Stopwatch
-from knowledge_base.loader import load
 from knowledge_base.model import Application, Condition, LinkSource, Navigate, PageLevel, Variant
 from tests.helper.building import application, article, helper_of, level, links, text_field, xpath
 from tests.helper.saved_pages import html_page, saved_pages
+from tests.shipped import shipped
 
 SLOW = xpath("//i[count(//i[count(//i) > 1]) > 1]")
 """Its time grows with the cube of the number of elements."""
@@ -114,6 +114,7 @@ def enlarged(markup: str, item: str, size: int) -> bytes:
     return tostring(tree)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "item"),
     [
@@ -126,6 +127,6 @@ def enlarged(markup: str, item: str, size: int) -> bytes:
 def test_regular_documents_of_megabytes_are_quick_enough(name: str, item: str) -> None:
     (saved,) = (saved for saved in saved_pages() if saved.name == name)
     page = html_page(saved.page.url, enlarged(saved.page.text, item, 2_500_000))
-    found = ApplicationAwareHelper(load()).assist(page)
+    found = ApplicationAwareHelper(shipped()).assist(page)
     assert found.objects
     assert {failure.failure for failure in found.failed_actions} <= {Failure.TOO_MUCH}

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.page import Headers, Page
 from aahcrawler.page.transcript import Sheet, Transcript, TranscriptLink
-from knowledge_base.loader import load
+from tests.shipped import shipped
 
 NOW = datetime(2024, 6, 1, tzinfo=UTC)
 PAGE = Page("http://a.test/x.pdf", 200, Headers((("Content-Type", "application/pdf"),)), b"%PDF", NOW)
@@ -20,7 +20,7 @@ def test_a_document_has_a_part_for_each_of_its_pages_that_has_text() -> None:
         Sheet("More", (TranscriptLink("http://A.test/cover", "again"), TranscriptLink("/login.php"))),
     )
     page = replace(PAGE, transcript=Transcript("", NOW, sheets, complete=False))
-    found = ApplicationAwareHelper(load()).assist(page)
+    found = ApplicationAwareHelper(shipped()).assist(page)
     document = found.document
     assert [part.text for part in document.parts] == [TEXT, "More"]
     assert [(link.url, link.anchor, link.context, link.part) for link in document.outlinks] == [
@@ -33,5 +33,5 @@ def test_a_document_has_a_part_for_each_of_its_pages_that_has_text() -> None:
 
 
 def test_a_document_that_nobody_read_leads_nowhere() -> None:
-    document = ApplicationAwareHelper(load()).assist(PAGE).document
+    document = ApplicationAwareHelper(shipped()).assist(PAGE).document
     assert (document.parts, document.outlinks) == ((), ())

@@ -5,9 +5,9 @@ import pytest
 from aahcrawler.induction.article_text import ArticleText, article_text, letters, merged, share_of
 from aahcrawler.induction.generic_objects import read
 from aahcrawler.induction.main_part import main_part
-from aahcrawler.induction.model import NoObject
+from aahcrawler.induction.prepared_page import PreparedPage
 from aahcrawler.induction.record_finding import records
-from aahcrawler.induction.surroundings import Surroundings
+from aahcrawler.induction.record_sets import NoObject
 from aahcrawler.page import Page
 from tests.page.building import page_of
 
@@ -21,7 +21,7 @@ STANDFIRST = "After the coldest night since records began, the town has found a 
 
 
 def text_of(page: Page) -> ArticleText:
-    where = Surroundings.of(page)
+    where = PreparedPage.of(page)
     return article_text(page, where, main_part(where.outline, where.shown, records(page), where.names))
 
 
@@ -104,7 +104,7 @@ def test_a_page_that_is_too_large_for_the_library_is_read_by_its_structure() -> 
 def test_markup_that_is_nested_too_deeply_is_read_by_what_takes_no_time_for_it() -> None:
     nested = "<table><tr><td>" * 600 + TEXT
     page = page_of(f"<html><head><title>Ice</title></head><body><main><h1>Ice</h1>{nested}</main></body></html>")
-    assert article_text(page, Surroundings.of(page), None).lines == ICE
+    assert article_text(page, PreparedPage.of(page), None).lines == ICE
 
 
 def test_texts_are_compared_by_their_letters() -> None:
@@ -154,3 +154,17 @@ def test_rows_of_names_and_numbers_are_no_article() -> None:
 )
 def test_a_page_without_an_object_tells_why(body: str, head: str, reason: NoObject | None) -> None:
     assert read(article(body, head)).reason == reason
+
+
+def test_a_text_that_is_mostly_that_of_posts_keeps_its_own_lines_alone() -> None:
+    posts = [
+        f"Post {number} says that the harbour was closed for {number} days, until the storm was over."
+        for number in (1, 2, 3)
+    ]
+    own = "An introduction of its own, which is not long."
+    text = ArticleText((own, *posts), 1, 300, (own, *posts))
+    found = text.apart_from(posts)
+    assert (found.lines, found.lead, found.whole) == ((own,), 1, (own,))
+    assert found.running < text.running
+    long = ArticleText((own * 9, posts[0]), 0, 500, (own * 9, posts[0]))
+    assert long.apart_from(posts) is long

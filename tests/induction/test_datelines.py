@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 
 from aahcrawler.induction.datelines import dateline, published
-from aahcrawler.induction.surroundings import Surroundings
+from aahcrawler.induction.prepared_page import PreparedPage
 from tests.page.building import page_of
 
 TITLE = "The ice broke early"
@@ -16,7 +16,7 @@ VAGUE = '<meta name="date" content="{}">'
 
 def _published(head: str, below: str, above: str = "") -> datetime | None:
     page = page_of(f"<html><head>{head}</head><body>{above}<h1>{TITLE}</h1>{below}{TEXT}</body></html>")
-    return published(page, page.once(Surroundings.of), TITLE)
+    return published(page, page.once(PreparedPage.of), TITLE)
 
 
 @pytest.mark.parametrize(
@@ -67,4 +67,4 @@ def test_headings_that_only_begin_like_the_title_have_no_dateline() -> None:
     page = page_of(
         f"<html><body><h2>{TITLE} and nobody at all had seen it coming</h2><p>4 March 2021</p></body></html>"
     )
-    assert not dateline(page.once(Surroundings.of), TITLE)
+    assert not dateline(page.once(PreparedPage.of), TITLE)

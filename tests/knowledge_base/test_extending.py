@@ -122,7 +122,7 @@ def test_kinds_must_agree(tmp_path: Path) -> None:
 def test_a_level_that_is_redefined_must_bear_what_leads_to_it(tmp_path: Path) -> None:
     level = '<level name="list" role="intermediate"><when css="#l"/><navigate name="t" to="talk"><select css="a"/></navigate></level>'  # noqa: E501
     found = messages(tmp_path, SITE.replace("</application>", level + "</application>"), FULL)
-    assert any("documented links need addresses, and level list has none" in message for _, _, message in found)
+    assert any("documented links need URLs, and level list has none" in message for _, _, message in found)
 
 
 def test_nothing_is_taken_from_an_action_of_a_redefined_level(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from time import process_time
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -46,6 +47,7 @@ def test_it_finds_what_the_pattern_itself_would(written: list[tuple[bool, str]],
     assert set(names(index, url)) == {pattern for pattern in patterns if is_on_host(url, pattern)}
 
 
+@pytest.mark.slow
 def test_many_sites_cost_no_more_than_few() -> None:
     few, many = (HostIndex(site(f"s{n}", f"h{n}.test", f"*.h{n}.test") for n in range(size)) for size in (10, 20_000))
 

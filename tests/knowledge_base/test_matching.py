@@ -8,11 +8,12 @@ from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 
 from aahcrawler.page import Page
-from knowledge_base.loader import FOLDER, LoadError, load, load_files
+from knowledge_base.loader import FOLDER, LoadError, load_files
 from knowledge_base.matching import HEAD, TAIL, Detector, Sight, find_level, still_holds
 from knowledge_base.model import KnowledgeBase, Pattern, Strength
 from knowledge_base.pattern_filter import Candidates
 from tests.helper.saved_pages import html_page, saved_pages
+from tests.shipped import shipped
 
 TINY = """<application name="{name}" kind="web-forum"><detect>{signs}</detect>
 <level name="any" role="intermediate"><when css="body"/></level></application>"""
@@ -115,7 +116,7 @@ def test_a_sign_in_the_middle_of_a_huge_page_is_not_looked_for(build: Build) -> 
 
 
 def test_remembered_evidence_is_verified_not_trusted() -> None:
-    phpbb = load().application("phpBB")
+    phpbb = shipped().application("phpBB")
     proofs = [pattern for pattern in phpbb.patterns if pattern.strength is Strength.PROOF]
     assert still_holds(html_page("http://a.test/", '<body id="phpbb">x</body>'), proofs)
     assert not still_holds(html_page("http://a.test/", "<body>x</body>"), proofs)
@@ -199,7 +200,7 @@ def test_detection_says_what_evaluating_every_sign_says(
 
 
 def test_no_sign_that_a_saved_page_shows_is_passed_over() -> None:
-    knowledge_base = load()
+    knowledge_base = shipped()
     candidates = Candidates(knowledge_base.applications)
     shown = 0
     for saved in saved_pages():

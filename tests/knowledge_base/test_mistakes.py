@@ -89,7 +89,7 @@ MISTAKES = [
     ('parameters="view=app"', 'parameters="view=#1"', "whole number"),
     ("**/list-#.php", "**/list.php?id=#", 'parameters="id=#"'),
     ('value="#"', 'value="#0"', "whole number"),
-    ('path="**/index.php" query="edit/*"', "", "refuse every address"),
+    ('path="**/index.php" query="edit/*"', "", "refuse every URL"),
     ('<needs-browser css="#app" parameters="view=app"/>', "<needs-browser/>", "this sign is empty"),
     ('<ignore css="a.unwritten"/>', "<ignore/>", "write either css or xpath"),
     ('<ignore css="a.unwritten"/>', '<ignore css="a[" />', "no CSS selector"),

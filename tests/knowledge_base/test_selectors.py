@@ -3,7 +3,6 @@
 import pytest
 from lxml.html import document_fromstring, fromstring
 
-from knowledge_base.loader import load
 from knowledge_base.model import Extract, KnowledgeBase
 from knowledge_base.selectors import (
     BadExpressionError,
@@ -13,6 +12,7 @@ from knowledge_base.selectors import (
     required_literals,
 )
 from tests.helper.saved_pages import saved_pages
+from tests.shipped import shipped
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def all_selectors(knowledge_base: KnowledgeBase) -> list[Selector]:
 
 @pytest.mark.slow
 def test_narrowing_loses_nothing_on_some_saved_pages() -> None:
-    selectors = all_selectors(load())
+    selectors = all_selectors(shipped())
     for saved in saved_pages()[::15]:
         literals = SourceLiterals(saved.page.body.lower())
         for selector in selectors:

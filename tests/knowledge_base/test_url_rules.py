@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from knowledge_base.globs import BadGlobError, glob_test
-from knowledge_base.loader import load
 from knowledge_base.model import KnowledgeBase
 from knowledge_base.url_rules import (
     AvoidRule,
@@ -22,11 +21,12 @@ from knowledge_base.url_rules import (
     UrlRule,
 )
 from tests.pace import at_most
+from tests.shipped import shipped
 
 
 @cache
 def knowledge_base() -> KnowledgeBase:
-    return load()
+    return shipped()
 
 
 def canonical(application: str, url: str) -> str:

@@ -8,12 +8,12 @@ from lxml.html import HtmlElement, document_fromstring, fromstring
 
 from knowledge_base import element_index
 from knowledge_base.element_index import Elements
-from knowledge_base.loader import load
 from knowledge_base.matching import literals_of
 from knowledge_base.selectors import Selector, SourceLiterals, compile_selector
 from knowledge_base.xpath_lookup import look_up
 from tests.helper.saved_pages import saved_pages
 from tests.knowledge_base.test_selectors import all_selectors
+from tests.shipped import shipped
 
 _POST = "contains(concat(' ', normalize-space(@class), ' '), ' post ')"
 _PAGE = """
@@ -131,7 +131,7 @@ def test_large_documents_have_no_index(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.slow
 def test_nothing_of_the_knowledge_base_is_lost_on_saved_pages() -> None:
-    selectors = list({selector.source: selector for selector in all_selectors(load())}.values())
+    selectors = list({selector.source: selector for selector in all_selectors(shipped())}.values())
     looked_up = found = 0
     for saved in saved_pages()[::25]:
         tree, literals = saved.page.tree, literals_of(saved.page)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aahcrawler.objects.versions import Changes, compare, is_edited, version
+from aahcrawler.objects.versions import Changes, carried, compare, is_edited, version
 from aahcrawler.webobject import Person, Reference, Value, WebObject
 from tests.objects.samples import GRAPH, PAGE, POST, REPLY
 
@@ -165,3 +165,46 @@ def test_a_moment_is_the_same_in_any_zone() -> None:
     local = changed(POST, {"date": (utc.astimezone(timezone(timedelta(hours=5))),)})
     assert not is_edited(changed(POST, {"date": (utc,)}), local)
     assert is_edited(changed(POST, {"date": (utc + timedelta(hours=1),)}), local)
+
+
+def numbered(prefix: str, *said: str, moment: int = 0) -> tuple[WebObject, ...]:
+    first = datetime(2026, 1, 2, 10, 30, tzinfo=UTC)
+    return tuple(
+        WebObject(
+            f"{PAGE}#{prefix}{number}",
+            "reply",
+            PAGE,
+            {
+                "author": (Person(f"Writer {number}"),),
+                "date": (first + timedelta(hours=number, seconds=moment),),
+                "body": (text,),
+                "url": (Reference(f"{PAGE}#{prefix}{number}"),),
+                "parent": (Reference(f"{PAGE}#{prefix}0"),),
+            },
+        )
+        for number, text in enumerate(said)
+    )
+
+
+def test_a_page_that_numbers_its_objects_anew_adds_and_deletes_nothing() -> None:
+    former, now = numbered("c", "One.", "Two.", "Three."), numbered("post-", "One.", "Two.", "Three.")
+    assert compare(former, now) == Changes()
+    known = carried(former, now)
+    assert [each.iri for each in known] == [each.iri for each in former]
+    assert [each.first("url") for each in known] == [each.first("url") for each in now]
+    assert {each.first("parent") for each in known} == {Reference(f"{PAGE}#c0")}
+    assert carried(former, known) == known
+
+
+def test_an_edit_is_told_although_the_page_numbers_its_objects_anew() -> None:
+    former, now = numbered("c", "One.", "Two."), numbered("post-", "One.", "Two, and more.", "Three.")
+    assert compare(former, now) == Changes(added=(f"{PAGE}#post-2",), edited=(f"{PAGE}#c1",))
+    later = numbered("post-", "One, edited.", "Two, and more.", "Three.")
+    assert compare(carried(former, now), later) == Changes(edited=(f"{PAGE}#c0",))
+
+
+def test_objects_of_one_author_and_minute_are_not_taken_for_one_another() -> None:
+    one = numbered("c", "One.")[0]
+    twins = [changed(one, {"body": (text,)}, iri=f"{PAGE}#post-{text}") for text in ("Two.", "Three.")]
+    found = compare((one,), [changed(each, {"url": ()}) for each in twins])
+    assert (len(found.added), found.edited, found.deleted) == (2, (), (one.iri,))

@@ -13,10 +13,12 @@ import rdflib
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from aahcrawler.layout import NQUADS
 from aahcrawler.objects import vocabulary as v
 from aahcrawler.objects.nquads import iri
 from aahcrawler.objects.versions import Changes, version
-from aahcrawler.objects.writer import CaptureDescription, ObjectWriter, recover_objects, statements
+from aahcrawler.objects.writer import CaptureDescription, ObjectWriter, statements
+from aahcrawler.segments import recover
 from aahcrawler.webobject import Container, Person, Reference, Value, WebObject
 from tests.objects.samples import CAPTURE, FETCHED, GRAPH, POST, REPLY
 
@@ -310,7 +312,7 @@ def test_torn_segments_are_recovered(tmp_path: Path) -> None:
     torn.parent.mkdir()
     torn.write_bytes(path.read_bytes() + path.read_bytes()[:99])
     writer.close()
-    (recovered,) = recover_objects(torn.parent)
+    (recovered,) = recover(torn.parent, NQUADS)
     assert recovered.cut == 99
     assert gzip.decompress(recovered.file.read_bytes()) == statements(CAPTURE, (POST,))
 

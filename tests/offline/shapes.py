@@ -11,7 +11,7 @@ import rdflib
 from pyshacl import validate
 
 import aahcrawler.objects
-from aahcrawler.objects.writer import EXTENSION
+from aahcrawler.layout import NQUADS
 from aahcrawler.segments import open_segment, segments
 
 SHAPES = Path(aahcrawler.objects.__file__).with_name("shapes.ttl")
@@ -30,7 +30,7 @@ def violations(text: bytes) -> list[str]:
 def crawl_violations(crawl: Path) -> list[str]:
     """Return what breaks a shape in a crawl's segments."""
     found = []
-    for path in segments(crawl / "objects", EXTENSION):
+    for path in segments(crawl / "objects", NQUADS):
         with open_segment(path) as file, gzip.GzipFile(fileobj=file) as text:
             found += violations(text.read())
     return found

@@ -181,6 +181,7 @@ def test_a_definition_and_a_threshold_may_be_named(crawl: Path, tmp_path: Path) 
     assert found["similarity"]["ICD"]["relevant"] == 2
 
 
+@pytest.mark.slow
 def test_documents_that_are_not_kept_are_told(tmp_path: Path) -> None:
     copy = write(tmp_path / "copy", [Answer(FLOOD)])
     meaning = json.loads((copy / "icd.json").read_text("utf-8"))

@@ -16,7 +16,8 @@ from aahcrawler.frontier.protocol import FrontierSettings, Offer, State
 from aahcrawler.frontier.redis.frontier import RedisFrontier
 from aahcrawler.frontier.server.embedded import EmbeddedServer
 from aahcrawler.frontiers import NoCrawlError
-from aahcrawler.scores import Findings, Leads, Lessons, ScoreLog, ScoreLogError, Source
+from aahcrawler.scores import Findings, Leads, Lessons, ScoreLog, Source
+from aahcrawler.segments import DamageError
 from offline.explanation.report import write_json, write_tables
 from offline.explanation.score_explanation import Explanation, UnknownUrlError, explain
 from offline.explanation.url_events import Happened
@@ -295,7 +296,7 @@ def test_what_is_unknown_is_told_so(folder: Path, tmp_path_factory: pytest.TempP
         explain(tmp_path_factory.mktemp("none"), PAGE)
     (folder / "scores").mkdir()
     (folder / "scores" / "test-20260131120000-00000.scores.gz").write_bytes(b"no log")
-    with pytest.raises(ScoreLogError, match="is damaged"):
+    with pytest.raises(DamageError, match="is damaged"):
         explain(folder, PAGE)
 
 

@@ -14,10 +14,10 @@ import pyoxigraph as ox
 import pytest
 
 from aahcrawler.segments import OPEN
+from aahcrawler.segments.members import Members
 from offline.store.endpoint import LEDGER, Endpoint
 from offline.store.loading import Destination, Loaded, LoadError, load
 from offline.store.local import LocalStore, StoreError
-from offline.store.segment_text import Members
 from tests.offline.crawls import capture, post, segments_of, write_threads, writer
 from tests.offline.endpoints import endpoint
 
@@ -177,6 +177,9 @@ class _Stopping:
         with members.stream(1 << 20) as text:
             self._store.rdf.load(text, ox.RdfFormat.N_QUADS)
         raise KeyboardInterrupt(segment)
+
+    def replace(self, segment: str, members: Members) -> None:
+        self.add(segment, members)
 
 
 def test_stopping_before_it_is_remembered_loses_nothing(tmp_path: Path) -> None:

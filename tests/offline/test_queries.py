@@ -176,7 +176,7 @@ def test_folders_that_are_no_crawl_are_told_and_left_alone(tmp_path: Path, crawl
         assert "Name the output folder of a crawl" in told(*command)
     assert list(tmp_path.iterdir()) == []
     assert "not both" in told("load", crawl, "--store", tmp_path, "--endpoint", "http://127.0.0.1/")
-    assert "is no address of a store" in told("load", crawl, "--endpoint", "127.0.0.1:3030")
+    assert "is no URL of a store" in told("load", crawl, "--endpoint", "127.0.0.1:3030")
 
 
 def test_a_store_in_use_is_told(crawl: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

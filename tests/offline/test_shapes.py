@@ -11,7 +11,6 @@ from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.objects.versions import Changes
 from aahcrawler.objects.writer import CaptureDescription, statements
 from aahcrawler.webobject import Container, Person, Reference, WebObject
-from knowledge_base.loader import load
 from tests.crawl.articles import article, english
 from tests.crawl.crawling import aah, rows, running, write_icd
 from tests.crawl.gate import Gate
@@ -20,6 +19,7 @@ from tests.helper.saved_pages import NOW, saved_pages
 from tests.objects.samples import CAPTURE, GRAPH, PAGE, POST, REPLY
 from tests.offline.crawls import write_threads
 from tests.offline.shapes import crawl_violations, shapes, violations
+from tests.shipped import shipped
 
 PROJECT = Path(__file__).parents[2]
 SOUND = statements(CAPTURE, [POST, REPLY])
@@ -56,7 +56,7 @@ def test_a_crawl_passes_and_is_asked_while_it_runs(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_the_objects_of_every_saved_page_pass() -> None:
-    helper = ApplicationAwareHelper(load())
+    helper = ApplicationAwareHelper(shipped())
     written = b""
     for number, saved in enumerate(saved_pages()):
         description = CaptureDescription(f"urn:uuid:{number}", saved.page.url, 200, NOW)

@@ -256,6 +256,7 @@ def test_mistakes_in_options_are_told(world: Path, tmp_path: Path) -> None:
         assert (code, problem in output) == (2, True), output
 
 
+@pytest.mark.slow
 def test_without_a_judge_the_oracle_is_left_out_and_nobody_judges(world: Path) -> None:
     code, output = run(world, "--pages", 3)
     assert code == 0, output

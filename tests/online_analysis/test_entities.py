@@ -82,6 +82,7 @@ def test_names_are_found_wherever_they_stand_in_a_long_text() -> None:
     assert found(f"{'x' * 3000}。安倍晋三{'太' * 3000}", "zh") == ["安倍晋三"]
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(
     st.lists(st.sampled_from([*NAMES, "Scheer", "may", "the", "Union", "和", "l'", ".", "\n"]) | st.text(max_size=8)),
@@ -216,6 +217,7 @@ def test_a_model_tells_names_from_longer_ones_and_from_others(model: Path) -> No
     assert finder.find("Yesterday Hermann Müller spoke about energy.", "en") == ()
 
 
+@pytest.mark.slow
 def test_a_model_speaks_of_its_own_language_alone(model: Path) -> None:
     names = ["Freiburg", "Hermann Scheer"]
     finder, plain = Gazetteer(names, LEXICON.language, load_model(str(model))), Gazetteer(names, LEXICON.language)

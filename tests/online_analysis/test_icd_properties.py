@@ -1,6 +1,7 @@
 from datetime import timedelta
 from pathlib import Path
 
+import pytest
 import yaml
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -96,6 +97,7 @@ def definitions(draw: st.DrawFn) -> dict[str, object]:
     }
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(definitions())
 def test_what_is_written_is_read_back(fields: dict[str, object]) -> None:
@@ -106,6 +108,7 @@ def test_what_is_written_is_read_back(fields: dict[str, object]) -> None:
     assert changes(icd, again) == ()
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(definitions(), st.randoms(use_true_random=False))
 def test_the_order_of_fields_and_lists_means_nothing(fields: dict[str, object], random: object) -> None:
@@ -169,6 +172,7 @@ json_like = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=120)
 @given(st.sampled_from(list(Icd.model_fields)), json_like)
 def test_no_value_of_a_field_raises_anything_but_mistakes(field: str, value: object) -> None:

@@ -13,10 +13,10 @@ from online_analysis.document import Document, Outlink
 from online_analysis.icd.scoring import Scoring
 from online_analysis.ranking import LearningRanker, Standing, link_ranker
 from online_analysis.ranking.features import anchor_words, url_steps, url_words
-from online_analysis.ranking.model import bounded
 from online_analysis.ranking.queued_urls import Update, Waiting
 from online_analysis.ranking.regression import Ridge, Row, Rows, Weights
 from online_analysis.ranking.settled_urls import Gone
+from online_analysis.ranking.url_model import bounded
 
 GOOD, BAD = "https://solar.test", "https://cooking.test"
 Link = tuple[str, str]

@@ -2,14 +2,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aahcrawler.scope import Address, Refusal, Scope
+from aahcrawler.scope import ExternalUrl, Refusal, Scope
 from aahcrawler.urls import queue_of
 from online_analysis.url_patterns import UrlPattern, UrlPatternError
 from tests.online_analysis.definitions import with_lines
 
 
 def judge(url: str, *lines: str, depth: int = 0) -> str | None:
-    return Scope(with_lines(*lines)).admit(Address(url, queue_of(url), depth))
+    return Scope(with_lines(*lines)).admit(ExternalUrl(url, queue_of(url), depth))
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_requisites_may_lie_elsewhere_unless_denied() -> None:
     scope = Scope(with_lines("scope: {allow: [forum], deny: [/ads/], depth: 0}", "scoring: {spam_hosts: [bad.test]}"))
 
     def admit(url: str) -> str | None:
-        return scope.admit(Address(url, queue_of(url), 1, "requisite"))
+        return scope.admit(ExternalUrl(url, queue_of(url), 1, "requisite"))
 
     assert admit("https://cdn.example.com/a.css") is None
     assert admit("https://cdn.example.com/ads/a.css") is Refusal.DENIED
@@ -65,7 +65,10 @@ def test_requisites_may_lie_elsewhere_unless_denied() -> None:
 
 
 def test_languages_bind_links_of_pages_whose_language_is_known() -> None:
-    scope, link = Scope(with_lines("scope: {languages: [de]}")), Address("https://forum.example.org/x", "example.org")
+    scope, link = (
+        Scope(with_lines("scope: {languages: [de]}")),
+        ExternalUrl("https://forum.example.org/x", "example.org"),
+    )
     assert scope.admit(link, "de") is None
     assert scope.admit(link, "de-AT") is None
     assert scope.admit(link) is None

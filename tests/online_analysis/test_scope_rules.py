@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aahcrawler.frontier.hops import LETTERS
-from aahcrawler.scope import Address, Scope
+from aahcrawler.scope import ExternalUrl, Scope
 from aahcrawler.urls import queue_of
 from online_analysis.icd import Icd, IcdError
 from online_analysis.icd.scope_rules import Facts, ScopeRules, hops_off_site
@@ -111,19 +111,19 @@ RULES = (
 
 def test_a_refusal_has_the_name_of_its_rule() -> None:
     scope = Scope(with_lines(*RULES))
-    assert scope.admit(Address("http://a.test/", "a.test", path="ll")) is None
-    assert scope.admit(Address("http://a.test/", "a.test", path="lll")) == "rule:near"
-    assert scope.admit(Address("http://a.test/b.mp4", "a.test", path="l")) == "rule:rule 2"
+    assert scope.admit(ExternalUrl("http://a.test/", "a.test", path="ll")) is None
+    assert scope.admit(ExternalUrl("http://a.test/", "a.test", path="lll")) == "rule:near"
+    assert scope.admit(ExternalUrl("http://a.test/b.mp4", "a.test", path="l")) == "rule:rule 2"
 
 
 def test_what_a_page_needs_to_be_shown_is_bound_by_what_is_refused_only() -> None:
     scope = Scope(with_lines(*RULES))
-    assert scope.admit(Address("http://a.test/b.css", "a.test", 0, "requisite", "", "llle")) is None
-    assert scope.admit(Address("http://a.test/b.mp4", "a.test", 0, "requisite", "", "llle")) == "rule:rule 2"
+    assert scope.admit(ExternalUrl("http://a.test/b.css", "a.test", 0, "requisite", "", "llle")) is None
+    assert scope.admit(ExternalUrl("http://a.test/b.mp4", "a.test", 0, "requisite", "", "llle")) == "rule:rule 2"
 
 
 def test_answers_are_judged_by_their_type() -> None:
-    scope, page = Scope(with_lines(*RULES)), Address(SEED + "watch?v=1", "example.org")
+    scope, page = Scope(with_lines(*RULES)), ExternalUrl(SEED + "watch?v=1", "example.org")
     assert scope.asks_type
     assert scope.admit(page) is None
     assert scope.admit_type(page, "video/mp4") == "rule:rule 2"

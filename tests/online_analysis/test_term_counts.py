@@ -96,6 +96,7 @@ def by_hand(texts: Iterable[str], expectation: Expectation) -> Closeness:
     return counts_closeness(Counter(chain.from_iterable(units)), TOPIC, expectation, units)
 
 
+@pytest.mark.slow
 @settings(max_examples=100)
 @given(st.lists(texts.map(" ".join), min_size=1, max_size=6))
 def test_many_texts_at_once_are_what_each_is_by_itself(found: list[str]) -> None:

@@ -236,3 +236,23 @@ def test_what_stands_after_an_early_end_belongs_to_the_body(end: str) -> None:
     body = page.tree.find("body")
     assert body is not None
     assert " ".join(body.itertext()).split() == ["before", "after", "next"]
+
+
+@pytest.mark.parametrize(
+    ("declared", "body", "expected"),
+    [
+        (("text/html", "text/plain"), "<!doctype html><a href=/x>x</a>", "text/html"),
+        (("text/html, application/octet-stream",), "<html><a href=/x>x</a>", "text/html"),
+        (("application/xhtml+xml", "text/plain"), "<html><a href=/x>x</a>", "application/xhtml+xml"),
+        (("text/html", "text/plain"), "A text of plain words.", "text/plain"),
+        (("text/html", "image/png"), "\x89PNG", "image/png"),
+        (("text/plain",), "<!doctype html><a href=/x>x</a>", "text/plain"),
+        (("text/plain", "text/html"), "A text of plain words.", "text/html"),
+    ],
+)
+def test_of_several_media_types_html_holds_where_the_body_is_html(
+    declared: tuple[str, ...], body: str, expected: str
+) -> None:
+    headers = Headers(tuple(("Content-Type", each) for each in declared))
+    page = Page("http://a.test/", 200, headers, body.encode("latin-1"), NOW)
+    assert page.media_type == expected

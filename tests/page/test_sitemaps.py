@@ -113,6 +113,7 @@ def test_no_more_is_read_than_a_sitemap_may_have() -> None:
     assert sum(1 for _ in sitemaps.read(answer(body))) == sitemaps.MAX_ENTRIES
 
 
+@pytest.mark.slow
 def test_memory_is_that_of_a_piece() -> None:
     compressor = zlib.compressobj(9, wbits=31)
     entry = url(1).replace("</url>", f"<junk>{'<x/>' * 50}</junk></url>").encode()

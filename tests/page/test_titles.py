@@ -2,7 +2,7 @@
 
 import pytest
 
-from aahcrawler.page.titles import parts, title_of
+from aahcrawler.page.titles import parts, subject_of, title_of
 from tests.page.building import page_of
 
 SITE = '<meta property="og:site_name" content="Harbour News">'
@@ -105,3 +105,20 @@ def test_what_all_titles_of_a_site_share_is_no_part_of_any() -> None:
     found = "Stories of the sea – The ice broke early"
     assert title_of(page, found) == found
     assert title_of(page.of_site(None, frozenset(parts("Stories of the sea"))), found) == "The ice broke early"
+
+
+@pytest.mark.parametrize(
+    ("title", "subject"),
+    [
+        ("The ice broke early - Ports - Boats and ports", "The ice broke early"),
+        ("Boats and ports » Ports » The ice broke early", "The ice broke early"),
+        ("The ice broke early - Topic - Ports | Boats and ports", "The ice broke early"),
+        ("The ice broke early - a tale - Boats and ports", "The ice broke early - a tale"),
+        ("Ports - Boats and ports", "Ports"),
+        ("The ice broke early", "The ice broke early"),
+    ],
+)
+def test_a_subject_has_no_names_of_the_lists_that_it_lies_in(title: str, subject: str) -> None:
+    links = '<a href="/">Boats and ports</a><a href="/f/2">Ports</a><a href="/t/7?page=2">The ice broke early</a>'
+    page = page_of(_page(f"<title>{title}</title>", links), url="http://a.test/t/7")
+    assert subject_of(page.of_site(None, frozenset(parts("Topic"))), title) == subject

@@ -9,16 +9,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from aahcrawler.frontier.protocol import Offer
+from aahcrawler.layout import REFUSAL_LOG
 from aahcrawler.refusals import (
     MOST_A_PAGE,
     MOST_REMEMBERED,
     RefusalLog,
-    RefusalLogError,
     Refused,
     read,
-    recover_refusals,
 )
 from aahcrawler.refusals import log as log_module
+from aahcrawler.segments import DamageError, recover
 from aahcrawler.urls import queue_of
 
 PAGE = "http://a.test/"
@@ -89,7 +89,7 @@ def test_what_a_killed_crawl_had_kept_is_there(tmp_path: Path) -> None:
         torn = gzip.compress(b'{"via": "http://b.test/", "refused": {}}\n')[:-5]
         (tmp_path / segment.name).write_bytes(segment.read_bytes() + torn)
     assert [each.offer.url for each in read(tmp_path, 1)] == ["http://a.test/"]
-    assert len(recover_refusals(tmp_path)) == 1
+    assert len(recover(tmp_path, REFUSAL_LOG)) == 1
     assert [each.offer.url for each in read(tmp_path, 1)] == ["http://a.test/"]
 
 
@@ -103,11 +103,11 @@ def test_damage_is_told_after_what_was_before_it(tmp_path: Path, line: bytes) ->
     segment.write_bytes(segment.read_bytes() + gzip.compress(line))
     found = read(tmp_path, 1)
     assert next(found).offer.url == "http://a.test/"
-    with pytest.raises(RefusalLogError, match=f"{segment.name}: is damaged"):
+    with pytest.raises(DamageError, match=f"{segment.name}: is damaged"):
         next(found)
 
 
 def test_another_version_is_not_read(tmp_path: Path) -> None:
     (tmp_path / "test-20260101000000-00000.refused.gz").write_bytes(gzip.compress(b'{"format": 99, "crawl": 1}\n'))
-    with pytest.raises(RefusalLogError, match="another version"):
+    with pytest.raises(DamageError, match="another version"):
         list(read(tmp_path, 1))

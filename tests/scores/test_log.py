@@ -9,21 +9,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from aahcrawler.layout import SCORE_LOG
 from aahcrawler.scores import (
     Findings,
     Leads,
     Lessons,
     Remembered,
     ScoreLog,
-    ScoreLogError,
     Source,
-    recover_scores,
     remember,
 )
 from aahcrawler.scores.columns import packed, unpacked
 from aahcrawler.scores.entries import Ended, Judged, Lesson, Offered, Rescored
 from aahcrawler.scores.ranker_lessons import LONGEST_ANCHOR
 from aahcrawler.scores.reader import count_lessons, read
+from aahcrawler.segments import DamageError, recover
 from online_analysis.aggregation import LinkRanker, Revision, ScoredLink, Scores
 from online_analysis.document import Document, DocumentPart, Outlink
 from online_analysis.icd.scoring import Scoring
@@ -115,7 +115,7 @@ def test_a_crash_loses_at_most_the_entry_that_was_being_written(tmp_path: Path) 
         closed.unlink()
         path.write_bytes(whole[:-cut])
         assert len(entries(tmp_path)) == 2
-        (recovered,) = recover_scores(tmp_path)
+        (recovered,) = recover(tmp_path, SCORE_LOG)
         assert (recovered.file, recovered.cut > 0) == (closed, True)
         assert len(entries(tmp_path)) == 2
 
@@ -128,17 +128,17 @@ def test_damage_is_told_after_what_came_before_it(tmp_path: Path) -> None:
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) // 2] + b"garbage" + whole[len(whole) // 2 :])
     found: list[object] = []
-    with pytest.raises(ScoreLogError, match="is damaged"):
+    with pytest.raises(DamageError, match="is damaged"):
         found.extend(entry for entry in read(tmp_path))
     ranker = HostRanker()
-    with pytest.raises(ScoreLogError, match="is damaged"):
+    with pytest.raises(DamageError, match="is damaged"):
         remember(ranker, tmp_path, 1, Remembered())
     assert len(ranker.calls) > 50
 
 
 def test_what_is_no_score_log_is_refused(tmp_path: Path) -> None:
     (tmp_path / "test-20260131120000-00000.scores.gz").write_bytes(b"none of ours")
-    with pytest.raises(ScoreLogError, match="00000"):
+    with pytest.raises(DamageError, match="00000"):
         entries(tmp_path)
 
 

@@ -60,7 +60,7 @@ def test_links_are_scored_as_if_the_weights_had_always_been_so(
     assert found.keys() == expected.keys() == {url for page in pages for url, _ in page}
     for url, each in expected.items():
         assert found[url].score == pytest.approx(each.score)
-        assert found[url].said == pytest.approx(each.said)
+        assert found[url].analyser_mean == pytest.approx(each.analyser_mean)
 
 
 def test_what_has_no_parts_keeps_its_score_and_what_has_ended_is_gone(tmp_path: Path) -> None:

@@ -13,10 +13,13 @@ from typing import Any
 
 import uvicorn
 
-from aahcrawler.crawls import FRONTIER, frontier_name, frontier_settings, number
+from aahcrawler.crawls import frontier_name, frontier_settings, number
 from aahcrawler.frontier.redis.frontier import RedisFrontier
 from aahcrawler.frontier.server.embedded import EmbeddedServer
-from aahcrawler.service.app import ServiceSettings, create_app
+from aahcrawler.layout import FRONTIER
+from aahcrawler.service.app import ServiceSettings
+from aahcrawler.service.server import Listening, server_config
+from aahcrawler.service.unfinished_heads import UnfinishedHeads
 from online_analysis.icd import Icd
 from tests.crawl.crawling import PATIENCE
 
@@ -77,12 +80,11 @@ class Service:
 
 
 @contextmanager
-def serving(settings: ServiceSettings) -> Iterator[Service]:
+def serving(settings: ServiceSettings, heads: UnfinishedHeads | None = None) -> Iterator[Service]:
     """Serve in a thread until the block ends."""
     listener = socket.socket()
     listener.bind(("127.0.0.1", 0))
-    config = uvicorn.Config(create_app(settings), log_config=None, access_log=False)
-    server = uvicorn.Server(config)
+    server = uvicorn.Server(server_config(settings, Listening(), heads or UnfinishedHeads()))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
     while not server.started:

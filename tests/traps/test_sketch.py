@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from aahcrawler.traps.bloom_filters import BloomFilters, RecentSet
 from aahcrawler.traps.neighbours import FEWEST, NEAR, Neighbours
-from aahcrawler.traps.sketch import LONGEST, distance, fingerprint, said, sketch
+from aahcrawler.traps.sketch import LONGEST, distance, fingerprint, shingle_sample, sketch
 
 WORDS = tuple(
     f"{a}{b}{c}" for a in ("dike", "flood", "har", "bo", "storm") for b in "aeiou" for c in ("n", "l", "st", "mp")
@@ -20,22 +20,26 @@ def text(words: int, seed: int) -> str:
 @given(st.text(max_size=300))
 def test_any_text_has_one_sketch(of: str) -> None:
     one, other = sketch(of), sketch(of)
-    assert (one.fingerprint, one.size, list(one.said)) == (other.fingerprint, other.size, list(other.said))
-    assert len(set(one.said.tolist())) == len(one.said)
+    assert (one.fingerprint, one.size, list(one.shingle_sample)) == (
+        other.fingerprint,
+        other.size,
+        list(other.shingle_sample),
+    )
+    assert len(set(one.shingle_sample.tolist())) == len(one.shingle_sample)
     assert 0 <= one.fingerprint < 2**64
 
 
 @given(st.text(st.sampled_from("ab1 .中é\u0301"), max_size=60))
 def test_parts_of_a_sketch_are_those_of_the_whole(of: str) -> None:
     assert fingerprint(of) == sketch(of).fingerprint
-    assert said(of).tolist() == sketch(of).said.tolist()
+    assert shingle_sample(of).tolist() == sketch(of).shingle_sample.tolist()
 
 
 def test_sketches_are_what_they_were_as_folders_of_crawls_hold_them() -> None:
     text = "The dike held until 1953, and then 堤防 broke: 40 houses on B12 street stood in the water for a fortnight."
     kept = sketch(text)
     assert (kept.fingerprint, kept.size) == (0x30320181CAC260BE, 20)
-    assert kept.said.tolist() == [0x4F1F174382B658F8, 0x53F76B11F723E1A0, 0xE540CB15B8518630]
+    assert kept.shingle_sample.tolist() == [0x4F1F174382B658F8, 0x53F76B11F723E1A0, 0xE540CB15B8518630]
 
 
 def test_case_punctuation_and_space_do_not_matter() -> None:
@@ -59,7 +63,7 @@ def test_what_differs_in_numbers_alone_says_the_same() -> None:
     months = [
         sketch(f"Mo Tu We Th Fr Sa Su {' '.join(map(str, range(n, n + 31)))} events of {2000 + n}") for n in range(9)
     ]
-    assert len({tuple(month.said) for month in months}) == 1
+    assert len({tuple(month.shingle_sample) for month in months}) == 1
     assert len({month.fingerprint for month in months}) > 1
 
 
@@ -103,20 +107,20 @@ def test_the_oldest_pages_are_forgotten_and_a_restored_state_goes_on() -> None:
 
 def test_what_was_heard_is_not_new() -> None:
     heard = BloomFilters()
-    said = [sketch(text(2000, seed)).said for seed in range(30)]
-    assert all(heard.news(each) > 0.9 * len(each) for each in said)
-    assert [heard.news(each) for each in said] == [0] * 30
+    shingle_sample = [sketch(text(2000, seed)).shingle_sample for seed in range(30)]
+    assert all(heard.news(each) > 0.9 * len(each) for each in shingle_sample)
+    assert [heard.news(each) for each in shingle_sample] == [0] * 30
 
 
 def test_memory_is_bounded_and_the_last_is_still_known() -> None:
     heard, chance = BloomFilters(most_bits=1 << 17), np.random.default_rng(1)
     for _ in range(300):
-        said = chance.integers(0, 2**64, 300, np.uint64)
-        assert heard.news(said) > 280
-        assert heard.news(said) < 10, "a few were taken for known, and what they were taken for is forgotten"
+        shingle_sample = chance.integers(0, 2**64, 300, np.uint64)
+        assert heard.news(shingle_sample) > 280
+        assert heard.news(shingle_sample) < 10, "a few were taken for known, and what they were taken for is forgotten"
         assert heard.size <= 3 * (1 << 17) // 8
     restored = BloomFilters.restored(heard.state(), most_bits=1 << 17)
-    assert restored.news(said) < 10
+    assert restored.news(shingle_sample) < 10
 
 
 def test_lately_forgets_the_oldest() -> None:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aahcrawler.traps import Seen, Trap, Traps, Verdict, is_probe
+from aahcrawler.traps import NO_PAGE, Seen, Trap, Traps, Verdict, is_probe
 from aahcrawler.traps.aliases import Aliases
 from aahcrawler.traps.soft_errors import PROBE, SoftErrors
 from aahcrawler.traps.state_file import packed, unpacked
@@ -17,7 +17,7 @@ IDS = ("k3jd8sk2lw9ax7qz4mv1", "p0o9i8u7y6t5r4e3w2q1", "zm1xn2cb3va4ld5ks6jf", "
 
 
 def seen(path: str, said: str, objects: tuple[str, ...] = (), relevant: bool = False) -> Seen:
-    return Seen(f"http://a.test{path}", SITE, said, "", objects, relevant)
+    return Seen(f"http://a.test{path}", SITE, said, "", objects, relevant=relevant)
 
 
 def fetch(traps: Traps, page: Seen, *links: str, name: str = "x1") -> Verdict:
@@ -77,7 +77,7 @@ def test_new_objects_are_something_new_even_where_the_text_around_them_is_long_a
     traps, around = Traps(Section(pages=2)), text(2000, 1)
     for n in range(100):
         verdict = fetch(traps, seen(f"/p?id={n}", around, (f"A comment of some length by {text(3, n)}",)))
-        assert verdict == Verdict(is_new=True)
+        assert verdict == Verdict(is_new=True, has_objects=True)
         assert traps.admit(f"http://a.test/p?id={n + 1}") is None
 
 
@@ -95,7 +95,8 @@ def test_an_archive_that_leads_to_new_pages_is_followed_to_its_end() -> None:
 def test_a_near_duplicate_is_told_with_the_page_that_it_is_like() -> None:
     traps, said = Traps(Section()), text(300, 7)
     assert fetch(traps, seen("/thread/7", said)).trap is None
-    assert fetch(traps, seen("/print/7", said)) == Verdict(Trap.NEAR_DUPLICATE, "http://a.test/thread/7")
+    again = Verdict(Trap.NEAR_DUPLICATE, "http://a.test/thread/7", is_empty=True)
+    assert fetch(traps, seen("/print/7", said)) == again
     followed = Traps(Section(duplicates="follow"))
     fetch(followed, seen("/thread/7", said))
     assert fetch(followed, seen("/print/7", said)).trap is None
@@ -232,3 +233,90 @@ def test_nothing_is_refused_before_the_minimum_and_zero_refuses_nothing(
             verdict = each.judge(Seen(url, SITE, said), "x")
             each.fetched(url, verdict, [url])
         assert free.admit(url) is None
+
+
+def thread(path: str, number: int, anchors: str = "") -> Seen:
+    said = text(200, 5000 + number)
+    return Seen(f"http://a.test{path}", SITE, said, "", (said,), (f"ann {said}",), anchors=anchors)
+
+
+def test_objects_of_a_near_duplicate_are_told_by_who_said_what_when() -> None:
+    traps = Traps(Section())
+    assert fetch(traps, thread("/t/1", 1)).repeated == frozenset()
+    again = thread("/t/1?page=1", 1)
+    both = Seen(again.url, SITE, again.text, "", again.objects, (*again.identities, "bob Thanks!"))
+    assert fetch(traps, both).repeated == {0}
+
+
+def test_a_parameter_without_which_pages_show_the_same_is_left_out() -> None:
+    traps = Traps(Section())
+    for number in range(3):
+        fetch(traps, thread(f"/t/{number}", number), "/t/7")
+        assert traps.admit(f"http://a.test/t/{number}?page=1") is None
+        assert fetch(traps, thread(f"/t/{number}?page=1", number)).trap is Trap.NEAR_DUPLICATE
+    assert traps.admit("http://a.test/t/7?page=1") is Trap.COPY
+    assert traps.admit("http://a.test/t/7?page=2") is None
+    assert traps.admit("http://a.test/t/never-linked?page=1") is None
+    assert Traps(Section(duplicates="follow")).admit("http://a.test/t/7?page=1") is None
+
+
+def test_a_part_is_believed_no_more_once_it_makes_a_difference() -> None:
+    traps = Traps(Section())
+    for number in range(3):
+        fetch(traps, thread(f"/t/{number}/", number), "/t/8/", "/t/9/")
+        fetch(traps, thread(f"/t/{number}/page/1/", number))
+    assert traps.admit("http://a.test/t/9/page/1/") is Trap.COPY
+    fetch(traps, thread("/t/8/", 80))
+    fetch(traps, thread("/t/8/page/1/", 81))
+    assert traps.admit("http://a.test/t/9/page/1/") is None
+
+
+def test_pages_that_lead_nowhere_are_avoided_until_there_is_no_bound() -> None:
+    traps = Traps(Section())
+    for number in range(5):
+        url = f"http://a.test/comment/{number}/history/"
+        assert traps.admit(url) is None
+        barren = traps.fetched(url, NO_PAGE, [])
+    assert barren == "a.test/comment/#/history/"
+    assert traps.admit("http://a.test/comment/77/history/") is Trap.BARREN
+    assert traps.admit("http://a.test/comment/77/history/", trusted=True) is None
+    assert traps.barren("http://a.test/comment/77/history/") == barren
+    assert traps.worth("http://a.test/comment/77/history/") < 0.2 < traps.worth("http://a.test/comment/77/")
+    traps.use(Section(barren=0))
+    assert traps.admit("http://a.test/comment/77/history/") is None
+
+
+def test_documents_and_images_say_nothing_of_what_their_pattern_leads_to() -> None:
+    traps = Traps(Section())
+    for number in range(20):
+        traps.fetched(f"http://a.test/files/{number}.pdf", NO_PAGE, [], is_page=False)
+    assert traps.barren("http://a.test/files/77.pdf") == ""
+
+
+def test_what_was_learned_of_patterns_and_parts_is_kept() -> None:
+    traps, restored = Traps(Section()), Traps(Section())
+    for number in range(5):
+        traps.fetched(f"http://a.test/comment/{number}/history/", NO_PAGE, [])
+    restored.restore(unpacked(packed(1, traps.state()))[1])
+    assert restored.admit("http://a.test/comment/77/history/") is Trap.BARREN
+
+
+def test_the_next_crawl_takes_over_rules_and_nothing_that_was_read() -> None:
+    traps, following = Traps(Section()), Traps(Section())
+    for number in range(5):
+        traps.fetched(f"http://a.test/comment/{number}/history/", NO_PAGE, [])
+        fetch(traps, thread(f"/t/{number}", number))
+        fetch(traps, thread(f"/t/{number}?page=1", number))
+    following.inherit(traps.state())
+    assert following.admit("http://a.test/comment/77/history/") is Trap.BARREN
+    assert following.shorter("http://a.test/t/7?page=1") == "http://a.test/t/7"
+    assert fetch(following, thread("/t/1", 1)) == Verdict(is_new=True, has_objects=True)
+
+
+def test_short_pages_of_their_own_are_avoided_on_no_site_that_shows_no_objects_at_all() -> None:
+    traps = Traps(Section())
+    for number in range(40):
+        url = f"/{number}"
+        assert traps.admit(f"http://a.test{url}") is None or number >= Section().pages
+        fetch(traps, seen(url, text(4, number)))
+    assert traps.barren("http://a.test/77") == ""

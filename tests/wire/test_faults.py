@@ -303,24 +303,46 @@ def test_idle_connections_time_out(tmp_path: Path) -> None:
     asyncio.run(run())
 
 
-@pytest.mark.parametrize(("method", "asked"), [("GET", 3), ("POST", 2)])
-def test_kept_connection_that_the_server_closed(tmp_path: Path, method: str, asked: int) -> None:
-    """The server reads the second request of a connection and goes away without an answer."""
+@pytest.mark.parametrize(("method", "left"), [("GET", b""), ("POST", b""), ("GET", b"of the answer before\r\n\r\n")])
+def test_kept_connection_that_gives_no_answer(tmp_path: Path, method: str, left: bytes) -> None:
+    """The server reads the second request of a connection and goes away: asking again is not for the client."""
 
     async def handler(server: Server, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await server.head(reader)
         writer.write(OK)
         await server.head(reader)
+        writer.write(left)
 
     async def run() -> None:
         async with serving(handler) as server, client(tmp_path) as wire:
             (await wire.fetch(WireRequest(server.url(), method=method))).exchange.close()
-            if method == "GET":
-                (await wire.fetch(WireRequest(server.url(), method=method))).exchange.close()
-            else:
-                with pytest.raises(DisconnectError):
-                    await wire.fetch(WireRequest(server.url(), method=method))
-            assert len(server.requests) == asked
+            with pytest.raises((DisconnectError, ProtocolError)) as error:
+                await wire.fetch(WireRequest(server.url(), method=method))
+            assert error.value.retryable
+            assert len(server.requests) == 2
+            (await wire.fetch(WireRequest(server.url(), method=method))).exchange.close()
+            assert server.connections == 2
+
+    asyncio.run(run())
+
+
+def test_kept_connection_that_is_closed_while_admission_is_waited_for(tmp_path: Path) -> None:
+    """Nothing has been sent: a fresh connection serves."""
+
+    class Slow:
+        async def enter(self, address: str, port: int) -> None:  # noqa: ARG002
+            await asyncio.sleep(0.2)
+
+    async def handler(server: Server, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await server.head(reader)
+        writer.write(OK)
+        await asyncio.sleep(0.1)
+
+    async def run() -> None:
+        async with serving(handler) as server, client(tmp_path) as wire:
+            for _ in range(2):
+                (await wire.fetch(WireRequest(server.url(), admission=Slow()))).exchange.close()
+            assert (server.connections, len(server.requests)) == (2, 2)
 
     asyncio.run(run())
 

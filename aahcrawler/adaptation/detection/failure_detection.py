@@ -1,6 +1,6 @@
 """Detect actions that no longer work (ARCOMEM, section 4.1: structural changes are detected first).
 
-The evidence is the track record of the action on a site, and the results of a former crawl at the same address. A page
+The evidence is the track record of the action on a site, and the results of a former crawl at the same URL. A page
 that has no such object, and a former object that is gone, are not failures.
 """
 
@@ -244,7 +244,7 @@ def _taken_for_another(known: Collection[str], record: TrackRecord) -> Trouble |
 
 
 def since(action: Extract, outcome: Outcome, page: Page, former: Sequence[WebObject]) -> Trouble | None:
-    """Return the failure of an outcome by comparison with the former objects of the same address.
+    """Return the failure of an outcome by comparison with the former objects of the same URL.
 
     Former objects whose text is on the page but in none of the objects found are lost; others were deleted.
     """

@@ -1,4 +1,4 @@
-"""Compare the values of a page's objects with those that a former crawl found at the same address.
+"""Compare the values of a page's objects with those that a former crawl found at the same URL.
 
 An action that still finds something may find another thing than before: the day's heading in place of the title. A
 different value may have been edited as well, so that only a repair strategy which finds the former values on the page
@@ -55,7 +55,7 @@ def _is_other(name: str, pairs: Sequence[tuple[Extracted, WebObject]]) -> bool:
 
 
 def matched(found: Sequence[Extracted], former: Sequence[WebObject]) -> tuple[tuple[Extracted, WebObject | None], ...]:
-    """Return for each object that was found the one that it was before: of the same text, else of the same address."""
+    """Return for each object that was found the one that it was before: of the same text, else of the same URL."""
     by_text: dict[str, list[WebObject]] = {}
     for each in former:
         by_text.setdefault(bare(body_of(each)), []).append(each)
@@ -103,7 +103,7 @@ def _is_same_moment(one: datetime, other: datetime) -> bool:
 
 def contradicts(found: Sequence[Extracted], example: LabelledExample, fields: frozenset[str]) -> bool:
     """Return whether an example has another value of a field than was found, or one if none was found."""
-    return any(said for _, said in _said(found, example, fields))
+    return any(missing for _, missing in _missing(found, example, fields))
 
 
 def evident(
@@ -114,14 +114,14 @@ def evident(
     A value is replaced only if so many of the page's objects have another one that an edit is ruled out. A text is
     never replaced: an addition may belong to it.
     """
-    pairs = _said(found, example, fields - {BODY})
-    changed = sum(any(each.object.first(name) is not None for name in said) for each, said in pairs)
+    pairs = _missing(found, example, fields - {BODY})
+    changed = sum(any(each.object.first(name) is not None for name in missing) for each, missing in pairs)
     replacing = changed >= max(SURE, DIFFERENT * len(pairs))
     told = [
-        (each, {name: value for name, value in said.items() if replacing or each.object.first(name) is None})
-        for each, said in pairs
+        (each, {name: value for name, value in missing.items() if replacing or each.object.first(name) is None})
+        for each, missing in pairs
     ]
-    return tuple(_with(each, said) for each, said in told) if any(said for _, said in told) else None
+    return tuple(_with(each, missing) for each, missing in told) if any(missing for _, missing in told) else None
 
 
 def differs(found: Sequence[Extracted], former: Sequence[WebObject]) -> bool:
@@ -155,7 +155,7 @@ def settled(
         (now, _told_again(now.object, labelled.get(bare(body_of(before))) if before is not None else None))
         for now, before in matched(found, former)
     ]
-    return tuple(_with(now, said) for now, said in told) if any(said for _, said in told) else None
+    return tuple(_with(now, missing) for now, missing in told) if any(missing for _, missing in told) else None
 
 
 def _told_again(now: WebObject, labelled: LabelledObject | None) -> Mapping[str, Value]:
@@ -183,13 +183,13 @@ def _own_text(labelled: LabelledObject) -> str:
 
 def _is_of_template(element: Element, author: str) -> bool:
     """Return whether an element is a label, such as that of a button, or a line with the name of the author."""
-    said = plain_text(element)
-    if author and author in bare(said) and len(said) <= LONGEST_LINE:
+    missing = plain_text(element)
+    if author and author in bare(missing) and len(missing) <= LONGEST_LINE:
         return True
-    return len(said.split()) <= MOST_WORDS_OF_LABEL and any(each.attrib for each in element.iter())
+    return len(missing.split()) <= MOST_WORDS_OF_LABEL and any(each.attrib for each in element.iter())
 
 
-def _said(
+def _missing(
     found: Sequence[Extracted], example: LabelledExample, fields: frozenset[str]
 ) -> list[tuple[Extracted, Mapping[str, Value]]]:
     """Return for each object the values in an example that were not found."""
@@ -208,6 +208,6 @@ def _unlike(web_object: WebObject, labelled: LabelledObject, fields: frozenset[s
     }
 
 
-def _with(extracted: Extracted, said: Mapping[str, Value]) -> Extracted:
-    properties = {**extracted.object.properties, **{name: (value,) for name, value in said.items()}}
-    return replace(extracted, object=replace(extracted.object, properties=properties)) if said else extracted
+def _with(extracted: Extracted, missing: Mapping[str, Value]) -> Extracted:
+    properties = {**extracted.object.properties, **{name: (value,) for name, value in missing.items()}}
+    return replace(extracted, object=replace(extracted.object, properties=properties)) if missing else extracted

@@ -1,4 +1,4 @@
-"""Assume the application and level of pages without any sign of them by their addresses."""
+"""Assume the application and level of pages without any sign of them by their URLs."""
 
 from dataclasses import dataclass
 
@@ -6,7 +6,7 @@ from aahcrawler.adaptation.detection.sign_learning import SignLearning
 from aahcrawler.adaptation.detection.text_sampling import PageText, body_of
 from aahcrawler.adaptation.store.backoff import Backoff
 from aahcrawler.adaptation.store.lru import LruMapping
-from aahcrawler.helper.adapter import Kept, Taken
+from aahcrawler.helper.adaptation_protocol import Kept, Taken
 from aahcrawler.helper.sites import site_of
 from aahcrawler.metadata import Metadata
 from aahcrawler.page import Page
@@ -15,11 +15,11 @@ from knowledge_base.url_rules import ParsedUrl
 
 MOST_SITES = 4_000
 ROW = 3
-"""The number of pages in a row without any sign after which a vague address counts as well."""
+"""The number of pages in a row without any sign after which a vague URL counts as well."""
 UNLIKE = 10
 """The same for one whose pages have shown their level on the site before."""
 MOST_PROBED = 6
-NOWHERE = "aah-nowhere/aah-4f1c9.aah"
+UNUSED_PATH = "aah-nowhere/aah-4f1c9.aah"
 """A path that no application documents, unless it documents every path."""
 
 
@@ -65,9 +65,9 @@ class LevelFallback:
     def application(self, page: Page, known: Application | None, former: Metadata | None) -> Kept | None:
         """Return the application of a page that shows no sign of any.
 
-        It is the one of which the page has a sign learned on its site; the one that a former crawl saw at this address;
-        the one that its site is known for, if that documents the address; on a site of none, the one whose signs the
-        page's are like and that documents the address. One that documents all addresses must have been missed for some
+        It is the one of which the page has a sign learned on its site; the one that a former crawl saw at this URL;
+        the one that its site is known for, if that documents the URL; on a site of none, the one whose signs the
+        page's are like and that documents the URL. One that documents all URLs must have been missed for some
         pages in a row.
         """
         signed = self._sign_learning.application(page)
@@ -100,9 +100,9 @@ class LevelFallback:
     ) -> Taken | None:
         """Return the level of a page: the one of its signs, unless a former crawl knew better, else an assumed one.
 
-        A learned sign counts like one of the file, unless the address is documented as one of another level. Next come
-        a specific address, signs similar to those of the file, and any documented address. If page after page shows
-        signs of another level than its address, the address is believed.
+        A learned sign counts like one of the file, unless the URL is documented as one of another level. Next come
+        a specific URL, signs similar to those of the file, and any documented URL. If page after page shows
+        signs of another level than its URL, the URL is believed.
         """
         site = site_of(page.url)
         self._unsigned.forget(site)
@@ -158,7 +158,7 @@ class LevelFallback:
     def _is_misread(self, page: Page, application: Application, shown: PageLevel, by_address: PageLevel) -> bool:
         """Return whether a page shows signs of a list that by now occur on the site's pages with objects as well.
 
-        That is so if all of many pages in a row whose addresses are those of objects were recognised as lists.
+        That is so if all of many pages in a row whose URLs are those of objects were recognised as lists.
         """
         if by_address.role != "terminal":
             return False
@@ -180,15 +180,15 @@ def _is_of(former: Metadata | None, application: str | None) -> bool:
 
 
 def documented(application: Application, url: str) -> PageLevel | None:
-    """Return the level that documents an address, None for one that is not to be fetched."""
+    """Return the level that documents a URL, None for one that is not to be fetched."""
     address = application.canonical(ParsedUrl.parse(url))
     return application.level_of(address) if application.refusal(address) is None else None
 
 
 def is_telling(level: PageLevel, url: str) -> bool:
-    """Return whether an address is specific to the level: the level does not document every other one of its site."""
+    """Return whether a URL is specific to the level: the level does not document every other one of its site."""
     root = "/".join(url.split("/", 3)[:3])
-    return not level.documents(ParsedUrl.parse(f"{root}/{NOWHERE}"))
+    return not level.documents(ParsedUrl.parse(f"{root}/{UNUSED_PATH}"))
 
 
 def _former_level(application: Application, former: Metadata | None) -> PageLevel | None:

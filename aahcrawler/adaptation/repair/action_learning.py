@@ -8,7 +8,7 @@ from aahcrawler.adaptation.repair.cases import Kept, Way
 from aahcrawler.adaptation.repair.plausibility import Told, misbehaving
 from aahcrawler.adaptation.repair.validation import denies, loses_nothing, reproduces
 from aahcrawler.adaptation.store.learned import LearnedAction
-from aahcrawler.helper.adapter import Question
+from aahcrawler.helper.adaptation_protocol import Question
 from aahcrawler.helper.extraction import Extracted
 from aahcrawler.helper.outcome import Outcome, Runner
 from aahcrawler.helper.sites import site_of

@@ -1,4 +1,4 @@
-"""Find the links that navigation should have found, by their addresses and by those followed before."""
+"""Find the links that navigation should have found, by their URLs and by those followed before."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -13,7 +13,7 @@ from aahcrawler.adaptation.detection.level_fallback import is_telling
 from aahcrawler.adaptation.store.backoff import Backoff
 from aahcrawler.adaptation.store.learned import LearnedLinks
 from aahcrawler.adaptation.store.lru import LruMapping
-from aahcrawler.helper.adapter import Followed
+from aahcrawler.helper.adaptation_protocol import Followed
 from aahcrawler.helper.assistance import Failure
 from aahcrawler.helper.navigation import Chosen, Links
 from aahcrawler.induction import Nature
@@ -78,7 +78,7 @@ class _Leading:
     before: frozenset[str]
 
     def url_of(self, url: str) -> str | None:
-        """Return the canonical form of an address that may be followed, None for others and for this very page."""
+        """Return the canonical form of a URL that may be followed, None for others and for this very page."""
         if not self.links.is_here(url):
             return None
         verdict = self.links.judge(self.application, url)
@@ -88,11 +88,11 @@ class _Leading:
         return verdict.url
 
     def leads_to_target(self, url: str) -> bool:
-        """Return whether an address is one that the level documents."""
+        """Return whether a URL is one that the level documents."""
         return self.links.sites.verdict(self.application, url).level is self.target
 
     def counted(self, reference: str, element: HtmlElement) -> str | None:
-        """Return the canonical address of a link that may be followed, None for others."""
+        """Return the canonical URL of a link that may be followed, None for others."""
         url = self.links.resolve(reference)
         return self.url_of(url) if url is not None and not self.links.ignored.covers(element) else None
 
@@ -160,7 +160,7 @@ class LinkRepair:
     def _learned(self, leading: _Leading, target: _Target) -> tuple[Chosen, ...]:
         """Return the links of the first learned action that finds any, those of the site before others.
 
-        An action that misses a link whose address is documented, or which a former crawl followed, does not count.
+        An action that misses a link whose URL is documented, or which a former crawl followed, does not count.
         """
         name = (leading.application.name, leading.level.name, leading.target.name)
         others = self._adopted.get(name, list) if name in self._adopted else ()
@@ -279,7 +279,7 @@ def _tokens(tree: HtmlElement) -> frozenset[str]:
 
 
 def _by_address(leading: _Leading) -> tuple[Chosen, ...]:
-    """Return the links whose address the level documents, unless it documents any address."""
+    """Return the links whose URL the level documents, unless it documents any URL."""
     if not leading.target.addresses or not is_telling(leading.target, leading.links.page.url):
         return ()
     verdict = leading.links.sites.verdict

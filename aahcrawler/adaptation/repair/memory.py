@@ -1,4 +1,4 @@
-"""Repair from memory: find the objects formerly extracted at an address again (ARCOMEM, section 4.1, recrawl)."""
+"""Repair from memory: find the objects formerly extracted at a URL again (ARCOMEM, section 4.1, recrawl)."""
 
 from collections.abc import Sequence
 
@@ -6,8 +6,8 @@ from aahcrawler.adaptation.repair.alignment import Stretch, WordTable, placed, w
 from aahcrawler.adaptation.repair.remembered_objects import Remembered, objects
 from aahcrawler.adaptation.repair.remembered_runs import of_runs
 from aahcrawler.adaptation.repair.value_places import ShownValues
-from aahcrawler.helper.adapter import Question
-from aahcrawler.induction.surroundings import Surroundings
+from aahcrawler.helper.adaptation_protocol import Question
+from aahcrawler.induction.prepared_page import PreparedPage
 from aahcrawler.page import Page
 from aahcrawler.webobject import WebObject
 from aahcrawler.wrapper_induction.examples import LabelledExample, Method
@@ -23,10 +23,10 @@ LEAST_FOUND = 0.2
 
 
 class MemoryStrategy:
-    """Labels the objects that a former crawl extracted at the address of a page."""
+    """Labels the objects that a former crawl extracted at the URL of a page."""
 
     def label(self, question: Question) -> LabelledExample | None:
-        """Return the objects found again; None if no former crawl found any of the action at the address."""
+        """Return the objects found again; None if no former crawl found any of the action at the URL."""
         return None if question.former is None else recall(question.page, question.action, question.former.objects)
 
 
@@ -45,8 +45,8 @@ def recall(page: Page, action: Extract, former: Sequence[WebObject]) -> Labelled
     ]
     if not known or not page.is_html:
         return None
-    where = Surroundings.of(page)
-    table = WordTable(where.outline)
+    prepared = PreparedPage.of(page)
+    table = WordTable(prepared.outline)
     lengths = [length for _, _, length in known]
     stretches = placed([table.find(body) for _, body, _ in known], lengths)
     share = _share(stretches, lengths)
@@ -57,9 +57,9 @@ def recall(page: Page, action: Extract, former: Sequence[WebObject]) -> Labelled
     found = [Remembered(each, stretch) for (each, _, _), stretch in zip(known, stretches, strict=True) if stretch]
     found.sort(key=lambda each: each.stretch.first)
     if action.run is not None:
-        labelled = of_runs(found, table, ShownValues(page, where, action))
+        labelled = of_runs(found, table, ShownValues(page, prepared, action))
     else:
-        labelled = objects(page, where, action, table, found)
+        labelled = objects(page, prepared, action, table, found)
     notes = (f"{len(found)} of {len(known)} remembered objects are on the page, {len(labelled)} objects in all",)
     return LabelledExample(page, Method.MEMORY, labelled, round(share, 3), 0.0, notes)
 

@@ -7,13 +7,13 @@ from itertools import takewhile
 from lxml.etree import XPathError
 from lxml.etree import _Element as Element
 
-from aahcrawler.helper.adapter import Question
+from aahcrawler.helper.adaptation_protocol import Question
 from aahcrawler.helper.extraction import BODY
 from aahcrawler.induction.headings import page_heading
 from aahcrawler.induction.main_part import MainPart, main_part
-from aahcrawler.induction.model import Byline, Nature, RecordSet, Region
+from aahcrawler.induction.prepared_page import PreparedPage
 from aahcrawler.induction.record_finding import records
-from aahcrawler.induction.surroundings import Surroundings
+from aahcrawler.induction.record_sets import Byline, Nature, RecordSet, Region
 from aahcrawler.page import Page
 from aahcrawler.wrapper_induction.element_features import is_beside, is_name
 from knowledge_base.model import Extract
@@ -43,7 +43,7 @@ class Structure:
     """The records and the article of one page."""
 
     def __init__(self, page: Page) -> None:
-        self.where = page.once(Surroundings.of)
+        self.prepared = page.once(PreparedPage.of)
         self._page = page
 
     @cached_property
@@ -54,13 +54,13 @@ class Structure:
     @cached_property
     def part(self) -> MainPart | None:
         """The article of the page."""
-        return main_part(self.where.outline, self.where.shown, self.sets, self.where.names)
+        return main_part(self.prepared.outline, self.prepared.shown, self.sets, self.prepared.names)
 
     @cached_property
     def bylines(self) -> Mapping[int, Byline]:
         """The authors of all records, by their places."""
         found = (record.author for each in self.sets for record in each.records)
-        return {self.where.outline.places[author.element]: author for author in found if author is not None}
+        return {self.prepared.outline.places[author.element]: author for author in found if author is not None}
 
     @cached_property
     def records(self) -> tuple[int, ...]:
@@ -73,13 +73,13 @@ class Structure:
         return self._places([each for each in self.sets if each.nature is Nature.POSTS])
 
     def _places(self, sets: Sequence[RecordSet]) -> tuple[int, ...]:
-        places = self.where.outline.places
+        places = self.prepared.outline.places
         roots = (root for each in sets for record in each.records for root in record.elements)
         return tuple(sorted(places[root] for root in roots if root in places))
 
     def holds_several(self, items: Sequence[int]) -> bool:
         """Return whether elements contain several of the page's repeated posts, none of which is an element itself."""
-        contains = self.where.outline.contains
+        contains = self.prepared.outline.contains
         inner = [post for post in self.posts if post not in items]
         held = (sum(contains(item, post) for post in inner) for item in items)
         return any(number > 1 for number in held) and len(inner) > len(items)
@@ -89,18 +89,18 @@ class Structure:
         part = self.part
         if part is None or part.heading is None or not part.body.elements:
             return False
-        outline = self.where.outline
+        outline = self.prepared.outline
         body, heading = outline.places[part.body.elements[0]], part.heading
         return any(outline.contains(item, body) and outline.contains(item, heading) for item in items)
 
     def heading(self, body: int) -> int | None:
         """Return the place of the heading of the page's main text, which begins at ``body``."""
-        found = page_heading(self.where.outline, self.where.names, body, self.records)
+        found = page_heading(self.prepared.outline, self.prepared.names, body, self.records)
         return found[1] if found is not None else None
 
     def extended(self, region: Region, beside: frozenset[Element]) -> Region:
         """Return the body with the adjacent content before and behind it that is running text of the same sort."""
-        outline = self.where.outline
+        outline = self.prepared.outline
         if len(region.elements) != 1:
             return region
         body = region.elements[0]

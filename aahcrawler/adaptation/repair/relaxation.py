@@ -13,10 +13,10 @@ from statistics import mean
 
 from aahcrawler.adaptation.detection.name_hints import Hint, Name, NameTable, hints_of
 from aahcrawler.adaptation.repair.page_structure import Structure, Structures, is_beside_article, left_out, less
-from aahcrawler.helper.adapter import Question
-from aahcrawler.induction.model import Byline, Region
+from aahcrawler.helper.adaptation_protocol import Question
 from aahcrawler.induction.outline import Outline, numbered
 from aahcrawler.induction.record_fields import may_be_name
+from aahcrawler.induction.record_sets import Byline, Region
 from aahcrawler.induction.shown_dates import Shown
 from aahcrawler.page.text import excerpt, fold
 from aahcrawler.urls import resolve
@@ -68,11 +68,11 @@ class RelaxationStrategy:
             return None
         candidates = tuple(_Relaxing(question, self._hints(question), self._structures.of(page)).candidates())
         most = max((each.weight for each in candidates), default=0)
-        ranked = sorted(((each.worth(most), each) for each in candidates), key=lambda each: -each[0])
+        ranked = sorted(((each.merit(most), each) for each in candidates), key=lambda each: -each[0])
         if not ranked:
             return None
         confidence, best = ranked[0]
-        others = (worth for worth, each in ranked[1:] if not each.overlaps(best))
+        others = (merit for merit, each in ranked[1:] if not each.overlaps(best))
         notes = (f"named {best.name.token}",)
         return LabelledExample(page, Method.RELAXED, best.objects, confidence, max(others, default=0.0), notes)
 
@@ -122,7 +122,7 @@ class _Candidate:
         """Return the weight of its bodies in long pieces, since lists of teasers have many short ones."""
         return sum(self.outline.running(place) + self.outline.free(place) // 10 for place in self.bodies)
 
-    def worth(self, most: int) -> float:
+    def merit(self, most: int) -> float:
         """Return its confidence, lowered if other candidates have more text: all of every object is wanted."""
         return round(self.confidence * (0.6 + 0.4 * self.weight / most), 4) if most else 0.0
 
@@ -140,10 +140,10 @@ class _Relaxing:
         self._action = question.action
         self._beside_article = is_beside_article(question)
         self._structure = structure
-        self._outline = structure.where.outline
+        self._outline = structure.prepared.outline
         self._names = NameTable(self._outline)
         self._like = {name: self._liked(hinted) for name, hinted in wanted.items()}
-        self._dates = {shown.place: shown for shown in structure.where.shown}
+        self._dates = {shown.place: shown for shown in structure.prepared.shown}
         self._left_out = left_out(self._action, self._page)
         self._never = self._no_text()
         self._holds_much, self._is_named = cache(self._says_much), cache(self._may_be_name)

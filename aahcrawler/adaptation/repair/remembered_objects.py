@@ -8,7 +8,7 @@ from aahcrawler.adaptation.repair.alignment import Stretch, WordTable
 from aahcrawler.adaptation.repair.text_regions import Held, held
 from aahcrawler.adaptation.repair.value_places import ShownValues
 from aahcrawler.induction.outline import numbered
-from aahcrawler.induction.surroundings import Surroundings
+from aahcrawler.induction.prepared_page import PreparedPage
 from aahcrawler.page import Page
 from aahcrawler.page.text import plain_text
 from aahcrawler.webobject import Value, WebObject
@@ -62,18 +62,18 @@ class _Traced:
 
 
 def objects(
-    page: Page, where: Surroundings, action: Extract, table: WordTable, found: Sequence[Remembered]
+    page: Page, prepared: PreparedPage, action: Extract, table: WordTable, found: Sequence[Remembered]
 ) -> tuple[LabelledObject, ...]:
     """Return the objects as objects, in the order of the page, with those of the same shape that are new."""
-    return _Tracing(page, where, table, action).objects(found)
+    return _Tracing(page, prepared, table, action).objects(found)
 
 
 class _Tracing:
     """One page on which objects were found again."""
 
-    def __init__(self, page: Page, where: Surroundings, table: WordTable, action: Extract) -> None:
-        self._values = ShownValues(page, where, action)
-        self._outline = where.outline
+    def __init__(self, page: Page, prepared: PreparedPage, table: WordTable, action: Extract) -> None:
+        self._values = ShownValues(page, prepared, action)
+        self._outline = prepared.outline
         self._table = table
         self._action = action
         self._signed = False

@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from aahcrawler.helper.adapter import Question
+from aahcrawler.helper.adaptation_protocol import Question
 from aahcrawler.wrapper_induction.examples import LabelledExample
 
 

@@ -8,12 +8,12 @@ from functools import cached_property
 from lxml.etree import _Element as Element
 
 from aahcrawler.adaptation.repair.page_structure import Structure, Structures, left_out, less, whole
-from aahcrawler.helper.adapter import Question
+from aahcrawler.helper.adaptation_protocol import Question
 from aahcrawler.induction.headings import page_heading
 from aahcrawler.induction.main_part import MainPart
-from aahcrawler.induction.model import Byline, Dated, Nature, Record, RecordSet, Region
+from aahcrawler.induction.prepared_page import PreparedPage
+from aahcrawler.induction.record_sets import Byline, Dated, Nature, Record, RecordSet, Region
 from aahcrawler.induction.shown_dates import Shown
-from aahcrawler.induction.surroundings import Surroundings
 from aahcrawler.page.text import excerpt, fold, plain_text
 from aahcrawler.urls import resolve
 from aahcrawler.webobject import Person
@@ -61,8 +61,8 @@ class _Inducing:
     structure: Structure
 
     @property
-    def where(self) -> Surroundings:
-        return self.structure.where
+    def prepared(self) -> PreparedPage:
+        return self.structure.prepared
 
     @property
     def sets(self) -> Sequence[RecordSet]:
@@ -77,7 +77,7 @@ class _Inducing:
         rivals = sorted(((self._worth(each), -self._place(each), each) for each in self._possible()), key=_by_worth)
         if not rivals:
             return self._none()
-        worth, _, best = rivals[-1]
+        merit, _, best = rivals[-1]
         runner_up = rivals[-2][0] if len(rivals) > 1 else 0.0
         of_page = not self._beside_article and action.run is None
         heading = self._heading(best) if of_page else None
@@ -85,7 +85,7 @@ class _Inducing:
             self._of_record(record, heading if number == 0 else None) for number, record in enumerate(best.records)
         ]
         known = tuple(labelled for labelled in objects if not _has_body(action) or "body" in labelled.labels)
-        return self._example(known, worth, runner_up) if known else None
+        return self._example(known, merit, runner_up) if known else None
 
     def _possible(self) -> list[RecordSet]:
         signed = self.question.action.run is not None
@@ -112,30 +112,30 @@ class _Inducing:
     def _worth(self, each: RecordSet) -> float:
         """Return the likelihood that a set is wanted, by the fields found and its share of the page's text."""
         most = max((self._text(other) for other in self._possible()), default=0) or 1
-        worth = each.confidence * (0.6 + 0.4 * self._text(each) / most) * (ALONE if len(each.records) == 1 else 1.0)
-        return round(worth * (ASIDE if each.aside else 1.0), 4)
+        merit = each.confidence * (0.6 + 0.4 * self._text(each) / most) * (ALONE if len(each.records) == 1 else 1.0)
+        return round(merit * (ASIDE if each.aside else 1.0), 4)
 
     def _text(self, each: RecordSet) -> int:
-        outline = self.where.outline
+        outline = self.prepared.outline
         places = [outline.places[root] for record in each.records for root in record.elements if root in outline.places]
         return sum(outline.free(place) for place in places)
 
     def _place(self, each: RecordSet) -> int:
-        return self.where.outline.places.get(each.records[0].element, 0)
+        return self.prepared.outline.places.get(each.records[0].element, 0)
 
     def _heading(self, each: RecordSet) -> Label | None:
         """Return the heading of the page of the records."""
-        outline = self.where.outline
+        outline = self.prepared.outline
         place = self._place(each)
-        found = page_heading(outline, self.where.names, place, ())
+        found = page_heading(outline, self.prepared.names, place, ())
         titled = found[1] if found else self._titled(place)
         return _label_of_text(outline.elements[titled]) if titled is not None else None
 
     def _titled(self, before: int) -> int | None:
         """Return the place of the last element before another whose whole text is a part of the page's title."""
-        outline = self.where.outline
-        parts = {fold(part).casefold() for part in _PARTS.split(self.where.names.title)}
-        wanted = {part for part in (*parts, fold(self.where.names.title).casefold()) if len(part) > 1}
+        outline = self.prepared.outline
+        parts = {fold(part).casefold() for part in _PARTS.split(self.prepared.names.title)}
+        wanted = {part for part in (*parts, fold(self.prepared.names.title).casefold()) if len(part) > 1}
         for place in range(before - 1, -1, -1):
             shown = outline.free(place) + outline.linked(place)
             if 2 <= shown <= 600 and excerpt(outline.elements[place], 300).casefold() in wanted:
@@ -147,13 +147,13 @@ class _Inducing:
         part, action = self.part, self.question.action
         if not self._beside_article or part is None or action.always or self.sets or action.run is not None:
             return None
-        if any(self._may_be_of_comment(shown, part) for shown in self.where.shown):
+        if any(self._may_be_of_comment(shown, part) for shown in self.prepared.shown):
             return None
         return self._example((), self._certainty(part), 0.0)
 
     def _may_be_of_comment(self, shown: Shown, part: MainPart) -> bool:
         """Return whether a date could be that of a comment: behind the text of the article, or set apart within it."""
-        outline = self.where.outline
+        outline = self.prepared.outline
         if shown.place < part.place or (part.date is not None and shown.moment == part.date.moment):
             return False
         within = any(outline.contains(outline.places[element], shown.place) for element in part.body.elements)
@@ -166,7 +166,7 @@ class _Inducing:
         part = self.part
         if part is None or part.running < LEAST_ARTICLE or not part.body.elements:
             return None
-        outline = self.where.outline
+        outline = self.prepared.outline
         beside = [outline.elements[part.heading]] if part.heading is not None else []
         beside += [each.element for each in (part.author, part.date) if each is not None]
         body = whole(self.structure.extended(part.body, frozenset(beside)), frozenset(beside))
@@ -182,19 +182,19 @@ class _Inducing:
 
     def _only_date(self, part: MainPart) -> Dated | None:
         """Return the one date that a page shows beside its article and its records; None if there are several."""
-        outline = self.where.outline
+        outline = self.prepared.outline
         records = [outline.places[root] for each in self.sets for record in each.records for root in record.elements]
         taken = (*records, *(outline.places[element] for element in part.body.elements))
-        free = [each for each in self.where.shown if not any(outline.contains(root, each.place) for root in taken)]
+        free = [each for each in self.prepared.shown if not any(outline.contains(root, each.place) for root in taken)]
         if not free or len({each.moment for each in free}) > 1:
             return None
         return Dated(free[0].moment, outline.elements[free[0].place], free[0].attribute)
 
     def _certainty(self, part: MainPart) -> float:
         text = min(1.0, part.running / ENOUGH_TEXT)
-        said = 0.5 * bool(part.title) + 0.3 * (part.date is not None) + 0.2 * (part.author is not None)
+        identified = 0.5 * bool(part.title) + 0.3 * (part.date is not None) + 0.2 * (part.author is not None)
         linked = part.linked / max(part.running, 1)
-        return round((0.5 + 0.25 * text + 0.25 * said) * (1.0 if linked <= 1 else 0.5), 4)
+        return round((0.5 + 0.25 * text + 0.25 * identified) * (1.0 if linked <= 1 else 0.5), 4)
 
     def _of_record(self, record: Record, heading: Label | None) -> LabelledObject:
         labels: dict[str, Label] = dict(self._signature(record.author, record.date))

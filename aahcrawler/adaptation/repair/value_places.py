@@ -6,8 +6,8 @@ from functools import cached_property
 
 from aahcrawler.adaptation.repair.alignment import words
 from aahcrawler.helper.field_values import as_date
+from aahcrawler.induction.prepared_page import PreparedPage
 from aahcrawler.induction.shown_dates import Shown
-from aahcrawler.induction.surroundings import Surroundings
 from aahcrawler.page import Page
 from aahcrawler.page.text import excerpt, fold
 from aahcrawler.urls import resolve
@@ -29,17 +29,17 @@ Showing = tuple[int, str, Value]
 class ShownValues:
     """The values that a page shows, as the fields of an action read them."""
 
-    def __init__(self, page: Page, where: Surroundings, action: Extract) -> None:
+    def __init__(self, page: Page, prepared: PreparedPage, action: Extract) -> None:
         self._page = page
-        self._where = where
-        self._outline = where.outline
+        self._prepared = prepared
+        self._outline = prepared.outline
         self._action = action
 
     def showing(self, name: str, value: Value) -> Iterator[Showing]:
         """Yield the places that show a value of a field, with the attribute that holds it and the way to read it."""
         match value:
-            case Person(said, _):
-                return self._of_person(value, said)
+            case Person(text, _):
+                return self._of_person(value, text)
             case datetime():
                 return self._of_date(name, value)
             case Reference(url):
@@ -47,14 +47,14 @@ class ShownValues:
             case _:
                 return self._of_text(value, str(value))
 
-    def _of_person(self, value: Person, said: str) -> Iterator[Showing]:
-        places = dict.fromkeys((*self._places_of(said), *self._beside_little(said)))
-        yield from ((place, "", self._person(place, said)) for place in places)
+    def _of_person(self, value: Person, text: str) -> Iterator[Showing]:
+        places = dict.fromkeys((*self._places_of(text), *self._beside_little(text)))
+        yield from ((place, "", self._person(place, text)) for place in places)
         if not places:
-            yield from ((place, attribute, value) for place, attribute in self._attributed(said))
+            yield from ((place, attribute, value) for place, attribute in self._attributed(text))
 
     def _of_date(self, name: str, value: datetime) -> Iterator[Showing]:
-        for shown in self._where.shown:
+        for shown in self._prepared.shown:
             moment = self._moment(name, shown, value)
             if moment is not None:
                 attribute = self._date_attribute(shown.place, shown.text) if shown.piece < 0 else ""
@@ -64,14 +64,14 @@ class ShownValues:
         for place, element in enumerate(self._outline.elements):
             for attribute in ("href", "src"):
                 given = element.get(attribute)
-                if given and resolve(self._where.names.base, given) == url:
+                if given and resolve(self._prepared.names.base, given) == url:
                     yield place, attribute, value
 
-    def _of_text(self, value: Value, said: str) -> Iterator[Showing]:
-        places = self._places_of(said)
-        attributed = self._attributed(said)
+    def _of_text(self, value: Value, text: str) -> Iterator[Showing]:
+        places = self._places_of(text)
+        attributed = self._attributed(text)
         if not places and not attributed:
-            places = list(dict.fromkeys(self._beside_little(said)))
+            places = list(dict.fromkeys(self._beside_little(text)))
         yield from ((place, "", value) for place in places)
         yield from ((place, attribute, value) for place, attribute in attributed)
 
@@ -103,7 +103,7 @@ class ShownValues:
         element = self._outline.elements[place]
         above = (element, *element.iterancestors("a"))
         href = next((each.get("href") for each in above if each.tag == "a"), None)
-        return Person(name, resolve(self._where.names.base, href) if href else None)
+        return Person(name, resolve(self._prepared.names.base, href) if href else None)
 
     def _moment(self, name: str, shown: Shown, moment: datetime) -> datetime | None:
         """Return a date as the rules for its field read it, None if it is another day, or another time of it."""
@@ -143,9 +143,9 @@ class ShownValues:
         match like:
             case Person():
                 name = fold(excerpt(element, LONGEST_VALUE))
-                return Person(name, resolve(self._where.names.base, element.get("href") or "")) if name else None
+                return Person(name, resolve(self._prepared.names.base, element.get("href") or "")) if name else None
             case datetime():
-                return next((shown.moment for shown in self._where.shown if shown.place == place), None)
+                return next((shown.moment for shown in self._prepared.shown if shown.place == place), None)
             case str():
                 return fold(excerpt(element, LONGEST_VALUE)) or None
             case _:

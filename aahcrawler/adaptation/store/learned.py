@@ -16,7 +16,7 @@ from knowledge_base.model import LinkSource, Navigate
 class LearnedOnSite:
     """The common fields of everything that is learned.
 
-    ``level`` is empty for signs of the application as a whole. ``pages`` are the addresses of the pages that agree,
+    ``level`` is empty for signs of the application as a whole. ``pages`` are the URLs of the pages that agree,
     ``date`` is the fetch time of the last of them. ``method`` is how the content of these pages was found.
     """
 
@@ -75,7 +75,7 @@ class LearnedAction(LearnedInPlace):
 class LearnedLinks(LearnedInPlace):
     """A navigation action that was learned; ``before`` and ``after`` count links.
 
-    It leads to level ``to``. With ``documented`` only links to documented addresses of that level count.
+    It leads to level ``to``. With ``documented`` only links to documented URLs of that level count.
     """
 
     found = "links"

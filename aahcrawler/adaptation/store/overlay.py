@@ -15,6 +15,7 @@ from filelock import FileLock
 from lxml import etree
 
 from aahcrawler.adaptation.store.learned import Learned, LearnedAction, LearnedLinks, LearnedSign
+from aahcrawler.segments import no_link
 from aahcrawler.wrapper_induction.examples import Method
 from aahcrawler.wrapper_induction.robust_paths import Expression
 from aahcrawler.wrapper_induction.wrapper import Support, Wrapper
@@ -25,7 +26,6 @@ from knowledge_base.parsing.extraction_actions import extract
 from knowledge_base.parsing.navigation_actions import navigate
 from knowledge_base.xml_reader import Notes, Problem
 
-LEARNED = "learned"
 """The folder for learned files in the folder of a crawl."""
 _LOCK = ".lock"
 _LARGEST = 16 << 20
@@ -81,7 +81,8 @@ class Overlay:
             root.append(written)
             etree.indent(root)
             part = path.with_suffix(".part")
-            part.write_bytes(etree.tostring(root, encoding="utf-8", xml_declaration=True) + b"\n")
+            with open(part, "wb", opener=no_link) as file:
+                file.write(etree.tostring(root, encoding="utf-8", xml_declaration=True) + b"\n")
             part.replace(path)
         return path
 
@@ -166,7 +167,7 @@ def _written(learned: Learned) -> etree._Element:
     return _element(tag, learned, {"action": learned.action, "failure": learned.failure, **counted}, learned.xml())
 
 
-def _element(tag: str, learned: Learned, more: dict[str, str], said: etree._Element) -> etree._Element:
+def _element(tag: str, learned: Learned, more: dict[str, str], content: etree._Element) -> etree._Element:
     given = {
         "name": learned.name,
         "level": learned.level,
@@ -179,7 +180,7 @@ def _element(tag: str, learned: Learned, more: dict[str, str], said: etree._Elem
     element = etree.Element(tag, {name: value for name, value in given.items() if value})
     for url in learned.pages:
         etree.SubElement(element, "page", {"url": url})
-    element.append(said)
+    element.append(content)
     return element
 
 
@@ -191,8 +192,8 @@ def _parsed(path: Path, schema: etree.XMLSchema) -> tuple[etree._Element | None,
     except (OSError, etree.XMLSyntaxError) as error:
         return None, [Problem(str(path), 1, f"the file cannot be read ({error}); take it out of the folder")]
     if root.tag != "learned" or not schema.validate(root):
-        said = [Problem(str(path), error.line, error.message) for error in schema.error_log]
-        return None, said or [Problem(str(path), 1, "the file must hold one <learned> element")]
+        problems = [Problem(str(path), error.line, error.message) for error in schema.error_log]
+        return None, problems or [Problem(str(path), 1, "the file must hold one <learned> element")]
     return root, []
 
 
@@ -210,18 +211,20 @@ def _read(root: etree._Element, knowledge_base: KnowledgeBase, notes: Notes) -> 
 
 
 def _learned(
-    element: etree._Element, said: Evidence, application: Application, kind: Kind, notes: Notes
+    element: etree._Element, evidence: Evidence, application: Application, kind: Kind, notes: Notes
 ) -> Learned | None:
     """Read a learned item, None if it is about a level or an action that the application does not have."""
-    level = next((each for each in application.levels if each.name == said.level), None)
+    level = next((each for each in application.levels if each.name == evidence.level), None)
     if level is None:
-        return _read_sign(element, said, notes) if element.tag == "sign" and not said.level else None
+        return _read_sign(element, evidence, notes) if element.tag == "sign" and not evidence.level else None
     if element.tag == "sign":
-        return _read_sign(element, said, notes)
-    if all(action.name != said.action for action in _actions_of(level)):
+        return _read_sign(element, evidence, notes)
+    if all(action.name != evidence.action for action in _actions_of(level)):
         return None
     return (
-        _read_links(element, said, level, notes) if element.tag == "links" else _read_action(element, said, kind, notes)
+        _read_links(element, evidence, level, notes)
+        if element.tag == "links"
+        else _read_action(element, evidence, kind, notes)
     )
 
 
@@ -231,7 +234,7 @@ def _actions_of(level: PageLevel) -> Iterator[Action]:
         yield from variant.actions
 
 
-class _Said(TypedDict):
+class _Common(TypedDict):
     """The common fields of all learned items; see `aahcrawler.adaptation.store.learned.LearnedOnSite`."""
 
     site: str
@@ -244,49 +247,51 @@ class _Said(TypedDict):
     date: datetime
 
 
-def _said(said: Evidence) -> _Said:
+def _common(evidence: Evidence) -> _Common:
     return {
-        "site": said.site,
-        "application": said.application,
-        "level": said.level,
-        "name": said.name,
-        "method": Method(said.method),
-        "pages": said.pages,
-        "confidence": said.confidence,
-        "date": datetime.fromisoformat(said.date),
+        "site": evidence.site,
+        "application": evidence.application,
+        "level": evidence.level,
+        "name": evidence.name,
+        "method": Method(evidence.method),
+        "pages": evidence.pages,
+        "confidence": evidence.confidence,
+        "date": datetime.fromisoformat(evidence.date),
     }
 
 
-def _read_action(element: etree._Element, said: Evidence, kind: Kind, notes: Notes) -> LearnedAction:
+def _read_action(element: etree._Element, evidence: Evidence, kind: Kind, notes: Notes) -> LearnedAction:
     return LearnedAction(
-        **_said(said),
-        action=said.action,
-        failure=said.failure,
-        before=said.before,
-        after=said.after,
-        wrapper=Wrapper(extract(element[-1], None, kind, notes), Support(len(said.pages), 0, said.after)),
+        **_common(evidence),
+        action=evidence.action,
+        failure=evidence.failure,
+        before=evidence.before,
+        after=evidence.after,
+        wrapper=Wrapper(extract(element[-1], None, kind, notes), Support(len(evidence.pages), 0, evidence.after)),
     )
 
 
-def _read_links(element: etree._Element, said: Evidence, level: PageLevel, notes: Notes) -> LearnedLinks | None:
+def _read_links(element: etree._Element, evidence: Evidence, level: PageLevel, notes: Notes) -> LearnedLinks | None:
     read = navigate(element[-1], None, notes)
-    if len(read.sources) != 1 or all(action.name != said.action for action in level.actions):
+    if len(read.sources) != 1 or all(action.name != evidence.action for action in level.actions):
         return None
     (source,) = read.sources
     return LearnedLinks(
-        **_said(said),
-        action=said.action,
-        failure=said.failure,
-        before=said.before,
-        after=said.after,
+        **_common(evidence),
+        action=evidence.action,
+        failure=evidence.failure,
+        before=evidence.before,
+        after=evidence.after,
         to=read.to,
         expression=Expression.of(source.selector),
         documented=source.documented,
     )
 
 
-def _read_sign(element: etree._Element, said: Evidence, notes: Notes) -> LearnedSign:
-    return LearnedSign(**_said(said), expression=Expression.of(selector(element[-1], notes)), others=said.before)
+def _read_sign(element: etree._Element, evidence: Evidence, notes: Notes) -> LearnedSign:
+    return LearnedSign(
+        **_common(evidence), expression=Expression.of(selector(element[-1], notes)), others=evidence.before
+    )
 
 
 def _evidence(element: etree._Element, application: str) -> Evidence:

@@ -1,1 +1,1 @@
-"""Drafts application files: from pages to patterns, levels, addresses and expressions, every guess marked."""
+"""Drafts application files: from pages to patterns, levels, URLs and expressions, every guess marked."""

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from aahcrawler.authoring.capture import description, slug
-from aahcrawler.authoring.drafting.detection_patterns import Known
 from aahcrawler.authoring.drafting.draft import DraftError, Wanted, draft
 from aahcrawler.authoring.drafting.level_plans import TERMS, Given
+from aahcrawler.authoring.drafting.pattern_drafting import Known
+from aahcrawler.authoring.page_capture import description, slug
 from aahcrawler.authoring.saved_pages import pages_folder, saved_pages, understood
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.page import Page

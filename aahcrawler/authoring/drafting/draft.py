@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from lxml import etree
 
 from aahcrawler.authoring.drafting import annotated_xml
-from aahcrawler.authoring.drafting.address_shapes import avoided, session_parameters
-from aahcrawler.authoring.drafting.detection_patterns import Known, Sign, is_template_name, of_host, signs
 from aahcrawler.authoring.drafting.extract_action import Objects, write_extract
 from aahcrawler.authoring.drafting.labelling import answers, repeated, single
 from aahcrawler.authoring.drafting.level_plans import (
@@ -21,6 +19,8 @@ from aahcrawler.authoring.drafting.level_plans import (
     own_links,
     plan_levels,
 )
+from aahcrawler.authoring.drafting.pattern_drafting import Known, Sign, is_template_name, of_host, signs
+from aahcrawler.authoring.drafting.url_generalisation import avoided, session_parameters
 from aahcrawler.page import Page
 from aahcrawler.wrapper_induction.examples import LabelledExample
 from aahcrawler.wrapper_induction.link_selectors import find_links
@@ -113,7 +113,7 @@ class _Draft:
         rules = avoided(urls, shapes, [page.url for page in self._given.pages], self._terms.useful)
         if rules:
             avoid = annotated_xml.add(root, "avoid")
-            annotated_xml.guess(avoid, "by their words, these addresses lead to nothing new; check each")
+            annotated_xml.guess(avoid, "by their words, these URLs lead to nothing new; check each")
             for rule in rules:
                 attributes = {"reason": rule.reason.value, **rule.shape.attributes()}
                 annotated_xml.add(avoid, "url", attributes | {"cite": f"{annotated_xml.UNPROVEN}, {rule.example}"})
@@ -128,7 +128,7 @@ class _Draft:
         actions = etree.Element("actions")
         item = self._extracts(actions, level) if level.terminal else None
         self._when(written, level, item)
-        annotated_xml.guess(written, "addresses of such pages look like this; * matches anything, # a number")
+        annotated_xml.guess(written, "URLs of such pages look like this; * matches anything, # a number")
         optional = " ".join(paging.parameter for paging in level.paging if paging.parameter)
         annotated_xml.add(written, "address", level.shape.attributes() | ({"optional": optional} if optional else {}))
         for paging in level.paging:
@@ -206,7 +206,7 @@ class _Draft:
             fitting = [link for link in level.links if target.shape.rule.matches(ParsedUrl.parse(link.url))]
             wanted = elements(fitting)
             places = find_links(wanted, level.pages[0].tree) if wanted and level.pages else None
-            annotated_xml.guess(written, f"every link whose address is one of level {target.name}{_better(places)}")
+            annotated_xml.guess(written, f"every link whose URL is one of level {target.name}{_better(places)}")
             navigate = annotated_xml.add(written, "navigate", {"name": f"to-{target.name}", "to": target.name})
             annotated_xml.add(navigate, "select", {"css": "a", "documented": "yes", "cite": annotated_xml.UNPROVEN})
 

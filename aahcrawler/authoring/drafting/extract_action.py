@@ -80,7 +80,7 @@ def _schema(objects: Objects, examples: Sequence[LabelledExample]) -> Extract:
 
 
 def _numbered(wrapper: Wrapper) -> Wrapper:
-    """Make the fragments of addresses from the page's own ids of the objects."""
+    """Make the fragments of URLs from the page's own ids of the objects."""
     identity = wrapper.action.identity
     if identity is None or not identity.selectors:
         return wrapper
@@ -88,7 +88,7 @@ def _numbered(wrapper: Wrapper) -> Wrapper:
 
 
 def _foreign(pages: Sequence[Page]) -> frozenset[str]:
-    """Return the words of the addresses, which may be in names made for one page alone."""
+    """Return the words of the URLs, which may be in names made for one page alone."""
     if len(pages) > 1:
         return words_of_pages([page.url for page in pages])
     words = re.findall(r"[a-z][a-z-]{3,}", pages[0].url.partition("://")[2].partition("/")[2].lower())

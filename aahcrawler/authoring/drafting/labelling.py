@@ -15,10 +15,10 @@ from aahcrawler.helper.field_values import as_date
 from aahcrawler.induction import (
     MainPart,
     Nature,
+    PreparedPage,
     Record,
     RecordSet,
     Region,
-    Surroundings,
     find_records,
     main_part,
     records,
@@ -173,8 +173,8 @@ def _holder(region: Region | None) -> HtmlElement | None:
 
 def _main(page: Page) -> LabelledExample | None:
     """Take the main text of a page, with the author and the date that belong to it."""
-    where = Surroundings.of(page)
-    found = main_part(where.outline, where.shown, find_records(where), where.names)
+    prepared = PreparedPage.of(page)
+    found = main_part(prepared.outline, prepared.shown, find_records(prepared), prepared.names)
     body = _holder(found.body) if found is not None else None
     if found is None or body is None or len(plain_text(body)) < LEAST_TEXT:
         return None

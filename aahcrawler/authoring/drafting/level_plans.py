@@ -7,7 +7,7 @@ from typing import cast
 
 from lxml.html import HtmlElement
 
-from aahcrawler.authoring.drafting.address_shapes import Shape, paging_of, shape_of
+from aahcrawler.authoring.drafting.url_generalisation import Shape, paging_of, shape_of
 from aahcrawler.page import Page, generic
 from aahcrawler.page.generic import PageLink
 from aahcrawler.urls import canonicalize, origin
@@ -33,7 +33,7 @@ class Terms:
 
     @property
     def useful(self) -> frozenset[Reason]:
-        """The sorts of addresses that may be articles or lists of them, whatever their words."""
+        """The sorts of URLs that may be articles or lists of them, whatever their words."""
         words = frozenset({Reason.HELP, Reason.PROFILE, Reason.MEMBER_LIST, Reason.CALENDAR, Reason.STATISTICS})
         return words if self.thing else frozenset()
 
@@ -54,7 +54,7 @@ TERMS = {
 
 @dataclass(frozen=True)
 class LevelPlan:
-    """A level to write. ``pages`` are the given pages that show it; none if only its address is known."""
+    """A level to write. ``pages`` are the given pages that show it; none if only its URL is known."""
 
     name: str
     terminal: bool
@@ -93,7 +93,7 @@ def plan_levels(given: Given, terms: Terms) -> tuple[LevelPlan, ...]:
 
 
 def own_links(pages: Iterable[Page]) -> tuple[PageLink, ...]:
-    """Return the links of pages to their own hosts, each address once."""
+    """Return the links of pages to their own hosts, each URL once."""
     found: dict[str, PageLink] = {}
     for page in pages:
         here = origin(canonicalize(page.url) or page.url)
@@ -115,7 +115,7 @@ def elements(links: Iterable[PageLink]) -> list[HtmlElement]:
 
 
 def _grouped(pages: Sequence[Page], name: str, links: Sequence[PageLink], *, terminal: bool) -> Iterable[LevelPlan]:
-    """Make one level of the pages whose addresses are alike: of one shape, or fitted by that of an earlier page."""
+    """Make one level of the pages whose URLs are alike: of one shape, or fitted by that of an earlier page."""
     addresses = [ParsedUrl.parse(link.url) for link in links]
     groups: dict[Shape, tuple[list[Page], tuple[Paging, ...], tuple[PageLink, ...]]] = {}
     for page in pages:

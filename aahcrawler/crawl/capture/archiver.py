@@ -22,7 +22,7 @@ RetryWrite = Callable[[Callable[[], Awaitable[Capture]]], Awaitable[Capture]]
 
 @dataclass(frozen=True, slots=True)
 class Annotations:
-    """What is archived with an answer: what its payload was found to be, what was understood of it.
+    """The records archived with an answer: the identified type of its payload, and its metadata.
 
     ``unchanged`` is the former capture that the answer equals, None where it equals none.
     """
@@ -52,15 +52,15 @@ class Archiver:
         """Archive an answer, a large one beside the event loop: 2 GB take minutes to compress."""
         async with self._lock:
             original = annotations.unchanged or self._known(exchange)
-            said = annotations.metadata
-            block = None if said is None else metadata_record.write(replace(said, url=exchange.url))
+            metadata = annotations.metadata
+            block = None if metadata is None else metadata_record.write(replace(metadata, url=exchange.url))
             write = partial(self._writer.write, exchange, annotations.identified, original=original, metadata=block)
 
             async def once() -> Capture:
                 return await asyncio.to_thread(write) if exchange.response_size > LARGE else write()
 
             capture = await retry(once)
-            self._history.add(HistoryRecord.of(capture, exchange, self._crawl, original=original, metadata=said))
+            self._history.add(HistoryRecord.of(capture, exchange, self._crawl, original=original, metadata=metadata))
         return capture
 
     def _known(self, exchange: Exchange) -> Original | None:

@@ -1,4 +1,4 @@
-"""What a crawl knows of the former ones of its definition (RFC 9110, section 13; WARC 1.1, section 6.7).
+"""Compare answers with the captures of former crawls (RFC 9110, section 13; WARC 1.1, section 6.7).
 
 That tells which URLs to ask for with conditions, and what an answer is compared with.
 """
@@ -25,7 +25,7 @@ _FIELD_VALUE = re.compile(r"[\x21-\x7e\x80-\xff](?:[\x20-\x7e\x80-\xff]*[\x21-\x
 
 
 class Change(StrEnum):
-    """What became of a page since the crawls before this one; the counts of a crawl have these names."""
+    """The change of a page since the crawls before this one; the counts of a crawl have these names."""
 
     NEW = "new"
     """It was never captured before."""
@@ -38,7 +38,7 @@ class Change(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ConditionalRequest:
-    """What is known of a URL when it is asked for, and whether the request carries conditions."""
+    """The former capture of a URL when it is requested, and whether the request carries conditions."""
 
     former: Former | None = None
     conditional: bool = False
@@ -113,6 +113,11 @@ class Recrawl:
             and self._history.is_readable(former)
         )
         return ConditionalRequest(former, conditional)
+
+    def before(self, url: str) -> Metadata | None:
+        """Return what a former crawl understood of a URL, None where it knew nothing of it."""
+        former = self._history.former(url, self._begun)
+        return self._history.metadata(former) if former is not None else None
 
     def ask_plainly(self, url: str) -> None:
         """Ask for a URL without conditions from now on."""

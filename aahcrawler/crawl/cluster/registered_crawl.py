@@ -38,7 +38,7 @@ class RegisteredDefinition:
 
 @dataclass(frozen=True, slots=True)
 class RegisteredTopic:
-    """What the registry keeps of a crawl's topic. See ``SharedTopic``."""
+    """The topic of a crawl in the registry. See ``SharedTopic``."""
 
     registry: Registry
     crawl: str

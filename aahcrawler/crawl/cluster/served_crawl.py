@@ -22,13 +22,24 @@ from aahcrawler.report import ReportError, write_report
 
 logger = logging.getLogger(__name__)
 
-REPORTED = ("pages", "answers", "bytes", "objects", "relevant", "requisites", "robots", "retries", "failed_actions")
+REPORTED = (
+    "pages",
+    "requests",
+    "answers",
+    "bytes",
+    "objects",
+    "relevant",
+    "requisites",
+    "robots",
+    "retries",
+    "failed_actions",
+)
 """The statistics that a worker reports of each crawl."""
 
 
 @dataclass(frozen=True, slots=True)
 class SharedServer:
-    """The shared server of a crawl; ``server`` is the address of the frontiers."""
+    """The shared server of a crawl; ``server`` is the URL of the frontiers."""
 
     server: str
     registry: Registry

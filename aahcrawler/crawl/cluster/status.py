@@ -1,4 +1,4 @@
-"""What a shared server knows of crawls, workers and events, as lines for people and for other programs."""
+"""Print the crawls, workers and events of a shared server, as lines for people and for other programs."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -16,7 +16,7 @@ from aahcrawler.frontier.registry import Registered
 
 @dataclass(frozen=True, slots=True)
 class EventFilter:
-    """Which events somebody wants to see; what is empty is no condition."""
+    """The conditions for events to be shown; an empty one is no condition."""
 
     crawl: str = ""
     worker: str = ""
@@ -65,8 +65,8 @@ def worker_lines(workers: Sequence[Worker], now: float) -> Iterator[str]:
         up = max(0.0, now - worker.started_at)
         yield f"{worker.name}  up {up:,.0f} s, {', '.join(filter(None, (worker.folder, worker.software)))}"
         for crawl, numbers in sorted(worker.crawls.items()):
-            said = [f"{name} {value:,.0f}{_rate(name, value, up)}" for name, value in numbers.items() if value]
-            yield f"  {crawl}  {', '.join(said) or 'nothing yet'}"
+            counts = [f"{name} {value:,.0f}{_rate(name, value, up)}" for name, value in numbers.items() if value]
+            yield f"  {crawl}  {', '.join(counts) or 'nothing yet'}"
 
 
 def _rate(name: str, value: float, seconds: float) -> str:

@@ -21,7 +21,7 @@ class SubmissionRefusedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """What became of a definition: what the server knows now, and what it knew before, None where it knew nothing."""
+    """A submitted definition: its entry on the server, and the entry before, None if there was none."""
 
     now: Registered
     before: Registered | None
@@ -37,7 +37,7 @@ class Submission:
 
 
 def submit(path: Path, address: str, registry: Registry, presence: Presence) -> Submission:
-    """Submit the definition in a file to the server at an address.
+    """Submit the definition in a file to the server at a URL.
 
     A crawl that is active takes over what has changed. One that ended begins anew, or goes on where a limit ended it
     that is raised now. Raise ``IcdError`` for mistakes, and ``SubmissionRefusedError`` while workers are still leaving

@@ -29,8 +29,18 @@ from aahcrawler.crawl.directory.definition_source import DefinitionFile
 from aahcrawler.crawl.directory.folder import CrawlFolder, CrawlRefusedError
 from aahcrawler.crawl.lease.lease_source import capacity, worker_name
 from aahcrawler.crawl.peers.peer_export import PeerExport
-from aahcrawler.crawl.reporting.exit_status import DONE, FAILED, MISTAKE, outcome, say, tell_undelivered
-from aahcrawler.crawl.reporting.progress import Show, display
+from aahcrawler.crawl.reporting.exit_status import (
+    DONE,
+    FAILED,
+    MISTAKE,
+    ended_well,
+    outcome,
+    say,
+    tell_seeds,
+    tell_undelivered,
+)
+from aahcrawler.crawl.reporting.live_display import Show, display
+from aahcrawler.crawl.reporting.recount import recounted
 from aahcrawler.crawl.reporting.summary import summary
 from aahcrawler.crawl.scrapy.addon import knowledge_folders
 from aahcrawler.crawl.startup.factory import checked
@@ -111,6 +121,7 @@ def run_supervised(icd: Path, settings: Settings, workers: int, *, accept_change
         say(console, f"{folder.root}: crawl {supervisor.view.number} {folder.run.start}, {workers} workers")
         with _stopped_by_signals(supervisor), display(console) as show:
             code = supervisor.run(show)
+        tell_seeds(console, supervisor.view)
         say(console, outcome(supervisor.folder.root, supervisor.view, supervisor.failure))
     tell_undelivered(console, supervisor.folder.root, supervisor.view.delivery)
     return code
@@ -177,7 +188,7 @@ class Supervisor:
         command += ["--attached", "--definition", str(self._file), "--folder", str(self.folder.root.parent)]
         command += ["--at-once", str(max(1, most // self._wanted) if self.view.icd.limits.pages else most)]
         output = TemporaryFile()  # noqa: SIM115 - kept until the worker's end
-        # An address may hold a password, which the list of processes would show.
+        # The URL may hold a password, which the list of processes would show.
         environment = {**os.environ, REDIS_URL: self._connection.address}
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=output, stderr=output, env=environment)
         return _Worker(process, output)
@@ -232,8 +243,19 @@ class Supervisor:
             update(self.folder.archive, self.folder.indexes)
         except (OSError, SegmentError) as error:
             logger.warning("the index is not complete: %s; aah archive index makes it anew", error)
+        self._recount()
         self._write("finished" if self.view.reason == "finished" else "stopped")
-        return FAILED if self.failure else DONE
+        return FAILED if self.failure else ended_well(self.view)
+
+    def _recount(self) -> None:
+        """Put the count of web objects right, which the workers have counted each for itself."""
+        amounts = recounted(self.folder.root, self.view.number, self.view.stats)
+        try:
+            self._connection.frontier.count(amounts)
+        except FrontierUnavailableError as error:
+            logger.warning("web objects that are on several pages are counted for each of them: %s", error)
+        else:
+            self.view.stats.merge(amounts)
 
     def _write(self, state: str) -> None:
         try:

@@ -63,7 +63,7 @@ _OPENING_ERRORS = (
 
 @dataclass(frozen=True, slots=True)
 class WorkerOptions:
-    """What a worker is to do.
+    """The options of a worker.
 
     Crawls write to folders of their ids in ``folder``. ``only`` names the crawls that it serves, all where it is
     empty; ``until_finished``: it leaves when these have ended. ``definition`` is the file of the only crawl, on this
@@ -245,7 +245,7 @@ class _Process:
         """Send heartbeats and hold this worker's roles, again and again."""
         while True:
             services = dict(self._services)
-            said = Worker(
+            worker = Worker(
                 worker_name(),
                 socket.gethostname(),
                 os.getpid(),
@@ -255,7 +255,7 @@ class _Process:
                 {name: service.stats() for name, service in services.items()},
             )
             try:
-                await asyncio.to_thread(self._server.presence.heartbeat, said)
+                await asyncio.to_thread(self._server.presence.heartbeat, worker)
                 for service in services.values():
                     await asyncio.to_thread(service.hold)
             except FrontierUnavailableError as error:

@@ -48,7 +48,7 @@ def submit_definition(
 
 @worker_app.command("crawls")
 def list_crawls(redis: Redis) -> None:
-    """List the crawls of a shared server: state, counts, and who works on them."""
+    """List the crawls of a shared server: state, counts, and number of workers."""
     from aahcrawler.crawl.cluster.status import crawl_lines
     from aahcrawler.frontier.protocol import FrontierUnavailableError
     from aahcrawler.frontier.redis.shared_server import connected
@@ -75,10 +75,12 @@ def list_workers(redis: Redis) -> None:
 @worker_app.command("events")
 def show_events(
     redis: Redis,
-    crawl: Annotated[str, typer.Option("--crawl", metavar="ID", help="Those of one crawl.")] = "",
-    worker: Annotated[str, typer.Option("--worker", metavar="TEXT", help="Those of workers named so.")] = "",
-    grep: Annotated[str, typer.Option("--grep", metavar="TEXT", help="Those that hold a text, in any case.")] = "",
-    follow: Annotated[bool, typer.Option("--follow", help="Go on with what comes, until Ctrl-C.")] = False,
+    crawl: Annotated[str, typer.Option("--crawl", metavar="ID", help="Events of one crawl.")] = "",
+    worker: Annotated[
+        str, typer.Option("--worker", metavar="TEXT", help="Events of workers whose names contain this text.")
+    ] = "",
+    grep: Annotated[str, typer.Option("--grep", metavar="TEXT", help="Events that contain a text, in any case.")] = "",
+    follow: Annotated[bool, typer.Option("--follow", help="Go on with new events, until Ctrl-C.")] = False,
 ) -> None:
     """Show what all workers of a shared server have logged, a line each, the oldest first."""
     from aahcrawler.crawl.cluster.status import EventFilter
@@ -105,17 +107,17 @@ def show_events(
 def run_worker(
     redis: Redis,
     folder: Annotated[
-        Path, typer.Option("--folder", metavar="DIR", help="Where a folder is made for each crawl.")
+        Path, typer.Option("--folder", metavar="DIR", help="The folder in which each crawl gets one of its own.")
     ] = Path("crawls"),
     only: Annotated[
         list[str] | None,
-        typer.Option("--only", metavar="CURRENT_CRAWL", help="Serve this crawl alone; may be repeated."),
+        typer.Option("--only", metavar="ID", help="Serve the crawl with this id alone; may be repeated."),
     ] = None,
     until_finished: Annotated[
         bool, typer.Option("--until-finished", help="Leave when all crawls that are served have ended.")
     ] = False,
     at_once: Annotated[
-        int, typer.Option("--at-once", metavar="N", min=1, max=1000, help="How many URLs are fetched at once.")
+        int, typer.Option("--at-once", metavar="N", min=1, max=1000, help="The most URLs that are fetched at once.")
     ] = 64,
     definition: Annotated[Path | None, typer.Option("--definition", hidden=True)] = None,
     attached: Annotated[bool, typer.Option("--attached", hidden=True)] = False,

@@ -1,4 +1,4 @@
-"""What a crawl goes by: its definition, and what it understands pages and links with."""
+"""Hold the context of a crawl: its definition, and what pages and links are analysed with."""
 
 from dataclasses import dataclass, field
 
@@ -46,12 +46,12 @@ class CrawlContext:
 
     @property
     def attempts(self) -> int:
-        """How often a URL is tried."""
+        """The most attempts to fetch a URL."""
         return self.icd.politeness.retries + 1
 
     @property
     def link_rules(self) -> LinkRules:
-        """What decides which links are offered."""
+        """The rules that decide which links are offered."""
         return LinkRules(self.scope, self.traps, follows_feeds=self.icd.sources.feeds != "off")
 
 

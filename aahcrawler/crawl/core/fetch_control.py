@@ -1,4 +1,4 @@
-"""What is leased, and when it may be fetched."""
+"""Bring together leases, politeness and IP claims."""
 
 import asyncio
 from contextlib import suppress
@@ -11,6 +11,7 @@ from aahcrawler.crawl.lease.lease_source import Backlog, LeaseSource, capacity, 
 from aahcrawler.crawl.lease.renewal import LeaseRenewer
 from aahcrawler.crawl.lease.slots import Slots
 from aahcrawler.crawls import lease_seconds
+from aahcrawler.frontier.protocol import Lease
 from online_analysis.icd import Icd
 
 _HINDERED_SECONDS = 1.0
@@ -58,6 +59,13 @@ class FetchControl:
         """Go by another definition from the next request on."""
         self.politeness.use(icd.politeness)
         self.leases.capacity = capacity(icd.limits.pages)
+
+    async def remember_delay(self, lease: Lease) -> None:
+        """Have the frontier know how long a queue rests before it is asked: this process may die meanwhile."""
+        delay = self.politeness.delay_of(lease.url)
+        if self.politeness.is_news(lease.url, delay):
+            await self.stores.call(self.stores.stores.frontier.remember_delay, lease, delay)
+            self.politeness.told(lease.url, delay)
 
     async def wait_for_slot(self, url: str) -> None:
         """Wait until a URL's queue may be fetched from; raise ``StoppedError`` if the crawl is stopped before."""

@@ -15,6 +15,7 @@ from aahcrawler.crawl.core.stores import StoreWriter
 from aahcrawler.crawl.directory.crawl_runs import FINISHED
 from aahcrawler.crawl.health.error_classification import is_full
 from aahcrawler.crawl.peers.peer_export import PeerExport
+from aahcrawler.crawl.reporting.recount import recounted
 from aahcrawler.crawl.reporting.summary import summary
 from aahcrawler.crawl.stats.collector import BEGUN, SharedStats
 from aahcrawler.frontier.protocol import Counts, FrontierUnavailableError, Kind
@@ -50,7 +51,7 @@ class WorkerRole:
 
 @dataclass(frozen=True, slots=True)
 class Reporting:
-    """What only the reports of a crawl need: what starting it meant, in words, and what it tells other instances."""
+    """The parts that only reports of a crawl need: how it was started, in words, and its exports."""
 
     started_as: str = ""
     peer_export: PeerExport | None = None
@@ -106,17 +107,17 @@ class Lifecycle:
 
     @property
     def started_as(self) -> str:
-        """What starting the crawl meant, for people."""
+        """The start of the crawl in words, for people."""
         return self._reporting.started_as
 
     @property
     def peer_export(self) -> PeerExport | None:
-        """What pushes links to another instance, where the definition asks for that."""
+        """The export of links to another instance, None unless the definition asks for it."""
         return self._reporting.peer_export
 
     @property
     def delivery(self) -> Delivery | None:
-        """What copies closed files elsewhere, None where nothing does."""
+        """The delivery of closed files, None if there is no target."""
         return self._stores.delivery
 
     @property
@@ -248,6 +249,10 @@ class Lifecycle:
         if seconds:
             await self._writer.call(self._stores.frontier.count, {"seconds": seconds})
         await self._refresh_stats()
+        if state and self.role.is_alone:
+            await self._writer.count(
+                await asyncio.to_thread(recounted, self._stores.folder.root, self.number, self.stats)
+            )
         self.counts = await self._writer.call(self._stores.frontier.counts)
         if state and self.role.keeps:
             await self._writer.write(self._conclude, state)

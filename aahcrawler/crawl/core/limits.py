@@ -1,4 +1,4 @@
-"""What the limits of a definition leave of a crawl."""
+"""Compute what the limits of a definition leave to a crawl."""
 
 from aahcrawler.crawl.stats.collector import Stats
 from aahcrawler.frontier.protocol import Counts, Kind, State

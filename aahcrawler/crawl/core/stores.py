@@ -1,10 +1,11 @@
-"""Where a crawl keeps things, and how it writes there."""
+"""Hold the stores of a crawl, and write to them."""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from io import BytesIO
 from pathlib import Path
+from time import monotonic
 from typing import ParamSpec, TypeVar
 
 from aahcrawler.archive.delivery import Delivery
@@ -19,7 +20,7 @@ from aahcrawler.crawl.lease.frontier_executor import FrontierExecutor
 from aahcrawler.crawl.stats.collector import SharedStats
 from aahcrawler.exchange import Exchange
 from aahcrawler.frontier.control import Blocking
-from aahcrawler.frontier.ip_locks import IpLocks
+from aahcrawler.frontier.ip_locks import IpLocks, LocalIpLocks
 from aahcrawler.frontier.protocol import Frontier
 from aahcrawler.objects.writer import CaptureDescription, ObjectWriter
 from aahcrawler.refusals import RefusalLog
@@ -37,7 +38,7 @@ def not_revived() -> None:
 
 @dataclass(frozen=True, slots=True)
 class Stores:
-    """Where a crawl keeps things. ``closing`` closes them in the right order.
+    """The stores of a crawl. ``closing`` closes them in the right order.
 
     ``revive`` starts the frontier's server again where it is this process's own and has died, and may raise
     ``FrontierUnavailableError``.
@@ -51,8 +52,7 @@ class Stores:
     scores: ScoreLog
     closing: ExitStack
     delivery: Delivery | None = None
-    ip_locks: IpLocks | None = None
-    """Locks of IP addresses that the server's other workers see; None where there are none."""
+    ip_locks: IpLocks = field(default_factory=lambda: LocalIpLocks(monotonic))
     revive: Callable[[], None] = not_revived
     refusals: RefusalLog | None = None
     """Keeps the links that were refused; None where nobody does."""
@@ -68,8 +68,7 @@ class Stores:
     def disconnect(self) -> None:
         """Drop all connections to the frontier's server; the next call makes new ones."""
         self.frontier.close()
-        if self.ip_locks is not None:
-            self.ip_locks.close()
+        self.ip_locks.close()
 
     def reconnect(self) -> None:
         """Begin with new connections, to a server that runs."""
@@ -130,7 +129,7 @@ class StoreWriter:
         with closing(exchange):
             came = exchange.response.read(LONGEST_REMAINS)
         await self.archive(replace(exchange, response=BytesIO(came), response_size=len(came)))
-        await self.count({"bytes": len(came)})
+        await self.count({"requests": 1, "bytes": len(came)})
 
     async def count(self, amounts: Mapping[str, float]) -> None:
         """Add to the crawl's counts what belongs to no lease."""

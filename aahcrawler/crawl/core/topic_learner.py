@@ -1,4 +1,4 @@
-"""What a crawl learns of its topic while it runs (ARCOMEM, section 3), and where that is kept.
+"""Refine the topic of a crawl while it runs, and keep the result (ARCOMEM, section 3).
 
 Notes of pages that something is still to be learned from go to ``topic-notes.jsonl``, each before its page is finished:
 a crawl that goes on learns from them again. What was learned is in ``topic.json`` before the first page is scored by
@@ -16,6 +16,8 @@ from pydantic import ValidationError
 
 from aahcrawler.crawl.directory.files import write_whole
 from aahcrawler.crawl.directory.folder import CrawlFolder
+from aahcrawler.layout import TOPIC_NOTES
+from aahcrawler.segments import no_link
 from aahcrawler.urls import queue_of
 from online_analysis.document import Document
 from online_analysis.page_notes import PageNote
@@ -25,7 +27,6 @@ from online_analysis.topic_state import TopicState
 
 logger = logging.getLogger(__name__)
 
-NOTES = "topic-notes.jsonl"
 LOOK_EVERY = 2.0
 """Seconds between two looks at what another process has learned."""
 _SHOWN = 20
@@ -42,7 +43,7 @@ class TopicLearner:
     """
 
     def __init__(self, folder: CrawlFolder, kept: TopicState, learning: Callable[[TopicState], TopicLearning]) -> None:
-        self._path = folder.root / NOTES
+        self._path = folder.root / TOPIC_NOTES
         self._target = folder.topic
         self._make = learning
         self._learning = learning(kept)
@@ -111,7 +112,7 @@ class TopicLearner:
 
     def _append(self, line: str) -> None:
         """Append a line, whole or not at all as far as the file system lets us."""
-        with self._path.open("ab") as file:
+        with open(self._path, "ab", opener=no_link) as file:
             size = file.tell()
             try:
                 file.write(f"{'' if size else self._head()}{line}".encode())

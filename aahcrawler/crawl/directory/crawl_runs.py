@@ -13,36 +13,37 @@ from enum import StrEnum
 from functools import partial
 from pathlib import Path
 
-from pydantic import BaseModel, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from aahcrawler.crawl.directory.files import write_whole
-from aahcrawler.crawls import DEFINITION, FORMER, SUMMARY, TOPIC, number
+from aahcrawler.crawls import number
+from aahcrawler.definitions import read_meaning
+from aahcrawler.layout import DEFINITION, FORMER, LOG, REPORT, SUMMARY, TOPIC
 from online_analysis.icd import Icd
 
 FINISHED = "finished"
 """Why a crawl ended that has nothing more to fetch; also Scrapy's word for it."""
 
-MOVED = (DEFINITION, TOPIC, "crawl.log", "report.html")
+MOVED = (DEFINITION, TOPIC, LOG, REPORT)
 """What moves with a summary when the next crawl begins."""
-
-Meaning = TypeAdapter(dict[str, str])
-"""Of ``icd.json``: what a definition means (``Icd.meaning``)."""
 
 
 class Start(StrEnum):
-    """What starting a crawl means for its folder."""
+    """The ways in which a crawl starts in its folder."""
 
     FIRST = "begun"
     """The first crawl of the definition."""
     RESUMED = "goes on"
     """A crawl that stopped is continued."""
+    RETRIED = "tried again, as it had fetched no page"
+    """The last crawl is over and has fetched no page: it begins once more, under its number."""
     NEXT = "begun anew"
     """The last crawl is over; another one begins that knows the former ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class CrawlRun:
-    """Which crawl of a folder is at hand, counted from 1, and what starting it means.
+    """The current crawl of a folder, counted from 1, and how it starts.
 
     ``begun_at`` is when it began, where others know that; None where its frontier does.
     """
@@ -61,6 +62,7 @@ class EndedRun(BaseModel):
     crawl: int = 1
     state: str = ""
     reason: str = ""
+    pages: int | None = None
     bytes: int = 0
     seconds: float = 0.0
     frontier: dict[str, int] = Field(default_factory=dict)
@@ -68,6 +70,8 @@ class EndedRun(BaseModel):
 
 def current_run(root: Path, icd: Icd) -> CrawlRun:
     """Put the current run away where it is over, and return what starting the definition means now."""
+    if has_fetched_nothing(root):
+        return CrawlRun(number(root), Start.RETRIED)
     ended = _read(root / SUMMARY)
     if ended is not None and (ended.crawl < number(root) or is_over(ended, icd, _meant(root))):
         for step in rotation(root, ended.crawl):
@@ -76,6 +80,14 @@ def current_run(root: Path, icd: Icd) -> CrawlRun:
     if (root / DEFINITION).exists():
         return CrawlRun(at_hand, Start.RESUMED)
     return CrawlRun(at_hand, Start.NEXT if at_hand > 1 else Start.FIRST)
+
+
+def has_fetched_nothing(root: Path) -> bool:
+    """Return whether the last crawl of a folder finished without a page; limits and people end others."""
+    ended = _read(root / SUMMARY)
+    if ended is None or ended.crawl != number(root) or not (root / DEFINITION).exists():
+        return False
+    return ended.state == ended.reason == FINISHED and ended.pages == 0
 
 
 def joined_run(root: Path, number_at_hand: int, *, may_change: bool) -> CrawlRun | None:
@@ -135,7 +147,7 @@ def definition(root: Path) -> Mapping[str, str]:
     Raise pydantic's ``ValidationError`` where it is damaged.
     """
     path = newest(root, DEFINITION)
-    return Meaning.validate_json(path.read_bytes()) if path is not None else {}
+    return read_meaning(path) if path is not None else {}
 
 
 def newest(root: Path, name: str) -> Path | None:

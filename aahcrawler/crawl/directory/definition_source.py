@@ -1,4 +1,4 @@
-"""Where the definition of a crawl comes from, and where it is looked for again while the crawl runs."""
+"""Read the definition of a crawl, and read it again while the crawl runs."""
 
 from pathlib import Path
 from typing import Protocol

@@ -4,6 +4,8 @@ import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from aahcrawler.segments import no_link
+
 LOOK_EVERY = 1.5
 """Seconds between two looks at files."""
 
@@ -17,11 +19,15 @@ def write_whole(path: Path, content: str | bytes) -> None:
     Text is written in UTF-8.
     """
     part = path.with_name(path.name + ".part")
-    with part.open("wb") as file:
-        file.write(content.encode() if isinstance(content, str) else content)
-        file.flush()
-        os.fsync(file.fileno())
-    part.replace(path)
+    try:
+        with open(part, "wb", opener=no_link) as file:
+            file.write(content.encode() if isinstance(content, str) else content)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+    except OSError as error:
+        error.filename = error.filename or str(path)
+        raise
 
 
 def stamps(files: Iterable[Path]) -> Stamps:

@@ -12,12 +12,23 @@ from uuid import getnode
 
 from pydantic import ValidationError
 
-from aahcrawler.archive.folders import INDEXES
 from aahcrawler.crawl.directory import crawl_runs
 from aahcrawler.crawl.directory.crawl_runs import FIRST_RUN, CrawlRun
 from aahcrawler.crawl.directory.files import write_whole
 from aahcrawler.crawl.directory.folder_lock import FolderLock
-from aahcrawler.crawls import DEFINITION, FRONTIER, REFUSED, SCORES, SUMMARY, TOPIC
+from aahcrawler.layout import (
+    ARCHIVE,
+    DEFINITION,
+    FRONTIER,
+    INDEXES,
+    LOG,
+    OBJECTS,
+    REFUSED,
+    SCORES,
+    SPOOL,
+    SUMMARY,
+    TOPIC,
+)
 from online_analysis.icd import Icd, changes
 
 
@@ -47,14 +58,14 @@ class CrawlFolder:
         """Create the folder or take it over, for this process alone; a crawl that is over makes room for the next.
 
         Raise ``CrawlRefusedError`` when another crawl is using it, when it belongs to another definition (unless
-        ``accept_changes``), or when it cannot be written.
+        ``accept_changes``, or unless it finished without a page), or when it cannot be written.
         """
         folder = cls._entered(icd.output, FRONTIER)
         if not (folder.is_first and folder.lock.keeps):
             folder.close()
             raise FolderBusyError(_busy(icd.output))
         with _left_on_error(folder):
-            if not accept_changes:
+            if not accept_changes and not crawl_runs.has_fetched_nothing(folder.root):
                 _refuse_another(folder, icd)
             return replace(folder, run=crawl_runs.current_run(folder.root, icd))
 
@@ -79,7 +90,7 @@ class CrawlFolder:
     def _entered(cls, root: Path, *names: str) -> "CrawlFolder":
         lock = FolderLock(root)
         try:
-            for name in ("archive", "objects", *names):
+            for name in (ARCHIVE, OBJECTS, *names):
                 (root / name).mkdir(parents=True, exist_ok=True)
             is_first = lock.take_exclusive()
             if not is_first and not lock.take_shared():
@@ -87,7 +98,9 @@ class CrawlFolder:
             lock.become_keeper()
         except OSError as error:
             lock.release()
-            raise CrawlRefusedError(f"{root}: {error.strerror}; write another output in the ICD") from error
+            raise CrawlRefusedError(
+                f"{error.filename or root}: {error.strerror}; write another output in the ICD"
+            ) from error
         return cls(root, lock, is_first=is_first)
 
     def share(self) -> None:
@@ -106,7 +119,7 @@ class CrawlFolder:
 
     @property
     def definition(self) -> Path:
-        """What the definition means that the crawl was begun with."""
+        """The file with the meaning of the definition that the crawl was begun with."""
         return self.root / DEFINITION
 
     @property
@@ -121,43 +134,43 @@ class CrawlFolder:
 
     @property
     def archive(self) -> Path:
-        """Where the WARC files are."""
-        return self.root / "archive"
+        """The folder of the WARC files."""
+        return self.root / ARCHIVE
 
     @property
     def indexes(self) -> Path:
-        """Where the index of the WARC files is."""
+        """The folder of the index of the WARC files."""
         return self.root / INDEXES
 
     @property
     def objects(self) -> Path:
-        """Where the N-Quads segments are."""
-        return self.root / "objects"
+        """The folder of the N-Quads segments."""
+        return self.root / OBJECTS
 
     @property
     def scores(self) -> Path:
-        """Where the score log is."""
+        """The folder of the score log."""
         return self.root / SCORES
 
     @property
     def refused(self) -> Path:
-        """Where the log of refused links is."""
+        """The folder of the log of refused links."""
         return self.root / REFUSED
 
     @property
     def frontier(self) -> Path:
-        """Where the embedded server keeps its append-only file."""
+        """The folder of the embedded server's append-only file."""
         return self.root / FRONTIER
 
     @property
     def spool(self) -> Path:
-        """Where large bodies lie while they arrive."""
-        return self.root / ".spool"
+        """The folder of large bodies while they arrive."""
+        return self.root / SPOOL
 
     @property
     def log(self) -> Path:
         """The events of the crawl, a line each."""
-        return self.root / "crawl.log"
+        return self.root / LOG
 
     def write_summary(self, summary: object) -> None:
         """Write ``crawl.json``, whole or not at all."""

@@ -4,7 +4,7 @@ import fcntl
 import os
 from pathlib import Path
 
-LOCK, KEEPER = ".lock", ".keeper"
+from aahcrawler.layout import KEEPER, LOCK
 
 
 class FolderLock:
@@ -61,7 +61,7 @@ class FolderLock:
 
 def _locked(path: Path, how: int) -> int | None:
     """Open and lock a file without waiting; None where another process holds it."""
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644)
     try:
         fcntl.flock(descriptor, how | fcntl.LOCK_NB)
     except BlockingIOError:

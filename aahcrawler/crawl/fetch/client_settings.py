@@ -1,4 +1,4 @@
-"""What an ICD means to the wire client: settings and request headers."""
+"""Make settings and request headers of the wire client from an ICD."""
 
 from pathlib import Path
 
@@ -8,10 +8,8 @@ from online_analysis.icd import Icd
 
 PRODUCT = "AAHCrawler"
 """What robots.txt files call us: the first word of ``Icd.user_agent`` (RFC 9309, section 2.2.1)."""
-LONGEST_HEAD = 32_000
-"""Bytes that the head of a response may have: of longer ones FastWARC gives up the file they are archived in."""
 LONGEST_REMAINS = 16_000
-"""Bytes that are archived of a head which never ended, for the same reason."""
+"""Bytes that are archived of a head which never ended: for a longer one FastWARC gives up the file that it is in."""
 PATIENCE = 30
 """A body may take this many times ``politeness.timeout`` while it keeps coming: slow servers have large files too."""
 
@@ -26,7 +24,7 @@ def wire_settings(icd: Icd, spool: Path) -> WireSettings:
             resolve={host: str(endpoint) for host, endpoint in icd.network.resolve.items()},
         ),
         timeouts=Timeouts(connect=patience, first_byte=patience, idle=patience, total=PATIENCE * patience),
-        limits=Limits(head_bytes=LONGEST_HEAD, payload_bytes=icd.limits.page_bytes),
+        limits=Limits(payload_bytes=icd.limits.page_bytes),
     )
 
 

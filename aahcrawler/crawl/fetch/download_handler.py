@@ -32,7 +32,7 @@ GRACE = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Captured:
-    """What a response has beyond Scrapy's attributes.
+    """The attributes of a response beyond Scrapy's.
 
     ``headers`` are in the order and case of the wire. ``complete`` is False when the body is shorter than the server
     meant it to be, or than the crawl's limit allows. ``elapsed`` and ``latency`` are the seconds to the last and to the
@@ -63,7 +63,7 @@ class CapturedResponse(Response):
 
     @property
     def exchange(self) -> Exchange:
-        """What passed over the connection."""
+        """The bytes that passed over the connection."""
         return self.captured.exchange
 
     @property
@@ -86,7 +86,7 @@ class WireDownloadHandler(BaseDownloadHandler):
     """Downloads http and https requests through a ``WireClient``; its ``WireError`` reaches the errback as it is.
 
     The setting ``AAH_WIRE`` is a ``WireSettings``; by default large bodies go through the folder ``.spool`` and only
-    public addresses are connected to. A request's ``download_timeout`` is the seconds for its whole exchange;
+    public IP addresses are connected to. A request's ``download_timeout`` is the seconds for its whole exchange;
     ``MOST_BYTES``, ``WANTED``, ``ENDING`` and ``IP_CLAIM`` say the rest. Its ``download_latency`` is set.
 
     Redirects, cookies, proxies and retries are none of its business. The URL is sent as the request has it.
@@ -109,7 +109,7 @@ class WireDownloadHandler(BaseDownloadHandler):
     async def download_request(self, request: Request) -> CapturedResponse:
         """Return the answer, whatever its status.
 
-        Raise ``WireError`` where there is none, ``IpAddressBusyError`` where the host's address is not to be asked
+        Raise ``WireError`` where there is none, ``IpAddressBusyError`` where the host's IP address is not to be asked
         soon, and ``StoppedError`` where it did not come before the crawl's end.
         """
         claim: IpClaim | None = request.meta.get(IP_CLAIM)

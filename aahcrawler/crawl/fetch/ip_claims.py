@@ -10,10 +10,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from ipaddress import IPv6Address, ip_address
-from time import monotonic
 
 from aahcrawler.crawl.lease.frontier_executor import FrontierExecutor
-from aahcrawler.frontier.ip_locks import IpLocks, LocalIpLocks
+from aahcrawler.frontier.ip_locks import IpLocks
 from aahcrawler.frontier.protocol import FrontierUnavailableError
 
 IP_CLAIM = "aah_ip_claim"
@@ -32,7 +31,7 @@ class IpAddressBusyError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ClaimHolder:
-    """Who claims IP addresses, and after how many seconds a claim ends that is neither released nor renewed."""
+    """The worker that claims IP addresses, and the seconds after which a claim ends unless it is renewed."""
 
     worker: str
     seconds: float
@@ -41,8 +40,8 @@ class ClaimHolder:
 class IpClaims:
     """Claims IP addresses for requests.
 
-    ``delay_of`` returns the seconds between two fetches of a URL's site, and so of its IP address. ``shared`` are
-    claims that other workers see as well, made in the ``executor``; None where there are no others.
+    ``delay_of`` returns the seconds between two fetches of a URL's site, and so of its IP address. The
+    ``locks`` are asked in the ``executor``.
     """
 
     def __init__(
@@ -50,14 +49,12 @@ class IpClaims:
         holder: ClaimHolder,
         delay_of: Callable[[str], float],
         executor: FrontierExecutor,
-        shared: IpLocks | None = None,
-        clock: Callable[[], float] = monotonic,
+        locks: IpLocks,
     ) -> None:
         self.delay_of = delay_of
         self._holder = holder
         self._executor = executor
-        self._shared = shared
-        self._own = LocalIpLocks(clock)
+        self._locks = locks
         self._claimed: Counter[str] = Counter()
 
     def of(self, url: str) -> "IpClaim":
@@ -65,12 +62,9 @@ class IpClaims:
         return IpClaim(self, url)
 
     async def claim(self, address: str, delay: float) -> float:
-        """Claim an address: 0, or in how many seconds it may be had."""
+        """Claim an IP address: 0, or in how many seconds it may be had."""
         arguments = address, self._holder.worker, delay, self._holder.seconds
-        if self._shared is None:
-            wait = self._own.claim(*arguments)
-        else:
-            wait = await self._executor.call(self._shared.claim, *arguments)
+        wait = await self._executor.call(self._locks.claim, *arguments)
         if not wait:
             self._claimed[address] += 1
         return wait
@@ -78,18 +72,15 @@ class IpClaims:
     def renew(self) -> None:
         """Let all that is claimed stay claimed; for any thread. Errors are those of the shared claims."""
         claimed = tuple(self._claimed)
-        (self._shared or self._own).renew(claimed, self._holder.worker, self._holder.seconds)
+        self._locks.renew(claimed, self._holder.worker, self._holder.seconds)
 
     async def release(self, address: str, delay: float) -> None:
         """Let others claim an IP address after a delay."""
         self._claimed[address] -= 1
         if not self._claimed[address]:
             del self._claimed[address]
-        if self._shared is None:
-            self._own.release(address, self._holder.worker, delay)
-            return
         with suppress(FrontierUnavailableError):  # Claims end by themselves.
-            await self._executor.call(self._shared.release, address, self._holder.worker, delay)
+            await self._executor.call(self._locks.release, address, self._holder.worker, delay)
 
 
 class IpClaim:

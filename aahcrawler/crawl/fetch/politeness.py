@@ -37,7 +37,7 @@ class StoppedError(Exception):
 
 @dataclass(slots=True)
 class _Known:
-    """What is known of a queue, in seconds; ``next`` and ``raised`` are by the clock."""
+    """The known delays of a queue, in seconds; ``next`` and ``raised`` are by the clock."""
 
     crawl_delay: float = 0.0
     answer: float = 0.0
@@ -45,7 +45,9 @@ class _Known:
     pressed: float = 0.0
     """The pause that overload, or what another worker has learned, asks for."""
     reported: float = 0.0
-    """The delay that the frontier was given last."""
+    """The delay that the frontier was given last as what the queue asks for."""
+    told: float = 0.0
+    """The usual delay that the frontier was given last."""
     next: float = 0.0
     raised: float = float("-inf")
 
@@ -88,6 +90,18 @@ class PolitenessTracker:
         known = self._of(url)
         if abs(learned - known.reported) > SHORTEST:
             known.pressed, known.answer, known.reported = learned, 0.0, learned
+
+    def is_news(self, url: str, delay: float) -> bool:
+        """Return whether a queue's delay is longer than the frontier knows of (``told``)."""
+        return delay > self._of(url).told
+
+    def told(self, url: str, delay: float) -> None:
+        """Note that the frontier knows a delay for the usual one of a URL's queue."""
+        self._of(url).told = delay
+
+    def rest_left(self, url: str) -> float:
+        """Return how many seconds a URL's queue is still to rest after what was asked of it."""
+        return max(0.0, self._of(url).next - self._clock())
 
     def obey_crawl_delay(self, url: str, crawl_delay: float) -> None:
         """Keep the Crawl-delay of a robots.txt, from its answer on; of several hosts of a queue the longest holds."""

@@ -21,12 +21,19 @@ class RobotsDeniedError(IgnoreRequest):
 
 
 class RobotsUnreachableError(IgnoreRequest):
-    """The host's robots.txt could not be had: nothing may be fetched now (RFC 9309, section 2.3.1.4)."""
+    """The host's robots.txt could not be had: nothing may be fetched now (RFC 9309, section 2.3.1.4).
+
+    ``cause`` is a ``WireReason`` where the host did not answer at all, else empty.
+    """
+
+    def __init__(self, message: str, cause: str = "") -> None:
+        super().__init__(message)
+        self.cause = cause
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What one host asks of us; ``parsed`` is None where everything is allowed."""
+    """The rules of one host; ``parsed`` is None if everything is allowed."""
 
     parsed: Protego | None
     expires: float

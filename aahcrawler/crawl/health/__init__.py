@@ -1,1 +1,1 @@
-"""What a crawl survives: full disks, servers that are away, errors and whose they are."""
+"""Keep a crawl alive: full disks, server outages, errors and their classes."""

@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 
 class Usage(Protocol):
-    """How large a file system is, and how much of it this user may still write, in bytes."""
+    """The size of a file system, and the part of it that this user may still write, in bytes."""
 
     @property
     def total(self) -> int:
@@ -40,7 +40,7 @@ class Usage(Protocol):
 
     @property
     def free(self) -> int:
-        """What may still be written."""
+        """The bytes that may still be written."""
 
 
 Measure = Callable[[Path], Usage]
@@ -84,7 +84,7 @@ class DiskSpace:
     def look(self) -> None:
         """Measure the free space. A folder that cannot be measured is taken to have some: writing to it will tell."""
         slack = SLACK if self._below else 1.0
-        self._below = next((said for folder in self._folders if (said := self._shortage(folder, slack))), "")
+        self._below = next((shortage for folder in self._folders if (shortage := self._shortage(folder, slack))), "")
         self._notify()
 
     async def watch(self) -> None:

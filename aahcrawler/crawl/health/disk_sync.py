@@ -1,4 +1,4 @@
-"""What a crawl writes is forced to disk once a second, as the frontier's server does with its own file."""
+"""Force what a crawl writes to disk once a second, as the frontier's server does with its own file."""
 
 import threading
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ SYNC_EVERY = 1.0
 
 
 class Store(Protocol):
-    """What can be forced to disk beside the thread that writes to it."""
+    """A store that can be forced to disk beside the thread that writes to it."""
 
     def sync(self) -> None:
         """Force what was written to disk."""

@@ -1,4 +1,4 @@
-"""How often garbage in reference cycles is looked for while crawls run, and among what."""
+"""Collect garbage in reference cycles more rarely while crawls run, and among new objects only."""
 
 import gc
 from collections.abc import Iterator

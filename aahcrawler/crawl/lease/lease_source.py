@@ -98,7 +98,7 @@ class LeaseSource:
 
     @property
     def out(self) -> int:
-        """How many leases are out."""
+        """The number of leases that are out."""
         return len(self._out)
 
     @property

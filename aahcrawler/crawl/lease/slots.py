@@ -4,11 +4,11 @@ from typing import Protocol
 
 
 class Taker(Protocol):
-    """What takes slots for a crawl."""
+    """Takes slots for a crawl."""
 
     @property
     def taken(self) -> int:
-        """How many it holds, those that it is just asking the frontier to fill among them."""
+        """The number of slots held, including those that the frontier is just asked to fill."""
 
     @property
     def is_hungry(self) -> bool:

@@ -43,7 +43,7 @@ class PeerExport:
 
     @property
     def posts(self) -> PushCounts:
-        """What became of what was sent, in this process."""
+        """The outcomes of the posts of this process."""
         return self._poster.posts
 
     def links(

@@ -22,7 +22,7 @@ _AGAIN = {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY, HTTPStatus.TOO_MANY_
 
 @dataclass(frozen=True, slots=True)
 class ScoredUrl:
-    """What is said of a URL, in the words of the service (docs/service.md)."""
+    """A URL with its score, in the fields of the service (docs/service.md)."""
 
     url: str
     score: float
@@ -33,15 +33,15 @@ class ScoredUrl:
 
     def item(self) -> Mapping[str, object]:
         """Return the item to post; scores above 1, as SUM makes them, are posted as 1."""
-        said: dict[str, object] = {"url": self.url, "score": min(1.0, max(0.0, self.score))}
+        item: dict[str, object] = {"url": self.url, "score": min(1.0, max(0.0, self.score))}
         texts = {"anchor": self.anchor[:1000], "source": self.source[:4096]}
         flags = {"blacklist": self.blacklist, "immediate": self.immediate}
-        return said | {name: value for name, value in {**texts, **flags}.items() if value}
+        return item | {name: value for name, value in {**texts, **flags}.items() if value}
 
 
 @dataclass(frozen=True, slots=True)
 class PushPolicy:
-    """How posts are made: items that may wait, items a request, seconds of gathering, of an answer, of backing off."""
+    """The bounds of posting: items waiting, items a request; seconds of gathering, answering, backing off."""
 
     waiting: int = 20_000
     batch: int = 500
@@ -76,10 +76,10 @@ class _Reply:
 class ScorePusher:
     """Posts in the background while ``run`` is awaited: ``put`` never waits, and drops the oldest where too many do.
 
-    ``target`` is the whole address, ``http://HOST:PORT/v1/crawls/ID/urls``. Every request has a key of its own and is
+    ``target`` is the whole URL, ``http://HOST:PORT/v1/crawls/ID/urls``. Every request has a key of its own and is
     made again with the same one until it is answered, so that each item is applied once. A request that the service
     will never take (no such crawl, no valid token, a crawl that is over) is counted as refused. Raise ``ValueError``
-    for a target that is no http or https address.
+    for a target that is no http or https URL.
     """
 
     def __init__(

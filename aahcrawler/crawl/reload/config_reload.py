@@ -23,6 +23,7 @@ from aahcrawler.crawl.health.error_classification import is_local
 from aahcrawler.crawl.reload.scope_update import BlockControl, ScopeUpdate
 from aahcrawler.crawl.reload.score_update import ScoreUpdate
 from aahcrawler.crawls import frontier_settings
+from aahcrawler.layout import REDEFINING
 from aahcrawler.scope import Scope
 from aahcrawler.scores import Lessons
 from online_analysis.aggregation import OnlineAnalyser
@@ -32,7 +33,6 @@ from online_analysis.ranking import link_ranker
 
 logger = logging.getLogger(__name__)
 
-NOTE = "redefining.json"
 """In the crawl's folder: the parts of a changed definition that what is queued is not in line with yet."""
 
 _NOTED: TypeAdapter[frozenset[Part]] = TypeAdapter(frozenset[Part])
@@ -45,18 +45,18 @@ def mark_pending(folder: Path, changed: Iterable[Part]) -> None:
     """Note that what is queued is not in line with these parts of a definition, beside what was noted before."""
     pending = pending_parts(folder) | frozenset(changed)
     if pending:
-        write_whole(folder / NOTE, _NOTED.dump_json(pending).decode() + "\n")
+        write_whole(folder / REDEFINING, _NOTED.dump_json(pending).decode() + "\n")
 
 
 def clear_pending(folder: Path) -> None:
     """Forget what was noted: what is queued is in line with the definition."""
-    (folder / NOTE).unlink(missing_ok=True)
+    (folder / REDEFINING).unlink(missing_ok=True)
 
 
 def pending_parts(folder: Path) -> frozenset[Part]:
     """Return the parts that were noted; of a file that is damaged, all there are."""
     try:
-        return _NOTED.validate_json((folder / NOTE).read_bytes())
+        return _NOTED.validate_json((folder / REDEFINING).read_bytes())
     except FileNotFoundError:
         return frozenset()
     except ValidationError:
@@ -65,7 +65,7 @@ def pending_parts(folder: Path) -> frozenset[Part]:
 
 @dataclass(frozen=True, slots=True)
 class RunningCrawl:
-    """What a changed definition changes of a running crawl; ``fail`` stops it."""
+    """The parts of a running crawl that a changed definition acts on; ``fail`` stops the crawl."""
 
     context: CurrentContext
     writer: StoreWriter

@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from aahcrawler.adaptation.store.learned import Learned
-from aahcrawler.adaptation.store.overlay import LEARNED, Overlay
+from aahcrawler.adaptation.store.overlay import Overlay
 from aahcrawler.adaptation.wiring import adaptation, strategies
 from aahcrawler.crawl.directory.files import LOOK_EVERY, Stamps, stamps
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.helper.requests import Values
 from aahcrawler.helper.sites import Sites
+from aahcrawler.layout import LEARNED
 from knowledge_base.file_selection import files_of
 from knowledge_base.loader import LoadError, load
 from knowledge_base.model import KnowledgeBase

@@ -1,4 +1,4 @@
-"""What is queued, blocked or was refused is judged again where the scope, or what counts as a trap, has changed."""
+"""Judge queued, blocked and refused URLs again when the scope, or the settings of traps, have changed."""
 
 import asyncio
 import logging
@@ -14,9 +14,10 @@ from aahcrawler.frontier.control import Blocking, Revisiting
 from aahcrawler.frontier.posting import UrlStatus
 from aahcrawler.frontier.protocol import Offer, Offered, State
 from aahcrawler.pipeline.links import SCOPE, is_chosen
-from aahcrawler.refusals import RefusalLogError, Refused, read
+from aahcrawler.refusals import Refused, read
 from aahcrawler.scope import RULE, Refusal
 from aahcrawler.scores import Source
+from aahcrawler.segments import DamageError
 from aahcrawler.traps import Trap
 
 logger = logging.getLogger(__name__)
@@ -29,7 +30,7 @@ _T = TypeVar("_T")
 
 
 class BlockControl(Blocking, Revisiting, Protocol):
-    """What is done to URLs that are known."""
+    """Blocks and unblocks known URLs."""
 
 
 class ScopeUpdate:
@@ -92,7 +93,7 @@ class ScopeUpdate:
         try:
             while part := await asyncio.to_thread(_part, refused):
                 done["offered after all"] += await self._offer(part)
-        except RefusalLogError as error:
+        except DamageError as error:
             logger.error("%s; what it held stays refused", error)
         return +done
 

@@ -1,4 +1,4 @@
-"""What is queued is scored by other weights: from the parts that the score log has of each score."""
+"""Score queued URLs by other weights, from the components of each score in the score log."""
 
 import asyncio
 import logging
@@ -8,7 +8,8 @@ from itertools import islice
 from aahcrawler.crawl.core.context import CurrentContext
 from aahcrawler.crawl.core.stores import StoreWriter
 from aahcrawler.frontier.protocol import Rescore, State
-from aahcrawler.scores import ScoreLogError, Share, weighed
+from aahcrawler.scores import Share, weighed
+from aahcrawler.segments import DamageError
 from online_analysis.aggregation import Revision, Weighed
 
 logger = logging.getLogger(__name__)
@@ -38,7 +39,7 @@ class ScoreUpdate:
         try:
             for number in range(shares):
                 changed += await self._score(await self._weighed(Share(number, shares)))
-        except ScoreLogError as error:
+        except DamageError as error:
             logger.error("%s; what waits is scored by the former weights", error)
         logger.info("by the changed weights %d of the pages that wait have been scored", changed)
 

@@ -1,1 +1,1 @@
-"""How far a crawl is and how it ended: ``crawl.json``, the live display, exit codes."""
+"""Report a crawl's progress and its end: ``crawl.json``, the live display, exit codes."""

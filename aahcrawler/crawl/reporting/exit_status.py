@@ -1,4 +1,4 @@
-"""How a crawl ended, for people and for who started it."""
+"""Report how a crawl ended, in words and as an exit code."""
 
 from pathlib import Path
 
@@ -6,20 +6,34 @@ from rich.console import Console
 
 from aahcrawler.archive.delivery import Delivery
 from aahcrawler.crawl.directory.crawl_runs import FINISHED
+from aahcrawler.crawl.reporting.seed_status import lines, results
 from aahcrawler.crawl.reporting.summary import Countable
 from aahcrawler.report import ReportError, write_report
 
-DONE, FAILED, MISTAKE = 0, 1, 2
-"""Exit codes: the crawl ended in good order; a store failed; nothing was begun, something has to be mended."""
+DONE, FAILED, MISTAKE, SEED_GAVE_NOTHING = 0, 1, 2, 3
+"""Exit codes: the crawl ended in good order; a store failed; nothing was begun, something has to be mended; the crawl
+ended in good order, and at least one of its seeds was no way into its site."""
 
 
 def outcome(folder: Path, crawl: Countable, failure: object) -> str:
     """Say how a crawl ended, and write its report; ``failure`` is what stopped it, None where nothing went wrong."""
     if failure:
-        said = str(failure).rstrip(".")
-        return f"{folder}: stopped: {said}; the same command goes on from here"
+        message = str(failure).rstrip(".")
+        return f"{folder}: stopped: {message}; the same command goes on from here"
     pages, objects = int(crawl.stats["pages"]), int(crawl.stats["objects"])
-    return f"{folder}: {pages:,} pages, {objects:,} web objects; {_ending(crawl.reason)}.{_report(folder)}"
+    kept = f"{folder}: {pages:,} pages, {objects:,} web objects"
+    return f"{kept}; {_ending(crawl.reason)}{_of_seeds(crawl)}.{_report(folder)}"
+
+
+def tell_seeds(console: Console, crawl: Countable) -> None:
+    """Say what became of the seeds that were not simply fetched, and what to do about it, a line each."""
+    for line in lines(results(crawl)):
+        say(console, line)
+
+
+def ended_well(crawl: Countable) -> int:
+    """Return the exit code of a crawl of which no store failed."""
+    return SEED_GAVE_NOTHING if any(each.gave_nothing for each in results(crawl)) else DONE
 
 
 def tell_undelivered(console: Console, folder: Path, delivery: Delivery | None) -> None:
@@ -32,6 +46,14 @@ def tell_undelivered(console: Console, folder: Path, delivery: Delivery | None) 
 def say(console: Console, text: str) -> None:
     """Write a line as it is."""
     console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+
+def _of_seeds(crawl: Countable) -> str:
+    found = results(crawl)
+    nothing = sum(each.gave_nothing for each in found)
+    if not nothing:
+        return ""
+    return f"; {nothing:,} of {len(found):,} seeds gave nothing" if len(found) > 1 else "; the seed gave nothing"
 
 
 def _ending(reason: str) -> str:

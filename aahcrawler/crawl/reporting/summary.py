@@ -7,13 +7,14 @@ from typing import Protocol
 from aahcrawler import __version__
 from aahcrawler.archive.delivery import Delivery
 from aahcrawler.crawl.peers.peer_export import PeerExport
+from aahcrawler.crawl.reporting.seed_status import described, results
 from aahcrawler.crawl.stats.collector import Stats
 from aahcrawler.frontier.protocol import Counts, State
 from online_analysis.icd import Icd
 
 
 class Countable(Protocol):
-    """What the summary reads of a crawl."""
+    """The parts of a crawl that the summary reads."""
 
     @property
     def icd(self) -> Icd:
@@ -21,7 +22,7 @@ class Countable(Protocol):
 
     @property
     def number(self) -> int:
-        """Which crawl of its definition this is."""
+        """The number of this crawl among those of its definition."""
 
     @property
     def begun_at(self) -> datetime:
@@ -33,7 +34,7 @@ class Countable(Protocol):
 
     @property
     def counts(self) -> Counts:
-        """How many URLs are in which state."""
+        """The number of URLs in each state."""
 
     @property
     def reason(self) -> str:
@@ -41,7 +42,7 @@ class Countable(Protocol):
 
     @property
     def peer_export(self) -> PeerExport | None:
-        """What pushes links to another instance."""
+        """The export of links to another instance."""
 
     @property
     def stats(self) -> Stats:
@@ -53,7 +54,7 @@ class Countable(Protocol):
 
     @property
     def delivery(self) -> Delivery | None:
-        """What copies closed files elsewhere."""
+        """The delivery of closed files."""
 
 
 def summary(job: Countable, state: str) -> dict[str, object]:
@@ -61,9 +62,9 @@ def summary(job: Countable, state: str) -> dict[str, object]:
 
     ``crawl`` counts the crawls of this definition from 1. ``state`` is ``running``, ``paused``, ``stopped`` or
     ``finished``, and ``reason`` says why it pauses or ended; ``begun_at`` is when this crawl began, ``started_at`` when
-    this process opened it. ``seconds`` and all counts include what came before a restart. ``frontier`` counts URLs by
-    state, ``delivery`` closed files at ``archive.target``, where there is one, and ``posts`` what became of what this
-    process told another instance.
+    this process opened it. ``seconds`` and all counts include what came before a restart. ``seeds`` tells what became
+    of each seed, ``frontier`` counts URLs by state, ``delivery`` closed files at ``archive.target``, where there is
+    one, and ``posts`` what became of what this process told another instance.
     """
     urls = {f"pages_{state}": job.counts.pages.get(state, 0) for state in State}
     urls |= {f"requisites_{state}": job.counts.requisites.get(state, 0) for state in State}
@@ -79,6 +80,7 @@ def summary(job: Countable, state: str) -> dict[str, object]:
         "updated_at": datetime.now(UTC).isoformat(timespec="seconds"),
         "relevant_at": job.icd.scoring.relevant,
         **job.stats.summary(),
+        "seeds": [described(each) for each in results(job)],
         "frontier": {**urls, "queues": job.counts.queues},
         **({"delivery": asdict(job.delivery.progress)} if job.delivery else {}),
         **({"posts": asdict(job.peer_export.posts)} if job.peer_export else {}),

@@ -1,1 +1,1 @@
-"""What is done with an answer, from understanding the page to finishing its lease."""
+"""Handle answers, from understanding the page to finishing its lease."""

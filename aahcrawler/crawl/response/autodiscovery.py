@@ -1,4 +1,4 @@
-"""What sites announce: sitemaps in their robots.txt, feeds on their pages. Each is offered once, some of each host."""
+"""Offer what sites announce: sitemaps in their robots.txt, feeds on their pages; each once, some of each host."""
 
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator

@@ -64,8 +64,8 @@ class BatchScoring:
 
     async def _keep(self, ended: EndedBatch, answers: Sequence[Offered]) -> None:
         waiting = zip(ended.scores.items(), answers, strict=True)
-        taken = {url: said for (url, said), answer in waiting if answer is not Offered.KNOWN}
+        taken = {url: scored for (url, scored), answer in waiting if answer is not Offered.KNOWN}
         if taken:
             await self._writer.write(self._writer.stores.scores.batched, ended.pages, taken)
         if self._peer_export is not None:
-            self._peer_export.scored((url, said.score) for url, said in taken.items())
+            self._peer_export.scored((url, scored.score) for url, scored in taken.items())

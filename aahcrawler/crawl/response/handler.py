@@ -1,4 +1,4 @@
-"""How a lease ends: what is written, what is queued, and in which order.
+"""End leases: write, then queue, in an order that a crash cannot harm.
 
 A page is understood first, and what was said of its links is logged. Then its response, its request and what was
 understood are archived, all or none, and added to the history; then come its triples, and then, in one atomic step of
@@ -10,6 +10,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from email.utils import parsedate_to_datetime
+from http import HTTPStatus
 from time import time
 
 from aahcrawler.archive.writer import Capture
@@ -38,6 +39,8 @@ from aahcrawler.crawl.response.batch_scoring import BatchScoring
 from aahcrawler.crawl.response.link_ranking import LinkRanking
 from aahcrawler.crawl.response.listings import Contents, Listings
 from aahcrawler.crawl.response.page_analyser import PageAnalyser
+from aahcrawler.crawl.response.repaired_pages import ReadPage, Rereading
+from aahcrawler.crawl.response.seed_trail import SeedTrail
 from aahcrawler.crawl.response.transcripts import Transcripts
 from aahcrawler.crawl.response.trap_detection import TrapDetection, TrapError
 from aahcrawler.crawl.response.url_lists import ListKind, UrlLists, list_kind
@@ -46,6 +49,7 @@ from aahcrawler.exchange import Truncation
 from aahcrawler.frontier.protocol import Lease, Offer, Outcome, State
 from aahcrawler.metadata import Metadata
 from aahcrawler.objects.vocabulary import crawl as crawl_iri
+from aahcrawler.objects.writer import CaptureDescription
 from aahcrawler.page import Headers, Page
 from aahcrawler.pipeline.analysis import PageAnalysis, needs_requisites, of_redirect
 from aahcrawler.pipeline.links import NO_LINKS, SCOPE, DiscoveredLinks, discover_links
@@ -81,7 +85,9 @@ class ResponseSteps:
     transcripts: Transcripts
     link_ranking: LinkRanking
     batch_scoring: BatchScoring
+    seed_trail: SeedTrail
     peer_export: PeerExport | None = None
+    rereading: Rereading | None = None
 
 
 class ResponseHandler:
@@ -111,8 +117,10 @@ class ResponseHandler:
         return self._steps.trap_detection.refused(lease)
 
     async def close(self) -> None:
-        """Score what waits for its batch, and end the process that reads documents."""
+        """Score what waits for its batch, read again what waits for that, and end the process that reads documents."""
         await self._steps.transcripts.close()
+        if self._steps.rereading is not None and self._lifecycle.failure is None:
+            await self._steps.rereading.close()
         try:
             await self._steps.batch_scoring.end()
         except Exception as error:
@@ -127,7 +135,7 @@ class ResponseHandler:
         politeness, rest = self._fetching.politeness, rest_asked(response)
         politeness.on_response(lease.url, response.status, response.captured.latency, rest)
         try:
-            if self._worth_another_try(lease, response):
+            if self._worth_another_try(lease, response, asked):
                 await self._try_again(lease, response)
             else:
                 await self._finish(lease, response, asked)
@@ -166,7 +174,7 @@ class ResponseHandler:
         self._writer.disk_space.look()
         if self._writer.disk_space.is_short or self._lifecycle.is_ending:
             logger.warning("%s: given back, for %s", lease.url, error)
-            await self._writer.call(self._frontier.release, [lease])
+            await self._give_back(lease)
         else:
             await self._retry(lease, "no room")
 
@@ -177,7 +185,7 @@ class ResponseHandler:
             case LostLeaseError():
                 logger.warning("%s: its lease had run out before it was asked for", lease.url)
             case StoppedError():
-                await self._writer.call(self._frontier.release, [lease])
+                await self._give_back(lease)
             case IpAddressBusyError():
                 await self._let_others_go_first(lease, error)
             case TrapError(trap=trap):
@@ -188,8 +196,8 @@ class ResponseHandler:
                 await self._end(lease, State.FAILED, "replaced")
             case RobotsDeniedError():
                 await self._end(lease, State.BLOCKED, "robots")
-            case RobotsUnreachableError():
-                await self._retry(lease, "robots.txt")
+            case RobotsUnreachableError(cause=cause):
+                await self._retry(lease, "robots.txt", cause=cause)
             case _:
                 logger.error("%s: unforeseen error", lease.url, exc_info=error)
                 await self._end(lease, State.FAILED, type(error).__name__)
@@ -198,8 +206,13 @@ class ResponseHandler:
         """Give back a lease whose IP address is being asked for others, until it may be claimed."""
         logger.info("%s: given back, for %s", lease.url, error)
         await self._fetching.leases.give_back_behind(lease)
-        await self._writer.call(self._frontier.release, [lease], delay=error.seconds)
+        await self._give_back(lease, error.seconds)
         await self._writer.count({"address_busy": 1})
+
+    async def _give_back(self, lease: Lease, seconds: float = 0.0) -> None:
+        """Release a lease; its queue rests for some seconds, and for as long as what was asked of it demands."""
+        rest = max(seconds, self._fetching.politeness.rest_left(lease.url))
+        await self._writer.call(self._frontier.release, [lease], delay=rest)
 
     async def _end_with_wire_error(self, lease: Lease, error: WireError) -> None:
         self._fetching.politeness.fetch_ended(lease.url)
@@ -216,27 +229,35 @@ class ResponseHandler:
         logger.info("%s %s: %s", lease.url, state, reason)
         group = "blocked" if state is State.BLOCKED else "error"
         await self._steps.listings.failed(lease, reason)
-        await self._commit(lease, state, (), Outcome(reason, {f"{group}:{reason}": 1}))
+        counts = {f"{group}:{reason}": 1.0, **self._steps.seed_trail.failed(lease, state, reason)}
+        await self._commit(lease, state, (), Outcome(reason, counts))
 
-    def _worth_another_try(self, lease: Lease, response: CapturedResponse) -> bool:
-        broken = response.status in AGAIN or response.exchange.truncated is Truncation.DISCONNECT
+    def _worth_another_try(self, lease: Lease, response: CapturedResponse, asked: ConditionalRequest) -> bool:
+        """Return whether asking again may help: of a 304 that nobody asked for nothing is known, its links neither."""
+        unasked = response.status == HTTPStatus.NOT_MODIFIED and not asked.conditional
+        broken = unasked or response.status in AGAIN or response.exchange.truncated is Truncation.DISCONNECT
         return broken and lease.attempt < self._context.now.attempts
 
     async def _try_again(self, lease: Lease, response: CapturedResponse) -> None:
         await self._writer.archive(response.exchange)
-        await self._writer.count({"bytes": response.exchange.response_size})
+        await self._writer.count({"requests": 1, "bytes": response.exchange.response_size})
         self._lifecycle.check_limits()
-        reason = f"status {response.status}" if response.status in AGAIN else "disconnect"
+        is_cut = response.exchange.truncated is Truncation.DISCONNECT and response.status not in AGAIN
+        reason = "disconnect" if is_cut else f"status {response.status}"
         await self._retry(lease, reason, rest_asked(response))
 
-    async def _retry(self, lease: Lease, reason: str, rest: float = 0.0) -> None:
-        """Let the URL be fetched again; its queue rests longer with every attempt."""
+    async def _retry(self, lease: Lease, reason: str, rest: float = 0.0, cause: str = "") -> None:
+        """Let the URL be fetched again; its queue rests longer with every attempt.
+
+        ``cause`` is what a seed's verdict is made of where that is not the reason.
+        """
         pause = max(rest, self._fetching.politeness.delay_of(lease.url), 2.0 ** min(lease.attempt - 1, 10))
         last = lease.attempt >= self._context.now.attempts
-        outcome = Outcome(reason, {f"error:{reason}": 1.0} if last else {"retries": 1.0})
-        logger.info("%s attempt %d: %s; its site rests for %.0f s", lease.url, lease.attempt, reason, pause)
+        noted = self._steps.seed_trail.failed(lease, State.FAILED, cause or reason) if last else {}
         learned = self._fetching.politeness.learned(lease.url)
-        state = await self._writer.call(self._frontier.retry, lease, delay=pause, learned=learned, outcome=outcome)
+        outcome = Outcome(reason, {f"error:{reason}": 1.0, **noted} if last else {"retries": 1.0}, pause, learned)
+        logger.info("%s attempt %d: %s; its site rests for %.0f s", lease.url, lease.attempt, reason, pause)
+        state = await self._writer.call(self._frontier.retry, lease, outcome)
         if state is State.FAILED:
             await self._steps.listings.failed(lease, reason)
             await self._steps.link_ranking.ended(lease, state, reason)
@@ -262,6 +283,7 @@ class ResponseHandler:
             return
         stats = _stats(lease, comparison, response, asked)
         comparison = await self._steps.transcripts.read(lease, comparison, stats)
+        comparison = self._steps.analyser.recalled(lease, comparison)
         found = self._steps.analyser.analyse(lease, comparison)
         discovered = self._discover(lease, page, found.metadata, stats) if found is not None else NO_LINKS
         if lease.kind == "page":
@@ -273,8 +295,11 @@ class ResponseHandler:
         await self._keep_refused(lease, found, discovered)
         capture = await self._writer.archive(response.exchange, _annotations(lease, page, comparison, found))
         if found is not None and lease.kind == "page":
-            await self._describe(lease, comparison, found, capture, page.status)
+            stated = await self._describe(lease, comparison, found, capture, page.status)
             count(comparison, found, stats)
+            if self._steps.rereading is not None:
+                self._steps.rereading.noted(ReadPage(lease, stated, comparison.former, comparison.change), found)
+        stats.merge(self._steps.seed_trail.answered(lease, page, found, discovered))
         logger.info("%s %d %s", lease.url, page.status, comparison.change or lease.kind)
         discovered = await self._listed(lease, page.status, found, discovered)
         offers, outcome = self._steps.batch_scoring.offers(found, discovered), Outcome(stats=stats.counts)
@@ -285,13 +310,13 @@ class ResponseHandler:
                 )
             await self._steps.batch_scoring.add(found, discovered)
 
-    def _discover(self, lease: Lease, page: Page, said: Metadata, stats: Stats) -> DiscoveredLinks:
+    def _discover(self, lease: Lease, page: Page, metadata: Metadata, stats: Stats) -> DiscoveredLinks:
         """Return what an answer leads to, and count what of that is refused; errors lead nowhere."""
         if page.status >= 400:
             return NO_LINKS
         found = discover_links(
             lease,
-            said,
+            metadata,
             self._context.now.link_rules,
             lambda feeds: self._steps.announced_feeds.of(lease, feeds),
             wants_requisites=not self._lifecycle.requisites_spent,
@@ -313,13 +338,14 @@ class ResponseHandler:
         await self._steps.listings.failed(lease, refusal)
         if await self._writer.call(at_once):
             logger.info("%s %s: %s", lease.url, State.BLOCKED, refusal)
-            await self._writer.count({f"blocked:{refusal}": 1})
+            noted = self._steps.seed_trail.failed(lease, State.BLOCKED, refusal)
+            await self._writer.count({f"blocked:{refusal}": 1, **noted})
             await self._steps.link_ranking.ended(lease, State.BLOCKED, refusal)
 
     async def _finish_list(self, lease: Lease, response: CapturedResponse, page: Page, kind: ListKind) -> None:
         """Archive a sitemap, or a feed that was announced, and offer what it lists."""
         size, offers = response.exchange.response_size, NO_LINKS.offers
-        stats = Stats({"answers": 1, "bytes": size, f"status:{page.status}": 1, kind: 1})
+        stats = Stats({"requests": 1, "answers": 1, "bytes": size, f"status:{page.status}": 1, kind: 1})
         await self._writer.archive(response.exchange, Annotations(identified(page.body, declared=page.media_type)))
         if 300 <= page.status < 400:
             offers = self._discover(lease, page, of_redirect(lease, page), stats).offers
@@ -360,34 +386,37 @@ class ResponseHandler:
         logger.warning("%s: the page that has not changed cannot be read from the archive; it is fetched", lease.url)
         self._steps.recrawl.ask_plainly(lease.url)
         await self._writer.archive(response.exchange)
-        counts = {"bytes": response.exchange.response_size, "conditional": 1, "asked_again": 1}
+        counts = {"requests": 1, "bytes": response.exchange.response_size, "conditional": 1, "asked_again": 1}
         await self._writer.count(counts)
         self._lifecycle.check_limits()
         await self._writer.call(self._frontier.release, [lease])
 
     async def _describe(
         self, lease: Lease, comparison: RecrawlComparison, found: PageAnalysis, capture: Capture, status: int
-    ) -> None:
+    ) -> CaptureDescription:
         stated = replace(
             description(lease, comparison, found.metadata, capture, status),
             crawl=crawl_iri(self._context.now.icd.id, self._lifecycle.number),
-            changes=self._steps.analyser.changes(lease, comparison, found.metadata),
+            changes=self._steps.analyser.changes(lease, comparison, found),
         )
         # What is remembered was stated of the former capture, which the new one refers to.
         objects = () if comparison.remembered else found.metadata.objects
         await self._writer.describe(stated, objects, found.containers)
+        return stated
 
     async def _commit(
         self, lease: Lease, state: State, links: Sequence[Offer], outcome: Outcome, rest: float = 0.0
     ) -> bool:
         """Finish a lease; False where it had been lost."""
         politeness = self._fetching.politeness
-        delay = max(rest, politeness.delay_of(lease.url)) if state is not State.BLOCKED else 0.0
-        learned = politeness.learned(lease.url)
-        held = await self._writer.call(
-            self._frontier.finish, lease, state, delay=delay, learned=learned, links=links, outcome=outcome
-        )
+        delay = max(rest, politeness.delay_of(lease.url))
+        if state is State.BLOCKED:  # Nothing was asked for, robots.txt perhaps.
+            delay = politeness.rest_left(lease.url)
+        outcome = replace(outcome, delay=delay, learned=politeness.learned(lease.url))
+        held = await self._writer.call(self._frontier.finish, lease, state, outcome, links)
         if held:
+            if state is State.DONE:
+                politeness.told(lease.url, delay)
             self._writer.stats.merge(outcome.stats)
             if state is not State.DONE:
                 await self._steps.link_ranking.ended(lease, state, outcome.reason)
@@ -413,15 +442,17 @@ def _annotations(lease: Lease, page: Page, comparison: RecrawlComparison, found:
 
     What is remembered is in the archive already.
     """
-    said = found.metadata if found is not None else None
-    what = identified(page.body, said.language if said is not None else None, declared=page.media_type)
-    is_told = said is not None and not comparison.remembered and (lease.kind == "page" or needs_requisites(said))
-    return Annotations(what, said if is_told else None, comparison.original)
+    metadata = found.metadata if found is not None else None
+    what = identified(page.body, metadata.language if metadata is not None else None, declared=page.media_type)
+    is_told = (
+        metadata is not None and not comparison.remembered and (lease.kind == "page" or needs_requisites(metadata))
+    )
+    return Annotations(what, metadata if is_told else None, comparison.original)
 
 
 def _stats(lease: Lease, comparison: RecrawlComparison, response: CapturedResponse, asked: ConditionalRequest) -> Stats:
     size = response.exchange.response_size
-    stats = Stats({"answers": 1, "bytes": size, f"status:{response.status}": 1})
+    stats = Stats({"requests": 1, "answers": 1, "bytes": size, f"status:{response.status}": 1})
     if asked.conditional:
         stats.add("conditional")
     if lease.kind == "requisite" and (comparison.unmodified or not 300 <= response.status < 400):

@@ -1,7 +1,7 @@
 """Complete listings of known applications: asked for where the links of a site have run out.
 
-What the front page of an application leads to may be a small part of what there is. Its file names addresses that list
-all of it, the best first (``Application.listings``). Each such address is a URL of the frontier without a score, so
+What the front page of an application leads to may be a small part of what there is. Its file names URLs that list
+all of it, the best first (``Application.listings``). Each such URL is a URL of the frontier without a score, so
 that it waits behind everything that links lead to on its site; limits on pages hold for it. Where a crawl is in the
 listings of an application stands in the ``via`` of that URL, so that whoever fetches it knows how to go on.
 """
@@ -41,7 +41,7 @@ _HOPS: Final = {"sitemap": Hop.SITEMAP, "feed": Hop.FEED, "page": Hop.NAVIGATION
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A page of one listing of an application: the pages are counted from 1, ``root`` is the address of its front page.
+    """A page of one listing of an application: the pages are counted from 1, ``root`` is the URL of its front page.
 
     ``before`` is a digest of the first URL that the page before lists, empty where there is none.
 
@@ -57,10 +57,10 @@ class Step:
 
     @property
     def via(self) -> str:
-        """How a URL of the frontier says that it is this step."""
-        said = {"application": self.application, "listing": self.listing, "page": self.page}
+        """The ``via`` by which a URL of the frontier is known as this step."""
+        fields = {"application": self.application, "listing": self.listing, "page": self.page}
         before = {"before": self.before} if self.before else {}
-        return f"{self.root}#{urlencode(said | before)}"
+        return f"{self.root}#{urlencode(fields | before)}"
 
     @classmethod
     def of(cls, lease: Lease) -> Self | None:
@@ -68,14 +68,14 @@ class Step:
         root, sign, _ = lease.via.partition(_SIGN)
         if not sign:
             return None
-        said = parse_qs(lease.via.partition("#")[2])
-        name, listing, page, before = (said.get(key, [""])[0] for key in ("application", "listing", "page", "before"))
+        fields = parse_qs(lease.via.partition("#")[2])
+        name, listing, page, before = (fields.get(key, [""])[0] for key in ("application", "listing", "page", "before"))
         return cls(root, name, listing, int(page), before) if page.isascii() and page.isdigit() else None
 
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What a page of a listing was found to list: how many URLs, how many new ones among them, and the first one."""
+    """The content of a page of a listing: the number of URLs, that of new ones among them, and the first one."""
 
     listed: int = 0
     new: int = 0
@@ -99,17 +99,17 @@ class Listings:
         self._writer = writer
         self._begun: OrderedDict[tuple[str, str], list[str]] = OrderedDict()
 
-    async def begin(self, lease: Lease, status: int, said: Metadata) -> None:
+    async def begin(self, lease: Lease, status: int, metadata: Metadata) -> None:
         """Ask for the listings of an application whose front page was understood, each installation's once."""
-        application = self._application(said.application)
-        if application is None or lease.kind != "page" or said.trap or not 200 <= status < 300:
+        application = self._application(metadata.application)
+        if application is None or lease.kind != "page" or metadata.trap or not 200 <= status < 300:
             return
         depth = self._context.now.icd.scope.depth
-        found = {link.action for link in said.links if link.action is not None}
+        found = {link.action for link in metadata.links if link.action is not None}
         is_needed = any(found.isdisjoint(listing.when_none) for listing in self._wanted(application))
         if not is_needed or (depth is not None and lease.depth >= depth):
             return
-        if application.begins_at(ParsedUrl.parse(lease.url), said.level) and self._is_new(application, lease.url):
+        if application.begins_at(ParsedUrl.parse(lease.url), metadata.level) and self._is_new(application, lease.url):
             await self._ask(lease, application, lease.url, 0)
 
     async def read(self, lease: Lease, status: int, contents: Contents) -> None:
@@ -206,7 +206,7 @@ class Listings:
         last = min(step.page + MOST_KNOWN - 1, MOST_PAGES) if listing.is_paged else 1
         for number in range(step.page, last + 1):
             offer = self._made(lease, replace(step, page=number), listing)
-            refusal = "no address" if offer is None else self._context.now.scope.admit(offer)
+            refusal = "no URL" if offer is None else self._context.now.scope.admit(offer)
             if offer is None or refusal is not None:
                 logger.info("%s: listing %s of %s: %s", step.root, listing.name, application.name, refusal)
                 await self._count(step, str(refusal))

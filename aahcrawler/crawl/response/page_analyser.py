@@ -1,25 +1,26 @@
-"""How an answer is understood, now or in a former crawl, and what changed in it since."""
+"""Analyse an answer, now or by what a former crawl understood, and compare the two."""
 
 import logging
 from dataclasses import replace
 
-from aahcrawler.crawl.capture.description import changes
+from aahcrawler.archive.history import Former
 from aahcrawler.crawl.capture.recrawl import Change, Recrawl, RecrawlComparison, UnreadableCaptureError
 from aahcrawler.crawl.core.context import CurrentContext
 from aahcrawler.crawl.health.error_classification import is_local
 from aahcrawler.crawl.response.trap_detection import TrapDetection
 from aahcrawler.frontier.protocol import Lease
+from aahcrawler.helper import Refused
 from aahcrawler.metadata import Link, LinkType, Metadata
-from aahcrawler.objects.versions import Changes
-from aahcrawler.page import Page, feeds
+from aahcrawler.objects.versions import Changes, carried
+from aahcrawler.page import Page, embedded, feeds
 from aahcrawler.pipeline import analysis
-from aahcrawler.pipeline.analysis import PageAnalysis
+from aahcrawler.pipeline.analysis import PageAnalysis, changes, is_doubtful
 from aahcrawler.pipeline.batch import contribution_of
 from aahcrawler.pipeline.rank import rank, rank_error
 from aahcrawler.pipeline.score import ScoredPage, score
-from aahcrawler.pipeline.trap_evidence import marked
+from aahcrawler.pipeline.trap_evidence import are_of, marked
 from aahcrawler.pipeline.understand import understand
-from aahcrawler.traps import Trap, is_probe
+from aahcrawler.traps import Trap, Verdict, is_probe
 from online_analysis.batching import Contribution
 
 logger = logging.getLogger(__name__)
@@ -43,7 +44,7 @@ class PageAnalyser:
             return PageAnalysis(analysis.leased_anew(comparison.before, lease))
         try:
             if 300 <= page.status < 400:
-                return self._signed(PageAnalysis(analysis.of_redirect(lease, page)))
+                return self._signed(self._redirect(lease, page))
             if lease.kind == "requisite":
                 return (
                     self._signed(PageAnalysis(analysis.of_stylesheet(page))) if page.media_type == "text/css" else None
@@ -55,26 +56,67 @@ class PageAnalyser:
             logger.exception("%s: not understood", page.url)
             return PageAnalysis(analysis.not_understood(lease, page, error), error=type(error).__name__)
 
-    def changes(self, lease: Lease, comparison: RecrawlComparison, now: Metadata) -> Changes | None:
+    def again(self, lease: Lease, comparison: RecrawlComparison) -> PageAnalysis | None:
+        """Return what an archived page says by now, from which nobody learns; None where it cannot be understood."""
+        try:
+            return self._analysis(lease, comparison.page, self._scored(comparison.page, comparison.before))
+        except Exception as error:  # Whatever a page may provoke, the crawl goes on.
+            if is_local(error):
+                raise
+            logger.exception("%s: not understood when it was read again", comparison.page.url)
+            return None
+
+    def recalled(self, lease: Lease, comparison: RecrawlComparison) -> RecrawlComparison:
+        """Return a comparison whose former page is as the present reader reads it, where another one has read it.
+
+        So what adaptation remembers of the page, and what changes are told by, is by nobody else: a knowledge base that
+        was put right is not bent back to what the wrong one found, and an edit of the reader is no edit of the page.
+        Where nothing changed but the reader, nothing is remembered. A former page that the present reader finds nothing
+        on is left as it was read then.
+        """
+        before, former = comparison.before, comparison.former
+        is_page = lease.kind == "page" and comparison.change is not None
+        if before is None or former is None or not is_page or before.understood_by == self._context.now.fingerprint:
+            return comparison
+        if comparison.change is Change.UNCHANGED:
+            return replace(comparison, before=None)
+        anew = self._former(lease, former, None)
+        is_read = anew is not None and (anew.objects or not before.objects) and not is_doubtful(anew)
+        return replace(comparison, before=anew) if is_read else comparison
+
+    def changes(self, lease: Lease, comparison: RecrawlComparison, found: PageAnalysis) -> Changes | None:
         """Compare the objects of a page with those of its former capture; None where nobody can tell.
 
-        A former page that was understood by other means is understood anew first, so that nothing but the page differs.
+        That was read by the same reader (``recalled``). Much of what is known of a site, such as the order of day and
+        month, is learned from page to page, though: where the page seems to have changed, the former one is read once
+        more, and what both readings of it show has changed. Of one that the present reader cannot read nothing is said.
         """
-        before = comparison.before
+        before, now = comparison.before, found.metadata
         if before is None or comparison.former is None or comparison.change not in (Change.CHANGED, Change.GONE):
             return None
-        if comparison.change is Change.CHANGED and before.understood_by != now.understood_by:
-            try:
-                page = self._recrawl.page_of(comparison.former)
-                before = self._analysis(lease, page, self._scored(page, before)).metadata
-            except UnreadableCaptureError:
-                return None
-            except Exception as error:  # It is the former page's trouble; today's is archived and understood.
-                if is_local(error):
-                    raise
-                logger.exception("%s: its former capture is not understood", comparison.page.url)
-                return None
-        return changes(before, now, complete=comparison.page.complete)
+        told = changes(before, now, complete=comparison.page.complete)
+        if comparison.change is Change.GONE:
+            return told
+        if before.understood_by != now.understood_by:
+            anew = self._former(lease, comparison.former, before)
+            return None if anew is None else changes(anew, now, complete=comparison.page.complete)
+        if not told or found.learned or is_doubtful(before) or is_doubtful(now):
+            return told
+        anew = self._former(lease, comparison.former, before)
+        return told if anew is None else told & changes(anew, now, complete=comparison.page.complete)
+
+    def _former(self, lease: Lease, former: Former, before: Metadata | None) -> Metadata | None:
+        """Understand a former page as one of today; None where it cannot be read any more, or not be understood."""
+        try:
+            page = self._recrawl.page_of(former)
+            return self._analysis(lease, page, self._scored(page, before)).metadata
+        except UnreadableCaptureError:
+            return None
+        except Exception as error:  # It is the former page's trouble; today's is archived and understood.
+            if is_local(error):
+                raise
+            logger.exception("%s: its former capture is not understood", former.url)
+            return None
 
     def _analyse_page(self, lease: Lease, page: Page, before: Metadata | None) -> PageAnalysis:
         """Understand a page of today, from which the ranker learns: an error that it was worth nothing."""
@@ -92,8 +134,26 @@ class PageAnalyser:
         found = self._analysis(lease, page, scored)
         lesson = None if ranker is None else ranker.take()
         contribution = None if is_error else found.contribution
-        said = marked(found.metadata, verdict)
-        return replace(found, metadata=said, lesson=lesson, contribution=contribution, verdict=verdict)
+        metadata = self._beside_former(found.metadata, before, verdict)
+        return replace(found, metadata=metadata, lesson=lesson, contribution=contribution, verdict=verdict)
+
+    def _beside_former(self, metadata: Metadata, before: Metadata | None, verdict: Verdict | None) -> Metadata:
+        """Return what is kept of a page with what was found of traps, and what a former crawl knew of its objects."""
+        if before is None:
+            return marked(metadata, verdict)
+        original = self._recrawl.before(before.like) if before.like else None
+        if original is not None and are_of(metadata.objects, original.objects):
+            return replace(metadata, objects=(), trap=before.trap, like=before.like)
+        metadata = marked(metadata, verdict, keeps_objects=bool(before.objects))
+        return replace(metadata, objects=carried(before.objects, metadata.objects))
+
+    def _redirect(self, lease: Lease, page: Page) -> PageAnalysis:
+        """Understand a redirect. One to a login leads nowhere, unless it is that of a seed."""
+        metadata, helper = analysis.of_redirect(lease, page), self._context.now.helper
+        reasons = {link.url: helper.entrance(page.url, link.url) for link in metadata.links if lease.via}
+        refused = tuple(Refused(url, reason) for url, reason in reasons.items() if reason is not None)
+        links = tuple(link for link in metadata.links if reasons.get(link.url) is None)
+        return PageAnalysis(replace(metadata, links=links), refused)
 
     def _scored(self, page: Page, before: Metadata | None) -> ScoredPage:
         known = self._context.now
@@ -103,13 +163,13 @@ class PageAnalyser:
     def _analysis(self, lease: Lease, page: Page, scored: ScoredPage) -> PageAnalysis:
         for action in scored.assistance.failed_actions:
             logger.warning("%s: %s", page.url, action)
-        said = analysis.of_page(lease, page, scored, self._context.now.icd.scoring.relevant)
+        metadata = analysis.of_page(lease, page, scored, self._context.now.icd.scoring.relevant)
         assistance = scored.assistance
         failed, learned = assistance.failed_actions, assistance.learned
-        found = PageAnalysis(said, assistance.refused, assistance.containers, failed, learned, scores=scored.scores)
+        found = PageAnalysis(metadata, assistance.refused, assistance.containers, failed, learned, scores=scored.scores)
         contributed = self._contribution(page, scored)
         found = replace(found, contribution=contributed, document=assistance.document)
-        return self._signed(self._with_feeds(page, found))
+        return self._signed(self._with_feeds(page, _with_embedded(page, found)))
 
     def _with_feeds(self, page: Page, found: PageAnalysis) -> PageAnalysis:
         """Add the feeds that a page announces, where the definition asks for them."""
@@ -126,3 +186,16 @@ class PageAnalyser:
 
     def _signed(self, found: PageAnalysis) -> PageAnalysis:
         return replace(found, metadata=replace(found.metadata, understood_by=self._context.now.fingerprint))
+
+
+def _with_embedded(page: Page, found: PageAnalysis) -> PageAnalysis:
+    """Add the documents within a page, and the page that it sends its readers on to."""
+    if not page.is_html or page.status >= 300:
+        return found
+    links = [Link(url, LinkType.FRAME) for url in embedded.frames(page)]
+    refresh = embedded.refresh(page)
+    if refresh is not None:
+        links.append(Link(refresh.url, LinkType.REDIRECT))
+    if not links:
+        return found
+    return replace(found, metadata=replace(found.metadata, links=(*found.metadata.links, *links)))

@@ -1,10 +1,11 @@
-"""What a crawl's pages teach of traps, what that means for what is fetched next, and where it is kept."""
+"""Learn traps from a crawl's pages, refuse what leads into them, and keep what was learned."""
 
 import asyncio
 import logging
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from http import HTTPStatus
 from pathlib import Path
 from uuid import uuid4
 
@@ -16,12 +17,13 @@ from aahcrawler.crawl.directory.files import write_whole
 from aahcrawler.crawl.response.listings import Step
 from aahcrawler.frontier.hops import Hop
 from aahcrawler.frontier.protocol import Lease, Offer
+from aahcrawler.layout import TRAPS
 from aahcrawler.page import Page
 from aahcrawler.pipeline.analysis import PageAnalysis
 from aahcrawler.pipeline.links import DiscoveredLinks, is_chosen
 from aahcrawler.pipeline.score import ScoredPage
 from aahcrawler.pipeline.trap_evidence import content, seen
-from aahcrawler.traps import Trap, Traps, Verdict
+from aahcrawler.traps import NO_PAGE, Trap, Traps, Verdict
 from aahcrawler.traps.bloom_filters import Arrays
 from aahcrawler.traps.state_file import packed, unpacked
 
@@ -29,7 +31,8 @@ logger = logging.getLogger(__name__)
 
 KEEP_EVERY = 300.0
 """Seconds between two writings of what was learned."""
-FOLDER = "traps"
+CLOSED = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN})
+"""Answers for people who have logged in."""
 PROBE_SCORE = 1.0
 """A suspicion is to be cleared up before more pages are fetched for it."""
 
@@ -84,11 +87,14 @@ class TrapDetection:
 
         What a former crawl knew, and the trouble of a server, say nothing of traps.
         """
-        if comparison.former is not None or not (comparison.page.status < 400 or comparison.page.status in GONE):
+        status = comparison.page.status
+        if comparison.former is not None or not (status < 400 or status in GONE | CLOSED):
             return discovered
-        verdict = found.verdict or Verdict()
+        verdict = found.verdict or NO_PAGE
         pages = [offer.url for offer in discovered.offers if offer.kind == "page"]
-        self._traps.fetched(lease.url, verdict, pages)
+        is_page = comparison.page.status >= 300 or comparison.page.is_html
+        if barren := self._traps.fetched(lease.url, verdict, pages, is_page=is_page):
+            logger.info("%s: its pages lead to no content and are avoided from now on (traps.barren)", barren)
         probe = self._probe(lease, verdict.probe) if verdict.probe else None
         return discovered if probe is None else replace(discovered, offers=(*discovered.offers, probe))
 
@@ -101,26 +107,31 @@ class TrapDetection:
 
 
 class TrapsFile:
-    """Where one worker of a crawl keeps what its traps have learned: the first file that no other worker holds.
+    """The file for what one worker's traps have learned: the first one that no other worker holds.
 
-    It belongs to the crawl with this ``number``; what is kept of former ones is removed.
+    It belongs to the crawl with this ``number``; of what former ones kept, the next one begins with the rules.
     """
 
     def __init__(self, root: Path, number: int) -> None:
         """Take a file. Raise ``OSError`` where the folder cannot be written."""
-        folder = root / FOLDER
+        folder = root / TRAPS
         folder.mkdir(exist_ok=True)
         self._lock, slot = _first_free(folder)
         self._path = folder / f"{slot}.npz"
         self._number = number
 
     def recall(self, traps: Traps) -> None:
-        """Have traps go on from what was kept, where there is something; a damaged file is reported and not used."""
+        """Have traps go on from what was kept, where there is something, of a former crawl from its rules alone.
+
+        A damaged file is reported and not used.
+        """
         with suppress(FileNotFoundError):
             try:
                 number, state = unpacked(self._path.read_bytes())
                 if number == self._number:
                     traps.restore(state)
+                else:
+                    traps.inherit(state)
             except ValueError as error:
                 logger.error("%s: %s; what is a trap is learned anew", self._path, error)
 

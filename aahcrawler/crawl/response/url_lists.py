@@ -65,7 +65,7 @@ class UrlLists:
             stats.merge(admitted.counts)
             await self._keep(lease, admitted.rejected)
             answers = await self._writer.call(frontier.offer, admitted.offers)
-            added = [offer for offer, said in zip(admitted.offers, answers, strict=True) if said is Offered.ADDED]
+            added = [offer for offer, answer in zip(admitted.offers, answers, strict=True) if answer is Offered.ADDED]
             await self._log(lease, [(offer.url, offer.score) for offer in added if offer.kind == "page"])
             contents = contents.with_more([*(link.url for link in piece.links), *piece.assistance.sitemaps], len(added))
         return contents

@@ -1,4 +1,4 @@
-"""What the crawl changes in Scrapy: one add-on, so that any Scrapy project can run the spider."""
+"""Set up Scrapy for the crawl: one add-on, so that any Scrapy project can run the spider."""
 
 import os
 from pathlib import Path

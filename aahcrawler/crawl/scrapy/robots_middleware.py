@@ -12,13 +12,16 @@ from scrapy.crawler import Crawler
 
 from aahcrawler import urls
 from aahcrawler.crawl.capture.archiver import Annotations, identified
-from aahcrawler.crawl.capture.recrawl import UNCONDITIONAL, ConditionalRequest, UnreadableCaptureError
-from aahcrawler.crawl.fetch.download_handler import ENDING, MOST_BYTES, CapturedResponse
-from aahcrawler.crawl.fetch.ip_claims import IP_CLAIM
+from aahcrawler.crawl.capture.recrawl import UNCONDITIONAL, ConditionalRequest, Recrawl, UnreadableCaptureError
+from aahcrawler.crawl.core.context import CurrentContext
+from aahcrawler.crawl.core.fetch_control import FetchControl
+from aahcrawler.crawl.core.stores import StoreWriter
+from aahcrawler.crawl.fetch.download_handler import MOST_BYTES, CapturedResponse
 from aahcrawler.crawl.fetch.robots_txt import LARGEST, RobotsDeniedError, RobotsUnreachableError, Rules
 from aahcrawler.crawl.lease.lease_source import LEASE, LostLeaseError
 from aahcrawler.crawl.response.autodiscovery import AnnouncedSitemaps
-from aahcrawler.crawl.startup.job import Job
+from aahcrawler.crawl.scrapy.request_building import build_request
+from aahcrawler.crawl.scrapy.spider import AahSpider
 from aahcrawler.page import Headers, Page
 from aahcrawler.wire.errors import WireError, WireReason
 
@@ -37,16 +40,22 @@ _OF_THE_HOST = frozenset({WireReason.ADDRESS, WireReason.RESOLVE, WireReason.CON
 class RobotsMiddleware:
     """Holds a leased request until its host's robots.txt is known and its queue may be fetched from, or drops it."""
 
-    def __init__(self, crawler: Crawler, job: Job) -> None:
+    def __init__(
+        self, crawler: Crawler, context: CurrentContext, writer: StoreWriter, fetching: FetchControl, recrawl: Recrawl
+    ) -> None:
         self._crawler = crawler
-        self._job = job
+        self._context = context
+        self._writer = writer
+        self._fetching = fetching
+        self._recrawl = recrawl
         self._rules: OrderedDict[str, asyncio.Future[Rules]] = OrderedDict()
-        self._sitemaps = AnnouncedSitemaps(job.context, job.writer)
+        self._sitemaps = AnnouncedSitemaps(context, writer)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         """Build the middleware of the crawl that runs the spider."""
-        return cls(crawler, cast("Job", crawler.spider.job))  # type: ignore[union-attr]
+        job = cast("AahSpider", crawler.spider).job
+        return cls(crawler, job.context, job.writer, job.fetching, job.recrawl)
 
     async def process_request(self, request: Request) -> None:
         """Let an allowed request pass when it may be sent.
@@ -57,15 +66,17 @@ class RobotsMiddleware:
         if LEASE not in request.meta:
             return
         named: tuple[str, ...] = ()
-        if self._job.context.now.obeys_robots:
+        await self._fetching.remember_delay(request.meta[LEASE])
+        if self._context.now.obeys_robots:
             rules = await self._of(urls.origin(request.url))
-            self._job.fetching.politeness.obey_crawl_delay(request.url, rules.delay)
+            self._fetching.politeness.obey_crawl_delay(request.url, rules.delay)
             if not rules.allow(request.url):
                 raise RobotsDeniedError(request.url)
             named = rules.sitemaps
+            await self._fetching.remember_delay(request.meta[LEASE])
         await self._sitemaps.of(request.meta[LEASE], named)
-        await self._job.fetching.wait_for_slot(request.url)
-        if not await self._job.fetching.leases.holds(request.meta[LEASE]):
+        await self._fetching.wait_for_slot(request.url)
+        if not await self._fetching.leases.holds(request.meta[LEASE]):
             raise LostLeaseError
 
     async def _of(self, origin: str) -> Rules:
@@ -83,7 +94,7 @@ class RobotsMiddleware:
             coming.set_exception(error)
             coming.exception()  # Those who wait get it; without a reader asyncio would complain.
             raise
-        self._job.fetching.politeness.obey_crawl_delay(origin, rules.delay)
+        self._fetching.politeness.obey_crawl_delay(origin, rules.delay)
         coming.set_result(rules)
         return rules
 
@@ -98,7 +109,7 @@ class RobotsMiddleware:
             except WireError as error:
                 if hop == 0 and error.reason in _OF_THE_HOST:
                     raise
-                raise RobotsUnreachableError(f"{url}: {error}") from error
+                raise RobotsUnreachableError(f"{url}: {error}", error.reason if hop == 0 else "") from error
             if 300 <= response.status < 400:
                 location = response.headers.get("Location")
                 url = urls.resolve(url, location) if location else None
@@ -110,45 +121,33 @@ class RobotsMiddleware:
 
     async def _fetch(self, url: str) -> Page:
         """Return what a robots.txt says, where it has not changed what the archive has of it."""
-        recrawl = self._job.recrawl
-        asked = recrawl.asked(url)
+        asked = self._recrawl.asked(url)
         response = await self._download(url, asked)
         if response.status == HTTPStatus.NOT_MODIFIED and asked.conditional and asked.former is not None:
             try:
-                return recrawl.page_of(asked.former)
+                return self._recrawl.page_of(asked.former)
             except UnreadableCaptureError:
-                recrawl.ask_plainly(url)
+                self._recrawl.ask_plainly(url)
                 response = await self._download(url, UNCONDITIONAL)
         when = response.exchange.started_at
         return Page(url, response.status, Headers(response.wire_headers), response.body, when)
 
     async def _download(self, url: str, asked: ConditionalRequest) -> CapturedResponse:
-        await self._job.fetching.wait_for_slot(url)
-        request = Request(
-            url,
-            headers={**self._job.context.now.request_headers, **asked.conditions},
-            dont_filter=True,
-            meta={
-                "download_slot": urls.queue_of(url),
-                "verbatim_url": True,
-                MOST_BYTES: LARGEST,
-                ENDING: self._job.fetching.ending,
-                IP_CLAIM: self._job.fetching.ip_claims.of(url),
-            },
-        )
+        await self._fetching.wait_for_slot(url)
+        request = build_request(url, asked, self._context.now, self._fetching, {MOST_BYTES: LARGEST})
         assert self._crawler.engine is not None  # noqa: S101
         try:
             response = await self._crawler.engine.download_async(request)
         except WireError as error:
-            await self._job.writer.count({"robots": int(error.exchange is not None)})
-            await self._job.writer.archive_remains(error)
+            await self._writer.count({"robots": int(error.exchange is not None)})
+            await self._writer.archive_remains(error)
             raise
         finally:
-            self._job.fetching.politeness.fetch_ended(url)
+            self._fetching.politeness.fetch_ended(url)
         assert isinstance(response, CapturedResponse)  # noqa: S101
         original = asked.former.original if asked.former is not None and asked.conditional else None
         with closing(response.exchange) as exchange:
-            await self._job.writer.archive(exchange, Annotations(identified(response.body), unchanged=original))
-        counts = {"robots": 1, "bytes": exchange.response_size, "conditional": int(asked.conditional)}
-        await self._job.writer.count(counts)
+            await self._writer.archive(exchange, Annotations(identified(response.body), unchanged=original))
+        counts = {"requests": 1, "robots": 1, "bytes": exchange.response_size, "conditional": int(asked.conditional)}
+        await self._writer.count(counts)
         return response

@@ -1,15 +1,28 @@
 """Running a crawl from start to end, as ``aah crawl FILE`` and ``scrapy crawl aah -a icd=FILE`` do."""
 
+from collections.abc import Callable
 from pathlib import Path
+from time import sleep
 
 from rich.console import Console
 from scrapy.crawler import AsyncCrawlerProcess
 from scrapy.settings import Settings
 
 from aahcrawler.crawl.directory.folder import CrawlRefusedError
+from aahcrawler.crawl.health.disk_space import LOOK_EVERY
+from aahcrawler.crawl.health.error_classification import is_full
 from aahcrawler.crawl.health.garbage_collection import seldom_collected
-from aahcrawler.crawl.reporting.exit_status import DONE, FAILED, MISTAKE, outcome, say, tell_undelivered
-from aahcrawler.crawl.reporting.progress import display
+from aahcrawler.crawl.reporting.exit_status import (
+    DONE,
+    FAILED,
+    MISTAKE,
+    ended_well,
+    outcome,
+    say,
+    tell_seeds,
+    tell_undelivered,
+)
+from aahcrawler.crawl.reporting.live_display import display
 from aahcrawler.crawl.scrapy.addon import adapts, knowledge_folders
 from aahcrawler.crawl.scrapy.spider import AahSpider
 from aahcrawler.crawl.startup.factory import open_job
@@ -36,7 +49,10 @@ def run(icd: Path, settings: Settings, *, accept_changes: bool = False) -> int:
     console = Console(stderr=True)
     process = AsyncCrawlerProcess(settings)  # Sets up logging, so it comes before the crawl's own log.
     try:
-        job = open_job(icd, knowledge_folders(settings), accept_changes=accept_changes, adapt=adapts(settings))
+        folders, adapt = knowledge_folders(settings), adapts(settings)
+        job = _as_soon_as_there_is_room(
+            lambda: open_job(icd, folders, accept_changes=accept_changes, adapt=adapt), console
+        )
     except (IcdError, CrawlRefusedError, LoadError, FrontierUnavailableError, SegmentError, OSError) as error:
         say(console, str(error))
         return MISTAKE
@@ -46,9 +62,25 @@ def run(icd: Path, settings: Settings, *, accept_changes: bool = False) -> int:
     say(console, f"{job.writer.stores.folder.root}: {job.lifecycle.started_as}")
     with job.writer.stores.closing, seldom_collected():
         _crawl(process, job, console)
-    say(console, outcome(job.writer.stores.folder.root, job.lifecycle, job.lifecycle.failure))
+    tell_seeds(console, job.lifecycle)
     tell_undelivered(console, job.writer.stores.folder.root, job.lifecycle.delivery)
-    return FAILED if job.lifecycle.failure else DONE
+    say(console, outcome(job.writer.stores.folder.root, job.lifecycle, job.lifecycle.failure))
+    return FAILED if job.lifecycle.failure else ended_well(job.lifecycle)
+
+
+def _as_soon_as_there_is_room(opening: Callable[[], Job], console: Console) -> Job:
+    """Open a crawl, and open it again for as long as the disk is full."""
+    has_said = False
+    while True:
+        try:
+            return opening()
+        except Exception as error:
+            if not is_full(error):
+                raise
+            if not has_said:
+                say(console, f"paused: {error}; the crawl begins by itself when there is room")
+            has_said = True
+            sleep(LOOK_EVERY)
 
 
 def _crawl(process: AsyncCrawlerProcess, job: Job, console: Console) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections.abc import Callable
 from typing import Self, cast
 
 from scrapy import Request
@@ -9,8 +10,9 @@ from scrapy.core.scheduler import BaseScheduler
 from scrapy.crawler import Crawler
 
 from aahcrawler import urls
+from aahcrawler.crawl.core.context import CurrentContext
+from aahcrawler.crawl.core.stores import StoreWriter
 from aahcrawler.crawl.scrapy.spider import AahSpider
-from aahcrawler.crawl.startup.job import Job
 from aahcrawler.frontier.protocol import FrontierUnavailableError, Offer, Offered
 from aahcrawler.scores import Source
 from aahcrawler.segments import SegmentError
@@ -24,14 +26,17 @@ class OfferingScheduler(BaseScheduler):
     It never has anything to be fetched: that is leased by the spider.
     """
 
-    def __init__(self, job: Job) -> None:
-        self._job = job
+    def __init__(self, context: CurrentContext, writer: StoreWriter, fail: Callable[[Exception], None]) -> None:
+        self._context = context
+        self._writer = writer
+        self._fail = fail
         self._offering: set[asyncio.Task[None]] = set()
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         """Build the scheduler of the crawl that runs the spider."""
-        return cls(cast("AahSpider", crawler.spider).job)
+        job = cast("AahSpider", crawler.spider).job
+        return cls(job.context, job.writer, job.lifecycle.fail)
 
     def has_pending_requests(self) -> bool:
         """Say that nothing waits here: the frontier is drained by the spider's ``start``."""
@@ -47,7 +52,7 @@ class OfferingScheduler(BaseScheduler):
 
     def _offer(self, url: str, priority: int) -> bool:
         """Have a URL offered that an add-on asks for, with a score from its priority; False when scope refuses it."""
-        scope = self._job.context.now.scope
+        scope = self._context.now.scope
         canonical = scope.spelling.url(url)
         if canonical is None:
             return False
@@ -61,10 +66,10 @@ class OfferingScheduler(BaseScheduler):
 
     async def _queue(self, offer: Offer) -> None:
         try:
-            (offered,) = await self._job.writer.call(self._job.writer.stores.frontier.offer, [offer])
+            (offered,) = await self._writer.call(self._writer.stores.frontier.offer, [offer])
             if offered is Offered.ADDED:
-                self._job.writer.stores.scores.offered(Source.REQUEST, [(offer.url, offer.score)])
+                self._writer.stores.scores.offered(Source.REQUEST, [(offer.url, offer.score)])
         except FrontierUnavailableError as error:
-            self._job.lifecycle.fail(error)
+            self._fail(error)
         except SegmentError as error:  # It is queued all the same.
             logger.warning("%s is queued, and the score log does not say so: %s", offer.url, error)

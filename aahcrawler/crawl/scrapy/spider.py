@@ -12,14 +12,15 @@ from scrapy.crawler import Crawler
 from scrapy.utils.defer import maybe_deferred_to_future
 
 from aahcrawler.crawl.capture.recrawl import UNCONDITIONAL
-from aahcrawler.crawl.fetch.download_handler import ENDING, MOST_BYTES, WANTED, WIRE_SETTINGS, CapturedResponse
-from aahcrawler.crawl.fetch.ip_claims import IP_CLAIM
+from aahcrawler.crawl.core.lifecycle import Lifecycle
+from aahcrawler.crawl.fetch.download_handler import MOST_BYTES, WANTED, WIRE_SETTINGS, CapturedResponse
 from aahcrawler.crawl.lease.lease_source import LEASE
-from aahcrawler.crawl.reporting.progress import Show
+from aahcrawler.crawl.reporting.live_display import Show
 from aahcrawler.crawl.response.handler import RequestReplacedError, RequisiteBudgetError
 from aahcrawler.crawl.response.trap_detection import TrapError
 from aahcrawler.crawl.response.url_lists import list_kind
 from aahcrawler.crawl.scrapy.addon import adapts, knowledge_folders
+from aahcrawler.crawl.scrapy.request_building import build_request
 from aahcrawler.crawl.startup.factory import open_job
 from aahcrawler.crawl.startup.job import Job
 from aahcrawler.frontier.protocol import Lease
@@ -41,7 +42,8 @@ class AahSpider(Spider):
 
     Each lease of the frontier becomes one request, and each request is handled exactly once, however it ends. Requests
     go to the downloader and its middlewares, and from there straight to the response handler: what Scrapy has for
-    callbacks, items and spider middlewares would cost as much again, and there are none.
+    callbacks, items and spider middlewares would cost as much again, and there are none. It runs the ``job`` as a
+    whole; the scheduler and the middleware, which Scrapy builds, take from it what they use.
     """
 
     name = "aah"
@@ -71,7 +73,7 @@ class AahSpider(Spider):
             async with self.job.lifecycle.running(self.job.background, self._watchers):
                 async for lease in self.job.fetching.leases:
                     self.job.fetching.politeness.restore(lease.url, lease.learned)
-                    if _is_spent(self.job, lease):
+                    if _is_spent(self.job.lifecycle, lease):
                         await self.job.handler.on_error(lease, RequisiteBudgetError())
                     elif (trap := self.job.handler.trap(lease)) is not None:
                         await self.job.handler.on_error(lease, TrapError(trap))
@@ -143,21 +145,14 @@ class AahSpider(Spider):
 
     def _request(self, lease: Lease) -> Request:
         asked = UNCONDITIONAL if list_kind(lease) else self.job.recrawl.asked(lease.url)
-        return Request(
-            lease.url,
-            headers={**self.job.context.now.request_headers, **asked.conditions},
-            dont_filter=True,
-            meta={
-                LEASE: lease,
-                ASKED: asked,
-                MOST_BYTES: self.job.lifecycle.most_bytes("page" if list_kind(lease) else lease.kind),
-                WANTED: _wanted(self.job.context.now.scope, lease),
-                ENDING: self.job.fetching.ending,
-                IP_CLAIM: self.job.fetching.ip_claims.of(lease.url),
-                "download_slot": lease.queue,
-                "verbatim_url": True,
-            },
-        )
+        context = self.job.context.now
+        own = {
+            LEASE: lease,
+            ASKED: asked,
+            MOST_BYTES: self.job.lifecycle.most_bytes("page" if list_kind(lease) else lease.kind),
+            WANTED: _wanted(context.scope, lease),
+        }
+        return build_request(lease.url, asked, context, self.job.fetching, own)
 
     async def closed(self, reason: str) -> None:
         """Close the crawl after the last request was handled; what waits for its batch is scored first."""
@@ -180,5 +175,5 @@ def _wanted(scope: Scope, lease: Lease) -> Callable[[int, Sequence[tuple[str, st
     return is_wanted if scope.asks_type and list_kind(lease) is None else None
 
 
-def _is_spent(job: Job, lease: Lease) -> bool:
-    return lease.kind == "requisite" and job.lifecycle.requisites_spent and list_kind(lease) is None
+def _is_spent(lifecycle: Lifecycle, lease: Lease) -> bool:
+    return lease.kind == "requisite" and lifecycle.requisites_spent and list_kind(lease) is None

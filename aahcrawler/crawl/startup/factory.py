@@ -9,7 +9,6 @@ from functools import partial
 from pathlib import Path
 
 from aahcrawler import __version__
-from aahcrawler.adaptation.store.overlay import LEARNED
 from aahcrawler.archive.history import History
 from aahcrawler.archive.index import IndexWriter
 from aahcrawler.archive.target import target_mistakes
@@ -30,9 +29,8 @@ from aahcrawler.crawl.reload.knowledge_reload import LiveKnowledgeBase
 from aahcrawler.crawl.reload.scope_update import BlockControl
 from aahcrawler.crawl.reporting.summary import summary
 from aahcrawler.crawl.response.trap_detection import TrapsFile
-from aahcrawler.crawl.startup.fingerprint import files_digest, fingerprint
 from aahcrawler.crawl.startup.frontier_connection import FrontierConnection, join_frontier, open_frontier
-from aahcrawler.crawl.startup.job import Job, Surroundings, assemble
+from aahcrawler.crawl.startup.job import Job, JobOptions, assemble
 from aahcrawler.crawl.startup.restart import repair_folder, replayed_ranker, score_unscored
 from aahcrawler.crawl.startup.seeding import Seeder
 from aahcrawler.crawl.startup.store_opening import (
@@ -47,7 +45,9 @@ from aahcrawler.crawl.startup.store_opening import (
 from aahcrawler.crawl.startup.topic_opening import SharedTopic, open_topic
 from aahcrawler.crawl.stats.collector import BEGUN
 from aahcrawler.crawl.stats.crawl_log import keep_events
+from aahcrawler.fingerprint import files_digest, fingerprint
 from aahcrawler.helper import ApplicationAwareHelper
+from aahcrawler.layout import LEARNED
 from aahcrawler.objects.writer import ObjectWriter
 from aahcrawler.scope import Scope
 from online_analysis.analysers import analysers, seeds_of_posts
@@ -78,7 +78,7 @@ class KnowledgeSource:
 class SharedCrawl:
     """A crawl that other processes may work on as well.
 
-    ``number`` counts the crawls of its definition, ``begun_at`` is when this one began, and ``server`` the address of
+    ``number`` counts the crawls of its definition, ``begun_at`` is when this one began, and ``server`` the URL of
     the server that has its frontier.
     """
 
@@ -127,7 +127,7 @@ def join_job(
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """What a crawl looks at again while it runs: its knowledge base and its definition."""
+    """The sources that a crawl reads again while it runs: its knowledge base and its definition."""
 
     choice: KnowledgeSource
     knowledge: LiveKnowledgeBase
@@ -143,15 +143,15 @@ class Others:
 
     @property
     def topic(self) -> SharedTopic | None:
-        """What all workers share of the topic, None where there are no others."""
+        """The topic as all workers share it, None if there are no others."""
         return None if self.crawl is None else self.crawl.topic
 
     @property
-    def surroundings(self) -> Surroundings:
-        """What the crawl has around it; who leads and keeps is found out later."""
+    def options(self) -> JobOptions:
+        """The options of the job; which worker leads and keeps is found out later."""
         if self.crawl is None:
-            return Surroundings(slots=self.slots)
-        return Surroundings(WorkerRole(is_alone=False, leads=False, keeps=False), self.slots)
+            return JobOptions(slots=self.slots)
+        return JobOptions(WorkerRole(is_alone=False, leads=False, keeps=False), self.slots)
 
 
 def checked(icd: Icd) -> Icd:
@@ -225,7 +225,7 @@ def _open(
     traps_file.recall(context.traps)
     policy = wire_settings(icd, folder.spool).addresses
     reporting = Reporting(_description(folder, known), peer_export(icd, policy))
-    job = assemble(context, stores, reporting, others.surroundings)
+    job = assemble(context, stores, reporting, others.options)
     logger.info("%s, in %s by AAHCrawler %s", reporting.started_as, folder.root, __version__)
     topic_learner.changed.append(partial(_use_topic, job.context, fingerprints))
     return replace(job, background=(*job.background, *_background(job, sources, frontier, traps_file, fingerprints)))
@@ -251,6 +251,7 @@ def _background(
     crawl = RunningCrawl(job.context, job.writer, job.fetching, job.lifecycle.fail)
     yield partial(traps_file.keep, lambda: job.context.now.traps)
     yield partial(sources.knowledge.watch, partial(_use_helper, job.context, fingerprints))
+    yield partial(job.rereading.run, lambda: fingerprints.of(job.context.now.icd))
     yield ConfigReload(crawl, sources.definition, fingerprints.of, actions(crawl, control)).watch
     if not job.writer.stores.folder.is_first:
         yield fingerprints.topic_learner.follow
@@ -281,7 +282,7 @@ def _seed(icd: Icd, folder: CrawlFolder, seeder: Seeder, history: History, now: 
     seeder.seeds(icd.seeds)
     seeder.postings(seeds_of_posts(icd))
     if folder.run.start is not Start.RESUMED:
-        if folder.run.start is Start.NEXT:
+        if folder.run.number > 1:
             known = seeder.former(history, icd.seeds)
         if folder.run.begun_at is None and BEGUN not in seeder.frontier.stats():
             seeder.frontier.count({BEGUN: now.timestamp()})
@@ -301,7 +302,7 @@ def _keep_definition(icd: Icd, folder: CrawlFolder) -> None:
 
 def _description(folder: CrawlFolder, known: int) -> str:
     number, start = folder.run.number, folder.run.start
-    knowing = f", knowing {known:,} pages of the crawls before" if start is Start.NEXT else ""
+    knowing = f", knowing {known:,} pages of the crawls before" if known else ""
     return f"crawl {number} {start}{knowing}"
 
 

@@ -23,7 +23,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class FrontierConnection:
-    """A frontier and the address of its server, which others may use as well where it ``is_shared``.
+    """A frontier and the URL of its server, which others may use as well where it ``is_shared``.
 
     ``revive`` starts the server again where it is this process's own and has died.
     """
@@ -33,9 +33,12 @@ class FrontierConnection:
     is_shared: bool
     revive: Callable[[], None] = not_revived
 
-    def ip_locks(self, opening: ExitStack) -> RedisIpLocks | None:
-        """Return the locks of IP addresses that other workers of the server see, None where there can be no others."""
-        return opening.enter_context(closing(RedisIpLocks(self.address))) if self.is_shared else None
+    def ip_locks(self, opening: ExitStack) -> RedisIpLocks:
+        """Return the locks of IP addresses, for all workers of the server; those of dead ones, where all are dead."""
+        locks = opening.enter_context(closing(RedisIpLocks(self.address)))
+        if not self.is_shared:
+            locks.recover()
+        return locks
 
 
 def join_frontier(icd: Icd, number: int, server: str, opening: ExitStack) -> FrontierConnection:
@@ -52,10 +55,11 @@ def open_frontier(icd: Icd, folder: CrawlFolder, opening: ExitStack) -> Frontier
     """
     shared = os.environ.get(REDIS_URL)
     number, settings = folder.run.number, frontier_settings(icd)
-    if not shared and folder.run.start is Start.NEXT:
+    begins_empty = folder.run.start in (Start.NEXT, Start.RETRIED)
+    if not shared and begins_empty:
         clear(folder.frontier)
     url, revive = (shared, not_revived) if shared else _own_server(folder, opening)
-    if shared and folder.run.start is Start.NEXT:
+    if shared and begins_empty:
         # What the crawl before has left behind, and what an interrupted start of this one has.
         for crawl in (number - 1, number):
             with closing(RedisControl(connect(url), frontier_name(icd.id, crawl), settings)) as left:

@@ -19,6 +19,8 @@ from aahcrawler.crawl.response.handler import ResponseHandler, ResponseSteps
 from aahcrawler.crawl.response.link_ranking import LinkRanking
 from aahcrawler.crawl.response.listings import Listings
 from aahcrawler.crawl.response.page_analyser import PageAnalyser
+from aahcrawler.crawl.response.repaired_pages import Rereading
+from aahcrawler.crawl.response.seed_trail import SeedTrail
 from aahcrawler.crawl.response.transcripts import Transcripts
 from aahcrawler.crawl.response.trap_detection import TrapDetection
 from aahcrawler.crawl.response.url_lists import UrlLists
@@ -35,17 +37,18 @@ class Job:
     lifecycle: Lifecycle
     recrawl: Recrawl
     handler: ResponseHandler
+    rereading: Rereading
     background: Sequence[Background] = ()
 
     @property
     def wire_settings(self) -> WireSettings:
-        """How the download handler connects."""
+        """The settings by which the download handler connects."""
         return wire_settings(self.context.now.icd, self.writer.stores.folder.spool)
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
-    """What a crawl has around it: its role among its workers, the slots it shares, and the disk, by ``measure``."""
+class JobOptions:
+    """The options of a job: its role among the workers, the slots it shares, and how the disk is measured."""
 
     role: WorkerRole | None = None
     slots: Slots | None = None
@@ -53,29 +56,33 @@ class Surroundings:
 
 
 def assemble(
-    context: CrawlContext, stores: Stores, reporting: Reporting | None = None, around: Surroundings | None = None
+    context: CrawlContext, stores: Stores, reporting: Reporting | None = None, options: JobOptions | None = None
 ) -> Job:
     """Return the job of a context and its stores."""
     icd, ending, current = context.icd, asyncio.Event(), CurrentContext(context)
-    reporting, around = reporting or Reporting(), around or Surroundings()
-    writer = StoreWriter(stores, DiskSpace(stores.folders, icd.archive.reserve, ending, around.measure))
+    reporting, options = reporting or Reporting(), options or JobOptions()
+    writer = StoreWriter(stores, DiskSpace(stores.folders, icd.archive.reserve, ending, options.measure))
     batch_scoring = BatchScoring(current, writer, reporting.peer_export)
-    fetching = FetchControl.of(icd, writer, ending, batch_scoring, around.slots)
-    lifecycle = Lifecycle(current, writer, fetching, around.role, reporting)
+    fetching = FetchControl.of(icd, writer, ending, batch_scoring, options.slots)
+    lifecycle = Lifecycle(current, writer, fetching, options.role, reporting)
     recrawl = Recrawl(stores.history, lifecycle.number, lifecycle.begun_at, icd.limits.page_bytes)
     trap_detection = TrapDetection(current)
     ranking = LinkRanking(current, writer, reporting.peer_export, lifecycle.fail)
+    analyser = PageAnalyser(current, recrawl, trap_detection)
+    rereading = Rereading(current, writer, recrawl, analyser)
     steps = ResponseSteps(
         recrawl,
         trap_detection,
-        PageAnalyser(current, recrawl, trap_detection),
+        analyser,
         AnnouncedFeeds(current),
         UrlLists(current, writer),
         Listings(current, writer),
         Transcripts(current),
         ranking,
         batch_scoring,
+        SeedTrail(current, writer.stats),
         reporting.peer_export,
+        rereading,
     )
     handler = ResponseHandler(current, writer, fetching, lifecycle, steps)
-    return Job(current, writer, fetching, lifecycle, recrawl, handler, (ranking.run,))
+    return Job(current, writer, fetching, lifecycle, recrawl, handler, rereading, (ranking.run,))

@@ -1,24 +1,21 @@
-"""How the ranker of a crawl that goes on comes by what it knew."""
+"""Retrain the ranker of a crawl that goes on."""
 
 import logging
 from time import monotonic
 
-from aahcrawler.archive.writer import recover_archive
 from aahcrawler.crawl.directory.folder import CrawlFolder
 from aahcrawler.frontier.protocol import Frontier, Offer, Rescore, Scheduling, State
-from aahcrawler.objects.writer import recover_objects
-from aahcrawler.refusals import recover_refusals
+from aahcrawler.layout import NQUADS, REFUSAL_LOG, SCORE_LOG, WARC
 from aahcrawler.scores import (
     MOST_PAGES,
     Lessons,
     Remembered,
     ScoreLog,
-    ScoreLogError,
     count_lessons,
     left_over,
-    recover_scores,
     remember,
 )
+from aahcrawler.segments import DamageError, recover
 from aahcrawler.urls import queue_of
 from online_analysis.aggregation import LinkRanker
 
@@ -39,7 +36,7 @@ def replayed_ranker(ranker: LinkRanker, folder: CrawlFolder, frontier: Schedulin
             logger.info("the ranker learns again from %d pages", min(known, MOST_PAGES))
         remembered.passed = max(0, known - MOST_PAGES)
         remember(ranker, folder.scores, crawl, remembered)
-    except ScoreLogError as error:
+    except DamageError as error:
         logger.error("%s; the ranker goes on with what it learned before that", error)
     if remembered.pages:
         logger.info("the ranker has learned again from %d pages in %.1f s", remembered.pages, monotonic() - began)
@@ -51,14 +48,15 @@ def replayed_ranker(ranker: LinkRanker, folder: CrawlFolder, frontier: Schedulin
 
 def repair_folder(folder: CrawlFolder) -> None:
     """Mend what killed processes left in a folder; what others are writing is left alone."""
-    torn = (
-        *recover_archive(folder.archive),
-        *recover_objects(folder.objects),
-        *recover_scores(folder.scores),
-        *recover_refusals(folder.refused),
+    written = (
+        (folder.archive, WARC),
+        (folder.objects, NQUADS),
+        (folder.scores, SCORE_LOG),
+        (folder.refused, REFUSAL_LOG),
     )
-    for recovered in torn:
-        logger.warning("mended after a crash: %s", recovered)
+    for at, extension in written:
+        for recovered in recover(at, extension):
+            logger.warning("mended after a crash: %s", recovered)
 
 
 def score_unscored(folder: CrawlFolder, frontier: Frontier, log: ScoreLog) -> None:
@@ -68,7 +66,7 @@ def score_unscored(folder: CrawlFolder, frontier: Frontier, log: ScoreLog) -> No
     """
     try:
         left = left_over(folder.scores, folder.run.number)
-    except ScoreLogError as error:
+    except DamageError as error:
         logger.error("%s; links that were waiting for their batch stay unscored", error)
         return
     queued = {url: each for url, each in left.items() if frontier.state(url) is State.QUEUED}

@@ -1,4 +1,4 @@
-"""How a crawl begins: with an empty frontier, its seeds, and the pages that the crawls before it knew."""
+"""Begin a crawl: offer seeds, posts and the pages of former crawls to an empty frontier."""
 
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence

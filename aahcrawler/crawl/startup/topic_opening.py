@@ -18,7 +18,7 @@ from online_analysis.topic_state import TopicState
 
 
 class SharedTopic(Protocol):
-    """What all workers of a crawl share of its topic beyond its definition (``TopicState.text``)."""
+    """The topic that all workers of a crawl share beyond its definition (``TopicState.text``)."""
 
     def read(self) -> str | None:
         """Return it, None where nobody has shared it yet."""
@@ -70,6 +70,6 @@ def _learning(icd: Icd, known: TopicState) -> TopicLearning:
 
 def _kept_topic(path: Path | None) -> TopicState:
     try:
-        return TopicState.parse(path.read_bytes()) if path is not None else TopicState()
+        return TopicState.read(path) if path is not None else TopicState()
     except ValueError as error:
         raise CrawlRefusedError(f"{path}: is damaged ({error}); remove it, and the topic is learned anew") from error

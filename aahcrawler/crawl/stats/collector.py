@@ -8,16 +8,18 @@ BEGUN = "begun"
 
 GROUPS: Final = (
     *("application", "level", "object", "status", "type", "refused", "blocked", "error"),
-    *("failure", "failed", "mended", "learned", "trap", "listing", "no_object"),
+    *("failure", "failed", "mended", "learned", "trap", "listing", "no_object", "avoided"),
 )
 """Counts that have a second word: ``status:200``, ``refused:login``.
 
 ``failure`` counts actions that failed by reason, ``failed`` by where and reason, ``mended`` those of them whose objects
 were found all the same, ``learned`` pages by the learned action that found their objects, ``trap`` pages that were
 found to be near duplicates or soft 404s, ``listing`` pages of complete listings by application, listing and what became
-of them, ``no_object`` pages of no known level without an object, by reason.
+of them, ``no_object`` pages of no known level without an object, by reason, ``avoided`` links by the pattern of their
+URLs, whose pages led to no content.
 """
 SINGLE: Final = (
+    "requests",
     "answers",
     "pages",
     "new",
@@ -44,6 +46,7 @@ SINGLE: Final = (
     "requisite_bytes",
     "seconds",
     "failed_actions",
+    "reread",
 )
 
 
@@ -70,13 +73,13 @@ class Stats:
         return self.counts.get(name, 0)
 
     def group(self, name: str) -> dict[str, int]:
-        """Return the counts of a group by their second word, largest first.
+        """Return the counts of a group by their second word, largest first; none that is 0.
 
         >>> Stats({"status:404": 1, "status:200": 7, "pages": 7}).group("status")
         {'200': 7, '404': 1}
         """
         prefix = name + ":"
-        found = {key[len(prefix) :]: int(n) for key, n in self.counts.items() if key.startswith(prefix)}
+        found = {key[len(prefix) :]: int(n) for key, n in self.counts.items() if key.startswith(prefix) and int(n)}
         return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
 
     def summary(self) -> dict[str, object]:

@@ -6,7 +6,11 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from io import TextIOWrapper
 from pathlib import Path
+from typing import cast
+
+from aahcrawler.segments import no_link
 
 FORMAT = "%(asctime)s.%(msecs)03dZ %(levelname)s %(subsystem)s %(message)s"
 
@@ -25,16 +29,22 @@ class EventFormatter(logging.Formatter):
 
     def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:  # noqa: ARG002, N802
         """Return the second of an event in UTC; many events are of the same one."""
-        second, said = self._last
-        if second != int(record.created) or not said:
+        second, text = self._last
+        if second != int(record.created) or not text:
             second = int(record.created)
-            said = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second))
-            self._last = (second, said)
-        return said
+            text = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second))
+            self._last = (second, text)
+        return text
 
 
 class EventFile(logging.FileHandler):
     """Appends events to a file. A disk that is full is reported by those who cannot do without it."""
+
+    def _open(self) -> TextIOWrapper:
+        return cast(
+            "TextIOWrapper",
+            open(self.baseFilename, self.mode, encoding=self.encoding, errors=self.errors, opener=no_link),
+        )
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - the name is logging's
         """Let an event go that cannot be written, silently where the operating system refuses it."""

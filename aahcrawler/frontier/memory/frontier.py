@@ -126,24 +126,15 @@ class MemoryFrontier:
         kept = url.depth, url.kind, url.via, url.attempt, token, url.path
         return Lease(url.url, url.queue, score, *kept, is_scored=is_scored, learned=self._slots.learned(url.queue))
 
-    def finish(
-        self,
-        lease: Lease,
-        state: State,
-        *,
-        delay: float = 0.0,
-        learned: float | None = None,
-        links: Sequence[Offer] = (),
-        outcome: Outcome = QUIET,
-    ) -> bool:
+    def finish(self, lease: Lease, state: State, outcome: Outcome = QUIET, links: Sequence[Offer] = ()) -> bool:
         """End a lease, offer links and add counts."""
         url = self._held(lease)
         if url is None:
             return (lease.url, lease.token) in self._finished
-        self._slots.rest(url.queue, delay)
-        self._slots.learn(url.queue, learned)
+        self._slots.rest(url.queue, outcome.delay)
+        self._slots.learn(url.queue, outcome.learned)
         if state is State.DONE:
-            self._slots.remember(url.queue, delay)
+            self._slots.remember(url.queue, outcome.delay)
         self._conclude(url, state, outcome.reason)
         self.count(outcome.stats)
         self._finished[lease.url, lease.token] = self._slots.clock()
@@ -151,12 +142,12 @@ class MemoryFrontier:
             self._offer(link)
         return True
 
-    def retry(self, lease: Lease, *, delay: float, learned: float | None = None, outcome: Outcome = QUIET) -> State:
+    def retry(self, lease: Lease, outcome: Outcome = QUIET) -> State:
         """Put a leased URL back, its queue to rest."""
         url = self._held(lease)
         if url is not None:
-            self._slots.rest(url.queue, delay)
-            self._slots.learn(url.queue, learned)
+            self._slots.rest(url.queue, outcome.delay)
+            self._slots.learn(url.queue, outcome.learned)
             self._requeue(url, last=outcome.reason or RETRIES_USED_UP)
             self.count(outcome.stats)
         return self._urls[lease.url].state
@@ -176,6 +167,12 @@ class MemoryFrontier:
             url.expires = expires
             self._slots.renew(self._slot(url.queue, url.batch), expires)
         return tuple(url is not None for url in held)
+
+    def remember_delay(self, lease: Lease, delay: float) -> None:
+        """Make a delay the usual one of a queue."""
+        url = self._held(lease)
+        if url is not None:
+            self._slots.remember(url.queue, delay)
 
     def recover(self) -> int:
         """Requeue every lease that is out."""

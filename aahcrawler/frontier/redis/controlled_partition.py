@@ -1,4 +1,4 @@
-"""What operators and changed definitions do to a crawl's frontier, on a Redis-protocol server."""
+"""Carry out what operators and changed definitions do to a crawl's frontier, on a Redis-protocol server."""
 
 import struct
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -143,8 +143,8 @@ class ControlledPartition(Partition):
             for name in names:
                 pipeline.hget(self.key("held"), name)
                 pipeline.zscore(self.key("due"), name)
-            said = pipeline.execute()
-        each = zip(names, said[::2], said[1::2], strict=True)
+            replies = pipeline.execute()
+        each = zip(names, replies[::2], replies[1::2], strict=True)
         return {name: why or (b"" if due is None else _WAIT.pack(due)) for name, why, due in each}
 
     def _pieces(self) -> Iterator[dict[bytes, bytes]]:

@@ -64,9 +64,9 @@ def _written(event: WorkerEvent) -> Iterator[tuple[str, str]]:
 
 
 def _read(fields: Mapping[bytes, bytes]) -> WorkerEvent:
-    said = {name.decode("utf-8", "replace"): value.decode("utf-8", "replace") for name, value in fields.items()}
+    texts = {name.decode("utf-8", "replace"): value.decode("utf-8", "replace") for name, value in fields.items()}
     try:
-        at = datetime.fromtimestamp(float(said.get("at", "")), UTC)
+        at = datetime.fromtimestamp(float(texts.get("at", "")), UTC)
     except (ValueError, OverflowError, OSError):
         at = datetime.fromtimestamp(0, UTC)
-    return WorkerEvent(at, *(said.get(name, "") for name in ("worker", "crawl", "level", "subsystem", "message")))
+    return WorkerEvent(at, *(texts.get(name, "") for name in ("worker", "crawl", "level", "subsystem", "message")))

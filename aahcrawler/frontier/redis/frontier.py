@@ -97,16 +97,7 @@ class PartitionedFrontier(Generic[_P]):
             ready = giving
         return tuple(heapq.merge(*leases, key=lambda lease: -lease.score))
 
-    def finish(
-        self,
-        lease: Lease,
-        state: State,
-        *,
-        delay: float = 0.0,
-        learned: float | None = None,
-        links: Sequence[Offer] = (),
-        outcome: Outcome = QUIET,
-    ) -> bool:
+    def finish(self, lease: Lease, state: State, outcome: Outcome = QUIET, links: Sequence[Offer] = ()) -> bool:
         """See ``Scheduling.finish``."""
         partition = self._partition(lease.queue)
         own, foreign = links, list[Offer]()
@@ -116,11 +107,11 @@ class PartitionedFrontier(Generic[_P]):
         before = [*foreign, *own[:-PER_CALL]]
         if before and partition.renew([lease])[0]:
             self.offer(before)
-        return partition.finish(lease, state, delay=delay, learned=learned, links=own[-PER_CALL:], outcome=outcome)
+        return partition.finish(lease, state, outcome, own[-PER_CALL:])
 
-    def retry(self, lease: Lease, *, delay: float, learned: float | None = None, outcome: Outcome = QUIET) -> State:
+    def retry(self, lease: Lease, outcome: Outcome = QUIET) -> State:
         """See ``Scheduling.retry``. Raise ``LookupError`` for a URL this frontier never had."""
-        return self._partition(lease.queue).retry(lease, delay=delay, learned=learned, outcome=outcome)
+        return self._partition(lease.queue).retry(lease, outcome)
 
     def release(self, leases: Sequence[Lease], *, delay: float = 0.0) -> None:
         """See ``Scheduling.release``."""
@@ -130,6 +121,10 @@ class PartitionedFrontier(Generic[_P]):
     def renew(self, leases: Sequence[Lease]) -> tuple[bool, ...]:
         """See ``Scheduling.renew``."""
         return self._divided(leases, _queue, Partition.renew)
+
+    def remember_delay(self, lease: Lease, delay: float) -> None:
+        """See ``Scheduling.remember_delay``."""
+        self._partition(lease.queue).remember_delay(lease, delay)
 
     def recover(self) -> int:
         """See ``Scheduling.recover``. Atomic for every 500 leases of a partition."""
@@ -270,7 +265,7 @@ class PartitionedFrontier(Generic[_P]):
 class RedisFrontier(PartitionedFrontier[Partition]):
     """One crawl's frontier. Instances in any number of threads, processes and machines may share a crawl.
 
-    ``server`` is a client that does not decode responses, or an address (``unix://``, ``redis://``,
+    ``server`` is a client that does not decode responses, or a URL (``unix://``, ``redis://``,
     ``redis+cluster://``). ``clock`` returns seconds; with None the server's own clock is used, so that workers need not
     agree on the time. Raise ``FrontierUnavailableError`` when the server cannot be reached or keeps this crawl in
     another format.

@@ -46,6 +46,14 @@ class RedisIpLocks:
         with unavailable():
             self._release(keys=[_key(address)], args=(self._now(), worker, round(delay * _MICRO)))
 
+    def recover(self) -> None:
+        """End every claim, as its worker would have, and let its delay begin; for a server without any worker."""
+        with unavailable():
+            for key in self._client.scan_iter(match="{a:*}"):
+                worker, out, delay = self._client.hmget(key, ["worker", "out", "delay"])
+                for _ in range(int(out or 0)):
+                    self._release(keys=[key], args=(self._now(), worker or b"", delay or 0))
+
     def close(self) -> None:
         """See ``IpLocks.close``."""
         self._client.close()

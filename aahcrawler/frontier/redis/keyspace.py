@@ -1,4 +1,4 @@
-"""What one partition keeps of a crawl: its keys, and the scripts that act on them in one step.
+"""Name the keys that one partition keeps of a crawl, and the scripts that act on them in one step.
 
 ``lua/state.lua`` lists the keys. All lie under one hash tag, so that one node of a cluster holds them.
 """

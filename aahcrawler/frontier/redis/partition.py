@@ -92,16 +92,7 @@ class Partition(Keyspace):
                 break
         return tuple(leases)
 
-    def finish(
-        self,
-        lease: Lease,
-        state: State,
-        *,
-        delay: float = 0.0,
-        learned: float | None = None,
-        links: Sequence[Offer] = (),
-        outcome: Outcome = QUIET,
-    ) -> bool:
+    def finish(self, lease: Lease, state: State, outcome: Outcome = QUIET, links: Sequence[Offer] = ()) -> bool:
         """See ``Scheduling.finish``."""
         if state in (State.QUEUED, State.LEASED):
             raise ValueError(f"a URL ends as done, failed or blocked, not as {state}; use retry or release")
@@ -110,24 +101,24 @@ class Partition(Keyspace):
             url_records.fingerprint(lease.url),
             lease.token,
             url_records.LETTERS[state],
-            micros(delay),
+            micros(outcome.delay),
             outcome.reason,
             url_records.pack_offers(links),
-            "" if learned is None else micros(learned),
+            _learned(outcome),
             *_numbers(outcome),
         )
         self._keep_out(links)
         return bool(held)
 
-    def retry(self, lease: Lease, *, delay: float, learned: float | None = None, outcome: Outcome = QUIET) -> State:
+    def retry(self, lease: Lease, outcome: Outcome = QUIET) -> State:
         """See ``Scheduling.retry``. Raise ``LookupError`` for a URL this frontier never had."""
         letter = self.call(
             "retry",
             url_records.fingerprint(lease.url),
             lease.token,
-            micros(delay),
+            micros(outcome.delay),
             outcome.reason or RETRIES_USED_UP,
-            "" if learned is None else micros(learned),
+            _learned(outcome),
             *_numbers(outcome),
         )
         if letter is None:
@@ -143,6 +134,10 @@ class Partition(Keyspace):
         """See ``Scheduling.renew``."""
         held = chain.from_iterable(self.call("renew", *_names(part)) for part in _parts(leases))
         return tuple(bool(answer) for answer in held)
+
+    def remember_delay(self, lease: Lease, delay: float) -> None:
+        """See ``Scheduling.remember_delay``."""
+        self.call("remember", url_records.fingerprint(lease.url), lease.token, micros(delay))
 
     def recover(self) -> int:
         """See ``Scheduling.recover``. Atomic for every 500 leases."""
@@ -306,6 +301,10 @@ def _parts(items: Sequence[_Item]) -> Iterator[Sequence[_Item]]:
 
 def _names(leases: Sequence[Lease]) -> Iterator[bytes | str]:
     return chain.from_iterable((url_records.fingerprint(lease.url), lease.token) for lease in leases)
+
+
+def _learned(outcome: Outcome) -> str | int:
+    return "" if outcome.learned is None else micros(outcome.learned)
 
 
 def _numbers(outcome: Outcome) -> Iterator[str | float]:

@@ -35,7 +35,7 @@ def partition_of(queue: str, partitions: int) -> int:
 
 
 def _wanted() -> int:
-    said = os.environ.get(VARIABLE, "1")
-    if not said.isdecimal() or not 1 <= int(said) <= MOST:
-        raise FrontierUnavailableError(f"{VARIABLE} is {said!r}; give a number from 1 to {MOST}")
-    return int(said)
+    setting = os.environ.get(VARIABLE, "1")
+    if not setting.isdecimal() or not 1 <= int(setting) <= MOST:
+        raise FrontierUnavailableError(f"{VARIABLE} is {setting!r}; give a number from 1 to {MOST}")
+    return int(setting)

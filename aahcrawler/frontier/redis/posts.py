@@ -27,10 +27,10 @@ def pack_posts(posts: Iterable[Post]) -> bytes:
 
 def unpack_posted(letters: bytes) -> tuple[Posted, ...]:
     """Read the answer of ``lua/post.lua``: effect, in capitals where it was repeated, and state of each post."""
-    said = letters.decode()
+    words = letters.decode()
     return tuple(
         Posted(_EFFECTS[effect.lower()], url_records.STATES.get(state.encode()), effect.isupper())
-        for effect, state in zip(said[::2], said[1::2], strict=True)
+        for effect, state in zip(words[::2], words[1::2], strict=True)
     )
 
 

@@ -51,11 +51,13 @@ class RedisPresence:
             names = sorted(cast("set[bytes]", self._client.smembers(_key("workers"))))
             if not names:
                 return ()
-            said = cast("list[bytes | None]", self._client.mget([_key("worker:").encode() + name for name in names]))
-            silent = [name for name, content in zip(names, said, strict=True) if content is None]
+            contents = cast(
+                "list[bytes | None]", self._client.mget([_key("worker:").encode() + name for name in names])
+            )
+            silent = [name for name, content in zip(names, contents, strict=True) if content is None]
             if silent:
                 self._client.srem(_key("workers"), *silent)
-        found = (_read(content) for content in said if content is not None)
+        found = (_read(content) for content in contents if content is not None)
         return tuple(worker for worker in found if worker is not None)
 
     def hold(self, role: str, name: str) -> bool:
@@ -102,7 +104,7 @@ def _written(worker: Worker) -> bytes:
 
 def _read(content: bytes) -> Worker | None:
     try:
-        said: dict[str, Any] = json.loads(content)
-        return Worker(**said)
+        fields: dict[str, Any] = json.loads(content)
+        return Worker(**fields)
     except (TypeError, ValueError):
         return None

@@ -17,7 +17,7 @@ _ANSWER_SECONDS = 20.0
 
 
 class _Refusal(NamedTuple):
-    """What an error of the server is for those who call it, and what to do about it."""
+    """The exception for an error of the server, and the remedy."""
 
     error: type[FrontierUnavailableError]
     advice: str
@@ -30,7 +30,7 @@ _MEMORY = _Refusal(
 )
 _REPLICA = _Refusal(
     FrontierAwayError,
-    "the frontier's server is a read-only replica; make it the primary, or give its primary this address",
+    "the frontier's server is a read-only replica; make it the primary, or give its primary this URL",
 )
 _FULL = _Refusal(
     FrontierFullError, "the frontier's server cannot write to its disk; make room or correct its permissions and go on"
@@ -42,14 +42,14 @@ _REFUSALS: tuple[tuple[type[exceptions.RedisError], _Refusal], ...] = (
         exceptions.AuthenticationError,
         _Refusal(
             FrontierUnavailableError,
-            "the frontier's server accepts no user name and password like those in its address",
+            "the frontier's server accepts no user name and password like those in its URL",
         ),
     ),
     (exceptions.BusyLoadingError, _LOADING),
     (exceptions.TimeoutError, _Refusal(FrontierAwayError, "the frontier's server does not answer; see its log")),
     (
         exceptions.ConnectionError,
-        _Refusal(FrontierAwayError, "the frontier's server cannot be reached; see that it runs at this address"),
+        _Refusal(FrontierAwayError, "the frontier's server cannot be reached; see that it runs at this URL"),
     ),
     (
         exceptions.MovedError,
@@ -83,7 +83,7 @@ def connect(url: str) -> Redis:
 
     ``redis+cluster://`` and ``rediss+cluster://`` name any node of a Redis Cluster, which is asked for the others at
     once; each node may send a call on to another. Nothing else is sent twice by the client: a call that was cut off
-    raises, and its caller decides. Raise ``FrontierUnavailableError`` for an address that cannot be one.
+    raises, and its caller decides. Raise ``FrontierUnavailableError`` for a URL that cannot be one.
     """
     scheme, _, rest = url.partition("://")
     timeouts = {"socket_connect_timeout": _CONNECT_SECONDS, "socket_timeout": _ANSWER_SECONDS}
@@ -93,7 +93,7 @@ def connect(url: str) -> Redis:
         return Redis.from_url(url, protocol=2, retry=Retry(NoBackoff(), 0), **timeouts)
     except ValueError as error:
         raise FrontierUnavailableError(
-            f"{url!r} is no address of a frontier's server; write redis://HOST:PORT/0, redis+cluster://HOST:PORT or unix:///PATH"
+            f"{url!r} is no URL of a frontier's server; write redis://HOST:PORT/0, redis+cluster://HOST:PORT or unix:///PATH"
         ) from error
 
 

@@ -39,7 +39,7 @@ _T = TypeVar("_T")
 class RedisRegistry:
     """Instances in any number of threads, processes and machines may share a server.
 
-    ``server`` is a client that does not decode responses, or an address. ``clock`` returns the time in UTC. Raise
+    ``server`` is a client that does not decode responses, or its URL. ``clock`` returns the time in UTC. Raise
     ``FrontierUnavailableError`` when the server cannot be reached, and ``RegistryError`` where it keeps its registry
     in another format.
     """
@@ -86,7 +86,7 @@ class RedisRegistry:
         """See ``Registry.crawls``."""
         with unavailable():
             found = cast("dict[bytes, bytes]", self._client.hgetall(_key("crawls")))
-        return tuple(sorted((_read(name.decode(), said) for name, said in found.items()), key=lambda each: each.id))
+        return tuple(sorted((_read(name.decode(), entry) for name, entry in found.items()), key=lambda each: each.id))
 
     def definition(self, crawl: str) -> tuple[int, Definition]:
         """See ``Registry.definition``."""
@@ -94,10 +94,10 @@ class RedisRegistry:
             pipeline = self._client.pipeline(transaction=True)
             pipeline.hget(_key("crawls"), crawl)
             pipeline.get(_key(f"definition:{crawl}"))
-            said, packed = pipeline.execute()
-        if said is None or packed is None:
+            entry, packed = pipeline.execute()
+        if entry is None or packed is None:
             raise UnknownCrawlError(f"the server knows no crawl {crawl!r}; submit it first")
-        return _read(crawl, said).version, _unpacked(crawl, packed)
+        return _read(crawl, entry).version, _unpacked(crawl, packed)
 
     def end(self, crawl: str, number: int, reason: str) -> bool:
         """See ``Registry.end``."""
@@ -114,9 +114,9 @@ class RedisRegistry:
 
     def keep_topic(self, crawl: str, number: int, topic: str) -> None:
         """See ``Registry.keep_topic``."""
-        said = json.dumps({"number": number, "topic": topic}).encode()
+        content = json.dumps({"number": number, "topic": topic}).encode()
         with unavailable():
-            self._client.set(_key(f"topic:{crawl}"), zlib.compress(said))
+            self._client.set(_key(f"topic:{crawl}"), zlib.compress(content))
 
     def topic(self, crawl: str, number: int) -> str | None:
         """See ``Registry.topic``."""
@@ -124,8 +124,8 @@ class RedisRegistry:
             packed = cast("bytes | None", self._client.get(_key(f"topic:{crawl}")))
         if packed is None:
             return None
-        said = _object(_inflated(crawl, packed), f"the topic of crawl {crawl!r}")
-        return str(said.get("topic")) if said.get("number") == number else None
+        entry = _object(_inflated(crawl, packed), f"the topic of crawl {crawl!r}")
+        return str(entry.get("topic")) if entry.get("number") == number else None
 
     def close(self) -> None:
         """Let go of the connection; what the server knows stays."""
@@ -137,9 +137,9 @@ class RedisRegistry:
         with unavailable(), self._client.pipeline(transaction=True) as pipeline:
             while True:
                 pipeline.watch(_key("crawls"), definition)  # type: ignore[no-untyped-call]
-                said = cast("bytes | None", pipeline.hget(_key("crawls"), crawl))
+                entry = cast("bytes | None", pipeline.hget(_key("crawls"), crawl))
                 kept = cast("bytes | None", pipeline.get(definition))
-                changed = change(pipeline, None if said is None else _read(crawl, said), kept)
+                changed = change(pipeline, None if entry is None else _read(crawl, entry), kept)
                 with suppress(WatchError):
                     pipeline.execute()
                     return changed
@@ -163,16 +163,16 @@ def _key(name: str) -> str:
 
 def _packed(definition: Definition) -> bytes:
     files = {name: base64.b64encode(content).decode() for name, content in sorted(definition.files.items())}
-    said = {"text": base64.b64encode(definition.text).decode(), "files": files}
-    return zlib.compress(json.dumps(said).encode())
+    entry = {"text": base64.b64encode(definition.text).decode(), "files": files}
+    return zlib.compress(json.dumps(entry).encode())
 
 
 def _unpacked(crawl: str, packed: bytes) -> Definition:
     what = f"the definition of crawl {crawl!r}"
-    said = _object(_inflated(crawl, packed), what)
+    entry = _object(_inflated(crawl, packed), what)
     try:
-        files = {str(name): base64.b64decode(content) for name, content in dict(said["files"]).items()}
-        return Definition(base64.b64decode(said["text"]), files)
+        files = {str(name): base64.b64decode(content) for name, content in dict(entry["files"]).items()}
+        return Definition(base64.b64decode(entry["text"]), files)
     except (KeyError, TypeError, ValueError) as error:
         raise _damaged(what) from error
 
@@ -190,12 +190,12 @@ def _inflated(crawl: str, packed: bytes) -> bytes:
 
 def _object(content: bytes, what: str) -> Mapping[str, Any]:
     try:
-        said = json.loads(content)
+        entry = json.loads(content)
     except ValueError as error:
         raise _damaged(what) from error
-    if not isinstance(said, dict):
+    if not isinstance(entry, dict):
         raise _damaged(what)
-    return said
+    return entry
 
 
 def _damaged(what: str) -> RegistryError:
@@ -217,17 +217,17 @@ def _written(crawl: Registered) -> bytes:
 
 
 def _read(crawl: str, content: bytes) -> Registered:
-    said = _object(content, f"the entry of crawl {crawl!r}")
+    entry = _object(content, f"the entry of crawl {crawl!r}")
     try:
         return Registered(
             crawl,
-            int(said["number"]),
-            int(said["version"]),
-            CrawlState(said["state"]),
-            str(said["reason"]),
-            datetime.fromisoformat(said["changed_at"]),
-            datetime.fromisoformat(said["begun_at"]),
-            str(said["title"]),
+            int(entry["number"]),
+            int(entry["version"]),
+            CrawlState(entry["state"]),
+            str(entry["reason"]),
+            datetime.fromisoformat(entry["changed_at"]),
+            datetime.fromisoformat(entry["begun_at"]),
+            str(entry["title"]),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise _damaged(f"the entry of crawl {crawl!r}") from error

@@ -15,6 +15,7 @@ _PARTS = {
     "retry": (*_STATE, "leases", "retry"),
     "release": (*_STATE, "leases", "release"),
     "renew": (*_STATE, "leases", "renew"),
+    "remember": (*_STATE, "leases", "remember"),
     "recover": (*_STATE, "leases", "recover"),
     "place": (*_STATE, "place"),
     "next_ready": (*_STATE, "held", "next_ready"),

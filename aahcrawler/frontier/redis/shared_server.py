@@ -15,7 +15,7 @@ from aahcrawler.frontier.registry import Registry
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """What workers use of a shared server; ``address`` is where the frontiers of crawls are.
+    """The parts of a shared server that workers use; ``address`` is the URL where the frontiers of crawls are.
 
     ``disconnect`` ends all that waits for an answer, with whatever error.
     """
@@ -29,7 +29,7 @@ class Server:
 
 @contextmanager
 def connected(address: str) -> Iterator[Server]:
-    """Lend the server at an address to any number of threads.
+    """Lend the server at a URL to any number of threads.
 
     Raise ``FrontierUnavailableError`` where it cannot be reached, and ``RegistryError`` for one of another version.
     """

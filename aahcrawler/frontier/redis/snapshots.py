@@ -33,7 +33,7 @@ it. Other names are those of hashes: a field and its value. The last value of al
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What a snapshot says of itself: of which crawl it is, and how its frontier was kept."""
+    """The head of a snapshot: its crawl, and the format of its frontier."""
 
     crawl: str
     format: int
@@ -91,8 +91,8 @@ def read(path: Path, format_: int, partitions: int) -> Iterator[tuple[Entry, ...
 
 def _head(path: Path, file: BinaryIO) -> Head:
     try:
-        said = json.loads(file.readline(_LONGEST_HEAD))
-        return Head(str(said["crawl"]), *(int(said[name]) for name in ("format", "partitions", "snapshot")))
+        head = json.loads(file.readline(_LONGEST_HEAD))
+        return Head(str(head["crawl"]), *(int(head[name]) for name in ("format", "partitions", "snapshot")))
     except (ValueError, KeyError, TypeError) as error:
         raise SnapshotError(f"{path}: is no snapshot of a frontier") from error
 

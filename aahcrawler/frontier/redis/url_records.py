@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from aahcrawler.frontier.hops import LETTERS as HOPS
 from aahcrawler.frontier.hops import MOST_HOPS
 from aahcrawler.frontier.protocol import Kind, Lease, Offer, QueueCounts, Rescore, State
-from aahcrawler.frontier.redis.record_bodies import Body, pack_body, queue_of_words, unpack_body, unpack_words
+from aahcrawler.frontier.redis.url_record_bodies import Body, pack_body, queue_of_words, unpack_body, unpack_words
 
 FORMAT = 5
 
@@ -112,7 +112,7 @@ def _check(offer: Offer, queue: bytes) -> None:
 
 
 class Record(NamedTuple):
-    """What the server keeps of a URL that has not ended; ``value`` is its score, or the sum of ``offers`` scores."""
+    """The server's record of a URL that has not ended; ``value`` is its score, or the sum of ``offers`` scores."""
 
     flags: int
     attempt: int
@@ -162,7 +162,7 @@ class Record(NamedTuple):
 
     @property
     def order(self) -> tuple[int, float, int, int]:
-        """What queued URLs sort by: at the front, the best, requisites before pages, the earliest offered."""
+        """The sort key of queued URLs: at the front, the best, requisites before pages, the earliest offered."""
         return 0 if self.is_at_front else 1, -self.score, 0 if self.flags & _REQUISITE else 1, self.sequence
 
     def offer(self) -> Offer:

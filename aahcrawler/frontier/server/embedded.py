@@ -11,7 +11,6 @@ import time
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 from urllib.parse import quote
 
@@ -22,6 +21,7 @@ from aahcrawler.frontier.redis.redis_client import connect
 from aahcrawler.frontier.server import launch
 from aahcrawler.frontier.server.binary import server_binary
 from aahcrawler.frontier.server.server_process import Ownership, claim, disclaim, end_orphan
+from aahcrawler.segments import no_link
 
 _LOG = "frontier.log"
 _SOCKET_BYTES = 100
@@ -60,7 +60,7 @@ class EmbeddedServer:
     second). The server has a session of its own, so that Ctrl-C does not reach it, and ends with the crawler's
     process where that is killed (Linux); one left behind elsewhere is ended by the next start in its folder.
 
-    One that dies is started again by ``revive``, with the same address.
+    One that dies is started again by ``revive``, with the same URL.
 
     The caller makes sure that no two crawls use one folder. Entering raises ``FrontierUnavailableError``, with the
     end of the server's log where it started and failed.
@@ -76,7 +76,7 @@ class EmbeddedServer:
 
     @property
     def url(self) -> str:
-        """The address to give to ``RedisFrontier``."""
+        """The URL to give to ``RedisFrontier``."""
         return f"unix://{quote(str(self._socket))}"
 
     @property
@@ -99,9 +99,7 @@ class EmbeddedServer:
             raise
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
 
     def revive(self) -> None:
@@ -180,7 +178,7 @@ class EmbeddedServer:
         }
         arguments = [part for name, value in options.items() for part in (f"--{name}", value)]
         launcher = [sys.executable, "-I", "-S", launch.__file__, str(os.getpid())]
-        with (self._folder / _LOG).open("ab") as log:
+        with open(self._folder / _LOG, "ab", opener=no_link) as log:
             return subprocess.Popen(
                 [*launcher, str(binary), *arguments],
                 stdin=subprocess.DEVNULL,
@@ -204,9 +202,9 @@ class EmbeddedServer:
                     return
                 time.sleep(pause)
                 pause = min(pause * 1.5, 0.05)
-        said = "\n".join(list(self._log_lines(log_start))[-15:])
+        tail = "\n".join(list(self._log_lines(log_start))[-15:])
         raise FrontierUnavailableError(
-            f"the frontier's server {binary} did not start in {self._folder}; the end of its log says:\n{said}"
+            f"the frontier's server {binary} did not start in {self._folder}; the end of its log says:\n{tail}"
         )
 
     def _report_repair(self, log_start: int) -> None:

@@ -1,4 +1,4 @@
-"""Which server process works in a crawl's folder, and how one that was left behind is ended."""
+"""Find the server process that works in a crawl's folder, and end one that was left behind."""
 
 import json
 import logging
@@ -12,6 +12,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from aahcrawler.frontier.protocol import FrontierUnavailableError
+from aahcrawler.segments import no_link
 
 _FILE = "server.json"
 _GRACE_SECONDS = 30.0
@@ -29,7 +30,8 @@ class Ownership:
 
 def claim(folder: Path, ownership: Ownership) -> None:
     """Write down who works in a folder."""
-    (folder / _FILE).write_text(json.dumps(asdict(ownership)) + "\n", encoding="utf-8")
+    with open(folder / _FILE, "w", encoding="utf-8", opener=no_link) as file:
+        file.write(json.dumps(asdict(ownership)) + "\n")
 
 
 def disclaim(folder: Path) -> None:
@@ -38,7 +40,7 @@ def disclaim(folder: Path) -> None:
 
 
 def served_at(folder: Path) -> str | None:
-    """Return the address of the server that a crawl which is running keeps in a folder, None where none is."""
+    """Return the URL of the server that a crawl which is running keeps in a folder, None where none is."""
     ownership = _read(folder)
     if ownership is None or _parent(ownership) != ownership.crawler:
         return None

@@ -1,7 +1,7 @@
--- KEYS[1]: an address. ARGV: time in microseconds (below 0: the server's), worker, delay, and how long a claim holds.
--- Returns 0 when the address was claimed, else in how many microseconds it is to be asked for again.
+-- KEYS[1]: an IP address. ARGV: time in microseconds (below 0: the server's), worker, delay, and how long a claim holds.
+-- Returns 0 when the IP address was claimed, else in how many microseconds it is to be asked for again.
 --
--- Of an address is kept: its worker and that worker's fetches (`out`), until when these hold, when the next may begin
+-- Of an IP address is kept: its worker and that worker's fetches (`out`), until when these hold, when the next may begin
 -- (`opens`, at most `delay` from now), and how many have been sent away since (`behind`).
 local call = redis.call
 local now, worker, delay, seconds = tonumber(ARGV[1]), ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
@@ -14,7 +14,7 @@ local LONGEST_LINE, SOONEST = 32, 100000
 local kept = call('HMGET', KEYS[1], 'worker', 'out', 'until', 'opens', 'delay', 'behind')
 local out, ends, opens = tonumber(kept[2] or 0), tonumber(kept[3] or 0), tonumber(kept[4] or 0)
 local kept_delay, behind = tonumber(kept[5] or 0), tonumber(kept[6] or 0)
--- A clock that was set back would keep an address for as long as it was set back by.
+-- A clock that was set back would keep an IP address for as long as it was set back by.
 opens = math.min(opens, now + kept_delay)
 if ends <= now or ends > now + 2 * seconds then out = 0 end
 

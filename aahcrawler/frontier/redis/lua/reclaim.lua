@@ -1,4 +1,4 @@
--- KEYS[1]: an address. ARGV: time in microseconds (below 0: the server's), worker, and how long its claims hold from now.
+-- KEYS[1]: an IP address. ARGV: time in microseconds (below 0: the server's), worker, and how long its claims hold from now.
 local call = redis.call
 local now, seconds = tonumber(ARGV[1]), tonumber(ARGV[3])
 if now < 0 then

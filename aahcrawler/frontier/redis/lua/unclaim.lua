@@ -1,4 +1,4 @@
--- KEYS[1]: an address. ARGV: time in microseconds (below 0: the server's), worker, and delay until the next fetch.
+-- KEYS[1]: an IP address. ARGV: time in microseconds (below 0: the server's), worker, and delay until the next fetch.
 local call = redis.call
 local now, worker, delay = tonumber(ARGV[1]), ARGV[2], tonumber(ARGV[3])
 if now < 0 then

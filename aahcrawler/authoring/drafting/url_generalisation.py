@@ -1,0 +1,270 @@
+"""Generalise the URLs of pages: their shape, their page numbers, and the URLs to avoid."""
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from aahcrawler.page.generic import PageLink
+from aahcrawler.page.text import fold
+from knowledge_base.url_rules import Paging, ParsedUrl, PathGlob, QueryGlob, Reason, UrlRule
+
+MOST_AVOIDED = 40
+LONGEST_WORD = 10
+"""Letters of a part of a path that still looks like a fixed word."""
+MANY_VALUES = 3
+"""The number of values at one place of a path from which the place is a variable."""
+
+_FILE = re.compile(r"[A-Za-z][A-Za-z_-]*\.(?:php\d?|html?|aspx?|jsp|cgi|pl|do)")
+_STATIC = re.compile(r"(?!index\.)[A-Za-z][A-Za-z_-]*(\.html?)")
+_DIGITS = re.compile(r"\d+")
+_PAGE_PART = re.compile(r"([/_.-]?(?:[a-z]{1,8}[-_/=.]?)?)(\d{1,6})")
+_PAGE_WORDS = re.compile(
+    r"\b(?:next|older|more|previous|prev|last|page|weiter|suivant|siguiente)\b|[»›→>]", re.IGNORECASE
+)
+_SESSION = re.compile(r"[0-9a-f]{26,64}", re.IGNORECASE)
+_PARTS = re.compile(r"[a-z]+")
+_SAFE = re.compile(r"[A-Za-z0-9_.~!$()+,;=:@|-]*")
+"""Characters that a rule contains unescaped; blanks separate, quotation marks end, and others are wildcards."""
+_NAME = re.compile(r"[A-Za-z0-9_.~-]+")
+_SLUG_SIGNS = re.compile(r"[-_.~%+]")
+
+# fmt: off
+AVOIDED: Mapping[Reason, frozenset[str]] = {
+    Reason.LOGIN: frozenset({"login", "logon", "signin", "logout", "logoff", "lostpassword", "lostpw", "sendpassword"}),
+    Reason.REGISTER: frozenset({"register", "registration", "signup", "join"}),
+    Reason.REPLY_FORM: frozenset({"reply", "newreply", "posting", "newtopic", "newthread", "compose", "quote"}),
+    Reason.EDIT: frozenset({"edit", "editpost"}),
+    Reason.MODERATION: frozenset({"report", "moderate", "admin", "modcp", "mcp"}),
+    Reason.PRINT_VIEW: frozenset({"print", "printthread", "printpage", "printable", "printview"}),
+    Reason.SEARCH: frozenset({"search", "find"}),
+    Reason.FEED: frozenset({"feed", "feeds", "rss", "atom"}),
+    Reason.SORT_ORDER: frozenset({"sort", "sortby", "order", "orderby", "sk", "sd"}),
+    Reason.VOTE: frozenset({"vote", "like", "rate", "react", "upvote", "downvote", "thank"}),
+    Reason.CALENDAR: frozenset({"calendar"}),
+    Reason.MEMBER_LIST: frozenset({"memberlist", "members", "userlist"}),
+    Reason.PROFILE: frozenset({"member", "user", "users", "profile", "profiles"}),
+    Reason.HELP: frozenset({"help", "faq", "rules", "terms", "privacy"}),
+    Reason.STATISTICS: frozenset({"stats", "statistics", "online", "viewonline", "whosonline"}),
+    Reason.ACTION: frozenset({"mark", "subscribe", "unsubscribe", "watch", "bookmark", "share"}),
+}
+# fmt: on
+"""Words in URLs that lead to nothing new, by why; earlier ones count first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """The common form of URLs of one sort: a glob of the path, and the parameters present."""
+
+    path: str
+    parameters: tuple[str, ...] = ()
+    query: str = ""
+
+    @property
+    def rule(self) -> UrlRule:
+        """The rule as the knowledge base applies it, other parameters allowed."""
+        pairs = (part.partition("=") for part in self.parameters)
+        present = tuple((name, value if sign else "*") for name, sign, value in pairs)
+        return UrlRule(PathGlob(self.path), present, query=QueryGlob(self.query) if self.query else None)
+
+    def attributes(self) -> dict[str, str]:
+        """Return the attributes for a file."""
+        given = {"path": self.path, "parameters": " ".join(self.parameters), "query": self.query}
+        return {name: value for name, value in given.items() if value}
+
+
+@dataclass(frozen=True, slots=True)
+class Avoided:
+    """A rule for URLs that are probably of no use, and one such URL."""
+
+    reason: Reason
+    shape: Shape
+    example: str
+
+
+def shape_of(address: ParsedUrl, others: Iterable[ParsedUrl] = (), paging: Sequence[Paging] = ()) -> Shape:
+    """Return the shape of a URL; places that vary among URLs that are alike otherwise are left open.
+
+    >>> shape_of(ParsedUrl.parse("http://a.test/board/topic.php?id=7&mode=flat")).attributes()
+    {'path': '**/topic.php', 'parameters': 'id mode=flat'}
+    >>> shape_of(ParsedUrl.parse("http://a.test/threads/which-oars.12/")).attributes()
+    {'path': '**/threads/*.#/'}
+    """
+    for rule in paging:
+        address = rule.strip(address)
+    alike = [other for other in others if len(other.segments) == len(address.segments)]
+    parts = [_open_part(address, place, alike) for place in range(len(address.segments))]
+    _open_title(parts, address)
+    if _FILE.fullmatch(parts[-1]):
+        parts = ["**", parts[-1]]
+    elif len([part for part in parts if part]) > 1 and parts[0].isalpha():
+        parts = ["**", *parts]
+    path = "/".join(parts) if parts[0] == "**" else "/" + "/".join(parts)
+    if address.query and "=" not in address.query[0]:
+        return Shape(path, query="/".join(map(_open_word, address.query[0].split("/"))))
+    counted = {rule.parameter for rule in paging}
+    pairs = [(name, value) for name, value in address.parameters.items() if name not in counted]
+    return Shape(path, tuple(_pair(name, value) for name, value in pairs if _NAME.fullmatch(name)))
+
+
+def paging_of(address: ParsedUrl, links: Iterable[PageLink]) -> tuple[Paging, ...]:
+    """Return how pages of the same thing are numbered, as far as links to them show it."""
+    found: dict[Paging, None] = {}
+    for link in links:
+        if _looks_like_page_number(link):
+            other = ParsedUrl.parse(link.url)
+            paging = _paging_between(address, other)
+            if paging is not None:
+                found[paging] = None
+    return tuple(found)[:2]
+
+
+def avoided(
+    urls: Iterable[str], kept: Sequence[Shape], pages: Iterable[str], useful: Collection[Reason] = ()
+) -> tuple[Avoided, ...]:
+    """Return avoid rules for URLs whose words mark them as useless, except those of ``useful`` sorts.
+
+    No rule matches a URL of ``kept`` shapes without words of its own, nor one of ``pages``.
+    """
+    own = [ParsedUrl.parse(url) for url in pages]
+    found: dict[Shape, Avoided] = {}
+    for url in urls:
+        address = ParsedUrl.parse(url)
+        for guess in (guess for guess in _guesses(address) if guess.reason not in useful):
+            known = guess.shape in found or any(guess.shape.rule.matches(page) for page in own)
+            if not known and not _is_kept(guess, address, kept):
+                found[guess.shape] = guess
+            break
+        if len(found) == MOST_AVOIDED:
+            break
+    order = list(AVOIDED)
+    return tuple(sorted(found.values(), key=lambda rule: order.index(rule.reason)))
+
+
+def session_parameters(urls: Iterable[str]) -> tuple[str, ...]:
+    """Return the parameters whose values look like those of a session."""
+    addresses = (ParsedUrl.parse(url) for url in urls)
+    names = (name for address in addresses for name, value in address.parameters.items() if _SESSION.fullmatch(value))
+    return tuple(dict.fromkeys(names))
+
+
+def _open_part(address: ParsedUrl, place: int, alike: Sequence[ParsedUrl]) -> str:
+    """Write one part of a path: digits as ``#``, words that vary as ``*``."""
+    part = address.segments[place]
+    if not part and place < len(address.segments) - 1:
+        return "*"
+    if not part or _FILE.fullmatch(part):
+        return part
+    values = {
+        other.segments[place]
+        for other in alike
+        if all(a == b for i, (a, b) in enumerate(zip(other.segments, address.segments, strict=True)) if i != place)
+    }
+    return "*" if len(values | {part}) > MANY_VALUES and not _DIGITS.search(part) else _open_word(part)
+
+
+def _open_title(parts: list[str], address: ParsedUrl) -> None:
+    """Leave the last word of a path open where nothing else tells pages apart, or where numbers stand before it."""
+    places = [place for place, part in enumerate(parts) if part]
+    page = _STATIC.fullmatch(parts[-1])
+    if page and not address.query:
+        parts[-1] = f"*{page[1]}"
+        return
+    if not places or not parts[places[-1]].isalpha() or any(map(_varies, address.parameters.values())):
+        return
+    before = [parts[place] for place in places[:-1]]
+    if before and (before[-1] == "#" or not any("#" in part or "*" in part for part in before)):
+        parts[places[-1]] = "*"
+
+
+def _open_word(part: str) -> str:
+    """Write a part of a URL: numbers as ``#``, titles as ``*``.
+
+    >>> [_open_word(part) for part in ("which-oars.12", "12-which-oars", "topic12", "topic", "der_alte_mann")]
+    ['*.#', '#-*', 'topic#', 'topic', '*']
+    """
+    if _DIGITS.search(part):
+        pieces = re.split(r"(\d+)", part)
+        opened = "".join("#" if piece.isdigit() else _open_piece(piece) for piece in pieces)
+        return re.sub(r"\*+", "*", re.sub(r"^[A-Za-z]+(?=\.#$)", "*", opened))
+    is_title = bool(_SLUG_SIGNS.search(part)) or len(part) > LONGEST_WORD
+    return "*" if is_title or not _SAFE.fullmatch(part) else part
+
+
+def _open_piece(piece: str) -> str:
+    """Write the letters beside a number; those of a title are left open, but not the signs at their edges."""
+    if len(piece) <= LONGEST_WORD and _SAFE.fullmatch(piece) and not re.search(r"[A-Za-z][-_][A-Za-z]", piece):
+        return piece
+    found = re.fullmatch(r"([-_.~]*)(.*?)([-_.~]*(?:\.[a-z]{3,5})?)", piece)
+    return f"{found[1]}*{found[3]}" if found and _SAFE.fullmatch(found[1] + found[3]) else "*"
+
+
+def _pair(name: str, value: str) -> str:
+    return name if _varies(value) or not _SAFE.fullmatch(value) else f"{name}={value}"
+
+
+def _varies(value: str) -> bool:
+    return bool(_DIGITS.search(value)) or len(value) > LONGEST_WORD or not value
+
+
+def _looks_like_page_number(link: PageLink) -> bool:
+    words = " ".join((link.anchor, link.element.get("rel") or "", link.element.get("class") or ""))
+    return fold(link.anchor).strip("[]()").isdigit() or bool(_PAGE_WORDS.search(words))
+
+
+def _paging_between(first: ParsedUrl, other: ParsedUrl) -> Paging | None:
+    if other.prefix != first.prefix:
+        return None
+    if other.path == first.path:
+        changed = {pair for pair in other.parameters.items() if pair not in first.parameters.items()}
+        gone = set(first.parameters) - set(other.parameters)
+        if len(changed) == 1 and not gone:
+            ((name, value),) = changed
+            return Paging(parameter=name) if value.isdigit() else None
+        return None
+    if set(other.query) != set(first.query):
+        return None
+    for found in _PAGE_PART.finditer(other.path):
+        before, after = other.path[: found.start()], other.path[found.end() :]
+        if found[1] and (before + after).rstrip("/") == first.path.rstrip("/"):
+            sign = found[1] if found[1][0] in "/_.-" else f"/{found[1]}" if before.endswith("/") else found[1]
+            return Paging(part=f"{sign}#")
+    return None
+
+
+def _guesses(address: ParsedUrl) -> Iterator[Avoided]:
+    for reason, words in AVOIDED.items():
+        shape = _shape_of_words(address, words)
+        if shape is not None:
+            yield Avoided(reason, shape, address.url)
+
+
+def _shape_of_words(address: ParsedUrl, words: frozenset[str]) -> Shape | None:
+    last = address.segments[-1]
+    file = last if _FILE.fullmatch(last) else ""
+    if file and _tells(file.partition(".")[0], words):
+        return Shape(f"**/{file}")
+    for name, value in address.parameters.items():
+        if not _NAME.fullmatch(name):
+            continue
+        where = f"**/{file}" if file else "**"
+        if _tells(value.partition(";")[0], words) and re.fullmatch(r"[A-Za-z_-]+", value.partition(";")[0]):
+            return Shape(where, (f"{name}={re.sub(';.*', '*', value)}",))
+        if name.lower() in words:
+            return Shape(where, (name,))
+    for place, segment in enumerate(address.segments):
+        if segment != file and segment.isalpha() and _tells(segment, words):
+            rest = [part for part in address.segments[place + 1 :] if part]
+            return Shape(f"**/{segment}/**" if rest else f"**/{segment}")
+    return None
+
+
+def _tells(text: str, words: frozenset[str]) -> bool:
+    lowered = text.lower()
+    return len(text) <= 2 * LONGEST_WORD and (
+        re.sub(r"[^a-z]", "", lowered) in words or any(part in words for part in _PARTS.findall(lowered))
+    )
+
+
+def _is_kept(guess: Avoided, address: ParsedUrl, kept: Sequence[Shape]) -> bool:
+    """Say whether a URL is of a shape that is wanted; a parameter beside it may make it one that is not."""
+    return not guess.shape.parameters and any(shape.rule.matches(address) for shape in kept)

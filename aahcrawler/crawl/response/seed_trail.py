@@ -1,0 +1,85 @@
+"""Notes what becomes of the seeds, of what they redirect to, and of their sites."""
+
+from collections.abc import Mapping
+from functools import lru_cache
+
+from aahcrawler import seeds, urls
+from aahcrawler.crawl.core.context import CurrentContext
+from aahcrawler.crawl.stats.collector import Stats
+from aahcrawler.frontier.hops import redirects_in_a_row
+from aahcrawler.frontier.protocol import Lease, State
+from aahcrawler.metadata import Link, LinkType
+from aahcrawler.page import Page
+from aahcrawler.pipeline.analysis import PageAnalysis
+from aahcrawler.pipeline.links import DiscoveredLinks
+from aahcrawler.scope import Refusal, Spelling
+from aahcrawler.seeds import Verdict
+from aahcrawler.seeds.trail import Trail
+
+NOTHING: Mapping[str, float] = {}
+
+
+class SeedTrail:
+    """Returns what the end of a lease adds to the crawl's counts; nothing where it is no page of a seed's site."""
+
+    def __init__(self, context: CurrentContext, stats: Stats) -> None:
+        self._context = context
+        self._stats = stats
+
+    def answered(
+        self, lease: Lease, page: Page, found: PageAnalysis | None, discovered: DiscoveredLinks
+    ) -> Mapping[str, float]:
+        """Return the notes on an answer."""
+        if lease.kind != "page" or found is None:
+            return NOTHING
+        counts: dict[str, float] = {}
+        is_kept = page.status < 300 or page.status == 304
+        if is_kept and self._context.now.scope.is_of_seeds(lease.queue):
+            said = found.metadata
+            counts |= seeds.on_site(lease.queue, len(said.objects), relevant=bool(said.relevant))
+        if self._is_of_seed(lease):
+            counts[self._note(lease, page, found, discovered)] = 1
+        return counts
+
+    def failed(self, lease: Lease, state: State, reason: str) -> Mapping[str, float]:
+        """Return the notes on a URL that ended without an answer."""
+        if not self._is_of_seed(lease):
+            return NOTHING
+        return {seeds.of_failure(lease.url, reason, blocked=state is State.BLOCKED): 1}
+
+    def _note(self, lease: Lease, page: Page, found: PageAnalysis, discovered: DiscoveredLinks) -> str:
+        target = next((link for link in found.metadata.links if link.type is LinkType.REDIRECT), None)
+        if 300 <= page.status < 400 and page.status != 304:
+            return self._redirect(lease, page, target, discovered)
+        if page.status == 304 or (found.document is None and not page.body):
+            return seeds.of_page(lease.url, Verdict.FETCHED)
+        if Refusal.LANGUAGE in discovered.refused:
+            return seeds.of_page(lease.url, Verdict.LANGUAGE)
+        verdict = seeds.wall(page, found.metadata)
+        if target is not None and not found.metadata.objects and verdict is not Verdict.CHALLENGE:
+            return self._redirect(lease, page, target, discovered)
+        return seeds.of_page(lease.url, verdict)
+
+    def _redirect(self, lease: Lease, page: Page, target: Link | None, discovered: DiscoveredLinks) -> str:
+        sets_cookie = bool(page.headers.get("Set-Cookie"))
+        if target is None:  # It names none, or itself.
+            leads_back = urls.resolve(lease.url, page.headers.get("Location")) is not None
+            loop = seeds.of_redirect(lease.url, lease.url, sets_cookie=sets_cookie)
+            return loop if leads_back else seeds.of_page(lease.url, Verdict.CLIENT_ERROR)
+        if discovered.redirect is None and (verdict := seeds.redirect_wall(target.url)) is not None:
+            return seeds.of_page(lease.url, verdict)
+        return seeds.of_redirect(lease.url, discovered.redirect or "", sets_cookie=sets_cookie)
+
+    def _is_of_seed(self, lease: Lease) -> bool:
+        if lease.kind != "page":
+            return False
+        now = self._context.now
+        if lease.url in _canonical(now.scope.spelling, now.icd.seeds):
+            return True
+        hops = redirects_in_a_row(lease.path)
+        return 0 < hops == len(lease.path) and Trail.of(self._stats.counts).leads_to(lease.url)
+
+
+@lru_cache(maxsize=8)
+def _canonical(spelling: Spelling, given: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(filter(None, map(spelling.url, given)))

@@ -1,0 +1,90 @@
+"""The protocol between the helper and adaptation, which lies above it and is passed in (ARCOMEM, section 4.1)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from aahcrawler.helper.navigation import Chosen, Links
+from aahcrawler.helper.outcome import Outcome, Runner
+from aahcrawler.metadata import Metadata
+from aahcrawler.page import Page
+from knowledge_base.model import Application, Extract, PageLevel
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """An extraction action of a level, on one page of it.
+
+    ``former`` is the metadata of a former crawl at this URL, None if there was none. ``shown`` is False if the page
+    shows no sign of the level and the level is only assumed.
+    """
+
+    page: Page
+    application: Application
+    level: PageLevel
+    action: Extract
+    former: Metadata | None = None
+    shown: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """An assumed level of a page. ``shown`` is True if the page has a sign of it, though none of the file."""
+
+    level: PageLevel
+    shown: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """The name of the application that a page is still of. ``shown`` is True if the page has a learned sign of it."""
+
+    name: str
+    shown: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """Links that navigation led to, and those of its actions that should have found some and did not."""
+
+    chosen: tuple[Chosen, ...]
+    stopped: tuple[str, ...] = ()
+
+
+class Adapter(Protocol):
+    """Notices actions that no longer work on a site, and finds replacements.
+
+    No page content raises anything, except the errors of expressions that fail on a page.
+    """
+
+    def application(self, page: Page, known: Application | None, former: Metadata | None) -> Kept | None:
+        """Return the application of an HTML page that shows no sign of any, None if it is of none.
+
+        ``known`` is the application that the site was known for until now.
+        """
+        ...
+
+    def level(
+        self, page: Page, application: Application, shown: PageLevel | None, former: Metadata | None
+    ) -> Taken | None:
+        """Return the level to read a page by; ``shown`` is the one that it shows signs of, if any."""
+        ...
+
+    def preferred(self, question: Question) -> Extract:
+        """Return the action to run first: the one in question, or a learned one in force on this site."""
+        ...
+
+    def check_outcome(self, question: Question, outcome: Outcome, runner: Runner) -> Outcome:
+        """Check the result of the preferred action; if it cannot be complete, find the objects by other means."""
+        ...
+
+    def followed(
+        self,
+        links: Links,
+        application: Application,
+        level: PageLevel,
+        chosen: Sequence[Chosen],
+        former: Metadata | None,
+    ) -> Followed:
+        """Look at the links that the navigation actions of a level chose; add those that they should have."""
+        ...

@@ -1,0 +1,58 @@
+"""Read very large pages: texts and objects of their beginnings, and all of their links."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Final
+
+from aahcrawler.helper.anchors import anchor_text
+from aahcrawler.helper.assistance import Assistance, FailedAction, Failure, Refused
+from aahcrawler.helper.junk_urls import junk_reason
+from aahcrawler.helper.navigation import Links, abroad, embedded
+from aahcrawler.page import Page, requisites
+from knowledge_base.model import Application
+from online_analysis.document import Outlink
+
+READ_BYTES: Final = 2_000_000
+"""The first bytes of an HTML page, whose texts and objects are read: more would take seconds and hundreds of MB."""
+
+
+def with_rest(found: Assistance, page: Page, links: Links) -> Assistance:
+    """Return what was understood of a page's beginning, with the links of all of it, and a word on what was not read.
+
+    Of a known application only the links that it documents are followed beyond the beginning.
+    """
+    application = found.match.application if found.match is not None else None
+    known = {each.url for each in found.document.outlinks} | {page.url}
+    refused = {each.url: each for each in found.refused}
+    added: dict[str, Outlink] = {}
+    for url, link in _links(links, application):
+        reason = junk_reason(url) if application is None and links.is_here(url) else None
+        if reason is not None:
+            refused.setdefault(url, Refused(url, reason))
+        elif url not in known:
+            added.setdefault(url, link)
+    refused |= {each.url: each for each in links.refused}
+    needed = requisites.of_page(page)
+    return replace(
+        found,
+        document=replace(found.document, outlinks=(*found.document.outlinks, *added.values())),
+        requisites=needed if application is None else embedded(links, application, needed),
+        refused=tuple(refused.values()),
+        failed_actions=(*found.failed_actions, _said(page, application)),
+    )
+
+
+def _links(links: Links, application: Application | None) -> Iterator[tuple[str, Outlink]]:
+    for link in abroad(links, links.anchors):
+        if application is not None:
+            if links.sites.application(link.url) is not application:
+                continue
+            if links.sites.verdict(application, link.url).level is None:
+                continue
+        anchor = anchor_text(link.element) if link.element is not None else ""
+        yield link.url, Outlink(link.url, anchor, anchor)
+
+
+def _said(page: Page, application: Application | None) -> FailedAction:
+    what = f"texts and objects of the first {READ_BYTES:,} of {len(page.body):,} bytes were read, and all links"
+    return FailedAction(application.name if application is not None else "", "", "read", Failure.TOO_MUCH, what)

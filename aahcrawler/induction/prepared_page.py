@@ -1,0 +1,60 @@
+"""A page prepared for induction."""
+
+import re
+from dataclasses import dataclass
+
+from lxml.etree import _Element as Element
+
+from aahcrawler.induction.asides import asides_hold_content
+from aahcrawler.induction.headings import Names
+from aahcrawler.induction.outline import Outline
+from aahcrawler.induction.shown_dates import Shown, shown_dates
+from aahcrawler.page import Page
+from aahcrawler.page.hidden import Hidden
+from aahcrawler.page.record_shapes import RecordShape
+
+_DIALOG = re.compile(r"(?:^|[\s_-])(?:modal|dialog|popup|overlay|lightbox)(?:$|[\s_-])", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedPage:
+    """The common input of induction: a page's outline, the dates it shows, its names.
+
+    ``writing`` is the place of the element that holds the first text area, None if there is none. Text areas that are
+    hidden or in dialogs do not count. ``shapes`` are those of the records of the page's site.
+    """
+
+    outline: Outline
+    shown: tuple[Shown, ...]
+    names: Names
+    writing: int | None
+    shapes: tuple[RecordShape, ...] = ()
+
+    @classmethod
+    def of(cls, page: Page) -> "PreparedPage":
+        """Prepare an HTML page."""
+        outline = Outline(page.tree)
+        shown = shown_dates(outline, page.fetched_at, page.language, page.order)
+        names = Names.of(page)
+        if asides_hold_content(outline, names):
+            outline.rename("aside", "div")
+        return cls(outline, shown, names, _writing(page, outline), page.record_shapes)
+
+
+def _writing(page: Page, outline: Outline) -> int | None:
+    hidden = Hidden(page.tree)
+    for area in page.tree.iter("textarea"):
+        around = tuple(area.iterancestors())
+        if hidden.covers(area) or any(map(_opens_later, around)):
+            continue
+        for above in around:
+            if above in outline.places:
+                return outline.places[above]
+    return None
+
+
+def _opens_later(element: Element) -> bool:
+    """Return whether an element is a dialog, which is hidden until it is opened."""
+    if element.tag == "dialog" or element.get("role") == "dialog" or element.get("aria-hidden") == "true":
+        return True
+    return _DIALOG.search(element.get("class") or "") is not None

@@ -1,0 +1,192 @@
+"""Find the URLs of records: fragments of their page, and links of their own."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from aahcrawler.induction.outline import Outline, numbered
+from aahcrawler.induction.record_bodies import Part
+from aahcrawler.page.text import excerpt
+from aahcrawler.urls import resolve
+
+Template = tuple[str, str]
+"""A URL and its fragment, with ``NUMBER`` in place of what tells records apart."""
+
+NUMBER = "\0"
+MOST_ADDRESSED = 0.6
+"""The share of records that have a link of the same template if it is that of their URLs."""
+
+_BY_NUMBER = 1
+_BY_FRAGMENT = 3
+
+_DEED = re.compile(
+    r"(?:^|[/?&=;_.])(?:new|post|do|add|un)?(?:repl|quot|edit|report|delet|vot|like|rat[ei]|flag|login|register|shar[ei]|"
+    r"print|histor|revision|diff|complain|bookmark|subscri|moderat|reput|karma|warn|ignor)[a-z]{0,9}(?=$|[/?&=;_.#\d])|"
+    r"mode=|action=|do=",
+    re.IGNORECASE,
+)
+_PERMALINK = re.compile(r"permalink|permalien|bookmark|direct ?link|anchor|\burl\b", re.IGNORECASE)
+_NUMBER_SHOWN = re.compile(r"\W*\d{1,7}\W*")
+_FRONT = re.compile(r"/(?:(?:index|default|home)\.\w+)?")
+
+
+def is_front(url: str) -> bool:
+    """Return whether a URL is that of a site's front page."""
+    parts = urlsplit(url)
+    return not parts.query and _FRONT.fullmatch(parts.path) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class RecordIdentity:
+    """The URL of a record: the fragment within the page, and the URL it gives for itself.
+
+    ``template`` are that URL and its fragment with a NUL in place of the record's number; None without a URL.
+    """
+
+    key: str | None
+    permalink: str | None
+    template: Template | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Reference:
+    """A link of a record that may lead to the record itself: the more surely, the higher its ``rank``."""
+
+    rank: int
+    template: Template
+    key: str | None
+    number: str
+
+
+def addresses(
+    outline: Outline, parts: Sequence[Part], base: str, own: frozenset[str], known: Template | None = None
+) -> list[RecordIdentity]:
+    """Find the identifiers of records, and their URLs, which differ in their numbers alone.
+
+    Such a URL stands in the links of most records; its fragment lies within the record, or it repeats the number
+    of the record's identifier and is marked as the record's link or leads to this page (``own``). A single record is
+    believed if its fragment tells, or if its URL is of a ``known`` template.
+    """
+    keys = [tuple(_keys(outline, part)) for part in parts]
+    found = [_references(outline, part, names, base, own) for part, names in zip(parts, keys, strict=True)]
+    template = _template(found, known)
+    return [_addressed(names, each, template) for names, each in zip(keys, found, strict=True)]
+
+
+def _template(found: Sequence[Sequence[_Reference]], known: Template | None) -> Template | None:
+    """Return the template of the URLs that most records have, of several the surest."""
+    ranks: dict[Template, int] = {}
+    numbers: dict[Template, list[str]] = {}
+    for references in found:
+        for template, each in {each.template: each for each in references}.items():
+            ranks[template] = max(each.rank, ranks.get(template, 0))
+            numbers.setdefault(template, []).append(each.number)
+    if known in numbers:
+        return known
+    least = max(2, MOST_ADDRESSED * len(found)) if len(found) > 1 else 1
+    lowest = 1 if len(found) > 1 else _BY_FRAGMENT
+    shared = [
+        template
+        for template, given in numbers.items()
+        if len(given) >= least and len(set(given)) == len(given) and ranks[template] >= lowest
+    ]
+    return max(shared, key=lambda each: (ranks[each], len(numbers[each])), default=None)
+
+
+def _addressed(keys: Sequence[str], found: Sequence[_Reference], template: Template | None) -> RecordIdentity:
+    own = next((each for each in found if each.template == template), None)
+    best = max((each for each in found if each.key), key=lambda each: each.rank, default=None)
+    key = own.key if own and own.key else best.key if best else keys[0] if keys else None
+    if own is None or template is None or not template[0]:
+        return RecordIdentity(key, None)
+    url, fragment = (part.replace(NUMBER, own.number) for part in template)
+    return RecordIdentity(key, f"{url}#{fragment}" if fragment else url, template)
+
+
+def _references(outline: Outline, part: Part, keys: Sequence[str], base: str, own: frozenset[str]) -> list[_Reference]:
+    """Return the links of a record that may lead to itself."""
+    known = frozenset(keys)
+    numbers = frozenset(parts[1] for key in keys if (parts := numbered(key)) and len(parts[1]) <= 15)
+    found: list[_Reference] = []
+    for place in part.places(outline):
+        href = outline.elements[place].get("href") if outline.tags[place] == "a" else None
+        if not href or len(href) > 2_000:
+            continue
+        plain, fragment = _halves(href)
+        rank = _rank(plain, fragment, known, numbers)
+        url = resolve(base, plain) if plain else ""
+        if rank == _BY_NUMBER and not (url and (_is_marked(outline, place) or _is_here(url, own))):
+            continue
+        number = _number(fragment or plain, known, numbers)
+        if rank and url is not None and number:
+            template = (_templated(url, number), _templated(fragment, number))
+            found.append(_Reference(rank, template, fragment or None, number))
+    return found
+
+
+def _halves(href: str) -> tuple[str, str]:
+    plain, _, fragment = href.partition("#")
+    return plain, fragment
+
+
+def _rank(plain: str, fragment: str, known: frozenset[str], numbers: frozenset[str]) -> int:
+    """Return how surely a reference within a record leads to the record itself; 0 if it does not."""
+    if _DEED.search(plain):
+        return 0
+    if fragment in known:
+        return 4 if plain else 2
+    if fragment and (parts := numbered(fragment)) and parts[1] in numbers:
+        return _BY_FRAGMENT if plain else 0
+    return _BY_NUMBER if plain and not fragment and _ends_with_number(plain, numbers) else 0
+
+
+def _ends_with_number(address: str, numbers: frozenset[str]) -> bool:
+    found = numbered(address.rstrip("/"))
+    return found is not None and found[1] in numbers
+
+
+def _number(text: str, known: frozenset[str], numbers: frozenset[str]) -> str:
+    """Return the number that a reference ends with; the whole fragment where it is an identifier without one."""
+    found = numbered(text.rstrip("/"))
+    return found[1] if found is not None and (found[1] in numbers or text in known) else text if text in known else ""
+
+
+def _templated(text: str, number: str) -> str:
+    """Return a text with a NUL in place of each run of digits, or whole segment, that is a number."""
+    return re.sub(rf"(?<![0-9A-Za-z]){re.escape(number)}(?![0-9A-Za-z])|(?<=\D){re.escape(number)}(?!\d)", NUMBER, text)
+
+
+def _is_marked(outline: Outline, place: int) -> bool:
+    """Return whether a link is marked as the URL of what it stands in: by its words, its number or a date in it."""
+    element = outline.elements[place]
+    words = " ".join(element.get(name) or "" for name in ("rel", "class", "title", "itemprop", "aria-label"))
+    if _PERMALINK.search(words) or next(element.iter("time"), None) is not None:
+        return True
+    return _NUMBER_SHOWN.fullmatch(excerpt(element, 40)) is not None
+
+
+def _is_here(url: str, own: frozenset[str]) -> bool:
+    """Return whether a URL is that of this page, but for its query."""
+    return not is_front(url) and any(url.partition("?")[0] == page.partition("?")[0] for page in own)
+
+
+def _keys(outline: Outline, part: Part) -> Iterator[str]:
+    """Yield identifiers that end with a number, those of the outermost elements first, then all others."""
+    others: list[str] = []
+    for root in part.roots:
+        for place in (root, *list(outline.ancestors(root))[:2]):
+            key = outline.elements[place].get("id")
+            if root > place + 1 and key and outline.free(place) > 1.3 * outline.free(root) + 50:
+                break
+            if key and numbered(key):
+                yield key
+    for place in part.places(outline):
+        element = outline.elements[place]
+        for key in (element.get("id"), element.get("name") if element.tag == "a" else None):
+            if key and place not in part.roots:
+                if numbered(key):
+                    yield key
+                else:
+                    others.append(key)
+    yield from others

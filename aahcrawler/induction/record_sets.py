@@ -1,0 +1,116 @@
+"""The results of induction: records, the sets they form, and the regions of their bodies."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from lxml.etree import _Element as Element
+
+from aahcrawler.page.text import inner_html, plain_text
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """A part of a page: adjacent elements, without some of their descendants.
+
+    ``text`` is given if the region is not an element but text between elements.
+    """
+
+    elements: tuple[Element, ...]
+    without: tuple[Element, ...] = ()
+    text: str | None = None
+
+    def plain(self) -> str:
+        """Return the plain text, a line for each block."""
+        if self.text is not None:
+            return self.text
+        return "\n".join(filter(None, (plain_text(element, self.without) for element in self.elements)))
+
+    def html(self) -> str:
+        """Return the markup inside the elements."""
+        return "\n".join(inner_html(element, self.without) for element in self.elements)
+
+
+@dataclass(frozen=True, slots=True)
+class Byline:
+    """The author of a record: the name shown, the element it was read from, and the URL it links to, if any."""
+
+    name: str
+    element: Element
+    href: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Dated:
+    """The date of a record: the date and time, and the element it was read from.
+
+    ``attribute`` names the attribute of the element that holds it; it is empty if the element shows it.
+    """
+
+    moment: datetime
+    element: Element
+    attribute: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One of the repeated objects of a page.
+
+    ``elements`` are adjacent; most records are one element, some a pair of table rows. ``key`` is the fragment by which
+    the page addresses the record (the value of an ``id`` or ``name``), ``permalink`` the URL that the record gives
+    for itself, absolute and with its fragment. ``parent`` is the position in the set of the record that this one lies
+    in or answers; it is always smaller than its own. ``heading`` is the element that ``title`` was read from.
+    """
+
+    elements: tuple[Element, ...]
+    body: Region | None = None
+    author: Byline | None = None
+    date: Dated | None = None
+    title: str = ""
+    permalink: str | None = None
+    key: str | None = None
+    parent: int | None = None
+    target: str | None = None
+    """The target URL of the record if it is a teaser of a page of its own."""
+    heading: Element | None = None
+    template: tuple[str, str] | None = None
+    """The address and fragment of ``permalink`` with a NUL in place of the number that tells records apart."""
+
+    @property
+    def element(self) -> Element:
+        """The element, the first of several, that holds the record."""
+        return self.elements[0]
+
+
+class NoObject(StrEnum):
+    """Reasons why a page yields no object of its own."""
+
+    WITHHELD = "asks not to be indexed"
+    NO_TEXT = "no running text"
+    LITTLE_TEXT = "little running text"
+    LIST = "list of other pages"
+    FORM = "form"
+    FRONT_PAGE = "front page"
+
+
+class Nature(StrEnum):
+    """The kinds of records."""
+
+    POSTS = "posts"
+    """Full texts that people wrote on this page: posts of a thread, comments on an article."""
+    TEASERS = "teasers"
+    """Entries of a list, each leading to a page of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordSet:
+    """Records of one shape. ``container`` is the element that holds them all, ``confidence`` lies in [0, 1].
+
+    ``aside`` is True if they lie in a sidebar, a header, a footer or a menu.
+    """
+
+    container: Element
+    records: tuple[Record, ...]
+    nature: Nature
+    confidence: float
+    aside: bool = False

@@ -1,0 +1,83 @@
+"""Find the documents that a page shows within itself, and the page that it sends its readers on to."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from aahcrawler.page.page import Page
+from aahcrawler.urls import resolve
+
+MOST_FRAMES: Final = 100
+"""The most frames of one page that are found."""
+
+_NAMES: Final = {"frame": "src", "iframe": "src", "embed": "src", "object": "data"}
+_DOCUMENTS: Final = frozenset({"", "text/html", "application/xhtml+xml", "application/pdf", "text/plain"})
+"""Declared types of what ``embed`` and ``object`` show that may be a document with links."""
+_LAZY: Final = ("data-src", "data-lazy-src")
+_REFRESH: Final = re.compile(r"\s*+([0-9]*+)(?:\.[0-9.]*+)?+\s*+(?:[;,]\s*+|\s)(?:url\s*+=\s*+)?+(.*)", re.I | re.S)
+
+
+@dataclass(frozen=True, slots=True)
+class Refresh:
+    """The page that a page sends its readers on to by ``meta http-equiv=refresh``, after so many seconds."""
+
+    url: str
+    delay: int
+
+
+def frames(page: Page) -> tuple[str, ...]:
+    """Return the canonical http(s) URLs of documents within a page, each once, in their order.
+
+    They are those of ``frame``, ``iframe``, ``embed`` and ``object``; what declares to be no document is none.
+    """
+    found: dict[str, None] = {}
+    for reference in _references(page):
+        url = resolve(page.base_url, reference)
+        if url is not None and url != page.url:
+            found[url] = None
+        if len(found) == MOST_FRAMES:
+            break
+    return tuple(found)
+
+
+def refresh(page: Page) -> Refresh | None:
+    """Return where a page sends its readers on to; None where that is nowhere, or the page itself once more.
+
+    Of several elements the first one counts, as in browsers (HTML, section 4.2.5.3). One within ``noscript`` counts as
+    well: this reader runs no scripts.
+    """
+    for meta in page.tree.iter("meta"):
+        if (meta.get("http-equiv") or "").strip().lower() != "refresh":
+            continue
+        match = _REFRESH.fullmatch(meta.get("content") or "")
+        if match is None:
+            continue
+        url = resolve(page.base_url, _unquoted(match[2]))
+        return None if url is None or url == page.url else Refresh(url, int(match[1][:9] or 0))
+    return None
+
+
+def _references(page: Page) -> Iterator[str]:
+    for element in page.tree.iter(*_NAMES):
+        if element.tag in ("embed", "object") and (element.get("type") or "").lower() not in _DOCUMENTS:
+            continue
+        if element.get("srcdoc") is not None:
+            continue
+        for name in (_NAMES[str(element.tag)], *_LAZY):
+            reference = (element.get(name) or "").strip()
+            if reference and not reference.lower().startswith(("about:", "javascript:", "data:", "blob:")):
+                yield reference
+                break
+
+
+def _unquoted(reference: str) -> str:
+    """Return a URL out of its quotes, whatever stands behind them.
+
+    >>> _unquoted(" 'next.html' x"), _unquoted("next.html ")
+    ('next.html', 'next.html')
+    """
+    stripped = reference.strip()
+    if stripped[:1] in ("'", '"'):
+        return stripped[1:].partition(stripped[0])[0].strip()
+    return stripped

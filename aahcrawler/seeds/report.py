@@ -1,0 +1,79 @@
+"""The results of all seeds of a crawl."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from aahcrawler.seeds.trail import OBJECTS, PAGES, RELEVANT, Trail
+from aahcrawler.seeds.verdicts import GIVING, Verdict, advice
+
+_DOUBTFUL: Final = frozenset({Verdict.CONSENT, Verdict.LOGIN, Verdict.SCRIPTS, Verdict.EMPTY})
+"""Verdicts by the looks of one page, which objects found on its site disprove."""
+
+
+@dataclass(frozen=True, slots=True)
+class SeedResult:
+    """What became of a seed. ``ended_at`` is where its redirects led, empty where it had none.
+
+    ``pages`` and ``objects`` are those of its whole site, a pay-level domain, which several seeds may share.
+    """
+
+    url: str
+    verdict: Verdict
+    ended_at: str = ""
+    detail: str = ""
+    pages: int = 0
+    objects: int = 0
+
+    @property
+    def gave_nothing(self) -> bool:
+        """Return whether the seed was tried and is no way into its site."""
+        return self.verdict not in GIVING and self.verdict is not Verdict.PENDING
+
+    @property
+    def advice(self) -> str:
+        """What to do about it, empty where nothing is to be done."""
+        return advice(self.verdict)
+
+
+def seed_results(
+    seeds: Mapping[str, str],
+    counts: Mapping[str, float],
+    site_of: Callable[[str], str],
+    refusal: Callable[[str], str | None],
+) -> Sequence[SeedResult]:
+    """Return the result of each seed, in their order.
+
+    ``seeds`` maps seeds as they were given to their canonical URLs, empty where there is none; ``counts`` are those of
+    the crawl, ``site_of`` returns the pay-level domain of a URL, and ``refusal`` why the scope refuses one.
+    """
+    trail = Trail.of(counts)
+    return [_result(given, url, trail, counts, site_of, refusal) for given, url in seeds.items()]
+
+
+def _result(
+    given: str,
+    url: str,
+    trail: Trail,
+    counts: Mapping[str, float],
+    site_of: Callable[[str], str],
+    refusal: Callable[[str], str | None],
+) -> SeedResult:
+    end, verdict = trail.end_of(url)
+    if not url or (verdict is None and (reason := refusal(url)) is not None):
+        return SeedResult(given, Verdict.OUT_OF_SCOPE, detail="no http or https URL" if not url else str(reason))
+    if verdict is None and end in trail.redirects:
+        return SeedResult(given, Verdict.OUT_OF_SCOPE, "" if end == url else end, "it redirects out of the scope")
+    sites = dict.fromkeys((site_of(url), site_of(end)))
+    pages, objects, relevant = (
+        sum(int(counts.get(f"{name}:{site}", 0)) for site in sites) for name in (PAGES, OBJECTS, RELEVANT)
+    )
+    verdict = _settled(verdict or Verdict.PENDING, objects, relevant)
+    return SeedResult(given, verdict, "" if end == url else end, "", pages, objects)
+
+
+def _settled(verdict: Verdict, objects: int, relevant: int) -> Verdict:
+    """Return a verdict by the looks of one page after all pages of its site are known."""
+    if verdict in _DOUBTFUL and objects:
+        verdict = Verdict.FETCHED
+    return Verdict.OFF_TOPIC if verdict is Verdict.FETCHED and not relevant else verdict

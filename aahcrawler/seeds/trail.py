@@ -1,0 +1,102 @@
+"""Notes about seeds, and about what they redirect to, as counts of the crawl.
+
+As counts they reach the frontier in the step that finishes the URL, all workers see them, and no crash loses them. A
+note's name is ``seed:``, its kind and the URL; one of a redirect has the target behind a space.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from aahcrawler.seeds.verdicts import Verdict, of_reason
+
+SEED: Final = "seed"
+PAGES, OBJECTS, RELEVANT = "site_pages", "site_objects", "site_relevant"
+_REDIRECT, _WITH_COOKIE = "redirect", "redirect_with_cookie"
+
+
+def of_page(url: str, verdict: Verdict) -> str:
+    """Return the note that a URL was answered so."""
+    return f"{SEED}:{verdict.name}:{url}"
+
+
+def of_failure(url: str, reason: str, *, blocked: bool) -> str:
+    """Return the note that a URL ended without an answer, for the frontier's ``reason``."""
+    verdict = of_reason(reason)
+    return of_page(url, Verdict.NOT_WANTED if blocked and verdict is Verdict.FAILED else verdict)
+
+
+def of_redirect(url: str, target: str, *, sets_cookie: bool) -> str:
+    """Return the note that a URL redirects; ``target`` is empty where the crawl does not follow it."""
+    return f"{SEED}:{_WITH_COOKIE if sets_cookie else _REDIRECT}:{url} {target}"
+
+
+def on_site(site: str, objects: int, *, relevant: bool) -> dict[str, float]:
+    """Return what a page of a seed's site adds to the counts."""
+    counts: dict[str, float] = {f"{PAGES}:{site}": 1}
+    if objects:
+        counts[f"{OBJECTS}:{site}"] = objects
+    if relevant:
+        counts[f"{RELEVANT}:{site}"] = 1
+    return counts
+
+
+@dataclass(frozen=True, slots=True)
+class Redirect:
+    """A redirect that was noted; ``target`` is empty where it was not followed."""
+
+    target: str
+    sets_cookie: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Trail:
+    """All notes of a crawl, by URL. Of several verdicts on a URL the best one holds."""
+
+    verdicts: Mapping[str, Verdict]
+    redirects: Mapping[str, Redirect]
+
+    @classmethod
+    def of(cls, counts: Mapping[str, float]) -> "Trail":
+        """Read the notes among the counts of a crawl."""
+        verdicts: dict[str, Verdict] = {}
+        redirects: dict[str, Redirect] = {}
+        for kind, rest in _notes(counts):
+            if kind in (_REDIRECT, _WITH_COOKIE):
+                url, _, target = rest.partition(" ")
+                redirects[url] = Redirect(target, kind == _WITH_COOKIE)
+            elif kind in Verdict.__members__:
+                found, known = Verdict[kind], verdicts.get(rest)
+                verdicts[rest] = found if known is None or _rank(found) < _rank(known) else known
+        return cls(verdicts, redirects)
+
+    def leads_to(self, url: str) -> bool:
+        """Return whether a noted redirect leads to a URL."""
+        return any(redirect.target == url for redirect in self.redirects.values())
+
+    def end_of(self, url: str) -> tuple[str, Verdict | None]:
+        """Follow redirects from a URL; return where they end and the verdict there, None where none is known yet."""
+        met = [url]
+        while (redirect := self.redirects.get(met[-1])) is not None and met[-1] not in self.verdicts:
+            if not redirect.target:
+                return met[-1], None
+            if redirect.target in met:
+                return redirect.target, self._loop(met)
+            met.append(redirect.target)
+        return met[-1], self.verdicts.get(met[-1])
+
+    def _loop(self, met: Collection[str]) -> Verdict:
+        sets_cookie = any(self.redirects[url].sets_cookie for url in met)
+        return Verdict.COOKIE_WALL if sets_cookie else Verdict.REDIRECT_LOOP
+
+
+def _notes(counts: Mapping[str, float]) -> Iterator[tuple[str, str]]:
+    for name in counts:
+        group, _, note = name.partition(":")
+        if group == SEED:
+            kind, _, rest = note.partition(":")
+            yield kind, rest
+
+
+def _rank(verdict: Verdict) -> int:
+    return list(Verdict).index(verdict)

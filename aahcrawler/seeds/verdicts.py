@@ -1,0 +1,131 @@
+"""The verdicts on seeds, in words for people, each with what to do about it.
+
+Heritrix's seeds report and Browsertrix's status of seeds tell the same by codes.
+"""
+
+from enum import StrEnum
+from typing import Final
+
+
+class Verdict(StrEnum):
+    """What became of a seed."""
+
+    FETCHED = "fetched"
+    OFF_TOPIC = "off topic"
+    """Pages were fetched, and none of the seed's site is relevant."""
+    PENDING = "not fetched yet"
+    """The crawl ended before."""
+    OUT_OF_SCOPE = "out of scope"
+    NAME = "name not resolved"
+    REFUSED = "connection refused"
+    CERTIFICATE = "certificate not accepted"
+    TIMEOUT = "no answer in time"
+    DISCONNECTED = "connection lost"
+    NO_HTTP = "no HTTP answer"
+    PRIVATE = "private network"
+    ROBOTS = "robots.txt"
+    ROBOTS_UNREACHABLE = "robots.txt not reachable"
+    UNAUTHORIZED = "login asked for (401)"
+    FORBIDDEN = "forbidden (403)"
+    NOT_FOUND = "not found"
+    TOO_MANY = "too many requests (429)"
+    SERVER_ERROR = "server error"
+    CLIENT_ERROR = "request refused"
+    CHALLENGE = "challenge page"
+    COOKIE_WALL = "cookie wall"
+    CONSENT = "consent wall"
+    REDIRECT_LOOP = "redirect loop"
+    LOGIN = "login wall"
+    SCRIPTS = "script-only page"
+    SOFT_404 = "soft 404"
+    EMPTY = "empty page"
+    LANGUAGE = "wrong language"
+    NOT_WANTED = "not wanted"
+    """It was blocked, by an operator, a rule, a trap, or what kind of file it is."""
+    FAILED = "failed"
+
+
+GIVING: Final = frozenset({Verdict.FETCHED, Verdict.OFF_TOPIC})
+"""Verdicts on seeds that gave pages."""
+
+_ADVICE: Final = {
+    Verdict.OFF_TOPIC: "look at its pages in the report, and at keywords, entities and scoring.relevant in the ICD",
+    Verdict.PENDING: "run the same command again, with higher limits where a limit ended the crawl",
+    Verdict.OUT_OF_SCOPE: "change scope in the ICD, or the seed",
+    Verdict.NAME: "look for a typing error; the site may have moved or be gone",
+    Verdict.REFUSED: "look whether the site answers in a browser, and whether http or https and the port are right",
+    Verdict.CERTIFICATE: "look at the certificate in a browser; it may have expired or be another host's",
+    Verdict.TIMEOUT: "try again later, or raise politeness.timeout in the ICD",
+    Verdict.DISCONNECTED: "try again later; the site may refuse crawlers",
+    Verdict.NO_HTTP: "look whether http or https and the port are right",
+    Verdict.PRIVATE: "set network.allow_private in the ICD if the host is one of yours",
+    Verdict.ROBOTS: "ask the site's owner, or decide on politeness.robots in the ICD",
+    Verdict.ROBOTS_UNREACHABLE: "try again later; without its rules nothing is fetched from the site",
+    Verdict.UNAUTHORIZED: "ask the site's owner for access; the crawler does not log in",
+    Verdict.FORBIDDEN: "open it in a browser; if that works, the site refuses crawlers: ask its owner",
+    Verdict.NOT_FOUND: "look for the page's new URL",
+    Verdict.TOO_MANY: "raise politeness.delay in the ICD, and try again later",
+    Verdict.SERVER_ERROR: "try again later",
+    Verdict.CLIENT_ERROR: "open the URL in a browser, and look for its right form",
+    Verdict.CHALLENGE: "the site lets browsers in only: ask its owner to let the crawler's user agent pass",
+    Verdict.COOKIE_WALL: "the site asks for a cookie, which the crawler does not keep: ask its owner",
+    Verdict.CONSENT: "the site asks for consent first: look for a URL behind the question, or ask its owner",
+    Verdict.REDIRECT_LOOP: "open it in a browser, and give the URL that it ends at",
+    Verdict.LOGIN: "look for pages that are public; the crawler does not log in",
+    Verdict.SCRIPTS: "its content is made by scripts, which the crawler does not run: look for a feed or a sitemap",
+    Verdict.SOFT_404: "the page says that it is not there: look for its new URL",
+    Verdict.EMPTY: "open it in a browser; there is nothing on it to be read",
+    Verdict.LANGUAGE: "add the language to scope.languages in the ICD, or choose another seed",
+    Verdict.NOT_WANTED: "look at scope in the ICD, and at `aah frontier counts` for the rules that hold",
+    Verdict.FAILED: "look for its URL in crawl.log",
+}
+
+
+def advice(verdict: Verdict) -> str:
+    """Return what a person can do about a verdict, empty where nothing is to be done."""
+    return _ADVICE.get(verdict, "")
+
+
+_FAILURES: Final = {
+    "resolve": Verdict.NAME,
+    "address": Verdict.PRIVATE,
+    "connect": Verdict.REFUSED,
+    "tls": Verdict.CERTIFICATE,
+    "timeout": Verdict.TIMEOUT,
+    "disconnect": Verdict.DISCONNECTED,
+    "protocol": Verdict.NO_HTTP,
+    "headers": Verdict.NO_HTTP,
+    "request": Verdict.CLIENT_ERROR,
+    "robots": Verdict.ROBOTS,
+    "robots.txt": Verdict.ROBOTS_UNREACHABLE,
+}
+
+
+def of_reason(reason: str) -> Verdict:
+    """Return the verdict for the reason with which the frontier ended a URL without an answer.
+
+    >>> of_reason("tls").value, of_reason("status 503").value, of_reason("spool").value
+    ('certificate not accepted', 'server error', 'failed')
+    """
+    if reason.startswith("status ") and reason[7:].isdigit():
+        return of_status(int(reason[7:]))
+    return _FAILURES.get(reason, Verdict.FAILED)
+
+
+def of_status(status: int) -> Verdict:
+    """Return the verdict for an HTTP status that is an error.
+
+    >>> of_status(410).value, of_status(401).value
+    ('not found', 'login asked for (401)')
+    """
+    match status:
+        case 401 | 407:
+            return Verdict.UNAUTHORIZED
+        case 403 | 451:
+            return Verdict.FORBIDDEN
+        case 404 | 410:
+            return Verdict.NOT_FOUND
+        case 429:
+            return Verdict.TOO_MANY
+        case _:
+            return Verdict.SERVER_ERROR if status >= 500 else Verdict.CLIENT_ERROR

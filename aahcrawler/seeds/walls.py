@@ -1,0 +1,191 @@
+"""Pages that stand before a site in place of its content: challenges, questions for consent, logins, bare scripts.
+
+The signs of challenges are headers, scripts and paths that their makers document or that every such page needs to work.
+All else goes by what a page lets a reader do: a form for a password, a question and its buttons, or nothing.
+"""
+
+import re
+from collections.abc import Iterable
+from typing import Final
+from urllib.parse import unquote, urlsplit
+
+from aahcrawler.metadata import LinkType, Metadata
+from aahcrawler.page import Page
+from aahcrawler.page.text import excerpt
+from aahcrawler.seeds.verdicts import Verdict, of_status
+from aahcrawler.traps import Trap
+
+_LONGEST: Final = 4_000
+"""Characters of text beyond which a page is no wall."""
+_BRIEF: Final = 600
+"""Characters of text up to which a page with a challenge's script, or with scripts alone, holds nothing else."""
+_LOOKED_AT: Final = 200_000
+"""Characters of a page in which signs are looked for."""
+
+_CHALLENGE_HEADERS: Final = (
+    ("cf-mitigated", "challenge"),
+    ("x-amzn-waf-action", ""),
+    ("x-datadome", ""),
+    ("x-sucuri-block", ""),
+)
+_CHALLENGE: Final = re.compile(
+    r"""/cdn-cgi/challenge-platform/ | cf[-_]chl[-_]opt | challenges\.cloudflare\.com/turnstile
+      | (?:geo|ct)\.captcha-delivery\.com | _Incapsula_Resource | /_sec/cp_challenge/ | sec-if-cpt-container
+      | px-captcha | _pxAppId | awswaf\.com | awsWafCookieDomainList | /\.within\.website/x/cmd/anubis
+      | anubis_challenge
+      | ddos-guard\.net | /\.well-known/ddos-guard | /\.well-known/sgcaptcha | sucuri_cloudproxy_js | /__ddg\d?
+      | perimeterx\.net | kpsdk | /_guard/ | checking-your-browser | haproxy-protection
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+_CAPTCHA: Final = re.compile(r"hcaptcha\.com/|recaptcha/|friendlycaptcha|/altcha|data-sitekey|mcaptcha", re.IGNORECASE)
+_SETS_COOKIE: Final = re.compile(r"document\.cookie\s*=|crypto\.subtle|proof.of.work", re.IGNORECASE)
+_LOADS_AGAIN: Final = re.compile(
+    r"location\.reload\s*\(|location(?:\.href)?\s*=|location\.replace\s*\(|\.submit\s*\(", re.IGNORECASE
+)
+
+_CONSENT_URL: Final = re.compile(
+    r"consent|cookie-?wall|privacy-?(?:wall|gate)|gdpr|dsgvo|cmp(?=[./?]|$)", re.IGNORECASE
+)
+_CONSENT_SUBJECT: Final = re.compile(
+    r"cookie|consent|privacy|tracking|data protection|datenschutz|einwilligung|traceurs|confidentialité|vie privée"
+    r"|privacidad|riservatezza|consenso|consentimento|consentimiento|toestemming|samtycke|samtykke|suostumus|zgod[aęy]"
+    r"|soukromí|souhlas|согласие|конфиденциальност|プライバシー|クッキー|同意|隐私|çerez|gizlilik",
+    re.IGNORECASE,
+)
+_AGREE: Final = re.compile(
+    r"\b(?:accept|agree|allow|consent|continue|i am over|enter|akzeptier|zustimm|einverstanden|weiter|accepter"
+    r"|j.accepte"
+    r"|continuer|aceptar|acepto|aceitar|accetta|accetto|accepteren"
+    r"|akkoord|godkänn|acceptera|godta|accepter|hyväksy"
+    r"|akceptuj|zgadzam|souhlas|přijmout|принять|согласен)|同意|接受|kabul",
+    re.IGNORECASE,
+)
+_LEGAL: Final = re.compile(
+    r"privacy|cookie|terms|legal|imprint|impressum|datenschutz|agb|nutzungsbedingungen|confidentialit|mentions|privacidad"
+    r"|condiciones|aviso|riservatezza|termini|voorwaarden|polic|contact|kontakt|about|help|faq|partner|vendor",
+    re.IGNORECASE,
+)
+_LOGIN_URL: Final = re.compile(
+    r"(?:^|[/?&=._-])(?:log-?in|sign-?in|logon|auth|sso|cas|account/login|session/new)(?:$|[/?&=._-])", re.I
+)
+_NOT_FOUND: Final = re.compile(
+    r"^(?:error |http |fehler )?404\b|\b404$"
+    r"|(?:page|site|file|article|topic|document) (?:was |is |could )?not (?:be )?found"
+    r"|^not found$|(?:page|site) (?:no longer|does not) exist|nicht gefunden|introuvable|no (?:se )?encontrad[ao]"
+    r"|non trovat[ao]|niet gevonden|não encontrad[ao]|nie znaleziono|не найден|hittades inte|見つかりません|未找到",
+    re.IGNORECASE,
+)
+_NEEDS_SCRIPTS: Final = re.compile(r"javascript|scripts?\b", re.IGNORECASE)
+
+
+def wall(page: Page, said: Metadata) -> Verdict:
+    """Return what a page that was answered is for a crawl: ``FETCHED`` for a page, else the kind of wall or error.
+
+    ``said`` is what was understood of it. Objects on a page prove that it is none.
+    """
+    if _is_challenge(page):
+        return Verdict.CHALLENGE
+    if page.status >= 400:
+        return of_status(page.status)
+    if said.trap == Trap.SOFT_404 or _says_not_found(page, said):
+        return Verdict.SOFT_404
+    if said.objects or not page.is_html or said.source:
+        return Verdict.FETCHED
+    return _without_objects(page, said)
+
+
+def redirect_wall(target: str) -> Verdict | None:
+    """Return the kind of wall that a redirect leads to, by the target's URL; None where it tells nothing."""
+    parts = urlsplit(target)
+    place = f"{parts.hostname or ''}{parts.path}"
+    if _CONSENT_URL.search(place):
+        return Verdict.CONSENT
+    return Verdict.LOGIN if _LOGIN_URL.search(parts.path) else None
+
+
+def _without_objects(page: Page, said: Metadata) -> Verdict:
+    text = excerpt(page.tree, _LONGEST + 2)
+    others = tuple(_leading_on(page.url, said))
+    if len(text) <= _LONGEST:
+        if _asks_password(page) and len(others) <= _MOST_WAYS:
+            return Verdict.LOGIN
+        if _asks_consent(page, text) and len(others) <= 1:
+            return Verdict.CONSENT
+    if len(text) <= _BRIEF and not others and _needs_scripts(page):
+        return Verdict.SCRIPTS
+    return Verdict.EMPTY if not text and not any(said.links) else Verdict.FETCHED
+
+
+_MOST_WAYS: Final = 6
+"""Links to other pages of a site up to which a page with a form for a password is a wall: help, registration, terms."""
+
+
+def _is_challenge(page: Page) -> bool:
+    """Return whether a page tells browsers from crawlers: by its maker's signs, or by what it does."""
+    for name, value in _CHALLENGE_HEADERS:
+        if (field := page.headers.get(name, "-")) != "-" and value in field.lower() and _is_brief(page):
+            return True
+    if not page.is_html or not _is_brief(page):
+        return False
+    markup = page.text[:_LOOKED_AT]
+    if _CHALLENGE.search(markup):
+        return True
+    if _CAPTCHA.search(markup):
+        return page.status >= 400 or not _asks_password(page)
+    return _SETS_COOKIE.search(markup) is not None and _LOADS_AGAIN.search(markup) is not None
+
+
+def _is_brief(page: Page) -> bool:
+    return not page.is_html or len(excerpt(page.tree, _BRIEF + 2)) <= _BRIEF
+
+
+def _says_not_found(page: Page, said: Metadata) -> bool:
+    """Return whether a short page without objects is headed like an error."""
+    if said.objects or not page.is_html or not _is_brief(page):
+        return False
+    return any(_NOT_FOUND.search(excerpt(each, 80)) for each in page.tree.iter("title", "h1", "h2"))
+
+
+def _asks_password(page: Page) -> bool:
+    return any((each.get("type") or "").lower() == "password" for each in page.tree.iter("input"))
+
+
+def _asks_consent(page: Page, text: str) -> bool:
+    """Return whether a page speaks of consent and has something to press that gives it."""
+    if len(_CONSENT_SUBJECT.findall(text)) < 2 and not _CONSENT_URL.search(page.url):
+        return False
+    return any(_AGREE.search(label) for label in _labels(page))
+
+
+def _labels(page: Page) -> Iterable[str]:
+    for each in page.tree.iter("button", "a"):
+        yield excerpt(each, 80)
+    for each in page.tree.iter("input"):
+        if (each.get("type") or "").lower() in {"submit", "button", "image"}:
+            yield each.get("value") or each.get("alt") or ""
+
+
+def _leading_on(url: str, said: Metadata) -> Iterable[str]:
+    """Yield the links of a page that lead to another page of content: not back to itself, not to legal notes.
+
+    Links that carry the page's own URL lead back to it, by way of what they ask for.
+    """
+    own = urlsplit(url)
+    for link in said.links:
+        if link.type is not LinkType.PAGE:
+            continue
+        parts = urlsplit(link.url)
+        place = unquote(f"{parts.path}?{parts.query}")
+        is_back = parts.path == own.path or url in place or (len(own.path) > 1 and own.path in unquote(parts.query))
+        is_legal = _LEGAL.search(f"{parts.path} {link.anchor}") or _CONSENT_URL.search(place)
+        is_login = _LOGIN_URL.search(parts.path)
+        if parts.netloc == own.netloc and not is_back and not is_legal and not is_login:
+            yield link.url
+
+
+def _needs_scripts(page: Page) -> bool:
+    """Return whether a page without text has scripts that may make one, or says that they do."""
+    if any(_NEEDS_SCRIPTS.search(each.text_content()[:_BRIEF]) for each in page.tree.iter("noscript")):
+        return True
+    return next(page.tree.iter("script"), None) is not None

@@ -1,0 +1,122 @@
+"""Learns which patterns of URLs lead to no content: to logins, forms, errors, copies and lists of what is known.
+
+Software that nobody described has such pages beside every post. Their patterns are avoided once they have been tried,
+and one of their URLs is tried again from time to time: a rule that was wrong ends itself.
+"""
+
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import astuple, dataclass
+from enum import Enum
+
+from aahcrawler.traps.budgets import FIRST_TRIAL, GAIN, MOST_PATTERNS
+from aahcrawler.traps.patterns import Pattern
+
+FAMILY = 2.0
+"""The empty pages of a family of patterns that are borne, in multiples of those of one pattern."""
+
+
+class Brought(Enum):
+    """What a page brought to its crawl."""
+
+    CONTENT = "content"
+    """Web objects that are new, or links to pages like others that had some."""
+    LINKS = "links"
+    """Links that are new, of which nobody knows where they lead."""
+    TEXT = "text"
+    """Nothing but text of its own: half as empty as a page without."""
+    NOTHING = "nothing"
+
+
+_EMPTY = {Brought.CONTENT: 0.0, Brought.LINKS: 0.0, Brought.TEXT: 0.5, Brought.NOTHING: 1.0}
+
+
+@dataclass(slots=True)
+class Yield:
+    """What the pages of a pattern brought: how many had ``content``, how many were ``empty``."""
+
+    content: int = 0
+    empty: float = 0.0
+    refused: int = 0
+
+    def is_barren(self, bound: float) -> bool:
+        """Return whether more pages were empty than ``bound`` and what those with content make up for."""
+        return bound > 0 and self.empty >= bound + GAIN * self.content
+
+
+class Yields:
+    """The yields of patterns and of their families, within a host.
+
+    A pattern is barren when ``bound`` of its pages were empty and none had content; each one with content makes up for
+    ``GAIN`` empty ones. A family is barren after ``FAMILY`` times as many, and is so for those of its patterns that
+    never had content. New text without an object counts only against a host that shows objects elsewhere. 0 is no
+    bound.
+    """
+
+    def __init__(self, bound: int, capacity: int = MOST_PATTERNS) -> None:
+        self.bound = bound
+        self._capacity = capacity
+        self._yields: OrderedDict[str, Yield] = OrderedDict()
+
+    def note(self, pattern: Pattern, brought: Brought) -> str:
+        """Note what a page brought; return the pattern, or family, that is barren by it, mostly empty."""
+        host = self._of(pattern.families[0])
+        host.content += brought is Brought.CONTENT
+        empty = 0.0 if brought is Brought.TEXT and not host.content else _EMPTY[brought]
+        turned = ""
+        for name, bound in self._bounds(pattern):
+            known = self._of(name)
+            was_barren = known.is_barren(bound)
+            known.content += brought is Brought.CONTENT
+            known.empty += empty
+            turned = turned or (name if known.is_barren(bound) and not was_barren else "")
+        return turned
+
+    def has_content(self, pattern: Pattern) -> bool:
+        """Return whether pages of a pattern have had content."""
+        known = self._yields.get(pattern.detail)
+        return known is not None and known.content > 0
+
+    def barren(self, pattern: Pattern) -> str:
+        """Return the name of what makes a pattern barren, itself or a family; empty where nothing does."""
+        if self.has_content(pattern):
+            return pattern.detail if self._is_barren(pattern.detail, self.bound) else ""
+        return next((name for name, bound in self._bounds(pattern) if self._is_barren(name, bound)), "")
+
+    def trial(self, name: str) -> bool:
+        """Count a refusal for what is barren; say whether this URL is let through all the same."""
+        known = self._of(name)
+        known.refused += 1
+        return known.refused >= FIRST_TRIAL and known.refused & (known.refused - 1) == 0
+
+    def _is_barren(self, name: str, bound: float) -> bool:
+        known = self._yields.get(name)
+        return known is not None and known.is_barren(bound)
+
+    def share(self, pattern: Pattern) -> float:
+        """Return which part of its bound a pattern that never had content has used up, in [0, 1]; 0 for others."""
+        known = self._yields.get(pattern.detail)
+        if known is None or known.content or not self.bound:
+            return 0.0
+        return min(1.0, known.empty / self.bound)
+
+    def _bounds(self, pattern: Pattern) -> Iterator[tuple[str, float]]:
+        yield pattern.detail, self.bound
+        for family in pattern.families[1:]:
+            yield family, FAMILY * self.bound
+
+    def _of(self, name: str) -> Yield:
+        known = self._yields.setdefault(name, Yield())
+        self._yields.move_to_end(name)
+        if len(self._yields) > self._capacity:
+            self._yields.popitem(last=False)
+        return known
+
+    def state(self) -> Mapping[str, Sequence[float]]:
+        """Return the whole state, the oldest first; ``restore`` takes it."""
+        return {name: astuple(known) for name, known in self._yields.items()}
+
+    def restore(self, state: Mapping[str, Sequence[float]]) -> None:
+        """Restore a result of ``state``. Raise ``ValueError`` or ``TypeError`` where it is not one."""
+        for name, (content, empty, refused) in state.items():
+            self._yields[name] = Yield(int(content), float(empty), int(refused))

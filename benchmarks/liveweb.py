@@ -1,0 +1,79 @@
+"""Crawls small sites that behave as sites on the web do, and compares what was reached and what was said of the seed.
+
+    python -m benchmarks.liveweb [--case NAME]... [--json FILE]
+
+A row a case: ``reachable``, the pages that a reader with a browser without scripts could reach; ``reached`` of these;
+``verdict`` on the seed in ``crawl.json``, and the ``expected`` one; ``exit_code`` of the crawl, ``seconds``. Everything
+is on loopback.
+"""
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from benchmarks.liveweb_sites import KEYWORD, SITES, serving
+from benchmarks.process_memory import run
+from benchmarks.results import Row, report
+
+LONGEST = 120.0
+"""Seconds after which a crawl is ended."""
+ICD = """\
+id: liveweb
+contact: benchmark@example.org
+seeds: [{seed}]
+topic: {{keywords: [{keyword}]}}
+politeness: {{delay: 0, retries: 1, timeout: 3 s}}
+limits: {{pages: 60}}
+output: {output}
+"""
+NETWORK = "network: {allow_private: true}\n"
+
+
+class CrawlError(Exception):
+    """A crawl left no summary; the message is its output."""
+
+
+def measure(name: str) -> Row:
+    """Crawl a site."""
+    site = SITES[name]
+    with tempfile.TemporaryDirectory() as place, serving(site, Path(place)) as (seed, asked):
+        definition, output = Path(place, "icd.yaml"), Path(place, "crawl")
+        text = ICD.format(seed=json.dumps(seed), keyword=KEYWORD, output=json.dumps(str(output)))
+        definition.write_text(text + ("" if "network:" in site.icd else NETWORK) + site.icd, "utf-8")
+        ended = run([sys.executable, "-m", "aahcrawler.cli", "crawl", str(definition)], os.environ, LONGEST)
+        try:
+            summary = json.loads((output / "crawl.json").read_text("utf-8"))
+        except FileNotFoundError:
+            raise CrawlError(f"{name}: {ended.output}") from None
+    return {
+        "case": name,
+        "reachable": len(site.reachable),
+        "reached": len(site.reachable & set(asked)),
+        "verdict": summary["seeds"][0]["verdict"],
+        "expected": site.verdict.value,
+        "exit_code": ended.code,
+        "seconds": round(ended.seconds, 1),
+    }
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the benchmark; the exit code is 1 where anything was not reached or a verdict is wrong."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.liveweb", description=__doc__)
+    parser.add_argument("--case", choices=sorted(SITES), action="append", help="only this one; may be given again")
+    parser.add_argument("--json", type=Path, help="write the rows to this file as well")
+    given = parser.parse_args(arguments)
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        rows = list(pool.map(measure, given.case or SITES))
+    report(rows, given.json)
+    right = sum(row["verdict"] == row["expected"] and row["reached"] == row["reachable"] for row in rows)
+    print(f"{right} of {len(rows)} cases right")
+    sys.exit(right < len(rows))
+
+
+if __name__ == "__main__":
+    main()

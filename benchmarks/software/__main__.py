@@ -1,0 +1,88 @@
+"""Crawls real applications of unknown software: as they are, after a change of their template, after edits.
+
+    python -m benchmarks.software [--app NAME ...] [--case NAME ...] [--change NAME ...] [--quick] --json FILE
+
+Each application is installed into an environment of its own in ``.cache/software`` (once; this needs package indexes),
+filled with content drawn from a seed, served on loopback and crawled by ``scrapy crawl aah``. The row of an application
+that cannot be installed or crawled names the failure, and the exit code is 1.
+"""
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from benchmarks.results import Cell, Row, report
+from benchmarks.sites import BenchmarkError
+from benchmarks.software.installation import APPLICATIONS, Application, InstallationError
+from benchmarks.software.measuring import Case, Plan, measure
+from benchmarks.software.template import Redesign
+from benchmarks.software.writing import QUICK, Size
+
+_COLUMNS = (
+    *("app", "case", "change", "held_out", "recall", "precision", "duplicate_share", "title", "author", "date"),
+    *("title_wrong", "author_wrong", "date_wrong", "requests_per_needed_page", "false_objects", "cpu_ms_per_page"),
+    *("cost_ratio", "false_changes", "missed_changes", "failure"),
+)
+
+
+def chosen(names: Sequence[str] | None, *, held_out: bool) -> Iterator[Application]:
+    """Yield the applications of these names, or all; those held out only if asked for, and else it is said."""
+    for application in APPLICATIONS:
+        if names is not None and application.name not in names:
+            continue
+        if names is None and application.held_out and not held_out:
+            print(f"{application.name}: held out, measured with --held-out alone", file=sys.stderr, flush=True)
+            continue
+        yield application
+
+
+def rows(applications: list[Application], plan: Plan) -> Iterator[Row]:
+    """Measure applications one after the other; one that fails has a row that says why."""
+    for application in applications:
+        print(f"{application.name}: installing, filling, crawling", file=sys.stderr, flush=True)
+        with tempfile.TemporaryDirectory(prefix="aah-software-") as folder:
+            try:
+                yield from ({name: row[name] for name in _COLUMNS} for row in measure(application, plan, Path(folder)))
+            except (InstallationError, BenchmarkError) as error:
+                head: dict[str, Cell] = {
+                    "app": application.name,
+                    "held_out": application.held_out,
+                    "failure": str(error),
+                }
+                yield {**dict.fromkeys(_COLUMNS), **head}
+
+
+def main() -> int:
+    """Run the benchmark from the command line."""
+    names = [application.name for application in APPLICATIONS]
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--app", nargs="+", choices=names, help="measure these applications alone")
+    parser.add_argument(
+        "--held-out", action="store_true", help="measure those as well that nobody looks at while tuning"
+    )
+    parser.add_argument("--case", nargs="+", choices=list(Case), default=list(Case), help="measure these cases alone")
+    parser.add_argument("--change", nargs="+", choices=list(Redesign), help="these changes of a template alone")
+    parser.add_argument("--seed", type=int, default=1, help="what content and redesigns are drawn from (default: 1)")
+    parser.add_argument("--quick", action="store_true", help="little content, and total redesigns alone")
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="keep each crawl here, with a list of its mistakes")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows here")
+    arguments = parser.parse_args()
+    redesigns = arguments.change or ([Redesign.TOTAL] if arguments.quick else list(Redesign))
+    size = QUICK if arguments.quick else Size()
+    plan = Plan(
+        frozenset(map(Case, arguments.case)), tuple(map(Redesign, redesigns)), size, arguments.seed, arguments.keep
+    )
+    measured: list[Row] = []
+    for row in rows(list(chosen(arguments.app, held_out=arguments.held_out)), plan):
+        measured.append(row)
+        print(
+            " ".join(f"{name}={value}" for name, value in row.items() if value is not None), file=sys.stderr, flush=True
+        )
+    report(measured, arguments.json)
+    return int(any(row["failure"] for row in measured))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

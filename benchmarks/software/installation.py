@@ -1,0 +1,145 @@
+"""Applications: what each is, and its environment in ``.cache/software``, which is made on first use."""
+
+import os
+import shutil
+import subprocess
+import time
+import urllib.error
+import urllib.request
+import venv
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from benchmarks.recorded import PROJECT
+from benchmarks.software.content import Place, read_places
+from benchmarks.software.site import PLACES
+
+ENVIRONMENTS: Final = PROJECT / ".cache" / "software"
+REQUIREMENTS: Final = Path(__file__).with_name("requirements")
+_STARTS_WITHIN: Final = 60.0
+_INSTALLS_WITHIN: Final = 1200.0
+_FILLS_WITHIN: Final = 1800.0
+
+
+class InstallationError(Exception):
+    """Raised where an application cannot be installed, filled or started; the message tells why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Application:
+    """A real application: ``name`` is also that of its module in `benchmarks.software.sites`.
+
+    Each has a virtual environment of its own, with what its file in ``requirements`` pins, and pinned packages of npm
+    beside that. A page of a thread shows ``page_size`` posts. One that is ``held_out`` is not looked at while the
+    crawler is worked on.
+    """
+
+    name: str
+    kind: str
+    page_size: int
+    node: Sequence[str] = ()
+    held_out: bool = False
+
+    def install(self) -> Path:
+        """Make the environment where it is not there; return the interpreter that runs the application's module.
+
+        Raises ``InstallationError`` with what the installer said.
+        """
+        folder = ENVIRONMENTS / self.name
+        interpreter, made = folder / "bin" / "python", folder / "made"
+        requirements = REQUIREMENTS / f"{self.name}.txt"
+        pins = "\n".join((requirements.read_text("utf-8") if requirements.is_file() else "", *self.node))
+        if made.is_file() and made.read_text("utf-8") == pins:
+            return interpreter
+        shutil.rmtree(folder, ignore_errors=True)
+        venv.create(folder, with_pip=True)
+        if requirements.is_file():
+            _run([interpreter, "-I", "-m", "pip", "install", "-q", "-r", requirements], _INSTALLS_WITHIN)
+        if self.node:
+            npm: list[str | Path] = [
+                "npm",
+                "install",
+                "--prefix",
+                folder,
+                "--ignore-scripts",
+                "--no-audit",
+                "--no-fund",
+            ]
+            _run([*npm, *self.node], _INSTALLS_WITHIN)
+        made.write_text(pins, "utf-8")
+        return interpreter
+
+    def run(self, command: str, home: Path, argument: Path) -> Mapping[str, Place]:
+        """Let the module ``create`` or ``edit`` a site in ``home``; return the place of each post by its id."""
+        _run([*self._command(command, home), argument], _FILLS_WITHIN)
+        return read_places(home / PLACES)
+
+    @contextmanager
+    def serving(self, home: Path, port: int) -> Iterator[None]:
+        """Serve a site on a port of loopback until the block ends.
+
+        Raises ``InstallationError`` where the server does not start.
+        """
+        with (home / "server.log").open("ab") as log:
+            process = subprocess.Popen(
+                [*self._command("serve", home), str(port)], cwd=home, env=_environment(), stdout=log, stderr=log
+            )
+            try:
+                _wait_for(port, process, home / "server.log")
+                yield
+            finally:
+                process.terminate()
+                try:
+                    process.wait(10)
+                except subprocess.TimeoutExpired:
+                    process.kill()
+                    process.wait()
+
+    def _command(self, command: str, home: Path) -> list[str]:
+        return [
+            str(ENVIRONMENTS / self.name / "bin" / "python"),
+            "-m",
+            "benchmarks.software.site",
+            self.name,
+            command,
+            str(home),
+        ]
+
+
+def _environment() -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(PROJECT), "PYTHONWARNINGS": "ignore", "TZ": "UTC"}
+
+
+def _run(command: Sequence[str | Path], within: float) -> None:
+    try:
+        finished = subprocess.run(
+            list(map(str, command)), env=_environment(), capture_output=True, text=True, timeout=within, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise InstallationError(str(error)) from error
+    if finished.returncode:
+        raise InstallationError((finished.stderr or finished.stdout).strip()[-500:])
+
+
+def _wait_for(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
+    until = time.monotonic() + _STARTS_WITHIN
+    while process.poll() is None and time.monotonic() < until:
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=_STARTS_WITHIN):
+                return
+        except urllib.error.HTTPError:
+            return
+        except OSError:
+            time.sleep(0.1)
+    raise InstallationError(f"the server did not start:\n{log.read_text('utf-8', errors='replace')[-2000:]}")
+
+
+APPLICATIONS: Final = (
+    Application("spirit", "forum", 10),
+    Application("mezzanine", "blog with comments", 10),
+    Application("eleventy", "static site with comments", 10, node=("@11ty/eleventy@3.1.8",)),
+    Application("askbot", "questions and answers", 10, held_out=True),
+)

@@ -1,0 +1,67 @@
+"""``aah reread``: archived pages read again.
+
+The command imports its modules when it runs: help has to answer at once.
+"""
+# ruff: noqa: PLC0415
+
+import os
+from collections import Counter
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from aahcrawler.exits import told
+
+reread_app = typer.Typer()
+
+
+@reread_app.command()
+def reread(
+    crawl: Annotated[Path, typer.Argument(metavar="CRAWL", help="The folder of a crawl.")],
+    url: Annotated[list[str] | None, typer.Option("--url", metavar="URL", help="Only captures of this URL.")] = None,
+    prefix: Annotated[str, typer.Option("--prefix", metavar="URL", help="Only captures of URLs that begin so.")] = "",
+    number: Annotated[
+        int | None, typer.Option("--crawl", metavar="N", min=1, help="Only those of crawl N of the folder.")
+    ] = None,
+    every: Annotated[
+        bool, typer.Option("--all", help="Also those that were last read with this very knowledge base.")
+    ] = False,
+) -> None:
+    """Read archived pages again, with the present knowledge base and what the crawl has learned; nothing is fetched."""
+    from contextlib import closing
+
+    from aahcrawler import urls
+    from aahcrawler.archive.folders import ArchiveError, ArchiveFolder
+    from aahcrawler.layout import NQUADS, OBJECTS
+    from aahcrawler.objects.reader import ReadError
+    from aahcrawler.objects.writer import ObjectWriter
+    from aahcrawler.segments import SegmentError, recover
+    from knowledge_base.file_selection import named_folders
+    from knowledge_base.loader import LoadError
+    from offline.rereading import Outcome, Reader, RereadError, Wanted
+    from offline.rereading import reread as read_again
+    from offline.selection.record_index import Records
+
+    with told(ArchiveError, LoadError, ReadError, RereadError, SegmentError):
+        folder = ArchiveFolder.at(crawl)
+        if folder.crawl is None:
+            raise RereadError(f"{crawl}: is not of this crawler; name the output folder of a crawl")
+        wanted = Wanted(frozenset(urls.canonicalize(each) or each for each in url or ()), prefix, number, every)
+        counts: Counter[Outcome] = Counter()
+        with (
+            folder.alone(),
+            closing(Reader.of(crawl, named_folders(os.environ.get("AAH_KNOWLEDGE_BASE", "")))) as reader,
+        ):
+            recover(crawl / OBJECTS, NQUADS)
+            writing = ObjectWriter(crawl / OBJECTS, reader.crawl, lambda: datetime.now(UTC))
+            with writing as writer, Records(folder.files, lambda: None) as records:
+                for each in read_again(crawl, reader, records, writer, wanted):
+                    counts[each.outcome] += 1
+                    if each.outcome is Outcome.UNREADABLE:
+                        typer.echo(f"{each.url}: cannot be read again; its former reading stays", err=True)
+    typer.echo(
+        f"{crawl}: {counts.total():,} captures read again, {counts[Outcome.CHANGED]:,} with another result, "
+        f"{counts[Outcome.SAME]:,} with the same, {counts[Outcome.UNREADABLE]:,} not to be read"
+    )

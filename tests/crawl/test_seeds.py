@@ -1,0 +1,104 @@
+"""What a crawl says of its seeds: in the terminal, ``crawl.json``, the report, by its exit code, and next time."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.crawl.crawling import aah
+from tests.crawl.site import Reply, Site, html, links, serving
+from tests.crawl.world import NOWHERE, Crawled, crawl, network
+
+FLOOD = "<p>The storm surge broke the dike, and the harbour stood under water for a week.</p>"
+SEEDS = (
+    "http://good.test/",
+    "http://moved.test/",
+    "http://cookie.test/",
+    "http://denied.test/",
+    "http://gone.test/",
+    "http://down.test/",
+    "http://away.test/",
+)
+COOKIE = {"Location": "http://cookie.test/", "Set-Cookie": "seen=1"}
+
+
+def world() -> Site:
+    return Site(
+        {
+            "//good.test/": html("Front", FLOOD + links("/1")),
+            "//good.test/1": html("One", FLOOD),
+            "//moved.test/": Reply(b"", 301, {"Location": "http://moved.test/new"}),
+            "//moved.test/new": Reply(b"", 302, {"Location": "http://moved.test/newer"}),
+            "//moved.test/newer": html("Newer", FLOOD),
+            "//cookie.test/": Reply(b"", 302, COOKIE),
+            "//denied.test/robots.txt": Reply(b"User-agent: *\nDisallow: /\n", headers={"Content-Type": "text/plain"}),
+            "//away.test/": Reply(b"", 302, {"Location": "http://elsewhere.test/"}),
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def crawled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crawled]:
+    with serving(world()) as site:
+        hosts = ("good.test", "moved.test", "cookie.test", "denied.test", "gone.test", "away.test")
+        names = network(site, *hosts, **{"down.test": NOWHERE})
+        yield crawl(tmp_path_factory.mktemp("seeds"), SEEDS, network=names)
+
+
+def results(crawled: Crawled) -> dict[str, dict[str, Any]]:
+    return {each["url"]: each for each in crawled.summary["seeds"]}
+
+
+@pytest.mark.parametrize(
+    ("seed", "verdict", "pages"),
+    [
+        ("http://good.test/", "fetched", 2),
+        ("http://moved.test/", "fetched", 1),
+        ("http://cookie.test/", "cookie wall", 0),
+        ("http://denied.test/", "robots.txt", 0),
+        ("http://gone.test/", "not found", 0),
+        ("http://down.test/", "connection refused", 0),
+        ("http://away.test/", "out of scope", 0),
+    ],
+)
+def test_each_seed_has_its_verdict(seed: str, verdict: str, pages: int, crawled: Crawled) -> None:
+    result = results(crawled)[seed]
+    assert (result["verdict"], result["pages"]) == (verdict, pages)
+    assert bool(result["advice"]) is (verdict != "fetched")
+
+
+def test_redirects_are_followed_to_their_end(crawled: Crawled) -> None:
+    assert results(crawled)["http://moved.test/"]["ended_at"] == "http://moved.test/newer"
+
+
+def test_seeds_that_gave_nothing_are_said_in_the_last_line_and_by_the_exit_code(crawled: Crawled) -> None:
+    said = crawled.ended.err.splitlines()
+    assert crawled.ended.code == 3
+    assert "5 of 7 seeds gave nothing" in said[-1]
+    assert any(line.startswith("seed http://denied.test/: robots.txt; ") for line in said)
+    assert not any("seed http://good.test/" in line for line in said)
+
+
+def test_the_report_shows_them_and_so_does_a_command(crawled: Crawled) -> None:
+    shown = (crawled.folder / "report.html").read_text("utf-8")
+    assert "Seeds" in shown
+    assert "connection refused" in shown
+    told = aah("report", crawled.folder, "--seeds")
+    assert told.code == 0
+    assert len(told.out.splitlines()) == len(SEEDS) + 1
+    assert "http://moved.test/newer" in told.out
+
+
+def test_a_crawl_without_a_page_is_tried_again_also_with_another_definition(tmp_path: Path) -> None:
+    with serving(world()) as site:
+        names = network(site, "good.test", **{"down.test": NOWHERE})
+        first = crawl(tmp_path, ["http://down.test/"], network=names)
+        assert first.ended.code == 3
+        assert "the seed gave nothing" in first.ended.err
+        again = crawl(tmp_path, ["http://down.test/"], network=names)
+        assert "crawl 1 tried again" in again.ended.err
+        mended = crawl(tmp_path, ["http://good.test/"], network=names)
+    assert mended.ended.code == 0
+    assert (mended.summary["crawl"], mended.summary["pages"]) == (1, 2)
+    assert mended.summary["error"] == {}

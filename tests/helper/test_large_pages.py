@@ -1,0 +1,74 @@
+"""Very large pages: their beginning is read, all of their links are found, and what was not read is said."""
+
+import pytest
+
+from aahcrawler.helper.assistance import Failure
+from aahcrawler.helper.large_pages import READ_BYTES
+from knowledge_base.model import PageLevel
+from knowledge_base.url_rules import PathGlob, UrlRule
+from tests.helper.building import application as made
+from tests.helper.building import article, helper_of, sign, when
+from tests.helper.saved_pages import html_page
+from tests.pace import at_most
+from tests.page.building import PARAGRAPH
+
+SIZE = 9_500_000
+END = '<p><a href="/last">the last page</a> <a href="/login">log in</a> <img src="/last.png"></p>'
+FILLINGS = {
+    "one word": "a" * SIZE,
+    "one word again and again": "harbour " * (SIZE // 8),
+    "paragraphs": f"<p>{PARAGRAPH}</p>" * (SIZE // len(PARAGRAPH)),
+    "empty elements": "<b></b>" * (SIZE // 7),
+    "characters of four bytes": "😀" * (SIZE // 4),
+    "links": "".join(f'<a href="/page/{number}">page {number}</a> ' for number in range(SIZE // 40)),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FILLINGS)
+def test_a_very_large_page_takes_little_time_and_keeps_its_links(name: str) -> None:
+    head = "<!doctype html><html lang=en><head><title>Ice</title></head><body><h1>Ice</h1><p><a href='/first'>first</a>"
+    page = html_page("http://a.test/", f"{head}{FILLINGS[name]}{'' if name == 'links' else END}</body></html>")
+    helper = helper_of()
+    helper.assist(html_page("http://a.test/other", f"{head}<p>{PARAGRAPH}</p>"))
+    with at_most(2.0):
+        found = helper.assist(page)
+    urls = {link.url for link in found.document.outlinks}
+    assert urls >= {"http://a.test/first", *({"http://a.test/last"} if name != "links" else ())}
+    assert len(urls) > 5000 or "http://a.test/last.png" in found.requisites
+    (failed,) = found.failed_actions
+    assert failed.failure is Failure.TOO_MUCH
+    assert f"first {READ_BYTES:,} of {len(page.body):,} bytes" in str(failed)
+
+
+def test_of_a_known_application_what_its_file_says_holds_beyond_the_beginning() -> None:
+    rule = UrlRule(PathGlob("/post/*"))
+    level = PageLevel("post", "terminal", when("article"), actions=(article(),), addresses=(rule,))
+    application = made("ice", level, patterns=(sign("#ice-sign"),))
+    body = "<article><div class=body>The ice.</div></article>" + "<p>x</p>" * (READ_BYTES // 8)
+    late = '<a href="/post/2">next</a><a href="/about">about</a><a href="http://b.test/post/3">b</a>'
+    page = html_page("http://a.test/post/1", f"<html><body><i id=ice-sign></i>{body}{late}</body></html>")
+    found = helper_of(application).assist(page)
+    assert [each.first("body") for each in found.objects] == ["The ice."]
+    assert [link.url for link in found.document.outlinks] == ["http://a.test/post/2"]
+    assert found.failed_actions[-1].application == "ice"
+
+
+def test_pages_as_they_are_in_the_world_are_read_whole() -> None:
+    body = f"<h1>Ice</h1>{f'<p>{PARAGRAPH}</p>' * (READ_BYTES // len(PARAGRAPH) // 2)}"
+    found = helper_of().assist(html_page("http://a.test/", f"<html><title>Ice</title><body>{body}"))
+    assert not found.failed_actions
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-16-be", "shift_jis"])
+def test_a_beginning_ends_between_characters_and_before_a_tag_that_is_near(encoding: str) -> None:
+    body = ("<p>氷の港" * 5000).encode(encoding)
+    page = html_page("http://a.test/", body)
+    page.__dict__["encoding"] = encoding
+    for size in range(20_000, 20_012):
+        beginning = page.beginning(size)
+        assert len(beginning.body) <= size
+        assert "�" not in beginning.text
+        assert page.text.startswith(beginning.text)
+        assert not beginning.complete
+    assert page.beginning(len(body)) is page

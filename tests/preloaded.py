@@ -1,0 +1,17 @@
+"""What each process of ``aah`` that tests fork finds imported, and read of the files that come with the program."""
+
+from importlib import import_module
+
+from knowledge_base.loader import load
+
+for module in (
+    "aahcrawler.cli",
+    "aahcrawler.crawl.cluster.supervisor",
+    "aahcrawler.crawl.cluster.worker",
+    "aahcrawler.crawl.scrapy.run",
+    "aahcrawler.report",
+    "aahcrawler.service.server",
+    "offline.tables",
+):
+    import_module(module)
+load()

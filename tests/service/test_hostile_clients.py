@@ -1,0 +1,98 @@
+"""Clients that send half of what they should, or say that they are others."""
+
+import logging
+import socket
+import time
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from aahcrawler.service.app import ServiceSettings
+from aahcrawler.service.catalog import Catalog
+from aahcrawler.service.unfinished_heads import UnfinishedHeads, most_connections
+from tests.crawl.crawling import until
+from tests.service.asking import Service, serving
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> ServiceSettings:
+    return ServiceSettings(Catalog([tmp_path]))
+
+
+HALF = b"GET /health HTTP/1.1\r\nHost: localh"
+REST = b"ost\r\n\r\n"
+
+
+def half_sent(service: Service, opening: ExitStack, head: bytes = HALF) -> socket.socket:
+    client = opening.enter_context(socket.create_connection(("127.0.0.1", service.port), timeout=60))
+    client.sendall(head)
+    return client
+
+
+def answered(client: socket.socket) -> bool:
+    came = b""
+    while not came.endswith(b"}"):
+        piece = client.recv(1 << 16)
+        assert piece, came
+        came += piece
+    return came.startswith(b"HTTP/1.1 200")
+
+
+def is_closed(client: socket.socket) -> bool:
+    try:
+        return not client.recv(1)
+    except ConnectionResetError:
+        return True
+
+
+def test_a_head_that_is_not_sent_in_time_ends_its_connection(settings: ServiceSettings) -> None:
+    with serving(settings, UnfinishedHeads(seconds=0.3)) as service, ExitStack() as opening:
+        began = time.monotonic()
+        silent, half = half_sent(service, opening, b""), half_sent(service, opening)
+        dripping = half_sent(service, opening)
+        for _ in range(10):
+            time.sleep(0.05)
+            try:
+                dripping.sendall(b"o")
+            except OSError:
+                break
+        assert all(map(is_closed, (silent, half, dripping)))
+        assert 0.25 < time.monotonic() - began < 30
+
+
+def test_the_next_request_of_a_connection_has_its_time_as_well(settings: ServiceSettings) -> None:
+    with serving(settings, UnfinishedHeads(seconds=0.5)) as service, ExitStack() as opening:
+        client = half_sent(service, opening, HALF + REST)
+        for _ in range(3):
+            assert answered(client)
+            time.sleep(0.3)
+            client.sendall(HALF + REST)
+        assert answered(client)
+        client.sendall(HALF)
+        assert is_closed(client)
+
+
+def test_half_sent_heads_keep_nobody_from_being_answered(settings: ServiceSettings) -> None:
+    with serving(settings, UnfinishedHeads(seconds=600.0, most=20)) as service, ExitStack() as opening:
+        clients = [half_sent(service, opening) for _ in range(60)]
+        assert service.get("/health").status == 200
+        assert all(map(is_closed, clients[:40]))
+        clients[-1].sendall(REST)
+        assert answered(clients[-1])
+
+
+def test_a_quarter_of_the_files_that_may_be_open_can_be_such_connections(monkeypatch: pytest.MonkeyPatch) -> None:
+    for soft, most in ((256, 64), (1 << 20, 1000), (-1, 1000), (2, 1)):
+        monkeypatch.setattr("resource.getrlimit", lambda _, soft=soft: (soft, soft))
+        assert most_connections() == most
+
+
+def test_nobody_can_say_to_be_somebody_else(settings: ServiceSettings, caplog: pytest.LogCaptureFixture) -> None:
+    forged = "6.6.6.6 \x1b[31m forged"
+    with caplog.at_level(logging.INFO), serving(settings) as service:
+        service.ask("GET", "/health", X_Forwarded_For=forged, X_Forwarded_Proto="https")
+        until(lambda: "/health" in caplog.text)
+    assert "6.6.6.6" not in caplog.text
+    assert "\x1b" not in caplog.text
+    assert '127.0.0.1 "GET /health" 200' in caplog.text

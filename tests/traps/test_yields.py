@@ -1,0 +1,98 @@
+import json
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aahcrawler.traps.budgets import FIRST_TRIAL, GAIN
+from aahcrawler.traps.patterns import Pattern, pattern_of
+from aahcrawler.traps.yields import FAMILY, Brought, Yields
+
+PATHS = ("/comment/7/history/", "/comment/7/", "/user/3/ann/", "/index.php?topic=1.0", "/index.php?topic=1.msg4")
+WALKS = st.lists(st.tuples(st.sampled_from(PATHS), st.sampled_from(Brought)), max_size=60)
+
+
+def pattern(path: str) -> Pattern:
+    return pattern_of(f"http://a.test{path}")
+
+
+def noted(path: str, *brought: Brought, bound: int = 5) -> Yields:
+    yields = Yields(bound)
+    for each in brought:
+        yields.note(pattern(path), each)
+    return yields
+
+
+def test_a_pattern_that_led_to_nothing_is_barren_and_others_are_not() -> None:
+    yields = noted("/comment/7/history/", *[Brought.NOTHING] * 4)
+    assert yields.barren(pattern("/comment/8/history/")) == ""
+    assert yields.note(pattern("/comment/9/history/"), Brought.NOTHING) == "a.test/comment/#/history/"
+    assert yields.barren(pattern("/comment/8/history/")) == "a.test/comment/#/history/"
+    assert yields.barren(pattern("/comment/8/")) == ""
+
+
+def test_values_of_another_shape_are_another_pattern() -> None:
+    yields = noted("/index.php?topic=1.msg4", *[Brought.NOTHING] * 5)
+    assert yields.barren(pattern("/index.php?topic=2.msg9")) != ""
+    assert yields.barren(pattern("/index.php?topic=2.0")) == ""
+
+
+def test_each_page_with_content_makes_up_for_empty_ones() -> None:
+    yields = noted("/wiki/X", Brought.CONTENT, *[Brought.NOTHING] * (4 + int(GAIN)))
+    assert yields.barren(pattern("/wiki/Y")) == ""
+    assert yields.note(pattern("/wiki/Z"), Brought.NOTHING) == "a.test/wiki/*"
+
+
+def test_a_family_without_content_is_barren_for_patterns_that_were_never_tried() -> None:
+    yields = Yields(5)
+    for number in range(int(5 * FAMILY)):
+        yields.note(pattern(f"/user/{chr(97 + number)}/x/{'y/' * (number % 3)}"), Brought.NOTHING)
+    assert yields.barren(pattern("/user/k/other/way/")) != ""
+    assert yields.barren(pattern("/wiki/X")) == ""
+
+
+def test_text_without_objects_counts_against_hosts_that_show_objects_elsewhere() -> None:
+    silent = noted("/user/3/ann/", *[Brought.TEXT] * 50)
+    assert silent.barren(pattern("/user/4/bob/")) == ""
+    silent.note(pattern("/thread/1/"), Brought.CONTENT)
+    for _ in range(10):
+        assert silent.barren(pattern("/user/4/bob/")) == ""
+        silent.note(pattern("/user/4/bob/"), Brought.TEXT)
+    assert silent.barren(pattern("/user/4/bob/")) != ""
+
+
+def test_a_bound_of_0_is_none() -> None:
+    assert noted("/a/1", *[Brought.NOTHING] * 500, bound=0).barren(pattern("/a/2")) == ""
+
+
+def test_refused_urls_are_tried_again_ever_more_rarely() -> None:
+    yields = noted("/a/1", *[Brought.NOTHING] * 5)
+    tried = [number for number in range(1, 1000) if yields.trial(yields.barren(pattern("/a/2")))]
+    assert tried == [FIRST_TRIAL, 2 * FIRST_TRIAL, 4 * FIRST_TRIAL, 8 * FIRST_TRIAL]
+
+
+def test_the_share_of_the_bound_that_is_used_up_grows_until_there_is_content() -> None:
+    yields = Yields(5)
+    shares = []
+    for _ in range(6):
+        shares.append(yields.share(pattern("/a/1")))
+        yields.note(pattern("/a/1"), Brought.NOTHING)
+    assert shares == [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
+    yields.note(pattern("/a/1"), Brought.CONTENT)
+    assert yields.share(pattern("/a/1")) == 0.0
+
+
+@given(WALKS)
+def test_a_kept_state_goes_on(walk: list[tuple[str, Brought]]) -> None:
+    yields, restored = Yields(3), Yields(3)
+    for path, brought in walk:
+        yields.note(pattern(path), brought)
+    restored.restore(json.loads(json.dumps(yields.state())))
+    assert restored.state() == yields.state()
+    assert [restored.barren(pattern(path)) for path in PATHS] == [yields.barren(pattern(path)) for path in PATHS]
+
+
+def test_memory_is_bounded() -> None:
+    yields = Yields(5, capacity=10)
+    for number in range(100):
+        yields.note(pattern(f"/{chr(97 + number % 26)}{'x' * (number // 26)}/1"), Brought.NOTHING)
+    assert len(yields.state()) == 10
