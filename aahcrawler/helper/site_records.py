@@ -5,7 +5,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from aahcrawler.page.record_shapes import RecordShape
+from aahcrawler.page.record_shape import RecordShape
 
 LEAST_PAGES = 2
 """The pages that show records of a shape before others are read by it."""

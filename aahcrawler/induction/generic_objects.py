@@ -16,7 +16,7 @@ from aahcrawler.induction.record_finding import records
 from aahcrawler.induction.record_sets import Byline, Dated, NoObject, Record, RecordSet, Region
 from aahcrawler.induction.record_shapes import shapes_of
 from aahcrawler.page import Page, claims, generic
-from aahcrawler.page.record_shapes import RecordShape
+from aahcrawler.page.record_shape import RecordShape
 from aahcrawler.page.schemaorg import Item, items
 from aahcrawler.page.text import bare, excerpt, fold
 from aahcrawler.page.titles import subject_of, title_of

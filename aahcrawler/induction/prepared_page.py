@@ -11,7 +11,7 @@ from aahcrawler.induction.outline import Outline
 from aahcrawler.induction.shown_dates import Shown, shown_dates
 from aahcrawler.page import Page
 from aahcrawler.page.hidden import Hidden
-from aahcrawler.page.record_shapes import RecordShape
+from aahcrawler.page.record_shape import RecordShape
 
 _DIALOG = re.compile(r"(?:^|[\s_-])(?:modal|dialog|popup|overlay|lightbox)(?:$|[\s_-])", re.IGNORECASE)
 

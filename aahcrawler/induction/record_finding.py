@@ -22,7 +22,7 @@ from aahcrawler.induction.record_shapes import follow, matches
 from aahcrawler.induction.signed_contributions import signed_records
 from aahcrawler.induction.teaser_detection import Leads
 from aahcrawler.page import Page
-from aahcrawler.page.record_shapes import RecordShape
+from aahcrawler.page.record_shape import RecordShape
 from aahcrawler.urls import resolve
 
 LEAST_CONFIDENCE = 0.5

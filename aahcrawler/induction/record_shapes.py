@@ -7,7 +7,7 @@ from lxml.etree import _Element as Element
 
 from aahcrawler.induction.outline import Outline
 from aahcrawler.induction.record_sets import Nature, Record, RecordSet
-from aahcrawler.page.record_shapes import RecordShape, Step, Trail, common_trail
+from aahcrawler.page.record_shape import RecordShape, Step, Trail, common_trail
 
 SURE = 0.82
 """The confidence of records whose shape is learned."""

@@ -13,7 +13,7 @@ from lxml.html import HtmlElement
 
 from aahcrawler.page import charset, jsontree, markup
 from aahcrawler.page.dates import Order
-from aahcrawler.page.record_shapes import RecordShape
+from aahcrawler.page.record_shape import RecordShape
 from aahcrawler.page.sniffing import JSON, TEXT, sniff
 from aahcrawler.page.transcript import Transcript
 from aahcrawler.urls import resolve

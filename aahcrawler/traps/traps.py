@@ -69,10 +69,10 @@ class Seen:
 class Verdict:
     """The verdict on a page: ``trap`` is SOFT_404, NEAR_DUPLICATE of the page ``like``, or None for an original page.
 
-    ``is_new`` says that its content is new to the crawl, ``has_objects`` that web objects of it are. ``repeated`` are
-    the places of those objects of a near duplicate that were on pages before it. ``probe`` is a URL that cannot exist,
-    to be asked for because the host is under suspicion; mostly empty. ``is_empty`` says that there is nothing to judge,
-    or nothing but what another page shows.
+    ``is_new`` says that its content is new to the crawl, ``has_objects`` that web objects of it are, if only by author
+    or date. ``repeated`` are the places of those objects of a near duplicate that were on pages before it. ``probe`` is
+    a URL that cannot exist, to be asked for because the host is under suspicion; mostly empty. ``is_empty`` says that
+    there is nothing to judge, or nothing but what another page shows.
     """
 
     trap: Trap | None = None
@@ -174,6 +174,7 @@ class Traps:
         drawn = sketch(text)
         has_new_objects = self._heard.news(_hashes(seen.objects)) > 0
         identities = self._heard.new(_identified(seen.identities))
+        has_objects = has_new_objects or bool(identities.any())
         heard = shingle_sample(f"{text} {seen.other_text}") if seen.other_text else drawn.shingle_sample
         is_new = self._says_new(heard, relevant=seen.relevant) or has_new_objects
         probes = self._settings.soft_404 == "probe"
@@ -184,15 +185,18 @@ class Traps:
         self._neighbours.add(seen.url, seen.site, drawn, anchors)
         if like is None or has_new_objects:
             self._aliases.unlearn(seen.url, lambda url: hash(url) in self._fetched)
-            return Verdict(is_new=is_new, has_objects=has_new_objects)
+            return Verdict(is_new=is_new, has_objects=has_objects)
         probe = self._soft_errors.suspect(seen.url, name) if probes else ""
         repeated = frozenset(number for number, is_new in enumerate(identities) if not is_new)
         shows_same = 0 < len(repeated) == len(identities)
         if not like.is_near or distance(anchors, like.anchors) > (ALIKE_OF_SAME if shows_same else ALIKE):
-            return Verdict(is_new=is_new, repeated=repeated if like.is_near else frozenset(), probe=probe)
+            shown = repeated if like.is_near else frozenset()
+            return Verdict(is_new=is_new, has_objects=has_objects, repeated=shown, probe=probe)
         self._aliases.learn(seen.url, like.url)
         trap = Trap.NEAR_DUPLICATE if self._settings.duplicates == "skip" else None
-        return Verdict(trap, like.url, repeated=repeated, probe=probe, is_empty=True)
+        return Verdict(
+            trap, like.url, has_objects=has_objects, repeated=repeated, probe=probe, is_empty=not has_objects
+        )
 
     def _says_new(self, heard: Hashes, *, relevant: bool) -> bool:
         new = self._heard.news(heard)

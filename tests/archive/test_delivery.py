@@ -419,7 +419,7 @@ def test_a_target_that_is_away_stops_nothing(tmp_path: Path) -> None:
         ended = aah("crawl", icd)
     assert ended.code == 0, ended.err
     said = f"files still to be delivered to {blocked}/target: 5; aah archive deliver {crawl}"
-    assert ended.err.splitlines()[-1] == said
+    assert said in ended.err.splitlines()
     assert summary(crawl)["state"] == "finished"
     assert summary(crawl)["delivery"]["waiting"] == 3
     assert "<dt>files delivered</dt><dd>0 of 3</dd>" in (crawl / "report.html").read_text()

@@ -193,7 +193,7 @@ class Books:
             raise DiskFullError("no space is left for triples")
         self.done.append("described")
 
-    def release(self, leases: Sequence[Lease]) -> None:
+    def release(self, leases: Sequence[Lease], **_: object) -> None:
         self.done += [f"released {lease.url}" for lease in leases]
 
     def retry(self, lease: Lease, _: object) -> State:

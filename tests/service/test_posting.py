@@ -107,7 +107,7 @@ def standing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
         ({"url": "http://a.test/", "score": 0.5, "anchor": "x" * 1001}, "anchor"),
         ({"url": "http://a.test/" + "x" * 5000, "score": 0.5}, "too_long"),
         ({"url": "http://a.test/" + "x" * 20_000, "score": 0.5}, "url"),
-        ({"url": "http://" + "x." * 200 + "test/", "score": 0.5}, "url"),
+        ({"url": "http://" + "x" * 300 + "/", "score": 0.5}, "url"),
         ("http://a.test/", "item"),
         (None, "item"),
         ([], "item"),

@@ -3,9 +3,11 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
+from aahcrawler.traps import Seen, Traps
 from aahcrawler.traps.budgets import FIRST_TRIAL, GAIN
 from aahcrawler.traps.patterns import Pattern, pattern_of
 from aahcrawler.traps.yields import FAMILY, Brought, Yields
+from online_analysis.icd import Traps as TrapsSection
 
 PATHS = ("/comment/7/history/", "/comment/7/", "/user/3/ann/", "/index.php?topic=1.0", "/index.php?topic=1.msg4")
 WALKS = st.lists(st.tuples(st.sampled_from(PATHS), st.sampled_from(Brought)), max_size=60)
@@ -96,3 +98,12 @@ def test_memory_is_bounded() -> None:
     for number in range(100):
         yields.note(pattern(f"/{chr(97 + number % 26)}{'x' * (number // 26)}/1"), Brought.NOTHING)
     assert len(yields.state()) == 10
+
+
+def test_pages_of_objects_that_differ_in_author_and_date_alone_are_no_barren_pattern() -> None:
+    traps = Traps(TrapsSection(pages=0))
+    for number in range(60):
+        url = f"http://a.test/flood/{number}.html"
+        said = f"The storm surge of year {number} broke the dike, and the harbour stood under water for {number} days."
+        seen = Seen(url, "a.test", said, objects=(said,), identities=(f"Writer {number}: {said}",))
+        assert traps.fetched(url, traps.judge(seen, "x"), ["http://a.test/"]) == ""
