@@ -34,7 +34,7 @@ from pathlib import Path
 from statistics import fmean, median
 from time import process_time
 
-from aahcrawler.helper.sites import Sites
+from aahcrawler.helper.site_memory.sites import Sites
 from aahcrawler.page import Headers, Page
 from benchmarks.mutants import Mutants, detection_only
 from benchmarks.recorded import RecordedSite, find_sites, recorded_sites

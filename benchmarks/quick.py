@@ -14,7 +14,7 @@ from aahcrawler.adaptation.store.learned import LearnedAction
 from aahcrawler.adaptation.wiring import strategies
 from aahcrawler.helper import ApplicationAwareHelper, Assistance
 from aahcrawler.helper.adaptation_protocol import Question
-from aahcrawler.helper.outcome import Outcome, Runner
+from aahcrawler.helper.extraction.outcome import Outcome, Runner
 from aahcrawler.metadata import Metadata
 from aahcrawler.page import Page
 from aahcrawler.webobject import WebObject

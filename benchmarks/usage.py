@@ -14,8 +14,8 @@ from pathlib import Path
 from lxml import etree
 from lxml.html import HtmlElement
 
-from aahcrawler.helper.main_item import main_item
-from aahcrawler.helper.runs import run_items
+from aahcrawler.helper.extraction.main_item import main_item
+from aahcrawler.helper.extraction.runs import run_items
 from aahcrawler.page import Page, markup
 from benchmarks.alternatives import alternatives
 from knowledge_base.matching import Sight, literals_of

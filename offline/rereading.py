@@ -20,7 +20,7 @@ from aahcrawler.definitions import DefinitionError, read_definition
 from aahcrawler.documents import PDF, DocumentReader
 from aahcrawler.fingerprint import files_digest, fingerprint
 from aahcrawler.helper import ApplicationAwareHelper, Assistance
-from aahcrawler.helper.sites import site_of
+from aahcrawler.helper.site_memory.sites import site_of
 from aahcrawler.layout import DEFINITION, LEARNED, TOPIC
 from aahcrawler.metadata import Link, Metadata
 from aahcrawler.objects.reader import PageRow, Stated, captures, page_rows

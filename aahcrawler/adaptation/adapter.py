@@ -35,11 +35,11 @@ from aahcrawler.adaptation.store.lru import LruMapping
 from aahcrawler.helper.adaptation_protocol import Followed, Question, Taken
 from aahcrawler.helper.adaptation_protocol import Kept as KeptApplication
 from aahcrawler.helper.assistance import Failure
-from aahcrawler.helper.extraction import BODY
-from aahcrawler.helper.navigation import Chosen, Links
-from aahcrawler.helper.outcome import Outcome, Runner
-from aahcrawler.helper.sites import site_of
-from aahcrawler.helper.time_limits import FAILING
+from aahcrawler.helper.detection.time_limits import FAILING
+from aahcrawler.helper.extraction.extraction import BODY
+from aahcrawler.helper.extraction.outcome import Outcome, Runner
+from aahcrawler.helper.links.navigation import Chosen, Links
+from aahcrawler.helper.site_memory.sites import site_of
 from aahcrawler.metadata import Metadata
 from aahcrawler.page import Page
 from aahcrawler.webobject import Value

@@ -8,7 +8,7 @@ from aahcrawler.adaptation.store.learned import LearnedAction, LearnedLinks, Lea
 from aahcrawler.authoring.insertion import Insertion, PromotionError
 from aahcrawler.authoring.trial import Trial, all_pages
 from aahcrawler.helper import ApplicationAwareHelper, Assistance
-from aahcrawler.helper.outcome import Runner
+from aahcrawler.helper.extraction.outcome import Runner
 from aahcrawler.page import Page
 from aahcrawler.webobject import WebObject
 from knowledge_base.model import Application, KnowledgeBase

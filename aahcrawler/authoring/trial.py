@@ -8,7 +8,7 @@ from pathlib import Path
 
 from aahcrawler.authoring.saved_pages import Expectation, ObjectRow, SavedPage, pages_folder, saved_pages, understood
 from aahcrawler.helper import ApplicationAwareHelper
-from aahcrawler.helper.sites import Sites
+from aahcrawler.helper.site_memory.sites import Sites
 from knowledge_base.matching import Sight, is_on_host
 from knowledge_base.model import Application, KnowledgeBase, PageLevel
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from aahcrawler.helper.navigation import Chosen, Links
-from aahcrawler.helper.outcome import Outcome, Runner
+from aahcrawler.helper.extraction.outcome import Outcome, Runner
+from aahcrawler.helper.links.navigation import Chosen, Links
 from aahcrawler.metadata import Metadata
 from aahcrawler.page import Page
 from knowledge_base.model import Application, Extract, PageLevel

@@ -4,20 +4,20 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from aahcrawler.helper import generic_reading, sitemap_reading
 from aahcrawler.helper.adaptation_protocol import Adapter
-from aahcrawler.helper.application_reading import Adaptation, ApplicationReading
+from aahcrawler.helper.application.application_reading import Adaptation, ApplicationReading
+from aahcrawler.helper.application.completion import Completion
+from aahcrawler.helper.application.scripted import is_empty_shell
 from aahcrawler.helper.assistance import Assistance, FailedAction, Failure
-from aahcrawler.helper.completion import Completion
-from aahcrawler.helper.ignored_links import Ignored
-from aahcrawler.helper.junk_urls import junk_reason
-from aahcrawler.helper.large_pages import READ_BYTES, with_rest
-from aahcrawler.helper.navigation import Links
-from aahcrawler.helper.recognition import Recognised, Recogniser
-from aahcrawler.helper.requests import Values, no_values
-from aahcrawler.helper.scripted import is_empty_shell
-from aahcrawler.helper.sites import Sites, site_of
-from aahcrawler.helper.time_limits import Attempts, Stopwatch
+from aahcrawler.helper.detection.recognition import Recognised, Recogniser
+from aahcrawler.helper.detection.time_limits import Attempts, Stopwatch
+from aahcrawler.helper.generic import generic_reading, sitemap_reading
+from aahcrawler.helper.links.ignored_links import Ignored
+from aahcrawler.helper.links.junk_urls import junk_reason
+from aahcrawler.helper.links.large_pages import READ_BYTES, with_rest
+from aahcrawler.helper.links.navigation import Links
+from aahcrawler.helper.links.requests import Values, no_values
+from aahcrawler.helper.site_memory.sites import Sites, site_of
 from aahcrawler.metadata import Metadata
 from aahcrawler.page import Page
 from aahcrawler.page.date_order import ambiguous_days, implied_order, shown_order

@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from lxml.etree import XPath
 from lxml.html import HtmlElement
 
-from aahcrawler.helper.extraction import BODY
-from aahcrawler.helper.field_reader import FieldReader
-from aahcrawler.helper.nesting_limit import is_too_deep
-from aahcrawler.helper.ownership import nesting
+from aahcrawler.helper.detection.nesting_limit import is_too_deep
+from aahcrawler.helper.extraction.extraction import BODY
+from aahcrawler.helper.extraction.field_reader import FieldReader
+from aahcrawler.helper.extraction.ownership import nesting
 from aahcrawler.page import Page
 from aahcrawler.wrapper_induction.element_features import Features, words_of_pages
 from aahcrawler.wrapper_induction.examples import LabelledExample, LabelledObject

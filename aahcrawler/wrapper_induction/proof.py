@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from lxml.etree import XPathError
 
-from aahcrawler.helper.extraction import BODY, Extraction
-from aahcrawler.helper.field_reader import FieldReader
+from aahcrawler.helper.extraction.extraction import BODY, Extraction
+from aahcrawler.helper.extraction.field_reader import FieldReader
 from aahcrawler.page import Page, markup
 from aahcrawler.page.text import fold, plain_text
 from aahcrawler.webobject import Value, WebObject

@@ -11,12 +11,12 @@ from lxml.etree import XPathError
 from lxml.etree import _Element as Element
 from lxml.html import HtmlElement
 
-from aahcrawler.helper.extraction import BODY
-from aahcrawler.helper.field_reader import FieldReader
-from aahcrawler.helper.field_values import as_date, stripped
-from aahcrawler.helper.ownership import Owners
-from aahcrawler.helper.page_literals import literals_on
-from aahcrawler.helper.page_location import PageLocation
+from aahcrawler.helper.extraction.extraction import BODY
+from aahcrawler.helper.extraction.field_reader import FieldReader
+from aahcrawler.helper.extraction.field_values import as_date, stripped
+from aahcrawler.helper.extraction.ownership import Owners
+from aahcrawler.helper.extraction.page_literals import literals_on
+from aahcrawler.helper.extraction.page_location import PageLocation
 from aahcrawler.page import Page
 from aahcrawler.page.text import fold, plain_text
 from aahcrawler.webobject import Person, Reference, Value

@@ -9,8 +9,8 @@ from time import process_time
 
 from aahcrawler.archive.reader import captures
 from aahcrawler.helper import ApplicationAwareHelper
-from aahcrawler.helper.sites import Sites
-from aahcrawler.helper.time_limits import Stopwatch
+from aahcrawler.helper.detection.time_limits import Stopwatch
+from aahcrawler.helper.site_memory.sites import Sites
 from aahcrawler.layout import WARC
 from aahcrawler.page import Page
 from aahcrawler.segments import SegmentError, segments

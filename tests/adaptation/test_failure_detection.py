@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from aahcrawler.adaptation.detection.failure_detection import FEW, Shape, TrackRecord, Trouble, since, trouble
 from aahcrawler.adaptation.detection.text_sampling import PageText, bare
 from aahcrawler.helper.assistance import Failure
-from aahcrawler.helper.extraction import Extracted
-from aahcrawler.helper.outcome import Outcome
+from aahcrawler.helper.extraction.extraction import Extracted
+from aahcrawler.helper.extraction.outcome import Outcome
 from aahcrawler.webobject import Person, Value, WebObject
 from tests.adaptation.redesigned import POSTS, new, old, posts, thread
 from tests.helper.building import text_field

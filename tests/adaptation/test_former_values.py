@@ -10,7 +10,7 @@ from aahcrawler.adaptation.detection.former_values import compared, differs, evi
 from aahcrawler.adaptation.repair.memory import MemoryStrategy, recall
 from aahcrawler.adaptation.store.learned import LearnedAction
 from aahcrawler.helper import ApplicationAwareHelper
-from aahcrawler.helper.extraction import Extracted
+from aahcrawler.helper.extraction.extraction import Extracted
 from aahcrawler.page.text import plain_text
 from aahcrawler.webobject import Person, Value, WebObject
 from aahcrawler.wrapper_induction.examples import Label, LabelledExample, LabelledObject, Method

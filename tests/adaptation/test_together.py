@@ -8,7 +8,7 @@ from aahcrawler.adaptation.repair.supplements import supplemented
 from aahcrawler.adaptation.store.learned import LearnedAction
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.helper.adaptation_protocol import Question
-from aahcrawler.helper.extraction import Extracted
+from aahcrawler.helper.extraction.extraction import Extracted
 from aahcrawler.page.text import plain_text
 from aahcrawler.webobject import Person, WebObject
 from aahcrawler.wrapper_induction.examples import Label, LabelledExample, LabelledObject, Method

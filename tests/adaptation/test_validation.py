@@ -9,7 +9,7 @@ from lxml.html import HtmlElement
 
 from aahcrawler.adaptation.repair.validation import Doubt, adds_to, doubt, encloses, loses_nothing, reproduces
 from aahcrawler.helper.adaptation_protocol import Question
-from aahcrawler.helper.extraction import Extracted
+from aahcrawler.helper.extraction.extraction import Extracted
 from aahcrawler.page import Page
 from aahcrawler.page.text import plain_text
 from aahcrawler.webobject import Person, Value, WebObject

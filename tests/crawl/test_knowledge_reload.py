@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from aahcrawler.helper.sites import Sites
+from aahcrawler.helper.site_memory.sites import Sites
 from knowledge_base.loader import load
 from tests.crawl.crawling import EndedRun, rows, running, scrapy, summary, write_icd
 from tests.crawl.site import Reply, Site, html, serving

@@ -1,7 +1,7 @@
 """Values of the knowledge base made by hand, for tests of what the helper does with them."""
 
 from aahcrawler.helper import ApplicationAwareHelper, Assistance
-from aahcrawler.helper.time_limits import Stopwatch
+from aahcrawler.helper.detection.time_limits import Stopwatch
 from knowledge_base.model import (
     Action,
     Application,

@@ -9,9 +9,9 @@ from lxml.html import HtmlElement
 from aahcrawler.helper import ApplicationAwareHelper, Assistance
 from aahcrawler.helper.adaptation_protocol import Followed, Kept, Question, Taken
 from aahcrawler.helper.assistance import Failure
-from aahcrawler.helper.navigation import Chosen, Links
-from aahcrawler.helper.object_building import Sketch
-from aahcrawler.helper.outcome import Outcome, Runner
+from aahcrawler.helper.extraction.object_building import Sketch
+from aahcrawler.helper.extraction.outcome import Outcome, Runner
+from aahcrawler.helper.links.navigation import Chosen, Links
 from aahcrawler.metadata import Metadata
 from aahcrawler.page import Page
 from aahcrawler.webobject import Person, Reference, WebObject

@@ -1,8 +1,8 @@
 """Known software under a theme that no file knows: nothing is read worse than without a file."""
 
 from aahcrawler.helper import ApplicationAwareHelper, Failure
-from aahcrawler.helper.completion import EVERY, FIRST_PAGES, Completion
-from aahcrawler.helper.extraction import Extracted
+from aahcrawler.helper.application.completion import EVERY, FIRST_PAGES, Completion
+from aahcrawler.helper.extraction.extraction import Extracted
 from aahcrawler.page import Page
 from aahcrawler.webobject import WebObject
 from tests.helper.building import application, article, helper_of, level

@@ -6,7 +6,7 @@ from urllib.parse import quote, unquote
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aahcrawler.helper.fragments import Composed, written
+from aahcrawler.helper.extraction.fragments import Composed, written
 from aahcrawler.webobject import Person, Reference, Value
 from knowledge_base.model import FieldKind, Identity
 from tests.helper.building import application, assist, comments, css, level, text_field

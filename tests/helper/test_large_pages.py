@@ -3,7 +3,7 @@
 import pytest
 
 from aahcrawler.helper.assistance import Failure
-from aahcrawler.helper.large_pages import READ_BYTES
+from aahcrawler.helper.links.large_pages import READ_BYTES
 from knowledge_base.model import PageLevel
 from knowledge_base.url_rules import PathGlob, UrlRule
 from tests.helper.building import application as made

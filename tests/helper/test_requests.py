@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml.html import HtmlElement, document_fromstring
 
-from aahcrawler.helper.anchors import anchor_text
-from aahcrawler.helper.forms import MOST_CONTROLS, NotSentError, Submission, submission
-from aahcrawler.helper.requests import LONGEST_VALUE, MOST_REQUESTS, Requests, address
-from aahcrawler.helper.sites import site_of
+from aahcrawler.helper.links.anchors import anchor_text
+from aahcrawler.helper.links.forms import MOST_CONTROLS, NotSentError, Submission, submission
+from aahcrawler.helper.links.requests import LONGEST_VALUE, MOST_REQUESTS, Requests, address
+from aahcrawler.helper.site_memory.sites import site_of
 from aahcrawler.page import Headers, Page
 from aahcrawler.page.text import plain_text
 from knowledge_base.model import Condition, Filler, Form, Navigate, RequestTemplate

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml.html import HtmlElement, fragment_fromstring, tostring
 
-from aahcrawler.helper.runs import MOST_RUNS, run_items
+from aahcrawler.helper.extraction.runs import MOST_RUNS, run_items
 from aahcrawler.page import dates, text
 from knowledge_base.model import Run
 from knowledge_base.selectors import compile_selector

@@ -1,7 +1,7 @@
 """What is remembered of sites beside their applications."""
 
 from aahcrawler.helper import ApplicationAwareHelper
-from aahcrawler.helper.sites import LEAST_TITLES, Sites
+from aahcrawler.helper.site_memory.sites import LEAST_TITLES, Sites
 from knowledge_base.model import KnowledgeBase
 from tests.page.building import PARAGRAPH, page_of
 

@@ -9,7 +9,7 @@ import pytest
 from lxml.html import document_fromstring, tostring
 
 from aahcrawler.helper import ApplicationAwareHelper, Failure
-from aahcrawler.helper.time_limits import REGULAR_BYTES, Attempts, Stopwatch
+from aahcrawler.helper.detection.time_limits import REGULAR_BYTES, Attempts, Stopwatch
 from knowledge_base.model import Application, Condition, LinkSource, Navigate, PageLevel, Variant
 from tests.helper.building import application, article, helper_of, level, links, text_field, xpath
 from tests.helper.saved_pages import html_page, saved_pages

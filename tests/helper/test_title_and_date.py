@@ -2,8 +2,8 @@
 
 from datetime import UTC, datetime
 
-from aahcrawler.helper.extraction import Extracted
-from aahcrawler.helper.title_and_date import SOURCE, corrected
+from aahcrawler.helper.application.title_and_date import SOURCE, corrected
+from aahcrawler.helper.extraction.extraction import Extracted
 from aahcrawler.page import Page
 from aahcrawler.webobject import WebObject
 from tests.page.building import page_of

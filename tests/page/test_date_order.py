@@ -7,8 +7,8 @@ import pytest
 
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.helper.application_aware import UNKNOWN_ORDER
-from aahcrawler.helper.field_values import as_date
-from aahcrawler.helper.sites import Sites
+from aahcrawler.helper.extraction.field_values import as_date
+from aahcrawler.helper.site_memory.sites import Sites
 from aahcrawler.page import dates
 from aahcrawler.page.date_order import ambiguous_days, implied_order, shown_order
 from knowledge_base.model import DateFormat, KnowledgeBase

@@ -12,8 +12,8 @@ from zlib import crc32
 
 from aahcrawler.adaptation.detection.text_sampling import PROBE, PageText, bare, body_of
 from aahcrawler.helper.assistance import Failure
-from aahcrawler.helper.extraction import BODY, Extracted
-from aahcrawler.helper.outcome import Outcome
+from aahcrawler.helper.extraction.extraction import BODY, Extracted
+from aahcrawler.helper.extraction.outcome import Outcome
 from aahcrawler.page import Page
 from aahcrawler.webobject import Person, WebObject
 from knowledge_base.model import Extract

@@ -14,7 +14,7 @@ from lxml.etree import _Element as Element
 from aahcrawler.adaptation.detection.failure_detection import Trouble, of_action
 from aahcrawler.adaptation.detection.text_sampling import bare, body_of, body_text
 from aahcrawler.helper.assistance import Failure
-from aahcrawler.helper.extraction import BODY, Extracted
+from aahcrawler.helper.extraction.extraction import BODY, Extracted
 from aahcrawler.page.text import fold, plain_text
 from aahcrawler.webobject import Person, Value, WebObject
 from aahcrawler.wrapper_induction.examples import LabelledExample, LabelledObject

@@ -24,7 +24,7 @@ from aahcrawler.adaptation.detection.sign_relaxation import (
 from aahcrawler.adaptation.store.backoff import Backoff
 from aahcrawler.adaptation.store.learned import LearnedSign
 from aahcrawler.adaptation.store.lru import LruMapping
-from aahcrawler.helper.sites import site_of
+from aahcrawler.helper.site_memory.sites import site_of
 from aahcrawler.page import Page
 from aahcrawler.wrapper_induction.examples import Method
 from aahcrawler.wrapper_induction.robust_paths import Expression

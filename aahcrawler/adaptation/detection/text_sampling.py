@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from functools import cached_property
 
-from aahcrawler.helper.extraction import BODY
+from aahcrawler.helper.extraction.extraction import BODY
 from aahcrawler.page import Page
 from aahcrawler.page.text import plain_text
 from aahcrawler.webobject import WebObject

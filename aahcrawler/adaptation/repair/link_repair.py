@@ -15,7 +15,7 @@ from aahcrawler.adaptation.store.learned import LearnedLinks
 from aahcrawler.adaptation.store.lru import LruMapping
 from aahcrawler.helper.adaptation_protocol import Followed
 from aahcrawler.helper.assistance import Failure
-from aahcrawler.helper.navigation import Chosen, Links
+from aahcrawler.helper.links.navigation import Chosen, Links
 from aahcrawler.induction import Nature
 from aahcrawler.metadata import Metadata
 from aahcrawler.wrapper_induction.examples import Method

@@ -8,7 +8,7 @@ from lxml.etree import XPathError
 from lxml.etree import _Element as Element
 
 from aahcrawler.helper.adaptation_protocol import Question
-from aahcrawler.helper.extraction import BODY
+from aahcrawler.helper.extraction.extraction import BODY
 from aahcrawler.induction.headings import page_heading
 from aahcrawler.induction.main_part import MainPart, main_part
 from aahcrawler.induction.prepared_page import PreparedPage

@@ -7,8 +7,8 @@ from lxml.html import HtmlElement
 
 from aahcrawler.adaptation.detection.failure_detection import end_alike
 from aahcrawler.adaptation.detection.text_sampling import bare, body_of, body_text
-from aahcrawler.helper.extraction import BODY, Extracted
-from aahcrawler.helper.object_building import Sketch
+from aahcrawler.helper.extraction.extraction import BODY, Extracted
+from aahcrawler.helper.extraction.object_building import Sketch
 from aahcrawler.webobject import Person, Value
 from aahcrawler.wrapper_induction.examples import LabelledExample, LabelledObject
 

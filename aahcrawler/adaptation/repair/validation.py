@@ -15,7 +15,7 @@ from lxml.etree import _Element as Element
 from aahcrawler.adaptation.detection.former_values import same
 from aahcrawler.adaptation.detection.text_sampling import bare, body_of, body_text
 from aahcrawler.helper.adaptation_protocol import Question
-from aahcrawler.helper.extraction import BODY, Extracted
+from aahcrawler.helper.extraction.extraction import BODY, Extracted
 from aahcrawler.induction.asides import asides_hold_content
 from aahcrawler.induction.headings import Names
 from aahcrawler.induction.outline import Outline, weight

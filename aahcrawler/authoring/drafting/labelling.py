@@ -11,7 +11,7 @@ from typing import cast
 from lxml.etree import _Element as Element
 from lxml.html import HtmlElement
 
-from aahcrawler.helper.field_values import as_date
+from aahcrawler.helper.extraction.field_values import as_date
 from aahcrawler.induction import (
     MainPart,
     Nature,

@@ -10,8 +10,8 @@ from aahcrawler.adaptation.store.overlay import Overlay
 from aahcrawler.adaptation.wiring import adaptation, strategies
 from aahcrawler.crawl.directory.files import LOOK_EVERY, Stamps, stamps
 from aahcrawler.helper import ApplicationAwareHelper
-from aahcrawler.helper.requests import Values
-from aahcrawler.helper.sites import Sites
+from aahcrawler.helper.links.requests import Values
+from aahcrawler.helper.site_memory.sites import Sites
 from aahcrawler.layout import LEARNED
 from knowledge_base.file_selection import files_of
 from knowledge_base.loader import LoadError, load

@@ -15,7 +15,7 @@ from aahcrawler.crawl.core.context import CurrentContext
 from aahcrawler.crawl.core.stores import StoreWriter
 from aahcrawler.crawl.response.page_analyser import PageAnalyser
 from aahcrawler.frontier.protocol import Lease
-from aahcrawler.helper.sites import site_of
+from aahcrawler.helper.site_memory.sites import site_of
 from aahcrawler.metadata import Metadata
 from aahcrawler.objects.readings import Method, Reading
 from aahcrawler.objects.writer import CaptureDescription

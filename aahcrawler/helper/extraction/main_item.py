@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from html import escape
 
-from aahcrawler.helper.field_values import as_date, as_number
+from aahcrawler.helper.extraction.field_values import as_date, as_number
 from aahcrawler.page import Page
 from aahcrawler.page.schemaorg import Item, items
 from aahcrawler.webobject import Reference, Value

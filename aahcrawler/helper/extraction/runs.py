@@ -13,7 +13,7 @@ from datetime import datetime
 from lxml import etree
 from lxml.html import HtmlElement, html_parser
 
-from aahcrawler.helper.signatures import Line, Signature, Signatures, measure
+from aahcrawler.helper.extraction.signatures import Line, Signature, Signatures, measure
 from aahcrawler.page import text
 from knowledge_base.model import Run
 

@@ -12,8 +12,8 @@ from urllib.parse import quote
 from lxml.html import Element, HtmlElement
 
 from aahcrawler import urls
-from aahcrawler.helper.forms import NotSentError, Submission, submission
-from aahcrawler.helper.sites import site_of
+from aahcrawler.helper.links.forms import NotSentError, Submission, submission
+from aahcrawler.helper.site_memory.sites import site_of
 from aahcrawler.page import Page, text
 from aahcrawler.page.jsontree import ITEM
 from knowledge_base.matching import Sight

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from aahcrawler import urls
-from aahcrawler.helper.site_records import SiteRecords, part_of_site
+from aahcrawler.helper.site_memory.site_records import SiteRecords, part_of_site
 from aahcrawler.page.dates import Order
 from knowledge_base.hosts import HostIndex
 from knowledge_base.model import Application, KnowledgeBase, PageLevel, Pattern

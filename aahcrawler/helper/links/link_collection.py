@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field, replace
 
 from aahcrawler.helper.assistance import Refused
-from aahcrawler.helper.junk_urls import junk_reason
-from aahcrawler.helper.sites import Sites
+from aahcrawler.helper.links.junk_urls import junk_reason
+from aahcrawler.helper.site_memory.sites import Sites
 from online_analysis.document import Outlink
 
 

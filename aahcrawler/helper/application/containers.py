@@ -4,11 +4,11 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from aahcrawler.helper.anchors import anchor_text
-from aahcrawler.helper.extraction import Extracted
-from aahcrawler.helper.navigation import Chosen, Links
-from aahcrawler.helper.outcome import Runner
-from aahcrawler.helper.recognition import Place
+from aahcrawler.helper.detection.recognition import Place
+from aahcrawler.helper.extraction.extraction import Extracted
+from aahcrawler.helper.extraction.outcome import Runner
+from aahcrawler.helper.links.anchors import anchor_text
+from aahcrawler.helper.links.navigation import Chosen, Links
 from aahcrawler.webobject import Container, Reference
 from knowledge_base.model import Application, Extract, Navigate
 

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from aahcrawler.helper.assistance import Assistance
-from aahcrawler.helper.link_collection import LinkCollector
-from aahcrawler.helper.sites import Sites
+from aahcrawler.helper.links.link_collection import LinkCollector
+from aahcrawler.helper.site_memory.sites import Sites
 from aahcrawler.page import Page, sitemaps
 from aahcrawler.page.sitemaps import SitemapEntry
 from online_analysis.document import Document, Outlink

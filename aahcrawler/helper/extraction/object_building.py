@@ -7,10 +7,10 @@ from typing import Protocol
 
 from lxml.html import HtmlElement
 
-from aahcrawler.helper import fragments
-from aahcrawler.helper.extraction import BODY, Extracted
-from aahcrawler.helper.fragments import Composed
-from aahcrawler.helper.page_location import PageLocation
+from aahcrawler.helper.extraction import fragments
+from aahcrawler.helper.extraction.extraction import BODY, Extracted
+from aahcrawler.helper.extraction.fragments import Composed
+from aahcrawler.helper.extraction.page_location import PageLocation
 from aahcrawler.webobject import Reference, Value, WebObject
 from knowledge_base.model import Extract, Identity
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from aahcrawler.helper.completion import WHOLES
-from aahcrawler.helper.extraction import Extracted
+from aahcrawler.helper.application.completion import WHOLES
+from aahcrawler.helper.extraction.extraction import Extracted
 from aahcrawler.induction import datelines
 from aahcrawler.induction.prepared_page import PreparedPage
 from aahcrawler.page import Page, claims

@@ -2,14 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 
-from aahcrawler.helper import generic_splitting, transcript_reading
-from aahcrawler.helper.anchors import Contexts
 from aahcrawler.helper.assistance import Assistance, Refused
-from aahcrawler.helper.generic_splitting import GenericSplit
-from aahcrawler.helper.junk_urls import is_challenge, junk_reason
-from aahcrawler.helper.link_collection import LinkCollector
-from aahcrawler.helper.navigation import Links, abroad
-from aahcrawler.helper.references import References
+from aahcrawler.helper.generic import transcript_reading
+from aahcrawler.helper.links.anchors import Contexts
+from aahcrawler.helper.links.junk_urls import is_challenge, junk_reason
+from aahcrawler.helper.links.link_collection import LinkCollector
+from aahcrawler.helper.links.navigation import Links, abroad
+from aahcrawler.helper.links.references import References
+from aahcrawler.helper.parts import generic_splitting
+from aahcrawler.helper.parts.generic_splitting import GenericSplit
 from aahcrawler.induction import generic_objects
 from aahcrawler.induction.generic_objects import Reading
 from aahcrawler.page import Page, claims, feeds, generic, requisites

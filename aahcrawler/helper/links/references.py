@@ -6,9 +6,9 @@ from itertools import islice
 
 from lxml.etree import _Element as Element
 
-from aahcrawler.helper.extraction import Extracted
-from aahcrawler.helper.junk_urls import junk_reason
-from aahcrawler.helper.navigation import Links
+from aahcrawler.helper.extraction.extraction import Extracted
+from aahcrawler.helper.links.junk_urls import junk_reason
+from aahcrawler.helper.links.navigation import Links
 from aahcrawler.page import requisites
 from aahcrawler.webobject import Reference, Value, WebObject
 from knowledge_base.model import Application, PageLevel

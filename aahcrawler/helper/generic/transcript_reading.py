@@ -1,8 +1,8 @@
 """Read documents such as PDF, one part for each of their pages, and their links."""
 
 from aahcrawler.helper.assistance import Assistance
-from aahcrawler.helper.link_collection import LinkCollector
-from aahcrawler.helper.navigation import Links
+from aahcrawler.helper.links.link_collection import LinkCollector
+from aahcrawler.helper.links.navigation import Links
 from aahcrawler.page import Page, generic
 from aahcrawler.page.text import fold
 from aahcrawler.page.transcript import Transcript

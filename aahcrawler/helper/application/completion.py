@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from lxml.etree import _Element as Element
 from lxml.html import HtmlElement
 
-from aahcrawler.helper.extraction import BODY, Extracted
-from aahcrawler.helper.part_text import body_of
-from aahcrawler.helper.sites import site_of
+from aahcrawler.helper.extraction.extraction import BODY, Extracted
+from aahcrawler.helper.parts.part_text import body_of
+from aahcrawler.helper.site_memory.sites import site_of
 from aahcrawler.induction.article_text import AGREED, LEAST_AGREED, MISSED, RUNNING, letters, merged, share_of
 from aahcrawler.induction.generic_objects import Reading, read
 from aahcrawler.induction.record_sets import Region

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from lxml.html import HtmlElement
 
 from aahcrawler.helper.assistance import Failure
-from aahcrawler.helper.extraction import Extracted, Extraction
-from aahcrawler.helper.field_reader import FieldReader
-from aahcrawler.helper.object_building import Sketch, sketched
-from aahcrawler.helper.page_literals import literals_on
-from aahcrawler.helper.page_location import PageLocation, named_address
+from aahcrawler.helper.extraction.extraction import Extracted, Extraction
+from aahcrawler.helper.extraction.field_reader import FieldReader
+from aahcrawler.helper.extraction.object_building import Sketch, sketched
+from aahcrawler.helper.extraction.page_literals import literals_on
+from aahcrawler.helper.extraction.page_location import PageLocation, named_address
 from aahcrawler.page import Page
 from aahcrawler.webobject import Value
 from knowledge_base.model import Application, Extract, PageLevel

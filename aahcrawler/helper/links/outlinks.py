@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 from lxml.etree import _Element as Element
 
-from aahcrawler.helper.anchors import Contexts, anchor_text
-from aahcrawler.helper.navigation import Chosen
+from aahcrawler.helper.links.anchors import Contexts, anchor_text
+from aahcrawler.helper.links.navigation import Chosen
 from online_analysis.document import Outlink
 
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field, replace
 from lxml.etree import _Element as Element
 from lxml.html import HtmlElement
 
-from aahcrawler.helper.list_entries import LONGEST_REST, ListText, read_list
-from aahcrawler.helper.ownership import Owners
-from aahcrawler.helper.part_text import author_of, body_of
+from aahcrawler.helper.extraction.ownership import Owners
+from aahcrawler.helper.parts.list_entries import LONGEST_REST, ListText, read_list
+from aahcrawler.helper.parts.part_text import author_of, body_of
 from aahcrawler.induction.generic_objects import Reading
 from aahcrawler.induction.record_sets import Nature, Record
 from aahcrawler.page import Page, generic

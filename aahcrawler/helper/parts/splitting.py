@@ -6,13 +6,13 @@ from functools import cached_property
 
 from lxml.etree import _Element as Element
 
-from aahcrawler.helper.anchors import Contexts
-from aahcrawler.helper.extraction import Extracted
-from aahcrawler.helper.list_entries import ListText, declared_main, read_list
-from aahcrawler.helper.navigation import Chosen, Links, content_links
-from aahcrawler.helper.outlinks import outlink_of
-from aahcrawler.helper.part_text import author_of, body_of
-from aahcrawler.helper.recognition import Place
+from aahcrawler.helper.detection.recognition import Place
+from aahcrawler.helper.extraction.extraction import Extracted
+from aahcrawler.helper.links.anchors import Contexts
+from aahcrawler.helper.links.navigation import Chosen, Links, content_links
+from aahcrawler.helper.links.outlinks import outlink_of
+from aahcrawler.helper.parts.list_entries import ListText, declared_main, read_list
+from aahcrawler.helper.parts.part_text import author_of, body_of
 from aahcrawler.page.sidebars import Sidebar, sidebars
 from aahcrawler.page.subtrees import Subtrees
 from aahcrawler.page.zones import Zone, Zones

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from aahcrawler.helper.anchors import anchor_text
 from aahcrawler.helper.assistance import Assistance, FailedAction, Failure, Refused
-from aahcrawler.helper.junk_urls import junk_reason
-from aahcrawler.helper.navigation import Links, abroad, embedded
+from aahcrawler.helper.links.anchors import anchor_text
+from aahcrawler.helper.links.junk_urls import junk_reason
+from aahcrawler.helper.links.navigation import Links, abroad, embedded
 from aahcrawler.page import Page, requisites
 from knowledge_base.model import Application
 from online_analysis.document import Outlink

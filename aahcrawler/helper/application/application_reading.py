@@ -6,24 +6,24 @@ from datetime import datetime
 from functools import cached_property, partial
 
 from aahcrawler.helper.adaptation_protocol import Adapter, Question
-from aahcrawler.helper.anchors import Contexts
+from aahcrawler.helper.application.completion import Completion
+from aahcrawler.helper.application.containers import answering_within, forum_of, thread_of
+from aahcrawler.helper.application.scripted import is_empty_shell
+from aahcrawler.helper.application.title_and_date import corrected
 from aahcrawler.helper.assistance import Assistance, Failure
-from aahcrawler.helper.completion import Completion
-from aahcrawler.helper.containers import answering_within, forum_of, thread_of
-from aahcrawler.helper.extraction import Extracted
-from aahcrawler.helper.generic_reading import MOST_TITLE, language_of
-from aahcrawler.helper.ignored_links import Ignored
-from aahcrawler.helper.list_entries import LONGEST_REST
-from aahcrawler.helper.navigation import Chosen, Links, Navigation, embedded, note_junk, starting_points
-from aahcrawler.helper.outcome import Outcome, Runner
-from aahcrawler.helper.outlinks import outlink_of
-from aahcrawler.helper.page_location import PageLocation, named_address
-from aahcrawler.helper.recognition import Place
-from aahcrawler.helper.references import References
-from aahcrawler.helper.scripted import is_empty_shell
-from aahcrawler.helper.splitting import Splitting
-from aahcrawler.helper.time_limits import FAILING, Attempts
-from aahcrawler.helper.title_and_date import corrected
+from aahcrawler.helper.detection.recognition import Place
+from aahcrawler.helper.detection.time_limits import FAILING, Attempts
+from aahcrawler.helper.extraction.extraction import Extracted
+from aahcrawler.helper.extraction.outcome import Outcome, Runner
+from aahcrawler.helper.extraction.page_location import PageLocation, named_address
+from aahcrawler.helper.generic.generic_reading import MOST_TITLE, language_of
+from aahcrawler.helper.links.anchors import Contexts
+from aahcrawler.helper.links.ignored_links import Ignored
+from aahcrawler.helper.links.navigation import Chosen, Links, Navigation, embedded, note_junk, starting_points
+from aahcrawler.helper.links.outlinks import outlink_of
+from aahcrawler.helper.links.references import References
+from aahcrawler.helper.parts.list_entries import LONGEST_REST
+from aahcrawler.helper.parts.splitting import Splitting
 from aahcrawler.metadata import Metadata
 from aahcrawler.page import Page, generic, requisites
 from aahcrawler.webobject import Container

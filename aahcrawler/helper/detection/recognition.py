@@ -5,10 +5,10 @@ from functools import cached_property, partial
 
 from aahcrawler.helper.adaptation_protocol import Taken
 from aahcrawler.helper.assistance import FailedAction, Failure
-from aahcrawler.helper.nesting_limit import is_too_deep
-from aahcrawler.helper.page_literals import literals_on
-from aahcrawler.helper.sites import Sites
-from aahcrawler.helper.time_limits import Attempts, Stopwatch
+from aahcrawler.helper.detection.nesting_limit import is_too_deep
+from aahcrawler.helper.detection.time_limits import Attempts, Stopwatch
+from aahcrawler.helper.extraction.page_literals import literals_on
+from aahcrawler.helper.site_memory.sites import Sites
 from aahcrawler.page import Page
 from knowledge_base.matching import Detection, Detector, Sight, still_holds
 from knowledge_base.model import Action, Application, Condition, KnowledgeBase, PageLevel, Variant

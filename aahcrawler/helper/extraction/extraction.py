@@ -7,13 +7,13 @@ from functools import cached_property
 from lxml import etree
 from lxml.html import HtmlElement
 
-from aahcrawler.helper import fragments
 from aahcrawler.helper.assistance import Failure
-from aahcrawler.helper.field_reader import FieldReader, Found
-from aahcrawler.helper.fragments import Composed
-from aahcrawler.helper.ownership import Owners, nesting
-from aahcrawler.helper.page_location import PageLocation
-from aahcrawler.helper.runs import Replies, run_items
+from aahcrawler.helper.extraction import fragments
+from aahcrawler.helper.extraction.field_reader import FieldReader, Found
+from aahcrawler.helper.extraction.fragments import Composed
+from aahcrawler.helper.extraction.ownership import Owners, nesting
+from aahcrawler.helper.extraction.page_location import PageLocation
+from aahcrawler.helper.extraction.runs import Replies, run_items
 from aahcrawler.webobject import Reference, Value, WebObject
 from knowledge_base.model import Extract, Field, FieldKind, Identity
 from knowledge_base.selectors import Selector

@@ -8,11 +8,11 @@ from itertools import islice
 from lxml.html import HtmlElement
 
 from aahcrawler import urls
-from aahcrawler.helper.field_trimming import boundary_fields
-from aahcrawler.helper.field_values import as_date, as_number, as_person, shown, stripped
-from aahcrawler.helper.main_item import declared_values, main_item
-from aahcrawler.helper.ownership import Owners
-from aahcrawler.helper.page_location import MOST_TRIES, PageLocation, address_text
+from aahcrawler.helper.extraction.field_trimming import boundary_fields
+from aahcrawler.helper.extraction.field_values import as_date, as_number, as_person, shown, stripped
+from aahcrawler.helper.extraction.main_item import declared_values, main_item
+from aahcrawler.helper.extraction.ownership import Owners
+from aahcrawler.helper.extraction.page_location import MOST_TRIES, PageLocation, address_text
 from aahcrawler.page import markup, text
 from aahcrawler.page.schemaorg import Item
 from aahcrawler.webobject import Reference, Value

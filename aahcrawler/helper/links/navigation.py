@@ -9,11 +9,11 @@ from lxml import etree
 from lxml.html import HtmlElement
 
 from aahcrawler.helper.assistance import Refused
-from aahcrawler.helper.ignored_links import Ignored
-from aahcrawler.helper.page_literals import literals_on
-from aahcrawler.helper.page_location import address_text
-from aahcrawler.helper.requests import Requests, Values, no_values
-from aahcrawler.helper.sites import Sites, Verdict, site_of
+from aahcrawler.helper.extraction.page_literals import literals_on
+from aahcrawler.helper.extraction.page_location import address_text
+from aahcrawler.helper.links.ignored_links import Ignored
+from aahcrawler.helper.links.requests import Requests, Values, no_values
+from aahcrawler.helper.site_memory.sites import Sites, Verdict, site_of
 from aahcrawler.page import Page
 from knowledge_base.model import Action, Application, Navigate, PageLevel
 from knowledge_base.selectors import Selector, SourceLiterals

@@ -1,0 +1,1 @@
+"""Recognise the application and the level of a page."""

@@ -1,0 +1,1 @@
+"""Run the extract actions of a level: items, fields, runs of text, and the objects they make."""

@@ -1,0 +1,1 @@
+"""Read pages of no known application, documents and sitemaps."""

@@ -1,0 +1,1 @@
+"""Find where a page leads: navigation, forms, references, and links that are junk."""

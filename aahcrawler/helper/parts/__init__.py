@@ -1,0 +1,1 @@
+"""Split a page into the parts of a document: content, navigation, sidebars."""

@@ -1,0 +1,1 @@
+"""Remember what the pages of a site have in common."""
