@@ -226,6 +226,7 @@ def confined(tmp_path_factory: pytest.TempPathFactory) -> tuple[Crawled, Site, d
             tmp_path_factory.mktemp("confined"),
             [outside.url, "http://odd-robots.test/"],
             scope={"sites": "anywhere"},
+            traps={"barren": 0},  # All of its pages lead to what is refused.
             network={
                 "allow_private": ["127.0.0.1/32"],
                 "resolve": {"inside.test": "127.0.0.2", "odd-robots.test": f"127.0.0.1:{outside.port}"},

@@ -46,7 +46,7 @@ def test_files_are_not_opened_through_links(tmp_path: Path, name: str) -> None:
 
 def test_a_disk_that_is_full_at_the_start_is_waited_for(tmp_path: Path) -> None:
     room = tmp_path / "room"
-    with serving(Site({"/robots.txt": Reply(b"", 404), "/": html("Front")})) as site:
+    with serving(Site({"/robots.txt": Reply(b"", 404), "/": html("Front", "<p>The flood.</p>")})) as site:
         icd = define(tmp_path, [site.url])
         with running(room, "crawl", icd, code=LIMITED) as crawler:
             until(lambda: (tmp_path / "crawl" / ".lock").exists() or not crawler.runs)

@@ -113,7 +113,7 @@ def test_an_output_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
     icd = write_icd(tmp_path, NOWHERE)
     (tmp_path / "crawl").write_text("in the way", "utf-8")
     (line,) = refused(aah("crawl", icd))
-    assert line.startswith(f"{tmp_path / 'crawl'}: ")
+    assert line.startswith(f"{tmp_path / 'crawl'}")
     assert line.endswith("; write another output in the ICD")
     assert (tmp_path / "crawl").read_text("utf-8") == "in the way"
 

@@ -262,7 +262,7 @@ def test_many_requests_wait_for_one_robots_txt() -> None:
     assert ended == ["allowed"] * 10 + [RobotsDeniedError.__name__]
     assert bench.paths == ["/robots.txt"]
     assert bench.archived == [ROBOTS]
-    assert bench.counted == [{"robots": 1, "bytes": len(DENY), "conditional": 0}]
+    assert bench.counted == [{"requests": 1, "robots": 1, "bytes": len(DENY), "conditional": 0}]
     assert bench.turns == ["a.test"] * 11
     assert bench.politeness.delay_of("http://a.test/") == 7
 
@@ -291,7 +291,7 @@ def test_one_that_has_not_changed_is_obeyed_as_it_was() -> None:
     (request,) = bench.asked
     assert request.headers["If-None-Match"] == b'"e"'
     assert bench.originals == [former.original]
-    assert bench.counted == [{"robots": 1, "bytes": 0, "conditional": 1}]
+    assert bench.counted == [{"requests": 1, "robots": 1, "bytes": 0, "conditional": 1}]
 
 
 def test_one_that_has_not_changed_and_cannot_be_read_any_more_is_asked_for_again() -> None:

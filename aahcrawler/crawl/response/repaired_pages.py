@@ -15,11 +15,12 @@ from aahcrawler.crawl.core.context import CurrentContext
 from aahcrawler.crawl.core.stores import StoreWriter
 from aahcrawler.crawl.response.page_analyser import PageAnalyser
 from aahcrawler.frontier.protocol import Lease
+from aahcrawler.helper.assistance import Failure
 from aahcrawler.helper.site_memory.sites import site_of
 from aahcrawler.metadata import Metadata
 from aahcrawler.objects.readings import Method, Reading
 from aahcrawler.objects.writer import CaptureDescription
-from aahcrawler.pipeline.analysis import PageAnalysis, is_doubtful
+from aahcrawler.pipeline.analysis import PageAnalysis
 
 MOST_PAGES = 2_000
 """Pages with failed actions that are remembered, the last ones, and as many that wait to be read again."""
@@ -114,7 +115,7 @@ class Rereading:
             logger.warning("%s: cannot be read again, for the archive has it no more", page.lease.url)
             return
         found = self._analyser.again(page.lease, comparison)
-        if found is not None and not is_doubtful(found.metadata) and _is_another(first, found.metadata):
+        if found is not None and not _fails_still(found) and _is_another(first, found.metadata):
             await self._supersede(page, comparison, first, found)
 
     def _comparison(self, page: ReadPage, kept: Former, history: History) -> RecrawlComparison:
@@ -144,3 +145,8 @@ class Rereading:
 
 def _is_another(first: Metadata, said: Metadata) -> bool:
     return (first.application, first.level, first.objects) != (said.application, said.level, said.objects)
+
+
+def _fails_still(found: PageAnalysis) -> bool:
+    """Return whether an action fails on a page; that only its beginning was read is no reason to keep less of it."""
+    return bool(found.error) or any(each.failure not in (Failure.NOT_SENT, Failure.TOO_MUCH) for each in found.failed)
