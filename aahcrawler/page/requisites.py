@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 from enum import IntEnum
 from functools import lru_cache
+from typing import Final
 
 from lxml.etree import XPath
 from lxml.etree import _Element as Element
@@ -41,6 +42,15 @@ _IMAGE_RELATIONS = frozenset({"icon", "apple-touch-icon", "apple-touch-icon-prec
 _LAZY_ATTRIBUTES = ("data-src", "data-lazy-src", "data-original")
 _CANDIDATE = re.compile(r"[\s,]*+(\S++)")
 _DESCRIPTORS = re.compile(r"(?:[^,(]++|\([^)]*+\)?+)*+,?+")
+_DESCRIPTOR = re.compile(r"\s([0-9]{1,6}(?:\.[0-9]{1,6})?)([wx])(?=[\s,]|$)")
+_SIZE = re.compile(
+    r"\s*+(?:\(\s*+(min|max)-width\s*+:\s*+([0-9.]{1,9})(px|em|rem)\s*+\)\s*+)?+([0-9.]{1,9})(px|vw)\s*+", re.IGNORECASE
+)
+_VIEWPORT: Final = 1280.0
+"""The width in pixels, one for each dot, of the window that pictures are chosen for."""
+_MOST_SIZES: Final = 50
+_FONT_FORMATS: Final = ("woff2", "woff", "ttf", "otf", "eot", "svg")
+"""The endings of one font's files, those first that browsers prefer."""
 
 # Tokens of CSS Syntax Level 3; possessive, and none fails once begun, so that a scan is linear.
 _STRING = r""""(?:[^"\\\n]++|\\[\s\S])*+["\\]?+|'(?:[^'\\\n]++|\\[\s\S])*+['\\]?+"""
@@ -82,16 +92,17 @@ def shown_by(image: Element) -> str | None:
     if reference and reference[:5].lower() != "data:":
         return reference
     listed = (image.get(name, "") for name in ("data-srcset", "srcset"))
-    return next((found for each in listed for _, found in _of_srcset(each) if found[:5].lower() != "data:"), None)
+    return next((found for each in listed for _, found in _of_srcset(each, image.get("sizes", ""))), None)
 
 
 def of_stylesheet(css_text: str, base: str) -> tuple[str, ...]:
-    """Return the absolute canonical URLs that a style sheet imports or shows, in order, each once.
+    """Return the absolute canonical URLs that a style sheet imports or shows, each once: imports, fonts, images.
 
     ``base`` is the URL of the style sheet. URLs in comments and strings do not count, except for the string of
     an ``@import``. Time is linear; at most ``MAX_STYLESHEET`` characters are read.
     """
-    return _resolved(base, dict.fromkeys(reference for _, reference in _of_css(css_text)))
+    found = sorted(_of_css(css_text), key=lambda each: each[0])
+    return _resolved(base, dict.fromkeys(reference for _, reference in found))
 
 
 def _resolved(base: str, references: Iterable[str]) -> tuple[str, ...]:
@@ -117,8 +128,9 @@ def _references(tree: Element) -> Found:
 
 def _of_image(element: Element) -> Found:
     yield from _attributes(element, "src", *_LAZY_ATTRIBUTES)
-    for name in ("srcset", "data-srcset", "imagesrcset"):
-        yield from _of_srcset(element.get(name) or "")
+    for name in ("srcset", "data-srcset"):
+        shown = bool(element.get("src")) and name == "srcset"
+        yield from _of_srcset(element.get(name) or "", element.get("sizes") or "", has_plain=shown)
 
 
 def _of_link(element: Element) -> Found:
@@ -131,7 +143,7 @@ def _of_link(element: Element) -> Found:
         yield _Rank.SCRIPT, reference
     elif preloaded is not None and "preload" in relations:
         yield preloaded, reference
-        yield from _of_srcset(element.get("imagesrcset") or "")
+        yield from _of_srcset(element.get("imagesrcset") or "", element.get("imagesizes") or "")
     elif not _IMAGE_RELATIONS.isdisjoint(relations):
         yield _Rank.IMAGE, reference
 
@@ -166,14 +178,58 @@ def _of_source(element: Element) -> Found:
         yield from _of_image(element)
 
 
-def _of_srcset(srcset: str) -> Found:
+def _of_srcset(srcset: str, sizes: str, *, has_plain: bool = False) -> Found:
+    """Yield the one picture that a browser chooses in a window of usual width, at one pixel for each dot.
+
+    Of sharper ones it chooses none where the element has a plain one as well (``has_plain``).
+    """
+    widths: dict[float, str] = {}
+    densities: dict[float, str] = {}
+    for reference, number, unit in _candidates(srcset):
+        (widths if unit == "w" else densities).setdefault(number, reference)
+    if widths:
+        yield _Rank.IMAGE, _least_enough(widths, _width(sizes))
+    elif densities and not (has_plain and min(densities) > 1):
+        yield _Rank.IMAGE, _least_enough(densities, 1)
+
+
+def _least_enough(candidates: dict[float, str], wanted: float) -> str:
+    return candidates[min((number for number in candidates if number >= wanted), default=max(candidates))]
+
+
+def _width(sizes: str) -> float:
+    """Return how many pixels wide a picture is shown; as wide as the window where ``sizes`` is not understood.
+
+    >>> _width("(max-width: 700px) 100vw, 700px"), _width("50vw"), _width("")
+    (700.0, 640.0, 1280.0)
+    """
+    for size in sizes.split(",", _MOST_SIZES)[:_MOST_SIZES]:
+        match = _SIZE.fullmatch(size)
+        try:
+            if match is None or not _holds(match):
+                continue
+            return float(match[4]) * (_VIEWPORT / 100 if match[5].lower() == "vw" else 1)
+        except ValueError:
+            continue
+    return _VIEWPORT
+
+
+def _holds(size: re.Match[str]) -> bool:
+    if size[1] is None:
+        return True
+    bound = float(size[2]) * (1 if size[3].lower() == "px" else 16)
+    return bound <= _VIEWPORT if size[1].lower() == "min" else bound >= _VIEWPORT
+
+
+def _candidates(srcset: str) -> Iterator[tuple[str, float, str]]:
+    """Yield URL, number and unit of each picture of a ``srcset``, but for those that it holds itself."""
     position = 0
     while match := _CANDIDATE.match(srcset, position):
         reference = match[1].rstrip(",")
-        if reference:
-            yield _Rank.IMAGE, reference
-        ended = match[1].endswith(",")
-        descriptors = None if ended else _DESCRIPTORS.match(srcset, match.end())
+        descriptors = None if match[1].endswith(",") else _DESCRIPTORS.match(srcset, match.end())
+        told = _DESCRIPTOR.search(descriptors[0]) if descriptors else None
+        if reference and reference[:5].lower() != "data:":
+            yield (reference, float(told[1]), told[2]) if told else (reference, 1.0, "x")
         position = descriptors.end() if descriptors else match.end()
 
 
@@ -181,12 +237,39 @@ def _of_css(css: str) -> Found:
     """Yield the URLs in a style sheet, cached since many pages of a site share one."""
     if not css:
         return iter(())
-    return iter(_told_of_css(css) if len(css) <= _LONGEST_KEPT else _read_css(css))
+    return iter(_told_of_css(css) if len(css) <= _LONGEST_KEPT else _one_format(list(_read_css(css))))
 
 
 @lru_cache(maxsize=_MOST_KEPT)
 def _told_of_css(css: str) -> tuple[tuple[_Rank, str], ...]:
-    return tuple(_read_css(css))
+    return _one_format(list(_read_css(css)))
+
+
+def _one_format(found: list[tuple[_Rank, str]]) -> tuple[tuple[_Rank, str], ...]:
+    """Leave out files of a font that differ in format alone, but for the one that browsers prefer."""
+    best: dict[str, int] = {}
+    for rank, reference in found:
+        if rank is _Rank.FONT:
+            stem, place = _format(reference)
+            best[stem] = min(place, best.get(stem, place))
+    if not best:
+        return tuple(found)
+    return tuple(each for each in found if each[0] < _Rank.FONT or _is_best(best, *_format(each[1])))
+
+
+def _is_best(best: dict[str, int], stem: str, place: int) -> bool:
+    return place == len(_FONT_FORMATS) or best.get(stem, place) == place
+
+
+def _format(reference: str) -> tuple[str, int]:
+    """Return the name of a font without its ending, and the place of that among the formats.
+
+    >>> _format("f/a.eot?#iefix"), _format("b.png")
+    (('f/a', 4), ('b', 6))
+    """
+    stem, _, ending = re.split("[?#]", reference, maxsplit=1)[0].rpartition(".")
+    known = ending.lower() in _FONT_FORMATS
+    return stem, _FONT_FORMATS.index(ending.lower()) if known else len(_FONT_FORMATS)
 
 
 def _read_css(css: str) -> Found:

@@ -4,7 +4,7 @@ import asyncio
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from io import BytesIO
@@ -344,6 +344,22 @@ def test_a_style_sheet_leads_to_what_it_shows_and_is_no_page(bench: Bench) -> No
     assert outcome.stats["requisite_bytes"] == len(CSS)
     assert "pages" not in outcome.stats
     assert bench.recorder.done == ["archive", "finish"]
+
+
+def test_what_a_style_sheet_names_is_bounded_and_what_is_left_out_counted(bench: Bench) -> None:
+    css = b"".join(b"a { b: url(%d.png) }" % number for number in range(1600)) + b"@import 'more.css';"
+    bench.answer(lease("http://a.test/s/a.css", kind="requisite"), answer(css, Content_Type="text/css"))
+    _, _, links, outcome = bench.recorder.finished[0]
+    assert links == ["http://a.test/s/more.css", *(f"http://a.test/s/{number}.png" for number in range(49))]
+    assert outcome.stats["refused:requisites_per_style_sheet"] == 1551
+
+
+def test_style_sheets_that_import_one_another_for_ever_come_to_an_end(bench: Bench) -> None:
+    for path in ("LEEEE", "LEEEEE"):
+        sheet = replace(lease("http://a.test/s/a.css", kind="requisite"), path=path)
+        bench.answer(sheet, answer(CSS, Content_Type="text/css"))
+    assert [len(links) for _, _, links, _ in bench.recorder.finished] == [2, 0]
+    assert bench.recorder.finished[1][3].stats["refused:requisites_per_style_sheet"] == 2
 
 
 def test_no_requisite_is_offered_when_their_bytes_are_used_up(bench: Bench) -> None:

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aahcrawler.page.requisites import MAX_REQUISITES, of_page, of_stylesheet
+from aahcrawler.page.requisites import MAX_REQUISITES, of_page, of_stylesheet, shown_by
 from tests.pace import at_most
 from tests.page.building import page_of
 
@@ -31,8 +31,8 @@ def test_everything_that_shows_the_page_and_nothing_else() -> None:
     assert found[:2] == ["main.css?v=2", "print.css"]
     assert found[2:5] == ["module.js", "app.js", "text.woff2"]
     assert found[5:] == [
-        *("http://site.test/favicon.ico", "tile.png", "one.jpg", "small.jpg", "large.jpg", "lazy.jpg"),
-        *("wide.webp", "wider.webp", "still.jpg", "go.gif", "icons.svg", "map.png", "hero.jpg", "old.gif"),
+        *("http://site.test/favicon.ico", "tile.png", "one.jpg", "small.jpg", "lazy.jpg"),
+        *("wider.webp", "still.jpg", "go.gif", "icons.svg", "map.png", "hero.jpg", "old.gif"),
     ]
 
 
@@ -42,21 +42,55 @@ def test_references_resolve_against_the_base() -> None:
 
 
 @pytest.mark.parametrize(
-    ("srcset", "names"),
+    ("srcset", "chosen"),
     [
-        ("a.png", ["a.png"]),
-        ("a.png, b.png 2x", ["a.png", "b.png"]),
-        (" , a.png 1x,b.png 2x ,", ["a.png", "b.png"]),
-        ("a,b.png 1x, c.png", ["a,b.png", "c.png"]),
-        ("data:image/png;base64,AA== 1x, c.png 2x", ["c.png"]),
-        ("a.png (x, y) 1x, b.png", ["a.png", "b.png"]),
-        ("", []),
-        (" ,, ", []),
+        ("a.png", "a.png"),
+        ("a.png, b.png 2x", "a.png"),
+        ("b.png 2x, a.png", "a.png"),
+        ("c.png 3x, b.png 1.5x", "b.png"),
+        ("a.png 0.5x", "a.png"),
+        (" , a.png 1x,b.png 2x ,", "a.png"),
+        ("a,b.png 1x, c.png 2x", "a,b.png"),
+        ("data:image/png;base64,AA== 1x, c.png 2x", "c.png"),
+        ("a.png (x, y) 1x, b.png 2x", "a.png"),
+        ("a.png 320w, b.png 1300w, c.png 2600w", "b.png"),
+        ("a.png 320w, b.png 640w", "b.png"),
+        ("a.png 320w 200h, b.png 1280w 800h", "b.png"),
+        ("a.png 99999999999999999999w", "a.png"),
     ],
 )
-def test_image_candidates(srcset: str, names: list[str]) -> None:
+def test_of_candidates_the_one_for_a_usual_window_is_taken(srcset: str, chosen: str) -> None:
     page = page_of(f'<img srcset="{srcset}">', url="http://s.test/")
-    assert [url.removeprefix("http://s.test/") for url in of_page(page)] == names
+    assert of_page(page) == (f"http://s.test/{chosen}",)
+    assert shown_by(next(page.tree.iter("img"))) == chosen
+
+
+@pytest.mark.parametrize("srcset", ["", " ,, "])
+def test_no_candidates(srcset: str) -> None:
+    assert of_page(page_of(f'<img srcset="{srcset}">')) == ()
+
+
+@pytest.mark.parametrize(
+    ("sizes", "chosen"),
+    [
+        ("300px", "a.png"),
+        ("(max-width: 900px) 100vw, 600px", "b.png"),
+        ("(min-width: 60em) 300px, 100vw", "a.png"),
+        ("(min-width: 100rem) 300px, 50vw", "b.png"),
+        ("calc(100% - 2em)", "c.png"),
+        ("auto", "c.png"),
+        ("(min-width: ...px) 3px", "c.png"),
+        ("1.2.3px", "c.png"),
+    ],
+)
+def test_the_width_that_a_picture_is_shown_in_decides(sizes: str, chosen: str) -> None:
+    page = page_of(f'<img sizes="{sizes}" srcset="a.png 320w, b.png 640w, c.png 1280w">', url="http://s.test/")
+    assert of_page(page) == (f"http://s.test/{chosen}",)
+
+
+def test_sharper_pictures_are_left_out_where_there_is_a_plain_one() -> None:
+    page = page_of('<img src="a.png" srcset="b.png 2x, c.png 3x">', url="http://s.test/")
+    assert of_page(page) == ("http://s.test/a.png",)
 
 
 @pytest.mark.parametrize(
@@ -66,7 +100,10 @@ def test_image_candidates(srcset: str, names: list[str]) -> None:
         ("@import/**/'a.css'", ["a.css"]),
         ("/* url(no.png) */ a { background: url(yes.png) }", ["yes.png"]),
         ('a { content: \'url(no.png)\' } b { content: "\\"url(no.png)" } c { x: url(yes.png) }', ["yes.png"]),
-        ("a { src: url('f.woff2') format('woff2'), url(f.ttf) }", ["f.woff2", "f.ttf"]),
+        ("a { src: url(f.eot?#iefix), url('f.woff2') format('woff2'), url(f.ttf), url(f.svg#f) }", ["f.woff2"]),
+        ("a { src: url(f.eot) } b { src: url(g.ttf) } c { d: url(g.png) }", ["f.eot", "g.ttf", "g.png"]),
+        ("a { b: url(x.svg) } c { src: url(y.woff) }", ["y.woff", "x.svg"]),
+        ("a { b: url(x.png) } @import 'late.css'; c { src: url(y.woff) }", ["late.css", "y.woff", "x.png"]),
         ("a { b: url(with\\ space.png) }", ["with%20space.png"]),
         ("a { b: url(\\61 .png) }", ["a.png"]),
         ("a { b: url('line\\\nbreak.png') }", ["linebreak.png"]),
