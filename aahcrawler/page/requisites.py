@@ -1,15 +1,17 @@
-"""Find page requisites: the style sheets, scripts, fonts and images that a browser fetches to show a page."""
+"""Find page requisites: the style sheets, scripts, fonts, images, sound and film that a browser shows a page with."""
 
 import re
 from collections.abc import Iterable, Iterator
 from enum import IntEnum
 from functools import lru_cache
+from itertools import islice
 from typing import Final
 
 from lxml.etree import XPath
 from lxml.etree import _Element as Element
 
 from aahcrawler.page import Page
+from aahcrawler.page.embedded import shows_document
 from aahcrawler.urls import resolve
 
 MAX_REQUISITES = 2_000
@@ -32,6 +34,7 @@ class _Rank(IntEnum):
     SCRIPT = 1
     FONT = 2
     IMAGE = 3
+    MEDIA = 4
 
 
 Found = Iterator[tuple[_Rank, str]]
@@ -40,6 +43,11 @@ _FONT_FILE = re.compile(r"\.(?:woff2?|ttf|otf|eot)(?:$|[?#])", re.IGNORECASE)
 _PRELOADED = {"style": _Rank.STYLESHEET, "script": _Rank.SCRIPT, "font": _Rank.FONT, "image": _Rank.IMAGE}
 _IMAGE_RELATIONS = frozenset({"icon", "apple-touch-icon", "apple-touch-icon-precomposed", "mask-icon", "image_src"})
 _LAZY_ATTRIBUTES = ("data-src", "data-lazy-src", "data-original")
+_MEDIA_ATTRIBUTES: Final = ("src", "data-src")
+_MOST_SOURCES: Final = 50
+_PLAYLIST = re.compile(r"mpegurl|dash\+xml", re.IGNORECASE)
+_FILMS: Final = frozenset({"movie", "src", "filename"})
+"""Names of the parameters of an ``object`` that say what it plays where it has no ``data``."""
 _CANDIDATE = re.compile(r"[\s,]*+(\S++)")
 _DESCRIPTORS = re.compile(r"(?:[^,(]++|\([^)]*+\)?+)*+,?+")
 _DESCRIPTOR = re.compile(r"\s([0-9]{1,6}(?:\.[0-9]{1,6})?)([wx])(?=[\s,]|$)")
@@ -66,9 +74,9 @@ _ESCAPE = re.compile(r"\\(?:([0-9a-fA-F]{1,6})\s?|(\n)|(.)|$)")
 def of_page(page: Page) -> tuple[str, ...]:
     """Return the absolute canonical http(s) URLs that a browser needs to show the page, each once.
 
-    Style sheets come first, then scripts, fonts and images, each kind in document order except that those of style
-    attributes come last; at most ``MAX_REQUISITES``. Requisites of linked style sheets are not known yet: see
-    ``of_stylesheet``.
+    Style sheets come first, then scripts, fonts, images and media (sound, film, plug-ins), each kind in document order
+    except that those of style attributes come last; at most ``MAX_REQUISITES``. Requisites of linked style sheets are
+    not known yet: see ``of_stylesheet``.
     """
     return of_elements((page.tree,), page.base_url)
 
@@ -158,8 +166,38 @@ def _of_style(element: Element) -> Found:
     return _of_css(element.text or "")
 
 
-def _of_video(element: Element) -> Found:
-    return _attributes(element, "poster")
+def _of_media(element: Element) -> Found:
+    """Yield still picture and film or sound; of several sources the first one that browsers play by themselves."""
+    yield from _attributes(element, "poster")
+    named = next((found for name in _MEDIA_ATTRIBUTES if (found := (element.get(name) or "").strip())), None)
+    sources = (
+        source
+        for source in islice(element.iter("source"), _MOST_SOURCES)
+        if not _PLAYLIST.search(source.get("type") or "")
+    )
+    reference = named or next((found for source in sources if (found := _source(source))), None)
+    if reference:
+        yield _Rank.MEDIA, reference
+
+
+def _source(source: Element) -> str:
+    return (source.get("src") or source.get("data-src") or "").strip()
+
+
+def _of_track(element: Element) -> Found:
+    reference = element.get("src")
+    if reference:
+        yield _Rank.MEDIA, reference
+
+
+def _of_plugin(element: Element) -> Found:
+    """Yield what an ``embed`` or ``object`` shows, unless it may be a document, which is fetched as a page."""
+    reference = (element.get("data" if element.tag == "object" else "src") or "").strip()
+    if reference and not shows_document(element, reference):
+        yield _Rank.MEDIA, reference
+    elif element.tag == "object" and not reference:
+        films = (each for each in element.iterchildren("param") if (each.get("name") or "").lower() in _FILMS)
+        yield from ((_Rank.MEDIA, found) for each in films if (found := (each.get("value") or "").strip()))
 
 
 def _of_input(element: Element) -> Found:
@@ -172,9 +210,10 @@ def _of_svg(element: Element) -> Found:
 
 
 def _of_source(element: Element) -> Found:
-    """Yield the pictures among sources; sound and film are no requisites of their page."""
-    parent = element.getparent()
-    if parent is None or parent.tag not in ("audio", "video"):
+    """Yield the pictures among sources; those of sound and film are chosen from where they are played."""
+    # The parser takes sources for parents of those that follow.
+    outer = next((each for each in element.iterancestors() if each.tag != "source"), None)
+    if outer is None or outer.tag not in ("audio", "video"):
         yield from _of_image(element)
 
 
@@ -308,7 +347,12 @@ _READERS = {
     "link": _of_link,
     "script": _of_script,
     "style": _of_style,
-    "video": _of_video,
+    "video": _of_media,
+    "audio": _of_media,
+    "track": _of_track,
+    "bgsound": _of_track,
+    "embed": _of_plugin,
+    "object": _of_plugin,
     "input": _of_input,
     "use": _of_svg,
     "image": _of_svg,

@@ -222,6 +222,7 @@ class Limits(Section):
     time: Duration = Field(default=timedelta(0), examples=["3 hours"])
     pages_per_domain: Count = Field(default=0, examples=["2000"])
     requisite_bytes: Size = Field(default=10**9, examples=["500 MB"])
+    requisite_file_bytes: Size = Field(default=5 * 10**7, examples=["200 MB"])
     requisites_per_page: Count = Field(default=200, examples=["500"])
     requisites_per_style_sheet: Count = Field(default=50, examples=["100"])
     page_bytes: Annotated[Size, Field(ge=1000)] = Field(default=10**7, examples=["10 MB"])

@@ -130,6 +130,23 @@ def test_the_many_pictures_of_one_page_do_not_keep_other_pages_waiting(tmp_path:
     assert crawled.summary["refused"] == {"requisites_per_page": 21}
 
 
+def test_a_film_that_is_too_large_is_not_kept_and_a_small_one_is(tmp_path: Path) -> None:
+    film = {"Content-Type": "video/mp4"}
+    sizes = {"small": 30_000, "large": 30_001}
+    files = {f"/{name}.mp4": Reply(bytes(size), headers=film) for name, size in sizes.items()}
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: video/mp4\r\nConnection: close\r\n\r\n"
+    files["/endless.mp4"] = Reply(raw=lambda: iter([head + bytes(90_000)]))
+    markup = "".join(f'<video src="{path}"></video>' for path in files)
+    with serving(Site({"/": html("Films", ENGLISH + markup), "/robots.txt": NO_ROBOTS, **files})) as site:
+        crawled = crawl(tmp_path, [site.url], limits={"requisite_file_bytes": "30 kB"})
+    assert crawled.ended.code == 0, crawled.ended.err
+    assert crawled.statuses() == {site.url: 200}
+    assert crawled.summary["requisites"] == 1
+    assert crawled.summary["blocked"] == {"requisite_file_bytes": 2}
+    assert crawled.log_of(f"{site.url}large.mp4") == crawled.log_of(f"{site.url}endless.mp4")
+    assert crawled.log_of(f"{site.url}large.mp4") == " blocked: requisite_file_bytes"
+
+
 def test_requisites_end_where_their_bytes_are_used_up(tmp_path: Path) -> None:
     images = "".join(f'<img src="/{number}.png">' for number in range(20))
     with serving(Site({"/": html("Images", images), "/robots.txt": NO_ROBOTS}, other=PNG)) as site:

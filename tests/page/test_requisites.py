@@ -1,7 +1,10 @@
+from urllib.parse import urljoin
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from aahcrawler.page.embedded import frames
 from aahcrawler.page.requisites import MAX_REQUISITES, of_page, of_stylesheet, shown_by
 from tests.pace import at_most
 from tests.page.building import page_of
@@ -32,7 +35,7 @@ def test_everything_that_shows_the_page_and_nothing_else() -> None:
     assert found[2:5] == ["module.js", "app.js", "text.woff2"]
     assert found[5:] == [
         *("http://site.test/favicon.ico", "tile.png", "one.jpg", "small.jpg", "lazy.jpg"),
-        *("wider.webp", "still.jpg", "go.gif", "icons.svg", "map.png", "hero.jpg", "old.gif"),
+        *("wider.webp", "still.jpg", "go.gif", "icons.svg", "map.png", "hero.jpg", "old.gif", "film.mp4"),
     ]
 
 
@@ -119,6 +122,38 @@ def test_sharper_pictures_are_left_out_where_there_is_a_plain_one() -> None:
 def test_style_sheets(css: str, names: list[str]) -> None:
     found = of_stylesheet(css, "http://s.test/main.css")
     assert [url.removeprefix("http://s.test/") for url in found] == names
+
+
+@pytest.mark.parametrize(
+    ("markup", "names"),
+    [
+        ("<video src=a.mp4 poster=a.jpg><track src=a.vtt></video>", ["a.jpg", "a.mp4", "a.vtt"]),
+        (
+            "<video><source src=a.m3u8 type=application/x-mpegURL><source src=a.webm><source src=a.mp4></video>",
+            ["a.webm"],
+        ),
+        ("<video src=b.mp4><source src=a.webm></video>", ["b.mp4"]),
+        ("<audio><source src=a.ogg type=audio/ogg><source src=a.mp3></audio>", ["a.ogg"]),
+        ("<audio data-src=a.mp3></audio><bgsound src=b.mid>", ["a.mp3", "b.mid"]),
+        ("<video><source src=a.mpd type=application/dash+xml></video><video></video>", []),
+        ("<object data=a.swf type=application/x-shockwave-flash></object><embed src=b.svg>", ["a.swf", "b.svg"]),
+        ("<object><param name=Movie value=a.swf><param name=loop value=no><embed src=a.swf></object>", ["a.swf"]),
+        ("<object data=a.html></object><embed src=b.pdf type=application/pdf><object></object>", []),
+        ("<video src='blob:http://s.test/1'></video><audio src=data:audio/wav;base64,AA></audio>", []),
+    ],
+)
+def test_sound_film_and_what_plug_ins_show(markup: str, names: list[str]) -> None:
+    found = of_page(page_of(markup, url="http://s.test/"))
+    assert [url.removeprefix("http://s.test/") for url in found] == names
+
+
+def test_what_is_shown_is_either_a_document_or_a_file() -> None:
+    shown = ("a.swf", "b", "c.pdf", "d.PNG?x", "e.html", "f.mp4#t=3")
+    page = page_of("".join(f"<embed src={name}><object data={name}></object>" for name in shown), url="http://s.test/")
+    documents, files = set(frames(page)), set(of_page(page))
+    assert documents | files == {urljoin("http://s.test/", name.partition("#")[0]) for name in shown}
+    assert files == {"http://s.test/a.swf", "http://s.test/d.PNG?x", "http://s.test/f.mp4"}
+    assert not documents & files
 
 
 def test_numbers_are_bounded() -> None:
