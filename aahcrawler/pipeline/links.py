@@ -31,11 +31,12 @@ _SOURCES = {"feed": Hop.FEED, "document": Hop.DOCUMENT}
 
 @dataclass(frozen=True, slots=True)
 class LinkRules:
-    """The rules for links: scope, traps, whether links of feeds are followed, and bounds on requisites (0: none)."""
+    """The rules for links: scope, traps, what else is not followed, and bounds on requisites (0: none)."""
 
     scope: Scope
     traps: Traps
     follows_feeds: bool = True
+    obeys_nofollow: bool = False
     requisites_per_page: int = 0
     requisites_per_style_sheet: int = 0
 
@@ -148,12 +149,13 @@ def _follow(
 
     Links of a source that is not wanted at all are no offers that another scope could admit.
     """
-    unwanted = SourceRefusal.SOURCE if metadata.source == "feed" and not rules.follows_feeds else None
+    source = SourceRefusal.SOURCE if metadata.source == "feed" and not rules.follows_feeds else None
     offers: list[Offer] = []
     positions: dict[str, list[int]] = {}
     rejected: dict[str, list[Offer]] = {}
     for position, link in enumerate(links):
         offer = rules.offer(link.url, lease, link.score or 0.0, depth=lease.depth + 1, hop=_hop(metadata, link))
+        unwanted = source or (SourceRefusal.NOFOLLOW if link.nofollow and rules.obeys_nofollow else None)
         refusal = unwanted or rules.scope.admit(offer, metadata.language) or rules.trap(offer, metadata.trap)
         if refusal is None:
             offers.append(offer)

@@ -265,6 +265,7 @@ class Politeness(Section):
     timeout: Duration = Field(default=timedelta(seconds=60), examples=["60 s"])
     retries: int = Field(default=2, ge=0, le=100, examples=["2"])
     robots: Literal["obey", "ignore"] = Field(default="obey", examples=["obey"])
+    nofollow: Literal["ignore", "obey"] = Field(default="ignore", examples=["obey"])
     max_delay: Duration = Field(default=timedelta(seconds=60), examples=["60 s"])
     delay_factor: Annotated[float, Field(ge=0, le=100, allow_inf_nan=False)] = Field(default=1.0, examples=["2"])
     domains: Mapping[Host, DomainPoliteness] = Field(default={}, examples=["{example.org: {delay: 5 s}}"])

@@ -57,6 +57,7 @@ class CrawlContext:
             self.scope,
             self.traps,
             follows_feeds=self.icd.sources.feeds != "off",
+            obeys_nofollow=self.icd.politeness.nofollow == "obey",
             requisites_per_page=limits.requisites_per_page,
             requisites_per_style_sheet=limits.requisites_per_style_sheet,
         )
