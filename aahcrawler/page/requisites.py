@@ -11,7 +11,7 @@ from lxml.etree import XPath
 from lxml.etree import _Element as Element
 
 from aahcrawler.page import Page
-from aahcrawler.page.embedded import shows_document
+from aahcrawler.page.shown_within import shows_document
 from aahcrawler.urls import resolve
 
 MAX_REQUISITES = 2_000

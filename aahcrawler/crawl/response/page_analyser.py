@@ -11,7 +11,7 @@ from aahcrawler.crawl.response.trap_detection import TrapDetection
 from aahcrawler.frontier.protocol import Lease
 from aahcrawler.metadata import Link, LinkType, Metadata
 from aahcrawler.objects.versions import Changes
-from aahcrawler.page import Page, embedded, feeds
+from aahcrawler.page import Page, feeds, shown_within
 from aahcrawler.pipeline import analysis
 from aahcrawler.pipeline.analysis import PageAnalysis, changes, is_doubtful
 from aahcrawler.pipeline.batch import contribution_of
@@ -173,8 +173,8 @@ def _with_embedded(page: Page, found: PageAnalysis) -> PageAnalysis:
     """Add the documents within a page, and the page that it sends its readers on to."""
     if not page.is_html or page.status >= 300:
         return found
-    links = [Link(url, LinkType.FRAME) for url in embedded.frames(page)]
-    refresh = embedded.refresh(page)
+    links = [Link(url, LinkType.FRAME) for url in shown_within.frames(page)]
+    refresh = shown_within.refresh(page)
     if refresh is not None:
         links.append(Link(refresh.url, LinkType.REDIRECT))
     if not links:
